@@ -13,5 +13,5 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module  # see above
 
-    found: object = getattr(import_module("bioeval_tui.library"), name)
-    return found
+    value: object = getattr(import_module("bioeval_tui.library"), name)
+    return value

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from textwrap import TextWrapper
 from typing import Any, NamedTuple
 
 from rich.cells import cell_len
@@ -17,7 +18,7 @@ from rich.text import Text
 
 from bioeval_tui.streams import is_plain
 from bioeval_tui.terminal import cleaned
-from bioeval_tui.text import clean, shorten
+from bioeval_tui.text import clean
 
 UNBOUND = 10_000
 """Width if the output goes to a file or another program, which need whole lines."""
@@ -98,47 +99,66 @@ def plain_console(*, stderr: bool = False, soft_wrap: bool = False) -> Console:
 
 
 class CellColumn(NamedTuple):
-    """A column of a table of plain text: its title, its cells, whether it is right-aligned, and its minimum width.
+    """A column of a table of plain text: its title, its cells, and whether it is right-aligned.
 
-    One that `shrinks` is cut, down to its minimum width, where the table is wider than the terminal.
+    Those that `lead` stand on a line of their own above the others where the table is wider than the terminal, so that no
+    name is cut. `spare` columns are left out first.
     """
 
     title: str
     cells: Sequence[str]
     right: bool = False
-    least: int = 0
-    shrinks: bool = False
+    lead: bool = False
+    spare: bool = False
 
 
 def write_table(
     console: Console, columns: Sequence[CellColumn], *, gap: int = 1, paged: bool = False
 ) -> None:
-    """Write a table with a line for each row.
+    """Write a table with a line for each row; where even its numbers have no room, rows in words.
 
     Laid out here, because Rich's table takes six seconds for ten thousand rows. If `paged`, one that does not fit on the
     terminal is shown in the user's pager.
     """
     if is_plain():
-        titles = [column.title for column in columns]
-        rows = zip(*(column.cells for column in columns), strict=True)
-        write_lines(console, "".join(f"{line}\n" for line in _rows_in_words(titles, rows)))
+        write_lines(console, "".join(f"{line}\n" for line in _cells_in_words(columns)))
         return
+    if not _fits(columns, gap, console.width):
+        columns = [column for column in columns if not column.spare]
+    names: Iterable[str] = ()
+    wrapper = TextWrapper(
+        console.width, break_on_hyphens=False, break_long_words=False
+    )  # ids and names stay whole
+    if not _fits(columns, gap, console.width):
+        leads = [column for column in columns if column.lead]
+        numbers = [column for column in columns if not column.lead]
+        if not leads or not _fits(numbers, gap, console.width):
+            words = map(wrapper.wrap, _cells_in_words(columns))
+            write_lines(console, "".join(f"{line}\n" for lines in words for line in lines))
+            return
+        columns, names = numbers, map(" · ".join, zip(*([c.title, *c.cells] for c in leads), strict=True))
     cells = [[column.title, *column.cells] for column in columns]
-    widths = [max(column.least, _width(many)) for column, many in zip(columns, cells, strict=True)]
-    too_wide = sum(widths) + gap * (len(widths) - 1) - console.width
-    for at, column in enumerate(columns):
-        if column.shrinks and too_wide > 0:
-            width = max(column.least, widths[at] - too_wide)
-            too_wide -= widths[at] - width
-            widths[at] = width
-            cells[at] = [shorten(cell, width) for cell in cells[at]]
-    padded = map(_padded, cells, widths, (column.right for column in columns))
+    padded = map(_padded, cells, map(_width, cells), (column.right for column in columns))
     lines = [(" " * gap).join(row).rstrip() for row in zip(*padded, strict=True)]
+    head = 1
+    if names:
+        above = [*map(wrapper.wrap, names)]
+        head += len(above[0])
+        lines = [line for name, row in zip(above, lines, strict=True) for line in (*name, row)]
     if paged and console.is_terminal and sys.stdin.isatty() and len(lines) >= console.height:
         SystemPager().show(cleaned("\n".join([*lines, ""])))
         return
-    console.print(Text(lines[0], style="bold"), soft_wrap=True)
-    write_lines(console, "\n".join([*lines[1:], ""]))
+    console.print(Text("\n".join(lines[:head]), style="bold"), soft_wrap=True)
+    write_lines(console, "\n".join([*lines[head:], ""]))
+
+
+def _fits(columns: Sequence[CellColumn], gap: int, width: int) -> bool:
+    return sum(_width([c.title, *c.cells]) + gap for c in columns) - gap <= width
+
+
+def _cells_in_words(columns: Sequence[CellColumn]) -> Iterator[str]:
+    rows = zip(*(column.cells for column in columns), strict=True)
+    return _rows_in_words([column.title for column in columns], rows)
 
 
 def _padded(cells: Sequence[str], width: int, right: bool) -> list[str]:

@@ -4,7 +4,7 @@ A writer is given `RunResult`s, with their `conversations` (`ConversationResult`
 give the tool calls among a message's generation events, and `to_arrow` a table of runs.
 
 A reader recognises a file by its `FileLook`, reads it in pieces with `members` and `lines`, and yields a `Header` and
-`ToldConversation`s, whose messages `messages_of` and `chat` make; it raises `InputError` for what it cannot read.
+`ImportedConversation`s, whose messages `messages_of` and `chat` make; it raises `InputError` for what it cannot read.
 """
 
 from bioeval_tui.errors import InputError as InputError
@@ -20,11 +20,11 @@ from bioeval_tui.record.importing.conversations import (
     ChatRole as ChatRole,
     GivenScore as GivenScore,
     Header as Header,
+    ImportedCall as ImportedCall,
+    ImportedConversation as ImportedConversation,
+    ImportedMessage as ImportedMessage,
+    ImportedPart as ImportedPart,
     Output as Output,
-    ToldCall as ToldCall,
-    ToldConversation as ToldConversation,
-    ToldMessage as ToldMessage,
-    ToldPiece as ToldPiece,
     in_unit as in_unit,
     messages_of as messages_of,
     milliseconds as milliseconds,
@@ -57,3 +57,8 @@ from bioeval_tui.report.statistics.estimates import grouped as grouped
 from bioeval_tui.text import compact_json as compact_json
 
 LoadedRun = RunResult
+# Earlier names, for formats that were written for them.
+ToldCall = ImportedCall
+ToldConversation = ImportedConversation
+ToldMessage = ImportedMessage
+ToldPiece = ImportedPart

@@ -132,9 +132,9 @@ def _requirements() -> dict[str, tuple[str, str]]:
         asked = importlib.metadata.requires(NAME) or []
     except importlib.metadata.PackageNotFoundError:
         return {}
-    found = (re.match(r"([A-Za-z0-9._-]+)\s*([^;]*);?(.*)", requirement) for requirement in asked)
+    matches = (re.match(r"([A-Za-z0-9._-]+)\s*([^;]*);?(.*)", requirement) for requirement in asked)
     return {
-        match[1].lower().replace("_", "-"): (match[2].strip(), match[3].strip()) for match in found if match
+        match[1].lower().replace("_", "-"): (match[2].strip(), match[3].strip()) for match in matches if match
     }
 
 

@@ -129,5 +129,5 @@ def pattern_of(words: str, limit: int = MAX_PATTERN) -> re.Pattern[str] | None:
         return re.compile(re.escape(words)) if words else None
     # Of marks without white space, as in `(major)**:`, nothing is shown.
     gaps = [rf"[\s{_MARKS}]{'+' if _SPACE.search(gap) else '*'}" for gap in parts[1::2]]
-    found = zip_longest(map(re.escape, parts[::2]), gaps, fillvalue="")
-    return re.compile("".join(chain.from_iterable(found)), re.IGNORECASE)
+    pieces = zip_longest(map(re.escape, parts[::2]), gaps, fillvalue="")
+    return re.compile("".join(chain.from_iterable(pieces)), re.IGNORECASE)

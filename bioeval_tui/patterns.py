@@ -52,8 +52,8 @@ def find_all(pattern: str, text: str, *, partial: bool = False) -> list[PatternM
     Raises as `search` does; the time limit applies to all of them together.
     """
     with _bounded(pattern, SEARCH_LIMIT_S):
-        found = _compiled(pattern).finditer(text, partial=partial, timeout=SEARCH_LIMIT_S)
-        return [PatternMatch(match.start(), match.end(), match.partial) for match in found]
+        matches = _compiled(pattern).finditer(text, partial=partial, timeout=SEARCH_LIMIT_S)
+        return [PatternMatch(match.start(), match.end(), match.partial) for match in matches]
 
 
 @contextmanager

@@ -131,19 +131,19 @@ def load_as(kind: type[Described], group: Group, name: str) -> Described:
     Raises:
         UsageError: there is no such plug-in, it cannot be imported, or it is something else.
     """
-    found = load(group, name)
-    if not isinstance(found, kind):
-        shown = clean_line(type(found).__name__, 80)
+    plugin = load(group, name)
+    if not isinstance(plugin, kind):
+        shown = clean_line(type(plugin).__name__, 80)
         raise UsageError(
             f"the {group.removesuffix('s')} plug-in {clean_line(name, 100)} is no {kind.__name__}, but of the type {shown}"
         )
-    return replace(found, name=name)  # type: ignore[type-var]
+    return replace(plugin, name=name)  # type: ignore[type-var]
 
 
 def in_order(kind: type[Described], group: Group, own: Iterable[Any]) -> list[Described]:
     """Return what a table and the bundled plug-ins describe, by their `place`."""
-    found = (*own, *(load_as(kind, group, name) for name in bundled(group)))
-    return sorted(found, key=lambda one: int(one.place))
+    described = (*own, *(load_as(kind, group, name) for name in bundled(group)))
+    return sorted(described, key=lambda one: int(one.place))
 
 
 def find(kind: type[Described], group: Group, own: Iterable[Any], name: str) -> Described:
@@ -209,10 +209,10 @@ def agent_protocol(name: str) -> AgentProtocol | None:
     built_in = agent_protocols.find(name)
     if built_in is not None or name not in _entries("agents"):
         return built_in
-    found = load("agents", name)
-    if isinstance(found, AgentProtocol):
-        return replace(found, name=name)
-    make: MakeAgent = _callable(name, found)
+    plugin = load("agents", name)
+    if isinstance(plugin, AgentProtocol):
+        return replace(plugin, name=name)
+    make: MakeAgent = _callable(name, plugin)
     return AgentProtocol(
         name,
         "a plug-in",
@@ -225,8 +225,8 @@ def agent_protocol(name: str) -> AgentProtocol | None:
 
 def own_agent_protocols() -> tuple[AgentProtocol, ...]:
     """Return the protocols that this package brings; only they are imported."""
-    found = map(agent_protocol, bundled("agents"))
-    return (*agent_protocols.PROTOCOLS, *(protocol for protocol in found if protocol is not None))
+    loaded = map(agent_protocol, bundled("agents"))
+    return (*agent_protocols.PROTOCOLS, *(protocol for protocol in loaded if protocol is not None))
 
 
 def make_agent(name: str, *, target: Any, url: str, model: str) -> Any:
@@ -235,22 +235,22 @@ def make_agent(name: str, *, target: Any, url: str, model: str) -> Any:
     Raises:
         UsageError: there is no such plug-in, it cannot be imported, or it is an `AgentProtocol`, which needs `AgentTerms`.
     """
-    found = load("agents", name)
-    if isinstance(found, AgentProtocol):
+    plugin = load("agents", name)
+    if isinstance(plugin, AgentProtocol):
         raise UsageError(
             f"the plug-in {clean_line(name, 100)} is an AgentProtocol: call agent_protocol(name).load() with AgentTerms"
         )
-    make: MakeAgent = _callable(name, found)
+    make: MakeAgent = _callable(name, plugin)
     return make(target=target, url=url, model=model)
 
 
-def _callable(name: str, found: Any) -> Any:
-    if not callable(found):
-        kind = clean_line(type(found).__name__, 80)
+def _callable(name: str, plugin: Any) -> Any:
+    if not callable(plugin):
+        kind = clean_line(type(plugin).__name__, 80)
         raise UsageError(
             f"the agent plug-in {clean_line(name, 100)} is neither an AgentProtocol nor a callable, but of the type {kind}"
         )
-    return found
+    return plugin
 
 
 def _entries(group: Group) -> Mapping[str, EntryPoint]:
@@ -260,12 +260,12 @@ def _entries(group: Group) -> Mapping[str, EntryPoint]:
 @lru_cache(maxsize=16)
 def _entries_on(group: Group, path: tuple[str, ...]) -> Mapping[str, EntryPoint]:
     """Return the entry points by name: first those of this package, whose names nobody can take."""
-    found: dict[str, EntryPoint] = {}
+    entries: dict[str, EntryPoint] = {}
     listed = entry_points(group=f"bioeval_tui.{group}")
     for entry in sorted(listed, key=_is_bundled, reverse=True):
         if entry.name not in BUILT_IN[group]:
-            found.setdefault(entry.name, entry)
-    return found
+            entries.setdefault(entry.name, entry)
+    return entries
 
 
 def _is_bundled(entry: EntryPoint) -> bool:

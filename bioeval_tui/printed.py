@@ -52,17 +52,17 @@ def describe(
 
 
 def _descriptions(module: ModuleType) -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = {}
+    descriptions: dict[str, dict[str, str]] = {}
     for part in ast.parse(inspect.getsource(module)).body:
         if not isinstance(part, ast.ClassDef):
             continue
         own: dict[str, str] = {}
         for base in part.bases:
-            own |= found.get(base.id, {}) if isinstance(base, ast.Name) else {}
+            own |= descriptions.get(base.id, {}) if isinstance(base, ast.Name) else {}
         for field, text in zip(part.body, part.body[1:], strict=False):
             if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
                 match text:
                     case ast.Expr(ast.Constant(str(said))):
                         own[field.target.id] = " ".join(said.split())
-        found[part.name] = own
-    return found
+        descriptions[part.name] = own
+    return descriptions

@@ -43,8 +43,8 @@ class Evaluation:
     @property
     def runs(self) -> list[dict[str, Any]]:
         """One result for each job and model (`bioeval-tui schema result` describes it)."""
-        found: list[dict[str, Any]] = self.report["runs"]
-        return found
+        runs: list[dict[str, Any]] = self.report["runs"]
+        return runs
 
     @property
     def run_id(self) -> str:
@@ -54,8 +54,8 @@ class Evaluation:
     @property
     def score(self) -> float | None:
         """The (first) run's mean over both conditions; None if it could not be measured."""
-        found: float | None = self.runs[0]["score"]
-        return found
+        score: float | None = self.runs[0]["score"]
+        return score
 
     def condition(self, name: str) -> dict[str, Any]:
         """Return the statistics of `withheld` or `supplied` over all trials of the first agent and model.
@@ -77,7 +77,7 @@ class Evaluation:
         """
         __tracebackhide__ = True
         _require_share(bar)
-        for run, held in self._held(condition):
+        for run, held in self._runs_with(condition):
             if condition is None and len(held) == 1:
                 pytest.fail(
                     f"the mean needs both conditions, and only facts {held[0]} were run: "
@@ -110,7 +110,7 @@ class Evaluation:
         __tracebackhide__ = True
         checks = [
             (f"{_name(run)}, facts {name}: {check['title']}", check)
-            for run, held in self._held(condition)
+            for run, held in self._runs_with(condition)
             for name in held
             for talk in _trials(run, name)
             for check in talk["assertions"]
@@ -140,7 +140,7 @@ class Evaluation:
         _require_share(bar)
         if k < 1:
             raise ValueError(f"pass^k needs a k of 1 or more, not {k}")
-        for run, held in self._held(condition):
+        for run, held in self._runs_with(condition):
             for name in held:
                 value, where = _pass_k(run, name, k), f"{_name(run)}, facts {name}"
                 if value is None:
@@ -166,7 +166,7 @@ class Evaluation:
             lines.append(f"  bioeval-tui runs show {run['run_id']}")
         return "\n".join(lines)
 
-    def _held(self, condition: str | None) -> Iterator[tuple[dict[str, Any], list[str]]]:
+    def _runs_with(self, condition: str | None) -> Iterator[tuple[dict[str, Any], list[str]]]:
         """Yield each run with the requested conditions."""
         if condition is not None:
             _known(condition)
@@ -202,8 +202,8 @@ def _name(run: dict[str, Any]) -> str:
 
 
 def _trials(run: dict[str, Any], condition: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = (run["conditions"].get(condition) or {}).get("trials", [])
-    return found
+    trials: list[dict[str, Any]] = (run["conditions"].get(condition) or {}).get("trials", [])
+    return trials
 
 
 def _mean(run: dict[str, Any], condition: str) -> float | None:
@@ -255,7 +255,7 @@ class Bioeval:
             elif value is not None:
                 arguments += [option, str(value)]
         if agent is not None:
-            return self._held_here([*arguments, *options], agent)
+            return self._evaluate_here([*arguments, *options], agent)
         with TemporaryDirectory() as folder:
             report = Path(folder) / "report.json"
             command = program_command(
@@ -278,7 +278,7 @@ class Bioeval:
                 )
             return Evaluation(json.loads(report.read_text(encoding="utf-8")), done.stderr, self.not_measured)
 
-    def _held_here(self, arguments: Sequence[str], agent: Callable[..., Any]) -> Evaluation:
+    def _evaluate_here(self, arguments: Sequence[str], agent: Callable[..., Any]) -> Evaluation:
         __tracebackhide__ = True
         from bioeval_tui.library import report_of_run  # no other project's tests wait for it
 

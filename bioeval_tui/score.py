@@ -227,7 +227,7 @@ def needed(parts: Sequence[ScorePart], failures: int, target: float) -> tuple[Ne
     # A part without weight reaches nothing; only a foreign recording has one that is not left out.
     present = [part for part in parts if not part.left_out and part.value is not None and part.weight > 0]
     weight = sum(part.weight for part in present)
-    found = []
+    parts_needed = []
     for part in present:
         assert part.value is not None
         others = sum(other.weight * (other.value or 0.0) for other in present if other is not part)
@@ -236,8 +236,10 @@ def needed(parts: Sequence[ScorePart], failures: int, target: float) -> tuple[Ne
         best = compose(perfect, failures).score
         assert best is not None
         within = wanted <= 1.0 + 1e-12
-        found.append(Needed(part.name, part.value, min(1.0, max(0.0, wanted)) if within else None, best))
-    return tuple(found)
+        parts_needed.append(
+            Needed(part.name, part.value, min(1.0, max(0.0, wanted)) if within else None, best)
+        )
+    return tuple(parts_needed)
 
 
 def reweighted(parts: Sequence[ScorePart], failures: int, weights: Mapping[str, float]) -> Composite:

@@ -109,26 +109,26 @@ class Settings:
             return (values.get(name) or "").strip() or None
 
         def secret(name: str) -> Secret | None:
-            found = text(name)
-            return Secret(found) if found else None
+            setting = text(name)
+            return Secret(setting) if setting else None
 
         def seconds(name: str, usual: float) -> float:
-            found = text(name)
+            setting = text(name)
             try:
-                value = usual if found is None else float(found)
+                value = usual if setting is None else float(setting)
             except ValueError:
                 value = 0.0
             if not 0 < value < float("inf"):
                 raise UsageError(
-                    f"{name}={clean_line(found or '', 40)}: must be a number of seconds, such as {usual:g}"
+                    f"{name}={clean_line(setting or '', 40)}: must be a number of seconds, such as {usual:g}"
                 )
             return value
 
         def provider(name: str) -> Provider | None:
-            found = text(name)
-            known = next((one for one in PROVIDERS if one == found), None)
-            if found is not None and known is None:
-                raise UsageError(f"{name}={clean_line(found, 40)}: use one of {', '.join(PROVIDERS)}")
+            setting = text(name)
+            known = next((one for one in PROVIDERS if one == setting), None)
+            if setting is not None and known is None:
+                raise UsageError(f"{name}={clean_line(setting, 40)}: use one of {', '.join(PROVIDERS)}")
             return known
 
         def role(name: str) -> RoleSettings:
@@ -140,10 +140,10 @@ class Settings:
             )
 
         def ports(name: str) -> tuple[int, ...]:
-            found = text(name)
-            parts = found.split(",") if found else []
+            setting = text(name)
+            parts = setting.split(",") if setting else []
             if not all(part.strip().isdecimal() and 0 < int(part) < 65_536 for part in parts):
-                raise UsageError(f"{name}={clean_line(found or '', 40)}: must be ports, such as 8080,11434")
+                raise UsageError(f"{name}={clean_line(setting or '', 40)}: must be ports, such as 8080,11434")
             return tuple(map(int, parts)) or DEFAULT_LOCAL_PORTS
 
         folders = tuple(Path(part) for part in (text("BIOEVAL_TASKS_DIR") or "").split(os.pathsep) if part)
@@ -288,8 +288,8 @@ def read_env_file(path: Path) -> None:
 
 def env_file_hint() -> str:
     """Return how to use the `.env` of the working folder, as the end of a sentence; empty without one."""
-    found = Path(ENV_FILE).absolute()
-    if not found.is_file() or found in _env_files:
+    file = Path(ENV_FILE).absolute()
+    if not file.is_file() or file in _env_files:
         return ""
     return f"; there is a {ENV_FILE} here: pass --env-file {ENV_FILE} to use it"
 

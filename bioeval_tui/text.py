@@ -202,8 +202,8 @@ def is_html(text: str) -> bool:
 
 def page_title(text: str) -> str:
     """Return the title of an HTML page on one line, or an empty string."""
-    found = _TITLE.search(text)
-    return shorten(clean_line(html.unescape(found[1])), 80) if found else ""
+    match = _TITLE.search(text)
+    return shorten(clean_line(html.unescape(match[1])), 80) if match else ""
 
 
 def plural(count: int, noun: str, nouns: str = "") -> str:
@@ -227,3 +227,21 @@ def _picture(match: re.Match[str]) -> str:
     if code == 0x7F:
         return "␡"
     return "⍰"
+
+
+_QUESTION = re.compile(r"[^.!?？؟\n]*[?？؟]")
+_OFFER = re.compile(
+    r"\banything else (?:i can|you need|you['’]d like|to)\b|\bwould you like me to\b|\bshall i\b"
+    r"|\b(?:how|what) (?:can|may|could) i (?:help|assist|do for)\b",
+    re.IGNORECASE,
+)
+
+
+def offers_help(text: str) -> bool:
+    """Return whether a text offers help: "What can I do for you?"."""
+    return _OFFER.search(text) is not None
+
+
+def asks_question(text: str) -> bool:
+    """Return whether a text has a question, that is one with a question mark, other than an offer of help."""
+    return any(not offers_help(question) for question in _QUESTION.findall(text))

@@ -38,6 +38,11 @@ FEWEST_CURVED = 30
 FEW_PILED = 0.25
 """Of most distributions, as many values lie close to the bound. No more error is added for them."""
 
+_UNSEEN = 0.35
+"""Weight of a unit in which everything is otherwise and which was not drawn. `validate-statistics corners` holds it."""
+_UNSEEN_FROM = 50
+"""Fewer units weigh it less, since their interval is wide anyway."""
+
 TINY = 1e-12
 
 Bounds = tuple[float, float]
@@ -105,27 +110,27 @@ def mean_of(
     error = _jackknife(mean, clusters, len(values))
     # As many equal clusters weigh as much as these (Kish 1965).
     degrees = max(1.0, len(values) ** 2 / sum(len(each) ** 2 for each in clusters) - 1)
-    found = Measured(mean, error, len(values), size, degrees)
+    measured = Measured(mean, error, len(values), size, degrees)
     if size < fewest:
-        return found
+        return measured
     scope = f"clustered by {unit}, {size} {unit}s" if len(held) > 1 else f"this {unit} only, {size} {within}s"
-    interval = _of_mean(found, clusters, values, bounds, paired)
+    interval = _of_mean(measured, clusters, values, bounds, paired)
     return Measured(mean, error, len(values), size, degrees, interval and _scoped(interval, scope))
 
 
 def _of_mean(
-    found: Measured,
+    measured: Measured,
     clusters: Sequence[Sequence[float]],
     values: Sequence[float],
     bounds: Bounds,
     paired: bool,
 ) -> Interval | None:
-    mean, error, degrees = found.value, found.standard_error, found.degrees
+    mean, error, degrees = measured.value, measured.standard_error, measured.degrees
     assert error is not None
     assert degrees is not None
     low, high = bounds
     if error <= TINY * max(1.0, abs(mean)):
-        return None if inf in (-low, high) else unvaried(mean, bounds, found.units)
+        return None if inf in (-low, high) else unvaried(mean, bounds, measured.units)
     if paired or inf in (-low, high):
         half = t_quantile(1 - TAIL, degrees) * error
         return Interval(max(low, mean - half), min(high, mean + half), method="Student's t")
@@ -139,13 +144,17 @@ def _of_mean(
     variance = max(error**2, alone) / span**2
     piled = _piled([fmean(each) for each in clusters], high if share >= 0.5 else low)
     # Means of several values pile up less than single ones, of which all but a few may be at the bound.
-    more = 3 * piled**2 / (1 - piled) if len(clusters) == len(values) else 2 * piled
-    variance = padded(variance, most, found.units, more)
+    more = 3 * piled**2 / (1 - piled) if len(clusters) == len(values) else 0.75 * piled
+    variance = padded(variance, most, measured.units, more)
     return bounded(mean, variance * span**2, bounds, degrees)
 
 
 def left_out(value: float, left: Sequence[float], bounds: Bounds, draws: float) -> Interval:
-    """Return the interval of a statistic from its values without one unit each; `draws` is how often it was drawn as a whole."""
+    """Return the interval of a statistic from its values without one unit each; `draws` is how often it was drawn as a whole.
+
+    A unit in which everything is otherwise, such as a conversation that fails as a whole, is rare and may not have been
+    drawn: its part in the error is added.
+    """
     size = len(left)
     variance = _spread(left, value) ** 2
     if variance < TINY**2:
@@ -155,6 +164,7 @@ def left_out(value: float, left: Sequence[float], bounds: Bounds, draws: float) 
     alone = [size * value - (size - 1) * each for each in left]  # what each unit says by itself
     more = 4 * _piled(alone, high if share >= 0.5 else low)
     variance = padded(variance / (high - low) ** 2, share * (1 - share), size, more)
+    variance += _UNSEEN * min(1.0, size / _UNSEEN_FROM) * (max(share, 1 - share) / draws) ** 2
     return bounded(value, variance * (high - low) ** 2, bounds, size - 1)
 
 
@@ -252,8 +262,8 @@ def statistic_of(
     share, size = (smooth - low) / (high - low), len(clusters)
     effective = share * (1 - share) * (high - low) ** 2 / variance
     effective *= (Z / t_quantile(1 - TAIL, size - 1)) ** 2
-    found = share_interval((value - low) / (high - low), effective, bounds, "jackknife, effective number")
-    return _scoped(found, f"clustered by {unit}, {size} {unit}s")
+    interval = share_interval((value - low) / (high - low), effective, bounds, "jackknife, effective number")
+    return _scoped(interval, f"clustered by {unit}, {size} {unit}s")
 
 
 def merged(clusters: Sequence[Mapping[_Unit, float]]) -> dict[_Unit, float]:
@@ -288,8 +298,8 @@ def percentiles(units: int, skew: float = 0.0) -> tuple[float, float]:
     return float(special().ndtr(low)), float(special().ndtr(high))
 
 
-def _scoped(found: Interval, scope: str) -> Interval:
-    return Interval(found.low, found.high, scope, found.method)
+def _scoped(interval: Interval, scope: str) -> Interval:
+    return Interval(interval.low, interval.high, scope, interval.method)
 
 
 @lru_cache(maxsize=256)

@@ -98,14 +98,9 @@ def day(at: datetime) -> str:
     return f"{at.astimezone():%Y-%m-%d}"
 
 
-def date_short(at: datetime) -> str:
-    """Return a date and time on this machine's clock in fewer characters: `11-20 09:00`."""
-    return f"{at.astimezone():%m-%d %H:%M}"
-
-
 def when(then: datetime, now: datetime, *, exact: bool) -> str:
     """Return how long ago `then` was, or exactly when, on this machine's clock: `11-20 09:00`."""
-    return date_short(then) if exact else ago(then, now)
+    return f"{then.astimezone():%m-%d %H:%M}" if exact else ago(then, now)
 
 
 # Scores

@@ -71,6 +71,16 @@ def test_a_grading_worker_loads_what_every_task_needs() -> None:
     assert loaded_after("import bioeval_tui.grade.batch.item_grader") == {"pandas", "pyarrow"}
 
 
+def test_the_process_of_a_batch_loads_no_numpy() -> None:
+    """Its workers have it: the batch is to need little more memory than the published program."""
+    code = """
+import sys
+import bioeval_tui.cli.grade, bioeval_tui.grade.console
+import bioeval_tui.grade.batch.output, bioeval_tui.grade.batch.pool, bioeval_tui.grade.tasks.registry
+assert "numpy" not in sys.modules"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
+
+
 def test_starting_an_engine_loads_no_http_client() -> None:
     """The first paint of `demo` and `run` waits for it."""
     assert loaded_after("import bioeval_tui.cli.show_run, bioeval_tui.cli.demo") == set()

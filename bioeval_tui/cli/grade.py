@@ -136,20 +136,20 @@ class _Look:
 
     def into(self, reports: list[TaskReport]) -> Iterator[tuple[int, TaskReport]]:
         """Yield the valid reports with the additions, by their positions."""
-        found = {number: report for number, report in enumerate(reports) if report.valid_submission}
+        valid = {number: report for number, report in enumerate(reports) if report.valid_submission}
         if self.intervals != "none":
-            with long_work("intervals", len(found)) as advance:
+            with long_work("intervals", len(valid)) as advance:
                 call_code = self.intervals == "all"
                 for number, sure in uncertainties(reports, self.backend, call_code=call_code):
-                    found[number] = replace(found[number], uncertainty=sure)
+                    valid[number] = replace(valid[number], uncertainty=sure)
                     advance()
         if self.explain:
-            with long_work("error views", len(found)) as advance:
+            with long_work("error views", len(valid)) as advance:
                 views = explanations(reports, self.backend, by=self.by, show_answers=self.show_answers)
                 for number, sections in views:
-                    found[number] = replace(found[number], explanation=sections)
+                    valid[number] = replace(valid[number], explanation=sections)
                     advance()
-        yield from found.items()
+        yield from valid.items()
 
 
 def say_progress(sentence: str) -> None:
@@ -309,23 +309,23 @@ def validate(file: Path, task_id: str, as_json: bool, **options: Any) -> int:
     ready_shipped(registry, [task_id])
     with pool_of(registry, options) as pool:
         outcome, findings = pool.examine(file, task_id)
-    found = verdict_of(outcome, findings)
+    verdict = verdict_of(outcome, findings)
     if as_json:
         value: PrintedValidation = {
             "task_id": task_id,
             "file": str(file),
-            "status": found.status,
-            "valid": found.status == "valid",
-            "rows_missing": found.missing,
-            "findings": list(found.findings),
+            "status": verdict.status,
+            "valid": verdict.status == "valid",
+            "rows_missing": verdict.missing,
+            "findings": list(verdict.findings),
         }
         print_json(value)
     else:
         shown = clean_line(str(file))
-        say(f"{shown}: {found.words}" + (f" ({task_id})" if found.missing else f" for {task_id}"))
-        for sentence in found.findings:
+        say(f"{shown}: {verdict.words}" + (f" ({task_id})" if verdict.missing else f" for {task_id}"))
+        for sentence in verdict.findings:
             say(f"  · {clean_line(sentence, 2000)}")
-    return {"valid": ExitCode.OK, "invalid": ExitCode.BELOW}.get(found.status, ExitCode.NOT_MEASURED)
+    return {"valid": ExitCode.OK, "invalid": ExitCode.BELOW}.get(verdict.status, ExitCode.NOT_MEASURED)
 
 
 Diagnosis = Literal["valid", "invalid", "not_graded"]

@@ -68,20 +68,22 @@ def _lines_of(path: Path) -> bytes:
 def _check(lines: BinaryIO, name: str, as_json: bool) -> int:
     as_json = as_json or not sys.stdout.isatty()
     code = ExitCode.OK
-    for found in check_transcripts(lines, name):
-        if isinstance(found, InputError):
-            say(f"error: {found}", err=True)
+    for checked in check_transcripts(lines, name):
+        if isinstance(checked, InputError):
+            say(f"error: {checked}", err=True)
             code = ExitCode.BAD_INPUT
         elif as_json:
-            print_json(current().value(asdict(found)))
-        elif isinstance(found, Hit):
-            found = current().value(found)
-            say(f"{found.id}, message {found.message}: {found.effect}, {found.rule}: {found.detail}")
-        else:
-            rules = ", ".join(f"{rule} {count}" for rule, count in found.by_rule.items() if count)
+            print_json(current().value(asdict(checked)))
+        elif isinstance(checked, Hit):
+            checked = current().value(checked)
             say(
-                f"{found.conversations:,} conversations, {found.user_messages:,} messages of the user: "
-                f"{found.marked:,} marked, {found.void:,} void" + (f" ({rules})" if rules else "")
+                f"{checked.id}, message {checked.message}: {checked.effect}, {checked.rule}: {checked.detail}"
+            )
+        else:
+            rules = ", ".join(f"{rule} {count}" for rule, count in checked.by_rule.items() if count)
+            say(
+                f"{checked.conversations:,} conversations, {checked.user_messages:,} messages of the user: "
+                f"{checked.marked:,} marked, {checked.void:,} void" + (f" ({rules})" if rules else "")
             )
     return code
 

@@ -246,11 +246,11 @@ def run_headless(
 
 def dry_run(spec: EngineSpec, settings: Settings, *, as_json: bool) -> int:
     """Print the batch's calls and cost, send nothing, and return the exit code."""
-    found = estimate_batch(spec, settings)
+    estimates = estimate_batch(spec, settings)
     if as_json:
-        print_json(found, indent=2)
+        print_json(estimates, indent=2)
     else:
-        print_estimates(found)
+        print_estimates(estimates)
     return ExitCode.OK
 
 
@@ -295,12 +295,12 @@ def print_batch(runs: Sequence[RunResult], console: Console) -> None:
         table.add_column(Text(title), justify="right")
     for run, model in zip(runs, models, strict=True):
         held = [run.summary.of(name) for name in CONDITIONS]
-        used = sum(found.score.counted.used for found in run.summary.conditions)
+        used = sum(condition.score.counted.used for condition in run.summary.conditions)
         named = (run.brief.job, *((model or "",) if any(models) else ()))
         cells = [
             run.run_id,
             *named,
-            *(number(found.score.mean) if found else DASH for found in held),
+            *(number(condition.score.mean) if condition else DASH for condition in held),
             f"{used} of {len(run.conditions) * run.planned_trials}",
         ]
         table.add_row(*map(Text, cells))
@@ -314,11 +314,11 @@ def print_batch(runs: Sequence[RunResult], console: Console) -> None:
 
 def _loaded(spec: EngineSpec, settings: Settings, states: Sequence[RunState]) -> list[RunResult]:
     prices = load_prices(settings.data_dir / FILE_NAME)
-    found = [
+    results = [
         result_of(state, recording_path(settings.runs_dir, run.run_id), prices)
         for run, state in zip(spec.runs, states, strict=True)
     ]
-    return [run for run in found if run is not None]
+    return [run for run in results if run is not None]
 
 
 def _stopped(state: RunState) -> bool:

@@ -141,14 +141,14 @@ def judge_test(
         changes = {name: {**asdict(one), "accused": one.accused} for name, one in stability.items()}
         controls = {name: {**asdict(one), "reacts": one.reacts} for name, one in reactions.items()}
         faults = {one.fault: {**asdict(one), "accused": one.accused} for one in checks}
-        found: PrintedJudgeTest = {
+        tested: PrintedJudgeTest = {
             "conversations": count,
             "changes": changes,
             "controls": controls,
             "sentinels": {"faults": faults, "scores": scores_of(known[0])},
             "errors": errors,
         }
-        print_json(found, indent=2)
+        print_json(tested, indent=2)
     else:
         print_stability(stability, {change.name: change.about for change in CHANGES}, plain_console())
         print_reactions(reactions, {control.name: control.about for control in CONTROLS}, plain_console())
@@ -172,8 +172,8 @@ def _scores_in(file: Path) -> dict[str, float]:
         UsageError: the file is something else.
     """
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))["sentinels"]["scores"]
-        return {str(name): float(score) for name, score in found.items()}
+        scores = json.loads(file.read_text(encoding="utf-8"))["sentinels"]["scores"]
+        return {str(name): float(score) for name, score in scores.items()}
     except (ValueError, KeyError, TypeError, AttributeError):
         raise UsageError(f"{file}: not what `judge-test --json` prints: no scores of sentinels") from None
 

@@ -57,12 +57,12 @@ class LazyGroup(click.Group):
         """Return completions from the table; click itself would load every command."""
         from click.shell_completion import CompletionItem  # needed only for completion
 
-        found = [
+        items = [
             CompletionItem(name, help=self.table[name][1])
             for name in self.list_commands(ctx)
             if name.startswith(incomplete)
         ]
-        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
+        return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Find the command; suggest the closest name for a misspelt one.

@@ -54,24 +54,24 @@ def ledger_verify(file: Path | None, data_dir: Path | None, head: str, as_json: 
     """
     settings = settings_for({"tasks_dirs": (), "data_dir": data_dir, "leaderboard": None})
     path = file or settings.tasks_data_dir / NAME
-    found = verify(path, head)
+    verified = verify(path, head)
     if as_json:
         printed: PrintedLedger = {
             "file": str(path),
-            "lines": found.lines,
-            "whole": not found.problems,
-            "head": found.head,
-            "problems": list(found.problems),
+            "lines": verified.lines,
+            "whole": not verified.problems,
+            "head": verified.head,
+            "problems": list(verified.problems),
         }
         print_json(printed)
     else:
-        whole = "intact" if not found.problems else "changed"
-        say(f"{clean_line(str(path), 300)}: {plural(found.lines, 'line')}, {whole}")
-        for problem in found.problems:
+        whole = "intact" if not verified.problems else "changed"
+        say(f"{clean_line(str(path), 300)}: {plural(verified.lines, 'line')}, {whole}")
+        for problem in verified.problems:
             say(f"  · {problem}")
-        if found.head:
-            say(f"head: {found.head}")
-    return ExitCode.BELOW if found.problems else ExitCode.OK
+        if verified.head:
+            say(f"head: {verified.head}")
+    return ExitCode.BELOW if verified.problems else ExitCode.OK
 
 
 COMMANDS: list[click.Command] = [ledger]

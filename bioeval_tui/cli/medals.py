@@ -78,12 +78,12 @@ def medals(
 
         show(AppServices(settings, reports=reports, runs=runs), "medals", "leave")
         return ExitCode.OK
-    found = [(path, load_outcomes(path)) for path in reports]
+    outcomes = [(path, load_outcomes(path)) for path in reports]
     if runs is not None:
-        found.append((places[0], _graded(runs, settings)))
-    reviews = [words for path, some in found for words in marks_at(path, some.reports)]
-    loaded = current().value([report for _, some in found for report in some.reports])
-    failed = current().value([item for _, some in found for item in some.not_graded])
+        outcomes.append((places[0], _graded(runs, settings)))
+    reviews = [words for path, some in outcomes for words in marks_at(path, some.reports)]
+    loaded = current().value([report for _, some in outcomes for report in some.reports])
+    failed = current().value([item for _, some in outcomes for item in some.not_graded])
     if kind is not None or output is not None:
         write_or_print(choose(output, kind, "medals").write("medals", loaded, reviews, failed), output)
         return ExitCode.OK
@@ -100,11 +100,11 @@ def medals(
     return ExitCode.OK
 
 
-def _agents_table(found: Standings) -> None:
+def _agents_table(standings: Standings) -> None:
     console = plain_console()
     console.print()
-    console.print(row_table(AGENT_COLUMNS, agent_rows(found)))
-    console.print(f"{found.words}; {AGENTS_NOTE}", soft_wrap=True)
+    console.print(row_table(AGENT_COLUMNS, agent_rows(standings)))
+    console.print(f"{standings.words}; {AGENTS_NOTE}", soft_wrap=True)
 
 
 def _graded(runs: Runs, settings: Settings) -> Loaded:
@@ -125,8 +125,8 @@ def _graded(runs: Runs, settings: Settings) -> Loaded:
         }
         numbers = list(valid)
         with long_work("intervals", len(numbers)) as advance:
-            for place, found in uncertainties(list(valid.values()), pool):
-                outcomes[numbers[place]] = replace(valid[numbers[place]], uncertainty=found)
+            for place, sure in uncertainties(list(valid.values()), pool):
+                outcomes[numbers[place]] = replace(valid[numbers[place]], uncertainty=sure)
                 advance()
     ordered = [outcomes[number] for number in sorted(outcomes)]
     return Loaded(

@@ -29,10 +29,10 @@ MOST = 100
 def complete_run(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
     """Return the ids that start or end with the typed text, newest first, with their job."""
     typed = incomplete.lower()
-    found = Catalogue(Settings.from_environment().runs_dir).runs()
+    runs = Catalogue(Settings.from_environment().runs_dir).runs()
     return [
         CompletionItem(run.run_id, help=f"{run.job}, {run.status}")
-        for run in found
+        for run in runs
         if run.run_id.startswith(typed) or run.run_id.endswith(typed)
     ][:MOST]
 
@@ -97,13 +97,13 @@ def with_thresholds(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def with_gate_files(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add an option for each format that can contain a gate's result; `gate_files` reads them."""
-    for found in reversed(known("gate")):
+    for kind in reversed(known("gate")):
         command = click.option(
-            f"--{found.name}",
-            f"write_{found.name}",
+            f"--{kind.name}",
+            f"write_{kind.name}",
             metavar="FILE",
             type=OutputFile(path_type=Path),
-            help=f"Write {found.about}.",
+            help=f"Write {kind.about}.",
         )(command)
     return command
 
@@ -119,7 +119,7 @@ def with_gate_files_and_json(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def gate_files(options: Mapping[str, Any]) -> dict[str, Path]:
     """Return the files to write, by format."""
-    asked = {found.name: options.get(f"write_{found.name}") for found in known("gate")}
+    asked = {kind.name: options.get(f"write_{kind.name}") for kind in known("gate")}
     return {name: path for name, path in asked.items() if path is not None}
 
 
@@ -128,14 +128,14 @@ class JsonFileCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read `--json out.json` as a file to write."""
-        found = list(args)
+        words = list(args)
         for place, arg in enumerate(args):
             name, _, value = arg.partition("=")
             if name == "--json" and value:
-                found[place] = f"--write-json={value}"
+                words[place] = f"--write-json={value}"
             elif arg == "--json" and place + 1 < len(args) and args[place + 1].endswith(".json"):
-                found[place] = "--write-json"
-        return super().parse_args(ctx, found)
+                words[place] = "--write-json"
+        return super().parse_args(ctx, words)
 
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -243,8 +243,8 @@ def with_runs(settings: Settings, places: Sequence[Path]) -> tuple[Settings, Run
     if not folders:
         return settings, None, tuple(places)
     runs = find_runs(folders, settings.tasks_dirs, settings.tasks_data_override, settings.data_dir / "tasks")
-    found = replace(settings, tasks_dirs=runs.tasks_dirs, tasks_data_override=runs.data_dir)
-    return found, runs, tuple(place for place in places if place not in folders)
+    changed = replace(settings, tasks_dirs=runs.tasks_dirs, tasks_data_override=runs.data_dir)
+    return changed, runs, tuple(place for place in places if place not in folders)
 
 
 OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
@@ -296,7 +296,7 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
         "--condition",
         type=click.Choice(["withheld", "supplied", "both"]),
         default="both",
-        help="Run one condition only: half the calls, but no mean of both conditions and no uplift.",
+        help="Run one condition only: half the calls, but no mean of both conditions and no difference.",
     ),
     "order": click.option(
         "--order",

@@ -78,7 +78,7 @@ def plan(
     loaded = [load_run(find_recording(name, settings.runs_dir), prices=prices) for name in runs]
     between = ASSUMED.between if sd_between is None else sd_between**2
     within = ASSUMED.within if sd_within is None else sd_within**2
-    found = planned(
+    made = planned(
         loaded,
         detect=detect,
         width=width,
@@ -88,9 +88,9 @@ def plan(
         concurrency=concurrency,
     )
     if as_json:
-        print_json(found.to_dict(), indent=2)
+        print_json(made.to_dict(), indent=2)
     else:
-        print_plan(found, plain_console())
+        print_plan(made, plain_console())
     return ExitCode.OK
 
 

@@ -53,12 +53,12 @@ def list_runs(as_json: bool, limit: int | None, since: str | None, **wanted: Any
         rows = catalogue.json_lines(filters, limit)
         print_json_text("[\n" + ",\n".join(rows) + "\n]" if rows else "[]")
         return ExitCode.OK
-    found = catalogue.runs(filters, limit or SHOWN)
-    if not found:
+    runs = catalogue.runs(filters, limit or SHOWN)
+    if not runs:
         asked = start is not None or any(value is not None for value in wanted.values())
         say("no run matches" if asked else "no runs yet; `bioeval-tui demo` creates one", err=True)
     else:
-        print_runs(found)
+        print_runs(runs)
     return ExitCode.OK
 
 

@@ -107,8 +107,8 @@ def prune(older_than: str | None, trash: bool, dry_run: bool, yes: bool) -> int:
         raise UsageError("give --older-than AGE or --trash")
     settings = Settings.from_environment()
     before = parse_time(older_than, datetime.now(UTC)) if older_than is not None else None
-    found = Catalogue(settings.runs_dir).runs(RunFilter(before=before)) if before else []
-    paths = [run.path for run in found if run.status != "running"]
+    runs = Catalogue(settings.runs_dir).runs(RunFilter(before=before)) if before else []
+    paths = [run.path for run in runs if run.status != "running"]
     trashed = deletions(settings.data_dir, None if trash else before)
     if dry_run or not (paths or trashed):
         for path in paths:

@@ -129,34 +129,36 @@ def compare(
         if texts or fail_on_regression:
             raise UsageError("--texts and --fail-on-regression compare two runs")
         return _rank((a, b, *more), as_json, output, as_recorded)
-    found = compare_runs(*_load((a, b), as_recorded))
+    comparison = compare_runs(*_load((a, b), as_recorded))
     if as_json or output is not None:
-        write_or_print(choose(output, None, "comparison", default="json").write("comparison", found), output)
+        write_or_print(
+            choose(output, None, "comparison", default="json").write("comparison", comparison), output
+        )
     if not as_json:
-        print_comparison(found, plain_console(), texts=texts)
+        print_comparison(comparison, plain_console(), texts=texts)
     if fail_on_regression:
         if as_json:
-            for note in found.identity:
+            for note in comparison.identity:
                 say(f"--fail-on-regression: {note}", err=True)
         # A regression is a finding, so it takes precedence over anything that was not measured.
-        if found.regressions:
+        if comparison.regressions:
             return ExitCode.BELOW
-        if found.undecided:
-            say(f"--fail-on-regression: {found.undecided}", err=True)
-        if found.undecided or not found.measured:
+        if comparison.undecided:
+            say(f"--fail-on-regression: {comparison.undecided}", err=True)
+        if comparison.undecided or not comparison.measured:
             return ExitCode.NOT_MEASURED
     return ExitCode.OK
 
 
 def _rank(names: tuple[str, ...], as_json: bool, output: Path | None, as_recorded: bool) -> int:
     """Print the ranks of the runs' agents."""
-    found = rankings(summarise_runs(_load(names, as_recorded)))
-    if not found:
+    ranked = rankings(summarise_runs(_load(names, as_recorded)))
+    if not ranked:
         raise UsageError("nothing to rank: these runs have the same agent, or no condition in common")
     if as_json or output is not None:
-        write_or_print(json.dumps(ranking_dicts(found), indent=2, ensure_ascii=False) + "\n", output)
+        write_or_print(json.dumps(ranking_dicts(ranked), indent=2, ensure_ascii=False) + "\n", output)
     if not as_json:
-        print_rankings(found, plain_console())
+        print_rankings(ranked, plain_console())
     return ExitCode.OK
 
 
@@ -178,12 +180,12 @@ def explain(run: str, target: float, weights: str, as_json: bool, as_recorded: b
     """Explain a run's scores: the parts, what each would have to be, and other weights. No model is called."""
     given = explanation.parse_weights(weights)
     loaded = _load((run,), as_recorded)[0]
-    found = explanation.explain(loaded, target, given)
+    explained = explanation.explain(loaded, target, given)
     if as_json:
-        data = explanation.explanation_dict(loaded, found, target)
+        data = explanation.explanation_dict(loaded, explained, target)
         print_json(data, indent=2)
     else:
-        explanation.print_explanation(found, target, plain_console())
+        explanation.print_explanation(explained, target, plain_console())
     return ExitCode.OK
 
 

@@ -59,12 +59,12 @@ def rescore(
 
     If people reviewed the scores, also prints whether the new verdicts agree better with them.
     """
-    found = [find_run(run_id) for run_id in run_ids]
+    runs = [find_run(run_id) for run_id in run_ids]
     rescorers = [
         Rescorer(
             path, settings, judge_models=judge_models, allow_hosts=allow_hosts, rules=rules, job_file=job_file
         )
-        for settings, path in found
+        for settings, path in runs
     ]
     hosts = dict.fromkeys(host for rescorer in rescorers for host in rescorer.hosts)
     if hosts:

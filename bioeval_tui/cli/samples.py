@@ -50,19 +50,19 @@ def samples(folder: Path | None, force: bool, as_json: bool) -> int:
             here = clean_line(str(folder), 300)
             say(f"{len(written)} files written to {here}: sample_jobs/, sample_submissions/ and benchmarks/")
         return ExitCode.OK
-    found: PrintedSamples = {
+    copied: PrintedSamples = {
         "jobs": job_names(),
         "benchmarks": plugins.names("jobs"),
         "submission_lists": list_names(),
         "submission_agents": agent_names(),
     }
     if as_json:
-        print_json(found)
+        print_json(copied)
         return ExitCode.OK
-    say("Jobs:         " + ", ".join(found["jobs"]))
-    say("Benchmarks:   " + ", ".join(found["benchmarks"]))
-    say("Submissions:  " + ", ".join(found["submission_lists"]) + " (lists)")
-    say("              " + ", ".join(found["submission_agents"]) + " (agents)")
+    say("Jobs:         " + ", ".join(copied["jobs"]))
+    say("Benchmarks:   " + ", ".join(copied["benchmarks"]))
+    say("Submissions:  " + ", ".join(copied["submission_lists"]) + " (lists)")
+    say("              " + ", ".join(copied["submission_agents"]) + " (agents)")
     say("\nTry:")
     say("  bioeval-tui check medication_reminder")
     say("  bioeval-tui grade submissions --output-dir results")

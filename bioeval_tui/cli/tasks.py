@@ -228,22 +228,22 @@ def tasks_split(
     the end, and everybody can check that the parts were not chosen afterwards.
     """
     task = registry_of(options).get_task(task_id)
-    found = split_task(task, seed_file.read_bytes(), share, output_dir)
+    divided = split_task(task, seed_file.read_bytes(), share, output_dir)
     if as_json:
         public, private = (
-            PrintedPart(data_dir=str(found.folders[name]), rows=found.rows[name]) for name in PARTS
+            PrintedPart(data_dir=str(divided.folders[name]), rows=divided.rows[name]) for name in PARTS
         )
         printed: PrintedSplit = {
             "task_id": task.id,
-            "seed_sha256": found.commitment,
+            "seed_sha256": divided.commitment,
             "public": public,
             "private": private,
         }
         print_json(printed)
         return ExitCode.OK
     for name in PARTS:
-        say(f"{name}: {found.rows[name]:,} rows, grade with --data-dir {found.folders[name]}")
-    say(f"the seed's SHA-256: {found.commitment}")
+        say(f"{name}: {divided.rows[name]:,} rows, grade with --data-dir {divided.folders[name]}")
+    say(f"the seed's SHA-256: {divided.commitment}")
     return ExitCode.OK
 
 

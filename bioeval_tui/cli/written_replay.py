@@ -51,10 +51,10 @@ def write_replay(
     loaded = load_run(path)
     timing = replay_times if times == "recorded" else reading_times
     try:
-        found = asyncio.run(replay_frames(path, services, cells, theme, timing))
+        drawn = asyncio.run(replay_frames(path, services, cells, theme, timing))
     finally:
         services.close()
-    frames = [(frame.at_s, frame.marker, frame.lines) for frame in found]
+    frames = [(frame.at_s, frame.marker, frame.lines) for frame in drawn]
     job, sentence = loaded.brief.job, loaded.conclusion.sentence
     for kind, file in files.items():
         if kind == "cast":

@@ -129,19 +129,19 @@ class FunctionCalls:
         self._conversation._tell = tell
         self._conversation.traceparent = traceparent
         try:
-            found = await _result(self._answer, message)
-            if inspect.isasyncgen(found):
+            answer = await _result(self._answer, message)
+            if inspect.isasyncgen(answer):
                 try:
-                    async for piece in found:
+                    async for piece in answer:
                         tell({"piece": _text(piece, "yielded")})
                 finally:
-                    await found.aclose()
+                    await answer.aclose()
                 return None
-            if inspect.isgenerator(found):
-                while (piece := await in_thread(next, found, _END)) is not _END:
+            if inspect.isgenerator(answer):
+                while (piece := await in_thread(next, answer, _END)) is not _END:
                     tell({"piece": _text(piece, "yielded")})
                 return None
-            return _text(found, "returned")
+            return _text(answer, "returned")
         except FunctionError:
             raise
         except (Exception, SystemExit) as error:  # the agent's code may raise anything
@@ -152,8 +152,8 @@ class FunctionCalls:
         kept = self._conversation.object_context
         if kept is not None and not isinstance(kept, dict):
             raise FunctionError(f" keeps {_kind(kept)} as its object context, not a mapping")
-        found: dict[str, Any] | None = plain(kept)
-        return found
+        context: dict[str, Any] | None = plain(kept)
+        return context
 
     async def said(self, role: str, content: str) -> None:
         """Add a message to those that the function sees."""
@@ -201,23 +201,27 @@ def loaded(
     """Import `module:function` and return the function.
 
     Raises:
-        UnusableError: it cannot be imported, is no function, or its first parameter has another name.
+        UnusableError: it cannot be imported, is no function, or has other parameters than it is called with.
     """
     module, _, name = reference.partition(":")
     try:
-        found: Any = imported(module, folders, installed)
+        value: Any = imported(module, folders, installed)
         for part in name.split("."):
-            found = getattr(found, part)
+            value = getattr(value, part)
     except UnusableError:
         raise
     except (Exception, SystemExit) as error:  # importing runs other people's code
         raise UnusableError(f" cannot be loaded: {why(error)}") from error
-    if not callable(found):
+    if not callable(value):
         raise UnusableError(" is not a function")
-    if next(iter(_parameters(found)), "") != first_parameter:
+    if next(iter(_parameters(value)), "") != first_parameter:
         wanted = f"its first parameter must be called `{first_parameter}`"
         raise UnusableError(f" was not written for this purpose: {wanted}")
-    function: Callable[..., Any] = found
+    given = (first_parameter, "conversation") if first_parameter == "message" else (first_parameter,)
+    if more := [name for name in _required(value) if name not in given]:
+        only = " and ".join(f"`{name}`" for name in given)
+        raise UnusableError(f" is given {only}, and needs `{more[0]}`, too: give it a default")
+    function: Callable[..., Any] = value
     return function
 
 
@@ -244,7 +248,8 @@ async def in_thread(function: Callable[..., Any], *given: Any) -> Any:
             result = context.run(function, *given)
         except Exception as raised:  # it belongs to the caller
             error = raised
-        except BaseException as raised:  # `sys.exit` would end this thread, and its caller wait forever
+        except BaseException as raised:
+            # `sys.exit` would end this thread unheard, and its caller wait forever.
             error = RuntimeError(f"{type(raised).__name__}: {raised}")
         with contextlib.suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(settle, result, error)
@@ -280,17 +285,26 @@ async def _result(function: Callable[..., Any], *given: Any) -> Any:
     """Call a function, in a thread unless it is async, and return its result or iterator."""
     made_here = inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
     if made_here or inspect.isgeneratorfunction(function):
-        found = function(*given)
+        result = function(*given)
     else:
-        found = await in_thread(function, *given)
-    return await found if inspect.isawaitable(found) else found
+        result = await in_thread(function, *given)
+    return await result if inspect.isawaitable(result) else result
 
 
-def _parameters(function: Callable[..., Any]) -> list[str]:
+def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     try:
-        return list(inspect.signature(function).parameters)
+        return dict(inspect.signature(function).parameters)
     except (TypeError, ValueError):
-        return []
+        return {}
+
+
+def _required(function: Callable[..., Any]) -> list[str]:
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [
+        name
+        for name, parameter in _parameters(function).items()
+        if parameter.default is inspect.Parameter.empty and parameter.kind not in several
+    ]
 
 
 def _text(value: Any, how: str) -> str:

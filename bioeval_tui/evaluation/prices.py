@@ -51,9 +51,9 @@ class Prices:
         if model is None:
             return None
         for name in (model, _DATED.sub("", model)):
-            found = self._own.get(name) or self._shipped.get(host.partition(":")[0], {}).get(name)
-            if found is not None:
-                return found
+            price = self._own.get(name) or self._shipped.get(host.partition(":")[0], {}).get(name)
+            if price is not None:
+                return price
         return None
 
 
@@ -96,19 +96,19 @@ def _yaml(text: str, file: str) -> dict[str, Any]:
 
 
 def _table(models: Any, file: str) -> dict[str, Price]:
-    found: dict[str, Price] = {}
+    prices: dict[str, Price] = {}
     problems = []
     for model, entry in (models if isinstance(models, dict) else {}).items():
         numbers = [entry.get(key) for key in ("in", "out")] if isinstance(entry, dict) else []
         known = [float(number) for number in numbers if _is_price(number)]
         if len(known) == 2:
-            found[str(model)] = Price(*known)
+            prices[str(model)] = Price(*known)
         else:
             message = "write {in: …, out: …}, dollars for a million tokens, neither below 0"
             problems.append(Problem(message, file, field=clean_line(str(model), 100)))
     if problems:
         raise InputError("prices", tuple(problems))
-    return found
+    return prices
 
 
 def _is_price(value: object) -> TypeGuard[float]:

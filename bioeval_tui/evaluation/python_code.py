@@ -129,13 +129,13 @@ def _installed(top: str) -> ModuleSpec | None:
     """Return the spec of an installed package's module; None for the standard library."""
     if top in sys.stdlib_module_names:
         return None
-    found = PathFinder.find_spec(top, list(_site_folders()))
-    if found is None and top in packages_distributions():  # installed in a way that only its finder knows
+    spec = PathFinder.find_spec(top, list(_site_folders()))
+    if spec is None and top in packages_distributions():  # installed in a way that only its finder knows
         try:
-            found = importlib.util.find_spec(top)
+            spec = importlib.util.find_spec(top)
         except (ImportError, ValueError):
-            found = None
-    return found
+            spec = None
+    return spec
 
 
 @functools.lru_cache(maxsize=1)

@@ -85,7 +85,9 @@ async def send(
         on_failure(error, state.attempt_number, wait if goes_on else None)
         return goes_on
 
-    async def attempted() -> Answer:
+    async def attempted() -> (
+        Answer
+    ):  # tenacity awaits coroutine functions only, and `attempt` may be a lambda
         return await attempt()
 
     return await AsyncRetrying(retry=again, wait=lambda state: wait, reraise=True)(attempted)

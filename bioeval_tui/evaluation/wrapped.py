@@ -1,6 +1,6 @@
 """Agents, evaluators, judges and graphs with something around each of their calls.
 
-A plug-in's exceptions get its name (`told_by`), and requests of a batch wait for their turn (`engine.pace.Pace.around`).
+A plug-in's exceptions get its name (`blame_around`), and requests of a batch wait for their turn (`engine.pace.Pace.around`).
 Waiting is in no latency: the agent's own clock starts when its request goes out.
 """
 
@@ -20,7 +20,7 @@ Around = Callable[[str], AbstractAsyncContextManager[None]]
 
 
 @contextmanager
-def told_as(peer: Peer, name: str) -> Iterator[None]:
+def blaming(peer: Peer, name: str) -> Iterator[None]:
     """Convert what a plug-in raises, except this program's own errors, to a `PeerError` that names the plug-in."""
     try:
         yield
@@ -33,12 +33,12 @@ def told_as(peer: Peer, name: str) -> Iterator[None]:
         raise seams.PeerError(peer, message, retryable=refused, unreachable=refused) from problem
 
 
-def told_by(peer: Peer, name: str) -> Around:
-    """Return what does `told_as` around each call of a plug-in."""
+def blame_around(peer: Peer, name: str) -> Around:
+    """Return what does `blaming` around each call of a plug-in."""
 
     @asynccontextmanager
     async def around(call: str) -> AsyncIterator[None]:
-        with told_as(peer, name):
+        with blaming(peer, name):
             yield
 
     return around

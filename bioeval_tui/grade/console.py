@@ -166,8 +166,8 @@ def medal_table(
     agents = [*map(_agent, reports), *(clean_line(item.agent or NOTHING, 60) for item in not_graded)]
     medals = [*(_medal(report) for report in reports), *(["not graded"] * len(not_graded))]
     columns = [
-        CellColumn("task", tasks, least=20, shrinks=True),
-        CellColumn("agent", agents, least=6, shrinks=True),
+        CellColumn("task", tasks, lead=True),
+        CellColumn("agent", agents, lead=True),
         CellColumn("medal", medals),
         column("score", (_number(report.score) for report in reports), right=True),
         *([column("95 % interval", intervals, right=True)] if {*intervals} - {NOTHING} else []),

@@ -39,7 +39,6 @@ from bioeval_tui.text import clean_line
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bioeval_tui.grade.leaderboard import Ranking
     from bioeval_tui.grade.tasks.task import Task
 
 
@@ -132,7 +131,6 @@ class TaskGrading:
         self._scorer: Scorer | None = None
         self.rivals: object = None
         """What `intervals.rivals_of` has loaded."""
-        self._reference = task.reference if task.board_in_use() == task.folder / "leaderboard.csv" else None
 
     @property
     def scorer(self) -> Scorer:
@@ -303,18 +301,6 @@ class TaskGrading:
             return None
         return f"submission file {clean_line(path.name, 200)} has {size:,} bytes; the limit is {most:,} for this task"
 
-    def _below_reference(self, ranking: Ranking) -> list[str]:
-        """Return a warning if a score has a medal and is no better than the reference line, which has no place."""
-        reference = self._reference
-        if ranking.medal is None or ranking.score is None or reference is None:
-            return []
-        line = float(reference.score)
-        if ranking.score < line if ranking.is_lower_better else ranking.score > line:
-            return []
-        return [
-            f"no better than the plain reference `{reference.team}`, which scores {reference.score} and is not ranked"
-        ]
-
     def _report(
         self,
         path: Path | None,
@@ -338,7 +324,7 @@ class TaskGrading:
             grader_seconds=seconds,
             score_needed=ranking.score_needed,
             next_medal=ranking.next_medal,
-            warnings=(*self.warnings, *self._below_reference(ranking)),
+            warnings=tuple(self.warnings),
             self_trained_leaderboard=self.board.self_trained or None,
             environment=self.environment,
             leaderboard=self.board.origin,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bioeval_tui.errors import InputError
-from bioeval_tui.grade.metrics import Metric, find_metric
+
+if TYPE_CHECKING:
+    from bioeval_tui.grade.metrics import Metric
 
 H5AD_KINDS = ("obs", "obsm", "layers", "X")
 
@@ -34,6 +36,8 @@ def metric_spec(config: Mapping[str, Any]) -> MetricSpec:
     Raises:
         InputError: a key is missing or wrong; the sentence names it.
     """
+    from bioeval_tui.grade.metrics import find_metric  # brings numpy, which a batch's own process never needs
+
     try:
         metric = find_metric(str(config["metric"]))
     except KeyError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -45,21 +45,24 @@ class ReportTotals:
         counts["total_above_median"] += report["above_median"]
         counts["total_beats_human"] += bool(report["beats_human"])
 
-    def to_dict(self, percentiles: Sequence[float]) -> dict[str, Any]:
+    def to_dict(
+        self, percentiles: Sequence[float], rounded: Callable[[float, int], float] = round
+    ) -> dict[str, Any]:
         """Return the published keys without `task_reports`.
 
         Args:
             percentiles: of the valid submissions, in the reports' order: the mean is a plain sum from left
-                to right, which the order changes in its last bit. Each rounds by its type, as published: numpy's
-                rule for numbers that were just graded, Python's for those read back from JSON.
+                to right, which the order changes in its last bit.
+            rounded: as published, numpy's rule for numbers that were just graded, Python's for those read back
+                from JSON.
         """
         average = best = worst = None
         if percentiles:
             total = 0.0
             for percentile in percentiles:
                 total += percentile
-            average = float(round(total / len(percentiles), 1))
-            best, worst = float(round(max(percentiles), 1)), float(round(min(percentiles), 1))
+            average = float(rounded(total / len(percentiles), 1))
+            best, worst = float(rounded(max(percentiles), 1)), float(rounded(min(percentiles), 1))
         return {
             **self._counts,
             "avg_leaderboard_percentile": average,

@@ -24,6 +24,7 @@ from bioeval_tui.grade.chances import concordance_of
 from bioeval_tui.grade.metrics import Metric, average_ranks, counts_metric
 from bioeval_tui.uncertainty import (
     CHANGE,
+    FEWEST,
     FEWEST_CURVED,
     FEWEST_UNITS,
     TAIL,
@@ -310,20 +311,22 @@ def _of_influence(metric: Metric, pairs: Sequence[tuple[Any, Any]]) -> Draws:
 
 
 def _of_auc(positive: Any, guess: Floats) -> Draws:
-    """Return the area's scores from its variance by DeLong and others.
+    """Return the area's scores from its variance by DeLong and others, with Welch and Satterthwaite's degrees of freedom.
 
-    Few rows are out of order near 1, so the area counts as twice as many rows at most as one of 1/2 would, and as
+    Few rows are out of order near 1, so the area counts as three times as many rows at most as one of 1/2 would, and as
     exactly so many if none is.
     """
     higher, lower = guess[positive], guess[~positive]
     m, n = len(higher), len(lower)
-    if min(m, n) < 2:
-        raise CannotResampleError("one of the classes has fewer than two rows")
+    if min(m, n) < FEWEST:
+        raise CannotResampleError(f"one of the classes has fewer than {FEWEST} rows")
     won = _won(higher, lower)
-    variance = float(won.var(ddof=1) / m + _won(lower, higher).var(ddof=1) / n)
-    half = 3 * m * n / (m + n)
-    most = 2 * half if variance > 1e-18 else half
-    return _effective(float(won.mean()), np.sqrt(max(variance, 1e-18)), UNIT, m + n, m + n - 2, most)
+    parts = float(won.var(ddof=1) / m), float(_won(lower, higher).var(ddof=1) / n)
+    variance, half = sum(parts), 3 * m * n / (m + n)
+    if variance < 1e-18:
+        return _of_share(float(won.mean()), half, UNIT, m + n, _SHARE)
+    degrees = variance**2 / (parts[0] ** 2 / (m - 1) + parts[1] ** 2 / (n - 1))
+    return _effective(float(won.mean()), np.sqrt(variance), UNIT, m + n, degrees, 3 * half)
 
 
 def _won(values: Floats, others: Floats) -> Floats:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from numbers import Integral, Real
 from typing import Any
-
-import numpy as np
 
 
 def numpy_round(value: float, decimals: int) -> float:
     """Return `value` rounded by numpy's rule, rint(x·10ᵈ)/10ᵈ, which makes 0.15 to 0.2 where Python says 0.1."""
-    return float(np.round(np.float64(value), decimals))
+    factor = 10.0**decimals
+    product = value * factor
+    return math.copysign(round(product), product) / factor if math.isfinite(product) else product
 
 
 def to_score(value: Any, decimals: int = 5) -> float:
@@ -22,6 +23,8 @@ def to_score(value: Any, decimals: int = 5) -> float:
     Raises:
         TypeError: `value` is not one number.
     """
+    import numpy as np  # graders bring it; a batch's own process never does
+
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.reshape(-1)[0]
     if isinstance(value, np.generic) and isinstance(value, (np.floating, np.integer, np.bool_)):

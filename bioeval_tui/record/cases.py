@@ -18,7 +18,7 @@ def in_turn(cases: int, trials: int) -> list[int]:
 def of_trials(started: RunStarted, places: Iterable[int], before: Sequence[Case] = ()) -> list[Case]:
     """Return the case of each trial from its index; `before` are the cases of the earlier trials."""
     met = Counter(case.words for case in before)
-    found = []
+    cases = []
     for place in places:
         if place >= len(started.cases):
             continue  # the file was changed by hand
@@ -33,8 +33,8 @@ def of_trials(started: RunStarted, places: Iterable[int], before: Sequence[Case]
         facts = tuple(map(str, job.get("facts") or ()))
         made = Case(name=case.name, persona=case.persona, tasks=tasks, facts=facts)
         met[made.words] += 1
-        found.append(made.model_copy(update={"trial": met[made.words]}))
-    return found
+        cases.append(made.model_copy(update={"trial": met[made.words]}))
+    return cases
 
 
 def with_tasks_of(job: dict[str, Any], case: Case) -> dict[str, Any]:

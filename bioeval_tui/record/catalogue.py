@@ -15,7 +15,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -208,16 +208,16 @@ class Catalogue:
             )
         if is_run_id(text) and recording_path(self.runs_dir, text).is_file():
             return recording_path(self.runs_dir, text)
-        found = [
+        matching = [
             run_id
             for run_id in self.ids()
             if text and (run_id.startswith(text) or run_id.endswith(text.lower()))
         ]
-        if len(found) == 1:
-            return recording_path(self.runs_dir, found[0])
-        if found:
+        if len(matching) == 1:
+            return recording_path(self.runs_dir, matching[0])
+        if matching:
             raise UsageError(
-                f"{len(found)} runs match: {', '.join(found[-5:])}; give more characters of the id"
+                f"{len(matching)} runs match: {', '.join(matching[-5:])}; give more characters of the id"
             )
         raise UsageError("no such run; see `bioeval-tui runs list`")
 
@@ -389,10 +389,10 @@ class Catalogue:
         except OSError:
             database.execute("delete from overlays where run_id = ?", (run_id,))
             return
-        found = (stat.st_size, stat.st_mtime_ns)
+        now = (stat.st_size, stat.st_mtime_ns)
         seen = database.execute("select size, modified from overlays where run_id = ?", (run_id,)).fetchone()
-        if anew or seen != found:
-            row = (run_id, *found, *_overlaid(path))
+        if anew or seen != now:
+            row = (run_id, *now, *_overlaid(path))
             database.execute("insert or replace into overlays values (?, ?, ?, ?, ?)", row)
 
     def _refresh_open(self, database: sqlite3.Connection) -> None:
@@ -417,15 +417,15 @@ class Catalogue:
         from bioeval_tui.record.outline import Outline, outline
 
         try:
-            found = outline(file.path)
+            outlined = outline(file.path)
         except RecordingError:
-            found = Outline()
-        run = summarise(run_id, file.path, found)
+            outlined = Outline()
+        run = summarise(run_id, file.path, outlined)
         row = {
             **run._asdict(),
             "size": file.size,
             "modified": file.modified,
-            "ended": found.ended is not None,
+            "ended": outlined.ended is not None,
             "started": datetime.fromisoformat(run.started_at).timestamp(),
             "scores": json.dumps(run.scores),
             "identity": json.dumps(run.identity),
@@ -436,6 +436,7 @@ class Catalogue:
 
 def _overlaid(path: Path) -> tuple[str | None, str | None]:
     """Return a run's reviewed scores and the scores by later judges as JSON; None without any."""
+    from bioeval_tui.record.events import ReviewsDrawn
     from bioeval_tui.record.outline import fold_file
     from bioeval_tui.record.overlay import in_force, judgings, read_overlay
     from bioeval_tui.record.reviews import fold_reviews, reviewed_scores
@@ -448,12 +449,14 @@ def _overlaid(path: Path) -> tuple[str | None, str | None]:
     except RecordingError:
         return None, None
     now = in_force(state, overlay)
-    found = reviewed_scores(now, fold_reviews(overlay.events, now))
+    scores = reviewed_scores(now, fold_reviews(overlay.events, now))
     again = None
     if judgings(state, overlay):
         mean = now.ended.mean if now.ended else None
         again = json.dumps({"score": mean, "scores": now.scores(), "fault": _faults(now)})
-    return json.dumps(found.to_dict()) if found else None, again
+    if scores and any(isinstance(event, ReviewsDrawn) for event in overlay.events):
+        scores = replace(scores, drawn=True)
+    return json.dumps(scores.to_dict()) if scores else None, again
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
@@ -466,15 +469,15 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 
 def _faults(state: RunState) -> str:
     """Return the faults of a run in the form of the list."""
-    found = {talk.fault for talk in state.conversations.values() if talk.fault is not None}
-    return ", ".join(sorted(found - {"none"})) or "none"
+    faults = {talk.fault for talk in state.conversations.values() if talk.fault is not None}
+    return ", ".join(sorted(faults - {"none"})) or "none"
 
 
-def summarise(run_id: str, path: Path, found: Outline) -> CataloguedRun:
+def summarise(run_id: str, path: Path, outline: Outline) -> CataloguedRun:
     """Return a run's entry in the list."""
-    started = found.started
-    if found.ended is not None:
-        status: Status = found.ended.status
+    started = outline.started
+    if outline.ended is not None:
+        status: Status = outline.ended.status
     else:
         status = "running" if is_live(path) else "interrupted"
     begun = started.at if started else datetime.fromtimestamp(0).astimezone()
@@ -483,15 +486,15 @@ def summarise(run_id: str, path: Path, found: Outline) -> CataloguedRun:
         job=started.job_name if started else "unknown",
         status=status,
         started_at=begun.isoformat(),
-        score=found.ended.mean if found.ended else None,
-        fault=", ".join(found.faults) or "none",
-        scores=found.scores(),
-        messages=found.messages,
+        score=outline.ended.mean if outline.ended else None,
+        fault=", ".join(outline.faults) or "none",
+        scores=outline.scores(),
+        messages=outline.messages,
         model=started.asked_model if started else None,
         rehearsal=started.rehearsal if started else False,
         batch_id=started.batch_id if started else None,
         folder=path.parent,
-        clean=found.clean,
+        clean=outline.clean,
         imported=is_imported(path),
         identity=started.identity | {"job file": started.job_sha256[:8]} if started else {},
     )

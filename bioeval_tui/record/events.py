@@ -213,8 +213,8 @@ class RunStarted(EventBase):
 
     @property
     def _target(self) -> dict[str, Any]:
-        found = self.job.get("target")
-        return found if isinstance(found, dict) else {}
+        target = self.job.get("target")
+        return target if isinstance(target, dict) else {}
 
     @property
     def identity(self) -> dict[str, str]:
@@ -643,7 +643,7 @@ class TranscriptScored(EventBase):
     tokens_in: Tokens | None = None
     tokens_out: Tokens | None = None
     prompts: dict[str, str] = Field(default_factory=dict)
-    """Hashes of the prompts of a later judge, if they differ from those of `RunStarted`."""
+    """Hashes of the prompts of a later judge, or of a resumed run's, if they differ from those of `RunStarted`."""
     user_faults: tuple[UserFault, ...] = ()
     """What the judge says that the simulated user did wrong, each with words of the user that are in the conversation."""
     user_faults_refused: Place = 0

@@ -42,19 +42,19 @@ class Outline:
     @property
     def faults(self) -> list[str]:
         """The faults, in alphabetical order."""
-        found = (
+        faults = (
             next((fault for fault in talk.faults if fault != "none"), "none") for talk in self.talks.values()
         )
-        return sorted({*found} - {"none"})
+        return sorted({*faults} - {"none"})
 
     def scores(self) -> dict[str, float | None]:
         """Return each condition's mean score over its trials; None when one is missing or not measured."""
-        found: dict[str, float | None] = {}
+        scores: dict[str, float | None] = {}
         for condition in self.started.conditions if self.started else ():
             trials = range(1, self.started.trials + 1) if self.started else ()
             held = (self.talks.get(ConversationKey(condition, trial)) for trial in trials)
-            found[condition] = composite.mean_of([talk.score if talk else None for talk in held])
-        return found
+            scores[condition] = composite.mean_of([talk.score if talk else None for talk in held])
+        return scores
 
     def take(self, event: RunEvent) -> None:
         """Fold one event."""
@@ -95,10 +95,10 @@ class Outline:
 
 def outline(path: Path) -> Outline:
     """Return the outline of a recording, read piece by piece; empty where nothing can be read."""
-    found = Outline()
+    outlined = Outline()
     for event in _events(path):
-        found.take(event)
-    return found
+        outlined.take(event)
+    return outlined
 
 
 def started_run(path: Path, *, as_written: bool = False) -> tuple[RunState, events.RunStarted]:

@@ -139,13 +139,13 @@ def _read(path: Path, *, as_written: bool = False, in_force_only: bool = False) 
             raise RecordingError(f"{path}: later scores and reviews may have at most {MAX_OVERLAY:,} bytes")
         with path.open("rb") as file:
             read = (event for data in iter(partial(file.read, CHUNK), b"") for event in reader.feed(data))
-            found = _in_force(read) if in_force_only else list(read)
+            events = _in_force(read) if in_force_only else list(read)
     except FileNotFoundError:
         return Overlay()
     except OSError as error:
         raise RecordingError(f"{path}: cannot be read: {error.strerror}") from None
     reader.finish()
-    masked = found if as_written or not masking() else current().events(found)
+    masked = events if as_written or not masking() else current().events(events)
     return Overlay(tuple(masked), tuple(reader.problems))
 
 
@@ -177,7 +177,7 @@ def judgings(state: RunState, overlay: Overlay) -> dict[ConversationKey, list[Ju
 
     Verdicts on attempts that were abandoned later are left out, because they don't apply to the new attempt.
     """
-    found: dict[ConversationKey, list[Judging]] = {}
+    judgings: dict[ConversationKey, list[Judging]] = {}
     for event in overlay.events:
         if event.condition is None or event.trial is None:
             continue
@@ -187,10 +187,10 @@ def judgings(state: RunState, overlay: Overlay) -> dict[ConversationKey, list[Ju
             continue
         if isinstance(event, events.TranscriptScored):
             author = event.author or "unknown"
-            found.setdefault(key, []).append(Judging(key, author, event.at.isoformat(), event))
-        elif isinstance(event, events.ConversationScored) and key in found:
-            found[key][-1] = replace(found[key][-1], score=event)
-    return found
+            judgings.setdefault(key, []).append(Judging(key, author, event.at.isoformat(), event))
+        elif isinstance(event, events.ConversationScored) and key in judgings:
+            judgings[key][-1] = replace(judgings[key][-1], score=event)
+    return judgings
 
 
 def in_force(state: RunState, overlay: Overlay) -> RunState:
@@ -202,9 +202,9 @@ def in_force(state: RunState, overlay: Overlay) -> RunState:
         else replace(talk)
         for key, talk in state.conversations.items()
     }
-    found = replace(state, conversations=talks)
-    if latest and found.ended is not None:
-        scores = found.scores()
+    judged = replace(state, conversations=talks)
+    if latest and judged.ended is not None:
+        scores = judged.scores()
         mean = composite.published_mean(scores)
-        found.ended = found.ended.model_copy(update={"scores": scores, "mean": mean})
-    return found
+        judged.ended = judged.ended.model_copy(update={"scores": scores, "mean": mean})
+    return judged

@@ -15,13 +15,13 @@ _ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4,8}")
 def new_run_ids(count: int, runs_dir: Path) -> list[str]:
     """Return that many ids, such as 20261120-195407-7f3a, that differ from each other and from every run in the folder."""
     now = datetime.now(UTC)
-    found: dict[str, None] = {}
-    while len(found) < count:
+    ids: dict[str, None] = {}
+    while len(ids) < count:
         # In a large batch, two of the short tags would often be equal.
         run_id = f"{now:%Y%m%d-%H%M%S}-{os.urandom(2 if count < 50 else 4).hex()}"
         if not recording_path(runs_dir, run_id).exists():
-            found[run_id] = None
-    return list(found)
+            ids[run_id] = None
+    return list(ids)
 
 
 def is_run_id(text: str) -> bool:

@@ -173,14 +173,14 @@ async def _follow(
         data = _read_from(path, offset - again, CHUNK + again)
         new = len(data) - again
         offset += new
-        found = reader.feed(data) if data else []
-        for event in found:
+        read = reader.feed(data) if data else []
+        for event in read:
             if isinstance(event, RunEnded):
                 ends -= 1
                 ended = ends < 0
             elif isinstance(event, RunResumed):
                 ended = False
-        events = [event for event in found if event.seq > from_seq]
+        events = [event for event in read if event.seq > from_seq]
         if events:
             yield events
         if ended and not _read_from(path, offset):

@@ -269,19 +269,19 @@ def side_by_side(events: Sequence[RunEvent]) -> Sequence[RunEvent]:
     first = next((event.condition for event in events if event.condition), started.conditions[0])
     second = next(name for name in started.conditions if name != first)
     over = {first, second} if ended else {first} if (second, 0) in stages else set()
-    found = list(stages[None, 0])
+    placed = list(stages[None, 0])
     for stage in range(max(LEAD, *(message for _, message in stages)) + 1):
         beside = [] if stage < LEAD else range(LEAD + 1) if stage == LEAD else [stage]
         for condition, message in [(first, stage), *((second, message) for message in beside)]:
             if condition not in over and (condition, message + 1) not in stages:
-                return found  # more about this message may follow
-            found += stages.get((condition, message), ())
-    return [*found, *stages.get((None, 1), ())]
+                return placed  # more about this message may follow
+            placed += stages.get((condition, message), ())
+    return [*placed, *stages.get((None, 1), ())]
 
 
 def _stages(events: Iterable[RunEvent]) -> dict[tuple[Condition | None, int], list[RunEvent]]:
     """Return the events by condition and newest message, 0 before the first; those of the run are under None, its end under 1."""
-    found: dict[tuple[Condition | None, int], list[RunEvent]] = {}
+    stages: dict[tuple[Condition | None, int], list[RunEvent]] = {}
     reached: dict[Condition, int] = {}
     at: tuple[Condition | None, int] = (None, 0)
     for event in events:
@@ -291,8 +291,8 @@ def _stages(events: Iterable[RunEvent]) -> dict[tuple[Condition | None, int], li
             message = event.message if isinstance(event, MessageStarted) else 0
             reached[condition] = max(message, reached.get(condition, 0))
             at = (condition, reached[condition])
-        found.setdefault(at, []).append(event)
-    return found
+        stages.setdefault(at, []).append(event)
+    return stages
 
 
 def turn_ends(events: Sequence[RunEvent], timing: Timing = replay_times) -> list[TurnMark]:
@@ -322,11 +322,11 @@ def turn_ends(events: Sequence[RunEvent], timing: Timing = replay_times) -> list
     places = [(condition, trial, turn, count) for (condition, trial, _, turn), count in ends.items() if turn]
     places = sorted(places, key=lambda place: place[3])
     failures = [number for number, fails in enumerate(_new_failures(events)) if fails]
-    found = [TurnMark(None, 1, 0, begun, times[begun - 1])]
+    marks = [TurnMark(None, 1, 0, begun, times[begun - 1])]
     for condition, trial, turn, count in [*places, (None, 1, 0, len(events))]:
-        failed = bisect_left(failures, found[-1].given) < bisect_left(failures, count)
-        found.append(TurnMark(condition, trial, turn, count, times[count - 1], failed, passed.get(count)))
-    return found
+        failed = bisect_left(failures, marks[-1].given) < bisect_left(failures, count)
+        marks.append(TurnMark(condition, trial, turn, count, times[count - 1], failed, passed.get(count)))
+    return marks
 
 
 def after_next_message(events: Sequence[RunEvent], at: int) -> int | None:

@@ -71,12 +71,12 @@ def fold_reviews(many: Iterable[RunEvent], state: RunState | None = None) -> Rev
         for entry in entries
         if entry.action == "undo" and entry.undoes and authors.get(entry.undoes) == entry.author
     }
-    found = Reviews()
+    reviews = Reviews()
     for entry in entries:
         if entry.action != "undo" and entry.review not in undone and not _abandoned(entry, state):
-            found.standing[entry.review] = entry
-            _take(found, entry)
-    return found
+            reviews.standing[entry.review] = entry
+            _take(reviews, entry)
+    return reviews
 
 
 def score_of(opinions: Mapping[str, Reviewed]) -> float | None:
@@ -160,9 +160,13 @@ class ReviewedScores:
     """Tasks, faults and marks on which reviewers differ."""
     conditions: tuple[str, ...] = ()
     """The conditions in which somebody gave a score or a fault."""
+    drawn: bool = False
+    """Whether they are of a random sample: what people would say is estimated from it, and no score is part people's, part judge's."""
 
     def told(self, state: RunState) -> list[str]:
-        """Return each condition's score and the mean of both, `withheld 0.41 → 0.55 (reviewed)`, given the run."""
+        """Return each condition's score and the mean of both, `withheld 0.41 → 0.55 (reviewed)`, given the run; nothing of a sample."""
+        if self.drawn:
+            return []
         before = state.scores()
         told = [
             f"{state.condition_name(name)} {words(before.get(name), score) if name in self.conditions else plain(score)}"
@@ -174,8 +178,8 @@ class ReviewedScores:
     def to_dict(self) -> PrintedReviewed:
         """Return the fields for JSON."""
         return {
-            "score": self.mean,
-            "scores": self.scores,
+            "score": None if self.drawn else self.mean,
+            "scores": {} if self.drawn else self.scores,
             "reviewers": list(self.reviewers),
             "tasks": self.tasks,
             "of_tasks": self.of_tasks,
@@ -212,12 +216,12 @@ def with_reviews(state: RunState, reviews: Reviews) -> RunState:
     has its score again if every part was measured.
     """
     talks = {key: _reviewed_talk(state, talk, reviews) for key, talk in state.conversations.items()}
-    found = replace(state, conversations=talks)
+    reviewed = replace(state, conversations=talks)
     if state.ended is not None:
-        scores = found.scores()
+        scores = reviewed.scores()
         mean = composite.published_mean(scores)
-        found.ended = state.ended.model_copy(update={"scores": scores, "mean": mean})
-    return found
+        reviewed.ended = state.ended.model_copy(update={"scores": scores, "mean": mean})
+    return reviewed
 
 
 def _reviewed_talk(state: RunState, talk: ConversationState, reviews: Reviews) -> ConversationState:
@@ -226,19 +230,19 @@ def _reviewed_talk(state: RunState, talk: ConversationState, reviews: Reviews) -
     if talk.score is None or (not given and fault is None):
         return talk
     tasks = _tasks(state, talk, {number: value for number, value in given.items() if value is not None})
-    found = replace(talk, score=_score(state, talk, tasks, fault, given.keys()))
+    reviewed = replace(talk, score=_score(state, talk, tasks, fault, given.keys()))
     if tasks:
         base = talk.verdict or _no_verdict(talk)
-        found.verdict = base.model_copy(update={"tasks": tuple(tasks), "error": None})
+        reviewed.verdict = base.model_copy(update={"tasks": tuple(tasks), "error": None})
     if fault is not None and talk.ended is not None:
-        found.ended = talk.ended.model_copy(update={"fault": fault})
-    return found
+        reviewed.ended = talk.ended.model_copy(update={"fault": fault})
+    return reviewed
 
 
 def _tasks(state: RunState, talk: ConversationState, given: Mapping[int, float]) -> list[TaskScored]:
     """Return the scored tasks in the job's order, with people's scores if there are any."""
     known = {task.task: task for task in talk.verdict.tasks} if talk.verdict else {}
-    found = []
+    tasks = []
     for number, item in _judged(state, talk.key).items():
         task = known.get(number)
         if number in given:
@@ -253,8 +257,8 @@ def _tasks(state: RunState, talk: ConversationState, given: Mapping[int, float])
             passed = (given[number] > pass_above(state, talk.key.trial, number)) == ((task.points or 1) > 0)
             task = task.model_copy(update={"score": given[number], "passed": passed, "kept_by": None})
         if task is not None:
-            found.append(task)
-    return found
+            tasks.append(task)
+    return tasks
 
 
 def _score(
@@ -328,16 +332,16 @@ def _abandoned(entry: Reviewed, state: RunState | None) -> bool:
     return talk is None or (entry.attempt or 1) != talk.attempt
 
 
-def _take(found: Reviews, entry: Reviewed) -> None:
+def _take(reviews: Reviews, entry: Reviewed) -> None:
     author = entry.author or "unknown"
     key = ConversationKey(entry.condition, entry.trial) if entry.condition and entry.trial else None
     if entry.action == "note":
-        found.notes.append(entry)
+        reviews.notes.append(entry)
     elif entry.submission is not None:
         if entry.mark is not None:
-            found.submissions.setdefault(entry.submission, {})[author] = entry
+            reviews.submissions.setdefault(entry.submission, {})[author] = entry
     elif entry.action == "fault":
         if key is not None:
-            found.faults.setdefault(key, {})[author] = entry
+            reviews.faults.setdefault(key, {})[author] = entry
     elif key is not None and entry.task is not None and entry.after is not None:
-        found.tasks.setdefault(TaskKey(key, entry.task), {})[author] = entry
+        reviews.tasks.setdefault(TaskKey(key, entry.task), {})[author] = entry

@@ -156,14 +156,14 @@ def ordered(spans: Iterable[AgentSpan], root_id: str) -> list[tuple[AgentSpan, i
     for span in sorted(known.values(), key=lambda span: (span.start_ns, -span.end_ns)):
         has_parent = span.parent_id in known and span.parent_id not in (root_id, span.span_id)
         below.setdefault(span.parent_id if has_parent else "", []).append(span)
-    found: list[tuple[AgentSpan, int]] = []
+    placed: list[tuple[AgentSpan, int]] = []
     waiting = [(span, 0) for span in reversed(below.pop("", []))]
     while waiting:
         span, depth = waiting.pop()
-        found.append((span, depth))
+        placed.append((span, depth))
         waiting += [(child, depth + 1) for child in reversed(below.pop(span.span_id, []))]
     # Spans that name each other as parents have no root.
-    return found + [(span, 0) for many in below.values() for span in many]
+    return placed + [(span, 0) for many in below.values() for span in many]
 
 
 def tokens_of(spans: Iterable[AgentSpan], trace_id: str) -> tuple[int | None, int | None]:

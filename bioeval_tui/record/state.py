@@ -17,7 +17,7 @@ from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.names import CONDITIONS, Condition, Peer, Role, with_served
 from bioeval_tui.record.spans import AgentSpan, tokens_of, was_cut_off
 from bioeval_tui.record.times import Clock
-from bioeval_tui.text import clean_line, shorten
+from bioeval_tui.text import asks_question, clean_line, shorten
 
 Phase = Literal["waiting", "preparing", "evaluator", "agent", "checking", "judging", "ended"]
 
@@ -69,6 +69,7 @@ class MessageState:
     late_spans: set[str] = field(default_factory=set)
     doubled_spans: set[str] = field(default_factory=set)
     _pieces: list[str] = field(default_factory=list)
+    _asked: bool | None = None
 
     @property
     def text(self) -> str:
@@ -92,6 +93,11 @@ class MessageState:
         return was_cut_off(self.spans, self.traceparent.split("-")[1])
 
     @property
+    def asks(self) -> bool:
+        """Whether the message asks something; known even of one whose text was dropped."""
+        return asks_question(self.text) if self._asked is None else self._asked
+
+    @property
     def is_empty(self) -> bool:
         """Whether the agent answered without a word."""
         return self.role == "assistant" and self.done and not self.text.strip()
@@ -104,6 +110,15 @@ class MessageState:
     def replace(self, text: str) -> None:
         """Set the whole text."""
         self._pieces[:] = [text]
+
+    def lighten(self) -> None:
+        """Drop the text and what else only a transcript needs."""
+        self._asked = self.asks
+        self.tokens_in, self.tokens_out = self.tokens
+        self.replace("")
+        self.generation.clear()
+        self.spans.clear()
+        self.record = None
 
 
 @dataclass(slots=True)
@@ -192,9 +207,9 @@ class ConversationState:
     def user_faults(self) -> list[events.UserFault]:
         """What the simulated user did wrong: what checks found and then, where they did not, what the judge did."""
         checked = [violation.as_fault for violation in self.violations]
-        found = {(fault.kind, fault.message) for fault in checked}
+        known = {(fault.kind, fault.message) for fault in checked}
         judged = self.verdict.user_faults if self.verdict is not None else ()
-        return [*checked, *(fault for fault in judged if (fault.kind, fault.message) not in found)]
+        return [*checked, *(fault for fault in judged if (fault.kind, fault.message) not in known)]
 
     def message(self, number: int) -> MessageState | None:
         """Return the message of that number, or None."""
@@ -336,10 +351,10 @@ class RunState:
             return ""
         if self.clean_unknown:
             return "it is unknown whether the conditions started from the same state"
-        found = [warning.message for warning in self._about_clean("not_clean")]
-        if found and found[0].startswith(events.STARTS_DIFFER):
+        reasons = [warning.message for warning in self._about_clean("not_clean")]
+        if reasons and reasons[0].startswith(events.STARTS_DIFFER):
             return events.STARTS_DIFFER
-        return found[0] if found else "the conditions cannot be compared"
+        return reasons[0] if reasons else "the conditions cannot be compared"
 
     @property
     def clean_unknown(self) -> bool:
@@ -390,7 +405,7 @@ class RunState:
         recorded = self.started.judge_prompt if self.started else ""
         held = {
             ", ".join(f"{clean_line(name, 100)} {digest[:8]}" for name, digest in verdict.prompts.items())
-            if verdict.author
+            if verdict.author or verdict.prompts
             else recorded
             for talk in self.conversations.values()
             if (verdict := talk.verdict)
@@ -399,13 +414,13 @@ class RunState:
 
     def scores(self) -> dict[str, float | None]:
         """Return each condition's mean score over its trials; None when one is missing or not measured."""
-        found: dict[str, float | None] = {}
+        scores: dict[str, float | None] = {}
         for condition in self.started.conditions if self.started else ():
             trials = range(1, self.started.trials + 1) if self.started else ()
             held = [self.conversation(condition, trial) for trial in trials]
             values = [talk.score.score if talk and talk.score else None for talk in held]
-            found[condition] = composite.mean_of(values)
-        return found
+            scores[condition] = composite.mean_of(values)
+        return scores
 
 
 NOT_CLEAN = ("not_clean", "clean_unknown")
@@ -457,11 +472,7 @@ def lighten(talk: ConversationState) -> None:
     The rest is enough for scores, gates and statistics, including quotations that are not in the transcript.
     """
     for message in talk.messages:
-        message.tokens_in, message.tokens_out = message.tokens
-        message.replace("")
-        message.generation.clear()
-        message.spans.clear()
-        message.record = None
+        message.lighten()
     talk.record = None
     for held in (talk.observations, talk.setups, talk.seeds, talk.checks):
         held.clear()

@@ -107,10 +107,10 @@ def _arguments_of(request: Mapping[str, Any]) -> Any:
 
 def result_of(event: Mapping[str, Any]) -> tuple[Any, bool] | None:
     """Return an event's result, and whether the call failed; None without a result."""
-    found = next((event[key] for key in _RESULTS if key in event), None)
-    if found is None and not any(key in event for key in _RESULTS):
+    result = next((event[key] for key in _RESULTS if key in event), None)
+    if result is None and not any(key in event for key in _RESULTS):
         return None
-    return found, bool(event.get("error") or event.get("isError"))
+    return result, bool(event.get("error") or event.get("isError"))
 
 
 def paired(
@@ -120,16 +120,16 @@ def paired(
 
     A call whose arguments cannot be read has failed, whatever its result.
     """
-    found: list[list[Any]] = []
+    pairs: list[list[Any]] = []
     waiting: dict[int, None] = {}
-    # The calls without a result, by their place in `found`.
+    # The calls without a result, by their place in `pairs`.
     by_id: dict[str, deque[int]] = {}
     for event in events:
         request, result = request_of(event), result_of(event)
         if request is not None:
-            waiting[len(found)] = None
-            by_id.setdefault(repr(request.get("id")), deque()).append(len(found))
-            found.append([request, None])
+            waiting[len(pairs)] = None
+            by_id.setdefault(repr(request.get("id")), deque()).append(len(pairs))
+            pairs.append([request, None])
         if result is None:
             continue
         call_id = event.get("id")
@@ -142,11 +142,11 @@ def paired(
                     place = places.popleft()
                     chosen = place if place in waiting else None
         if chosen is None:
-            found.append([None, result])
+            pairs.append([None, result])
         else:
-            found[chosen][1] = result
+            pairs[chosen][1] = result
             del waiting[chosen]
-    for request, result in found:
+    for request, result in pairs:
         if request is not None and isinstance(_arguments_of(request), str):
             yield request, (result[0] if result else UNREAD, True)
         else:

@@ -157,11 +157,11 @@ def _import_foreign(
     for there in sorted(runs_dir.glob(f"*-{tag}{SUFFIX}")):
         if is_run_id(there.stem):
             return Imported(there.stem, there, False)
-    found = survey(files, kind)
-    run_id = f"{(found.began or datetime.now(UTC)).astimezone(UTC):%Y%m%d-%H%M%S}-{tag}"
+    surveyed = survey(files, kind)
+    run_id = f"{(surveyed.began or datetime.now(UTC)).astimezone(UTC):%Y%m%d-%H%M%S}-{tag}"
     target = recording_path(runs_dir, run_id)
     with _new_file(runs_dir) as (copy, written):
-        for event in recording_of(files, kind, found, sha256, run_id, options):
+        for event in recording_of(files, kind, surveyed, sha256, run_id, options):
             line = write_event(event)
             if len(line) > MAX_LINE:
                 where = f"trial {event.trial} has" if event.trial else "it has"
@@ -171,7 +171,9 @@ def _import_foreign(
         os.fsync(written.fileno())
         _mark_imported(target)
         _put(copy, target)
-    return Imported(run_id, target, True, (f"{kind.about}: {plural(found.conversations, 'conversation')}",))
+    return Imported(
+        run_id, target, True, (f"{kind.about}: {plural(surveyed.conversations, 'conversation')}",)
+    )
 
 
 def import_recording(file: Path, runs_dir: Path) -> Imported:
@@ -381,7 +383,7 @@ def folder_name(now: datetime) -> str:
 
 def deletions(data_dir: Path, before: datetime | None = None) -> list[Deletion]:
     """Return the deletions in the trash, oldest first; with `before`, only those before that time."""
-    found = []
+    deletions = []
     for path in sorted((data_dir / FOLDER).glob("*")):
         try:
             at = datetime.strptime(path.name, _NAME).replace(tzinfo=UTC)
@@ -390,8 +392,8 @@ def deletions(data_dir: Path, before: datetime | None = None) -> list[Deletion]:
         names = sorted(file.name for file in path.iterdir()) if path.is_dir() else []
         ids = [name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX)]
         if path.is_dir() and (before is None or at < before):
-            found.append(Deletion(path, at, tuple(run_id for run_id in ids if is_run_id(run_id))))
-    return found
+            deletions.append(Deletion(path, at, tuple(run_id for run_id in ids if is_run_id(run_id))))
+    return deletions
 
 
 def empty(trashed: Iterable[Deletion], logs_dir: Path) -> int:
@@ -430,9 +432,9 @@ def format_of(file: Path, name: str | None = None) -> ImportFormat | None:
         return None  # damaged: a recording of this program may be, and then says so itself
     if look.shape == "lines" and {"kind", "run_id", "seq"} <= look.first.keys():
         return None
-    found = next(
+    fitting = next(
         (each for each in chain(own, plugins.usable(ImportFormat, "importers")) if each.holds(look)), None
     )
-    if found is None and look.shape in ("zip", "list"):
+    if fitting is None and look.shape in ("zip", "list"):
         raise RecordingError(f"{file}: unknown format; known are {', '.join(names())}; set it with --format")
-    return found
+    return fitting

@@ -62,6 +62,10 @@ class RatedTask:
     judges: Mapping[JudgeId, float]
     recorded: float | None = None
     latest: float | None = None
+    counts: JudgeId | None = None
+    """Whose verdict is the latest or, without one, was recorded."""
+    judged_at: Mapping[JudgeId, int] = field(default_factory=dict)
+    """Where in the overlay each judge's first verdict is; 0 of a recorded one."""
     case: str = ""
     case_trial: int = 1
     panels: frozenset[str] = frozenset()
@@ -293,12 +297,10 @@ def _of_run(run: RecordedRun, *, blind: bool, every: bool) -> list[RatedTask]:
         talk = run.conversation(*key)
         if talk is None or not (people or every):
             continue
-        scores = [(verdict, _scores(verdict, prompts, task)) for verdict, prompts in verdicts[key]]
+        scores = [(verdict, _scores(verdict, judge, task)) for verdict, judge in verdicts[key]]
         recorded = run.recorded_verdict(key)
-        own = (next(iter(scored.values())) for verdict, scored in scores if verdict is recorded and scored)
-        later = [
-            next(iter(scored.values())) for verdict, scored in scores if verdict is not recorded and scored
-        ]
+        own = [next(iter(each.items())) for verdict, each in scores if verdict is recorded and each]
+        later = [next(iter(each.items())) for verdict, each in scores if verdict is not recorded and each]
         found.append(
             RatedTask(
                 run_id=run.path.stem,
@@ -309,8 +311,14 @@ def _of_run(run: RecordedRun, *, blind: bool, every: bool) -> list[RatedTask]:
                 pass_above=reviews.pass_above(run.state, key.trial, task),
                 people=people,
                 judges={name: score for _, scored in scores for name, score in scored.items()},
-                recorded=next(own, None),
-                latest=later[-1] if later else None,
+                recorded=own[0][1] if own else None,
+                latest=later[-1][1] if later else None,
+                counts=next((name for name, _ in [*reversed(later), *own]), None),
+                judged_at={
+                    name: 0 if verdict is recorded else verdict.seq
+                    for verdict, each in reversed(scores)
+                    for name in each
+                },
                 panels=frozenset(next(iter(scored)).judge for _, scored in scores if len(scored) > 1),
                 case=talk.case.name if talk.case is not None else "",
                 case_trial=talk.case.trial if talk.case is not None else 1,
@@ -319,20 +327,30 @@ def _of_run(run: RecordedRun, *, blind: bool, every: bool) -> list[RatedTask]:
     return found
 
 
-def _verdicts(run: RecordedRun, talk: ConversationState) -> list[tuple[TranscriptScored, Mapping[str, str]]]:
-    """Return every verdict on a conversation with its prompts, the recorded one first."""
+def _verdicts(run: RecordedRun, talk: ConversationState) -> list[tuple[TranscriptScored, JudgeId]]:
+    """Return every verdict on a conversation with its judge, the recorded one first."""
     if again := run.judged_again.get(talk.key):
-        return [(row.verdict, row.prompts) for row in again.rows]
-    return [(talk.verdict, recorded_prompts(run.state))] if talk.verdict else []
+        found = [(row.verdict, row.prompts) for row in again.rows]
+    else:
+        found = [(talk.verdict, recorded_prompts(run.state, talk.verdict))] if talk.verdict else []
+    return [
+        (
+            verdict,
+            JudgeId(
+                clean_line(verdict.judge, 100),
+                ", ".join(f"{clean_line(n, 60)} {h[:8]}" for n, h in sorted(prompts.items())) or NO_PROMPT,
+            ),
+        )
+        for verdict, prompts in found
+    ]
 
 
-def _scores(verdict: TranscriptScored, prompts: Mapping[str, str], task: int) -> dict[JudgeId, float]:
+def _scores(verdict: TranscriptScored, judge: JudgeId, task: int) -> dict[JudgeId, float]:
     """Return the judge's score of a task, first as a whole, then each member's of a panel; none of a task that the user never asked for."""
     scored = next((one.score for one in verdict.tasks if one.task == task and one.measured), None)
     if verdict.error or scored is None:
         return {}
-    prompt = ", ".join(f"{clean_line(n, 60)} {h[:8]}" for n, h in sorted(prompts.items())) or NO_PROMPT
-    found = {JudgeId(clean_line(verdict.judge, 100), prompt): scored}
+    found = {judge: scored}
     members: dict[str, list[float]] = {}
     for one in verdict.verdicts:
         for given in one.get("tasks") or ():
@@ -340,7 +358,7 @@ def _scores(verdict: TranscriptScored, prompts: Mapping[str, str], task: int) ->
             if isinstance(value, int | float) and 0 <= value <= 1:
                 members.setdefault(clean_line(str(one.get("judge")), 100), []).append(float(value))
     if len(members) > 1:
-        found |= {JudgeId(name, prompt): median(values) for name, values in members.items()}
+        found |= {JudgeId(name, judge.prompt): median(values) for name, values in members.items()}
     return found
 
 

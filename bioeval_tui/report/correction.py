@@ -8,7 +8,7 @@ because skipping hard tasks is a choice.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -141,9 +141,10 @@ def corrections(
             continue
         scored = [(item, item.judges[name]) for item in own]
         counted = _counted(own, found_draw)
+        reason = why or _stale(own, [name], found_draw)
         for what in ("score", "passes"):
             try:
-                found.append(Correction(name, what, _corrected(what, scored, found_draw, why, counted)))
+                found.append(Correction(name, what, _corrected(what, scored, found_draw, reason, counted)))
             except NotCorrectable as problem:
                 found.append(Correction(name, what, None, str(problem)))
     return found
@@ -160,6 +161,8 @@ def people_say(run: RecordedRun) -> tuple[PeopleWouldSay, ...]:
     counted = _counted(items, drawn)
     scored = [(item, item.recorded if item.latest is None else item.latest) for item in items]
     known = [(item, score) for item, score in scored if score is not None]
+    counts = {item.counts for item, _ in known if item.counts is not None}
+    why = why or _stale(items, list(counts), drawn)
 
     def estimated(title: str, some: Sequence[tuple[RatedTask, float]]) -> PeopleWouldSay:
         try:
@@ -202,6 +205,8 @@ class _Draw:
 
     order: tuple[str, ...]
     strata: Strata | None
+    places: Mapping[str, int]
+    """Where in each run's overlay the draw is: later verdicts came after it."""
 
 
 def _draw_of(runs: Sequence[RecordedRun], items: Sequence[RatedTask]) -> tuple[_Draw | None, str]:
@@ -225,7 +230,24 @@ def _draw_of(runs: Sequence[RecordedRun], items: Sequence[RatedTask]) -> tuple[_
         for item in each.items
     }
     strata = next((name for name in STRATA if name == known[0].strata), None)
-    return _Draw(tuple(sorted(places, key=places.__getitem__)), strata), ""
+    drawn_at = {each.run_id: each.seq for each in known}
+    return _Draw(tuple(sorted(places, key=places.__getitem__)), strata, drawn_at), ""
+
+
+def _stale(items: Iterable[RatedTask], judges: Sequence[JudgeId], drawn: _Draw | None) -> str:
+    """Return why the sample calibrates none of these judges: they are several, or came after it; empty if it does.
+
+    Who saw the reviews may choose a judge, or change its prompt, until it fits just these.
+    """
+    if drawn is None or not judges:
+        return ""
+    names = " and by ".join(sorted(f"{judge} ({prompt})" for judge, prompt in judges))
+    if len(judges) > 1:
+        return f"stale: the verdicts are by {names}; judge all again with `bioeval-tui runs rescore`, then draw again"
+    at = [(item.judged_at.get(judges[0]), drawn.places[item.run_id]) for item in items]
+    if all(judged > draw for judged, draw in at if judged is not None):
+        return f"stale: the reviews were drawn before {names} judged; draw again, with another --seed"
+    return ""
 
 
 def _corrected(

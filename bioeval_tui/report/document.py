@@ -210,7 +210,7 @@ class AskingResult(_Part):
 
     conversations: int
     questions: int
-    """The agent's messages that ask for something."""
+    """The agent's answers with a question, apart from offers of help."""
     obtained: int
     """The facts that the user gave when asked."""
     facts: int

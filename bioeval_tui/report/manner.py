@@ -54,15 +54,17 @@ class MannerRow:
         if self.measure.value is None:
             return "not checked" if self.name == "out_of_role" else "–"
         interval = self.measure.interval
-        around = f" ({self._said(interval.low)} to {self._said(interval.high)})" if interval else ""
-        return f"{self._said(self.measure.value)}{around}"
+        around = f" ({self._words(interval.low)} to {self._words(interval.high)})" if interval else ""
+        return f"{self._words(self.measure.value)}{around}"
 
     @property
     def people(self) -> str:
         """Such as `12.7 (5.4 to 26.9)`."""
         if self.band is None:
             return "not known"
-        return f"{self._said(self.band.mean)} ({self._said(self.band.low)} to {self._said(self.band.high)})"
+        return (
+            f"{self._words(self.band.mean)} ({self._words(self.band.low)} to {self._words(self.band.high)})"
+        )
 
     @property
     def unlike(self) -> bool:
@@ -74,7 +76,7 @@ class MannerRow:
             and (interval.high < self.band.low or interval.low > self.band.high)
         )
 
-    def _said(self, value: float) -> str:
+    def _words(self, value: float) -> str:
         return share(value, 1) if self.name in SHARES else number1(value)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import TYPE_CHECKING
 
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report.brief import Brief
@@ -14,10 +13,6 @@ from bioeval_tui.report.run import Loss
 from bioeval_tui.report.sentences import LONGEST_LOSS, sentence
 from bioeval_tui.text import clean_line, shorten
 from bioeval_tui.units import signed
-
-if TYPE_CHECKING:
-    pass
-
 
 GAINS, LOSSES, LAST = 4, 2, 2
 """How much of the lowest conversation a preview shows: gains, the reasons behind the largest or, without any, messages."""
@@ -55,9 +50,8 @@ def preview_of(run: RunResult) -> RunPreview:
     """Return a run's conclusion, and where its lowest conversation lost points."""
     found, trials = run.conclusion, run.planned_trials
     names: dict[str, str] = {condition: run.condition_name(condition) for condition in CONDITIONS}
-    held = list(run.as_begun)
-    scored = [(talk.score, talk) for talk in held if talk.score is not None]
-    talk = min(scored, key=lambda one: one[0])[1] if scored else (held[-1] if held else None)
+    held = run.as_begun
+    talk = run.lowest or next(reversed(held), None)
     if talk is None:
         return RunPreview(found.sentence, names=names, brief=found.brief, about=run.brief, trials=trials)
     times = [talk.ended.duration_ms / 1000 for talk in held if talk.ended and talk.ended.duration_ms]
@@ -66,10 +60,9 @@ def preview_of(run: RunResult) -> RunPreview:
         said = said[:-1]
     cost = run.summary.spent.dollars
     possible = talk.gains[:GAINS]
-    which = f", {talk.trial_words}" if len(run.trials) > 1 or talk.case else ""
     return RunPreview(
         found.sentence,
-        talk.name + which,
+        run.place_words(talk),
         talk.losses(LOSSES),
         tuple((sentence(gain), signed(gain.by)) for gain in possible),
         talk.ways,

@@ -179,7 +179,8 @@ class RunResult(RecordedRun):
     @cached_property
     def reviewed(self) -> ReviewedScores | None:
         """The scores after people's reviews; None without any."""
-        return reviewed_scores(self.state, self.people)
+        found = reviewed_scores(self.state, self.people)
+        return found and replace(found, drawn=self.sampled)
 
     def with_people(self) -> Self:
         """Return the run with people's scores and faults instead of the judge's, if there are any."""
@@ -388,12 +389,10 @@ class RunResult(RecordedRun):
         found = self.reviewed
         if found is None:
             return ""
-        told, differ = (
-            found.told(self.state),
-            f"; reviewers differ on {found.disputed}" if found.disputed else "",
-        )
-        who = ", ".join(found.reviewers)
-        return f"{', '.join(told)}; by {who}, {found.tasks} of {plural(found.of_tasks, 'task')}{differ}"
+        told, who = ", ".join(found.told(self.state)), ", ".join(found.reviewers)
+        differ = f"; reviewers differ on {found.disputed}" if found.disputed else ""
+        by = f"by {who}, {found.tasks} of {plural(found.of_tasks, 'task')}{differ}"
+        return f"{told}; {by}" if told else by
 
     def anchor(self, condition: Condition, trial: int, message: int) -> str:
         """Return the id of a message in a document."""

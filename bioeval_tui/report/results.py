@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.names import CONDITIONS, Condition
-from bioeval_tui.report import rows
 from bioeval_tui.report.conclusion import conclude_batch
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.findings import Outcome
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Uplift(Difference):
+class FactsDifference(Difference):
     """Supplied − withheld, paired by trial."""
 
     @property
@@ -95,7 +94,7 @@ class Results:
         return {found.condition: found for found in self._summary().conditions}
 
     @property
-    def uplift(self) -> Uplift | None:
+    def difference(self) -> FactsDifference | None:
         """Supplied − withheld, paired by trial, with its interval and verdict; None if only one condition was run.
 
         Raises `UsageError` if there are several agents or models.
@@ -103,7 +102,10 @@ class Results:
         found = self._summary().uplift
         if found is None:
             return None
-        return Uplift(**{each.name: getattr(found, each.name) for each in fields(found)})
+        return FactsDifference(**{each.name: getattr(found, each.name) for each in fields(found)})
+
+    uplift = difference
+    """An older name of `difference`."""
 
     @property
     def not_measured(self) -> tuple[NotMeasured, ...]:
@@ -145,7 +147,7 @@ class Results:
             "agent",
             "withheld",
             "supplied",
-            rows.difference_name(any(run.has_own_criteria for run in self.loaded)),
+            "difference",
         )
         lines = [
             f"<p><b>{escape(self.sentence)}</b></p>",

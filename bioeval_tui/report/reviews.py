@@ -157,14 +157,16 @@ def judged_again(state: RunState, overlay: Overlay, *, counts: bool) -> dict[Con
         ]
         if talk.verdict:
             score = talk.score.score if talk.score else None
-            rows.insert(0, JudgingRow(talk.verdict, recorded_prompts(state), score, not counts))
+            rows.insert(0, JudgingRow(talk.verdict, recorded_prompts(state, talk.verdict), score, not counts))
         where = f"{state.condition_title(key.condition)}, {talk.trial_words}"
         found[key] = JudgedAgain(key, where, talk.verdict, tuple(rows))
     return found
 
 
-def recorded_prompts(state: RunState) -> dict[str, str]:
-    """Return the judge's recorded prompt, by name."""
+def recorded_prompts(state: RunState, verdict: TranscriptScored) -> dict[str, str]:
+    """Return the prompt of a recorded verdict, by name: the run's, unless it was resumed with another."""
+    if verdict.prompts:
+        return verdict.prompts
     scorer = state.job.get("scorer")
     name = scorer.get("prompt") if isinstance(scorer, dict) and scorer.get("kind") != "rules" else None
     recorded = state.started.prompts if state.started else {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
 from bioeval_tui import score as composite
 from bioeval_tui.record.cases import counts_in, judged, judged_in
@@ -119,11 +119,11 @@ def task_titles(
 
 
 def criteria_words(item: Mapping[str, Any]) -> str:
-    """Return the criteria of a task of a job's snapshot, and those where the facts are withheld."""
-    own = str(item.get("withheldCriteria") or "")
-    return "; ".join(
-        filter(None, (str(item.get("acceptanceCriteria") or ""), f"facts withheld: {own}" if own else ""))
+    """Return the criteria of a task of a job's snapshot; a line for each condition where they differ."""
+    shared, own = (
+        " ".join(str(item.get(key) or "").split()) for key in ("acceptanceCriteria", "withheldCriteria")
     )
+    return f"supplied: {shared}\nwithheld: {own}" if own else shared
 
 
 def task_rows(state: RunState, trial: int) -> list[TaskRow]:
@@ -159,16 +159,6 @@ def assertion_titles(
         for check in talk.latest_checks() if condition in (None, talk.key.condition) else ():
             found.setdefault(check.index, (check.title, check.weight))
     return dict(sorted(found.items()))
-
-
-def difference_name(own_criteria: bool) -> Literal["uplift", "difference"]:
-    """Return what supplied − withheld is called: no uplift by the facts where each condition has its own criteria."""
-    return "difference" if own_criteria else "uplift"
-
-
-def difference_label(own_criteria: bool) -> str:
-    """Return how supplied − withheld is introduced, outside of columns."""
-    return "difference" if own_criteria else "uplift by facts"
 
 
 def has_own_criteria(state: RunState) -> bool:

@@ -222,6 +222,15 @@ class ConversationResult:
         return lost_points(self, self.gains[:most])
 
     @property
+    def why_lost(self) -> tuple[Loss, ...]:
+        """Why it lost points, for somebody who reads no expressions: what the judge says of the task that lost most.
+
+        Where no task lost any, its largest loss; empty without one.
+        """
+        judged = [gain for gain in self.gains if gain.kind == "task"]
+        return lost_points(self, (judged or self.gains)[:1])
+
+    @property
     def why_no_verdict(self) -> str:
         """Why a task of it has no verdict."""
         return self.judge_error or self._why_missing
@@ -343,16 +352,6 @@ class RecordedRun:
         """Whether the job, or the job of a case, says that other things are right in each condition."""
         return rows.has_own_criteria(self.state)
 
-    @property
-    def difference_name(self) -> Literal["uplift", "difference"]:
-        """What supplied − withheld is called, as the heading of a column."""
-        return rows.difference_name(self.has_own_criteria)
-
-    @property
-    def difference_label(self) -> str:
-        """How supplied − withheld is introduced."""
-        return rows.difference_label(self.has_own_criteria)
-
     @cached_property
     def brief(self) -> Brief:
         """Who was tested by whom, and on what."""
@@ -410,6 +409,16 @@ class RecordedRun:
     def as_begun(self) -> list[ConversationResult]:
         """Every conversation, in the order in which they began."""
         return [self._made(talk) for talk in self.state.conversations.values()]
+
+    @property
+    def lowest(self) -> ConversationResult | None:
+        """The conversation with the lowest score, the first that began of several; None without a score."""
+        scored = [talk for talk in self.as_begun if talk.score is not None]
+        return min(scored, key=lambda talk: talk.score or 0.0, default=None)
+
+    def place_words(self, talk: ConversationResult) -> str:
+        """Return which conversation of the run it is: `withheld`, or `withheld, trial 2` where there are several."""
+        return talk.name + (f", {talk.trial_words}" if len(self.trials) > 1 or talk.case else "")
 
     def conversation(self, condition: Condition, trial: int) -> ConversationResult | None:
         """Return a conversation; None if it has not begun."""

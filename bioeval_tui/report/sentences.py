@@ -30,7 +30,7 @@ LONGEST_TITLE = 60
 LONGEST_LOSS = 200
 """The most characters of a peer's text in a sentence, of a title in a caption, and of a lost point."""
 NEEDS_BOTH = "needs both conditions"
-"""The text in place of the published mean and the uplift, if only one condition was run."""
+"""The text in place of the published mean and the difference, if only one condition was run."""
 PARTS = {"timing": "timing", "task": "tasks", "assertion": "assertions"}
 """What readers call the parts of the score."""
 VERDICTS: dict[str, str] = {
@@ -51,7 +51,7 @@ BRIEFS: dict[Outcome, str] = {
     "not_started": "never started", "unfinished": "not ended", "cancelled": "cancelled", "not_run": "could not be started",
     "agent_unreached": "the agent was not reached", "agent_failed": "the agent failed", "timed_out": "ran out of time",
     "evaluator_failed": "the simulated user failed", "judge_failed": "the judge failed", "not_measured": "not measured",
-    "not_clean": "not clean: no uplift", "clean_unknown": "no uplift: starting states unknown",
+    "not_clean": "not clean: no difference", "clean_unknown": "no difference: starting states unknown",
     "facts_help": "facts help", "facts_hurt": "facts hurt", "no_difference": "no clear difference",
     "perfect": "nothing left to gain", "too_few": "too few", "facts_not_given": "no fact was given",
     "no_facts": "no facts to give", "one_condition": "only one condition",
@@ -265,7 +265,7 @@ def _condition(found: of.ConditionLead) -> str:
 
 @write.register
 def _(found: of.NoUplift) -> str:
-    return f"{found.cleanness}: {found.why}{', so no uplift is shown' if found.missed else ''}"
+    return f"{found.cleanness}: {found.why}{', so no difference is shown' if found.missed else ''}"
 
 
 @write.register
@@ -505,12 +505,12 @@ def _(found: of.SimulatedUsers) -> str:
     if apart is None:
         return f"{found.title}: no conversation that simulated users held was also held by a person"
     both = plural(found.difference.units, found.difference.unit)
-    spread = f", 95 % interval {interval_words(interval)}" if interval else ""
+    spread = f", 95 % interval {interval_words(interval)}" if interval else ", too few for an interval"
     if found.difference.verdict in ("better", "worse"):
         more = "higher" if apart > 0 else "lower"
-        return f"{found.title}: simulated users score the agent {number(abs(apart))} {more} than a person{spread} ({both})"
+        return f"{found.title}: simulated users score the agent {number(abs(apart))} {more} than a person ({both}{spread})"
     end = VERDICTS[found.difference.verdict]
-    return f"{found.title}: scores with simulated users lie {signed(apart)} from a person's{spread} ({both}): {end}"
+    return f"{found.title}: scores with simulated users lie {signed(apart)} from a person's ({both}{spread}): {end}"
 
 
 @write.register

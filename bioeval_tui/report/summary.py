@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from typing_extensions import TypedDict
 
 from bioeval_tui import units
-from bioeval_tui.evaluation.guards.ledger import asks_for_anything
 from bioeval_tui.record.names import CONDITIONS, Condition, asked_and_served
-from bioeval_tui.report import rows
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.findings import RanksBasis
 from bioeval_tui.report.run import ConversationResult, RecordedRun
@@ -76,7 +74,7 @@ class Asking:
 
     conversations: int
     questions: int
-    """The agent's messages that ask for something."""
+    """The agent's answers with a question, apart from offers of help."""
     obtained: int
     """The facts that the user gave when asked."""
     facts: int
@@ -126,16 +124,6 @@ class Summary:
     task_uplifts: tuple[TaskUplift, ...]
     spent: Spent
     """Both conditions together: the cost of the evaluation."""
-
-    @property
-    def difference_name(self) -> Literal["uplift", "difference"]:
-        """What supplied − withheld is called."""
-        return rows.difference_name(any(run.has_own_criteria for run in self.runs))
-
-    @property
-    def difference_label(self) -> str:
-        """How supplied − withheld is introduced."""
-        return rows.difference_label(any(run.has_own_criteria for run in self.runs))
 
     def of(self, condition: Condition) -> ConditionSummary | None:
         """Return one condition's summary."""
@@ -227,7 +215,7 @@ def asking(runs: Sequence[RecordedRun], condition: Condition) -> Asking | None:
     facts = sum(len(talk.job.get("facts") or ()) for talk in talks)
     if not facts:
         return None
-    questions = sum(asks_for_anything(answer.text) for talk in talks for answer in talk.answers)
+    questions = sum(answer.asks for talk in talks for answer in talk.answers)
     obtained = sum(fact.asked for talk in talks for fact in talk.facts)
     return Asking(len(talks), questions, obtained, facts)
 

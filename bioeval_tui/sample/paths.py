@@ -52,11 +52,11 @@ def agent_names() -> list[str]:
 @cache
 def plugin_jobs() -> tuple[Path, ...]:
     """Return the jobs that packages bring, such as `mediq`; without those that cannot be loaded."""
-    found = []
+    folders = []
     for name in plugins.names("jobs"):
         with suppress(BioevalError):
-            found.append(Path(plugins.load("jobs", name)))
-    return tuple(found)
+            folders.append(Path(plugins.load("jobs", name)))
+    return tuple(folders)
 
 
 def find_job(path: Path) -> Path:
@@ -97,10 +97,10 @@ def find_submission(path: Path, task_id: str) -> Path:
         return path
     if path.name in agent_names():
         task = task_id.rpartition("/")[2]
-        found = sorted(sample_submissions().glob(f"*_run-group_{path.name}/{task}.*"))
-        if not found:
+        files = sorted(sample_submissions().glob(f"*_run-group_{path.name}/{task}.*"))
+        if not files:
             raise UsageError(f"the sample agent {path.name} has no submission for {clean_line(task_id, 80)}")
-        return found[0]
+        return files[0]
     raise _unknown(path, "sample agent", agent_names())
 
 

@@ -107,5 +107,7 @@ class Access:
 
     def redeem(self, given: str) -> bool:
         """Use up a ticket; return whether it was one."""
-        found = [ticket for ticket in self._tickets if hmac.compare_digest(ticket.encode(), given.encode())]
-        return bool(found) and self._tickets.pop(found[0]) > self._clock()
+        matching = [
+            ticket for ticket in self._tickets if hmac.compare_digest(ticket.encode(), given.encode())
+        ]
+        return bool(matching) and self._tickets.pop(matching[0]) > self._clock()

@@ -171,10 +171,10 @@ class Server:
         return answer
 
     async def _asset(self, request: web.Request) -> web.StreamResponse:
-        found = read_asset(request.match_info["name"])
-        if found is None:
+        asset = read_asset(request.match_info["name"])
+        if asset is None:
             return _refusal(404, "Not found.")
-        body, kind = found
+        body, kind = asset
         return web.Response(body=body, content_type=kind)
 
     @property
@@ -256,10 +256,10 @@ async def _obey(tab: web.WebSocketResponse, session: Session) -> None:
         if message.type is not WSMsgType.TEXT:
             continue
         try:
-            found = json.loads(message.data)
+            order = json.loads(message.data)
         except (ValueError, RecursionError):
             continue
-        match found:
+        match order:
             case ["stdin", str(text)]:
                 await session.type(text)
             case ["resize", {"width": width, "height": height}]:

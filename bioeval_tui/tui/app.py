@@ -11,6 +11,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
+from textual import work
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.css.query import NoMatches
@@ -28,7 +29,13 @@ from bioeval_tui.tui.shared.commands import Palette, PlacesDialog
 from bioeval_tui.tui.shared.copying import Copied, Picture, screen_text, tables
 from bioeval_tui.tui.shared.dialogs import Dialog
 from bioeval_tui.tui.shared.line_filter import MaskedLines, SafeLines
-from bioeval_tui.tui.shared.themes import DEFAULT_LIGHT_VARIABLES, DEFAULT_VARIABLES, THEMES, legible
+from bioeval_tui.tui.shared.themes import (
+    DEFAULT_LIGHT_VARIABLES,
+    DEFAULT_VARIABLES,
+    FEW_COLOURS_ON_LIGHT,
+    THEMES,
+    legible,
+)
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.run_view import Opener
@@ -434,8 +441,9 @@ class BioevalApp(App[None]):
             return
         self._leaving = True
         self.notify("Stopping what is in progress. Quit again to leave without waiting.", markup=False)
-        self.run_worker(self._cancel_runs(), group="leaving")
+        self._cancel_runs()
 
+    @work(group="leaving")
     async def _cancel_runs(self) -> None:
         try:
             attached = self._attached
@@ -455,9 +463,11 @@ class BioevalApp(App[None]):
     # Colours
 
     def get_css_variables(self) -> dict[str, str]:
-        """Return the theme's variables, legible; with 16 colours, lines are grey, so that they differ from the black background."""
-        variables = legible(super().get_css_variables(), dark=self.current_theme.dark)
-        return {**variables, "line": "#808080"} if self.few_colours else variables
+        """Return the theme's variables, legible, also if there are only 16 colours; then lines are grey, to differ from black."""
+        dark = self.current_theme.dark
+        variables = legible(super().get_css_variables(), dark=dark)
+        few = {"line": "#808080"} | ({} if dark else FEW_COLOURS_ON_LIGHT)
+        return variables | few if self.few_colours else variables
 
     @property
     def few_colours(self) -> bool:

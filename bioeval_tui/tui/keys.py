@@ -135,8 +135,8 @@ TABLE: tuple[Key, ...] = (
     Key("grid", "C", "stop", "stop all", "Cancel every conversation of the batch and start no more"),
     # Review
     Key("review", "a", "accept", "accept", "Accept the judge's score or the grading"),
-    Key("review", "1", "give(1.0)", "met", "Give the score 1 and go on; 2 to 9 give 0.2 to 0.9", pair="not met or met"),
     Key("review", "0", "give(0.0)", "not met", "Give the score 0 and go on", pair="not met or met"),
+    Key("review", "1", "give(1.0)", "met", "Give the score 1 and go on; 2 to 9 give 0.2 to 0.9", pair="not met or met"),
     *(Key("review", str(tenths), f"give({tenths / 10})", f"0.{tenths}", f"Give the score 0.{tenths} and go on", HIDDEN)
       for tenths in range(2, 10)),
     Key("review", "S", "override", "override", "Give another score, with a reason if you like"),

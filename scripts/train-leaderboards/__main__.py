@@ -1,6 +1,6 @@
 """Earn the leaderboards of the shipped tasks: train real models with fixed seeds, grade them, write the board.
 
-    uv run python scripts/train-leaderboards                     # all tasks, about a minute and a half on one core
+    uv run python scripts/train-leaderboards                     # all tasks, half an hour on one core
     uv run python scripts/train-leaderboards oncology/breast-cancer
     uv run python scripts/train-leaderboards --check TASK        # train again, compare with the board in place
 

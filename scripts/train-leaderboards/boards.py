@@ -50,10 +50,28 @@ def train(plan: Any) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame | None]:
 
 
 def write(task: str, board: pd.DataFrame, reference: pd.DataFrame, predictions: pd.DataFrame | None) -> None:
-    """Write a board, its reference and its entries' predictions beside the task's config.yaml."""
+    """Write a board, its reference, its entries' predictions and what the description says of them."""
     write_predictions(task, predictions)
+    describe(task, board, reference)
     board.to_csv(TASKS / task / "leaderboard.csv", index=False, lineterminator="\n")
     reference.to_csv(TASKS / task / "reference.csv", index=False, lineterminator="\n")
+
+
+def describe(task: str, board: pd.DataFrame, reference: pd.DataFrame) -> None:
+    """Write the section on the leaderboard in the task's description.md."""
+    path = TASKS / task / "description.md"
+    before, _, rest = path.read_text(encoding="utf-8").partition("## Leaderboard\n")
+    after = rest[rest.index("## Source") :]
+    text = f"""## Leaderboard
+
+Self-trained: {len(board)} entries, each a method of its own (METHODS.md has their sources). `scripts/train-leaderboards`
+chose each method's settings by three-fold cross-validation on the training data, and fitted it to all training data.
+Only methods that were better there than the plain linear model have a place; that one is the reference, without a place:
+`{reference.teamName.iloc[0]}`, {reference.score.iloc[0]}. No entry is by a person or another group. The test set is
+small, and many entries differ by less than the noise, so look at the interval and the chance of the medal on the card.
+
+"""
+    path.write_text(before + text + after, encoding="utf-8")
 
 
 def write_predictions(task: str, predictions: pd.DataFrame | None) -> None:

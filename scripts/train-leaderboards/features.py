@@ -1,4 +1,4 @@
-"""Numbers out of sequences: what the models of peptides see."""
+"""Numbers out of sequences: what the models of peptides and molecules see."""
 
 from __future__ import annotations
 
@@ -55,4 +55,14 @@ def peptide_features(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(
         [pd.DataFrame(columns, index=frame.index), pd.DataFrame(pairs, columns=names, index=frame.index)],
         axis=1,
+    )
+
+
+def molecule_features(frame: pd.DataFrame) -> pd.DataFrame:
+    """The descriptors, and counts of the SMILES' characters and pairs (`part_`)."""
+    counter = CountVectorizer(analyzer="char", ngram_range=(1, 2), lowercase=False, min_df=40)
+    parts = counter.fit_transform(frame["smiles"]).toarray()
+    names = [f"part_{term}" for term in counter.get_feature_names_out()]
+    return pd.concat(
+        [frame.drop(columns="smiles"), pd.DataFrame(parts, columns=names, index=frame.index)], axis=1
     )

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from models import Recipe, classifiers, regressors
+from models import Recipe, classifiers, family, regressors
 from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import SplineTransformer, StandardScaler
 
 
 def _risk_sets(time: np.ndarray, event: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -98,33 +100,43 @@ class HorizonClassifier(BaseEstimator):
         return -self.model_.decision_function(matrix)
 
 
+_ON_RESIDUALS = (
+    "random forest", "extra trees", "boosting", "histogram boosting", "svm rbf", "gaussian process", "splines",
+    "products", "nystroem", "bagged neighbours", "network", "vote", "stack",
+)  # fmt: skip
+_BY_EVENT = (
+    "random forest", "extra trees", "boosting", "svm rbf", "gaussian process", "splines", "lasso logistic", "lda",
+    "nystroem", "bagged neighbours", "naive bayes", "vote", "stack",
+)  # fmt: skip
+"""Families that are turned into survival models either way."""
+
+
 @dataclass(frozen=True)
 class _Kind:
     name: str
     wrapper: type
     recipes: list[Recipe]
+    families: tuple[str, ...]
 
 
 def survival_models() -> list[Recipe]:
     """Cox models, and regressors and classifiers turned into survival models."""
     cox = [Recipe(f"cox penalty={value:g}", CoxRidge(value)) for value in (0.1, 1.0, 10.0, 100.0, 1000.0)]
-    kinds = [
-        _Kind("on residuals", ResidualRegressor, regressors()),
-        _Kind("by event", HorizonClassifier, classifiers()),
+    splines = [
+        Recipe(
+            f"cox splines penalty={value:g}",
+            make_pipeline(SplineTransformer(5, degree=2), StandardScaler(), CoxRidge(value)),
+        )
+        for value in (3.0, 30.0, 300.0)
     ]
-    unfit = (
-        "quantile",
-        "median",
-        "mean",
-        "lasso",
-        "elastic net",
-        "dummy",
-    )  # their settings suit other scales
+    kinds = [
+        _Kind("on residuals", ResidualRegressor, regressors(), _ON_RESIDUALS),
+        _Kind("by event", HorizonClassifier, classifiers(), _BY_EVENT),
+    ]
     wrapped = [
         Recipe(f"{recipe.label} {kind.name}", kind.wrapper(recipe.estimator))
         for kind in kinds
         for recipe in kind.recipes
-        if not recipe.label.startswith(unfit)
+        if family(recipe) in kind.families
     ]
-    constant = next(recipe for recipe in regressors() if recipe.label == "mean")
-    return [*cox, *wrapped, Recipe("constant", ResidualRegressor(constant.estimator))]
+    return [*cox, *splines, *wrapped]

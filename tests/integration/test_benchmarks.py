@@ -95,7 +95,7 @@ def test_the_counts_of_scripted_experts_come_out_as_the_table_says(
         summary = json.loads(
             run("runs", "report", result["run_id"], "--format", "json", data_dir=tmp_path).stdout
         )
-        uplift = summary["summary"][0]["uplift"]
+        uplift = summary["summary"][0]["difference"]
         assert (uplift["mean"], uplift["used"], uplift["excluded"]) == (
             1.0,
             4,

@@ -56,7 +56,7 @@ def test_one_condition_is_run_scored_and_reported_without_a_mean(
     result = report["runs"][0]
     assert (list(result["conditions"]), result["score"]) == (["supplied"], None)
     assert result["why_no_score"] == "The mean needs both conditions, and this run has facts supplied only."
-    assert report["summary"][0]["uplift"] is None
+    assert report["summary"][0]["difference"] is None
     assert "needs both conditions" in files["md"].read_text("utf-8")
     suites = [suite.get("name") or "" for suite in ET.parse(files["xml"]).getroot()]
     assert len(suites) == 1

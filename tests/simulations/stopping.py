@@ -65,7 +65,12 @@ def stops(batches: int, rounds: int, draw: Round, difference: float, seed: int =
     return Stops(len(when) / batches, naive / batches, median(when) if when else float("nan"))
 
 
-def sharing(random: Random, difference: float, shared: float = 0.1) -> list[float]:
-    """Return a round of twelve cases that share the effect of their round, as of a judge's mood."""
-    effect = random.choice((-shared, shared))
-    return [difference + effect + random.choice((-0.1, 0.1)) for _ in range(12)]
+def sharing(correlation: float, cases: int) -> Round:
+    """Return how rounds of so many cases are drawn whose differences are correlated, as by a judge's mood."""
+    mood, own = (sqrt(part) * 0.28 for part in (correlation, 1 - correlation))
+
+    def draw(random: Random, difference: float) -> list[float]:
+        effect = difference + random.choice((-mood, mood))
+        return [min(1.0, max(-1.0, effect + random.gauss(0, own))) for _ in range(cases)]
+
+    return draw

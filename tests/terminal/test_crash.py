@@ -21,7 +21,9 @@ def render(self):
 TitleBar.render = render
 """
 BROKEN_WORKER = """
+from textual import work
 from bioeval_tui.tui.live.live import LiveScreen
+@work
 async def mount_frames(self):
     raise ZeroDivisionError("the title is broken\\nfor a test")
 LiveScreen._mount_frames = mount_frames

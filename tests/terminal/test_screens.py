@@ -184,7 +184,7 @@ def test_a_run_that_was_left_can_be_watched_and_cancelled(tmp_path: Path) -> Non
 def test_a_replay_can_be_stepped_to_its_evidence_and_score_card(tmp_path: Path) -> None:
     with Screen("runs", "replay", RUN, data_dir=recorded(tmp_path)) as screen:
         screen.sees("› Live › medication_reminder", "REPLAY", "▌user")
-        screen.opens_box("E", "mean of both", "uplift by facts")
+        screen.opens_box("E", "mean of both", "difference")
         screen.closes_box()
         screen.clicks_until("1× nothing was deleted", "enter open")
         screen.clicks("3× a reminder exists")

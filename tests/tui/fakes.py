@@ -32,6 +32,7 @@ from bioeval_tui.tui.items import (
     ReviewItem,
     ReviewSource,
 )
+from bioeval_tui.tui.shared.cells_view import Cell
 
 
 class FakeView:
@@ -216,9 +217,9 @@ class FakeServices:
         """Return what the method of the function's name says."""
         return await getattr(self, function.__name__)(*run_ids)
 
-    async def conclusion(self, *run_ids: str) -> str:
-        """Return a sentence."""
-        return f"What {len(run_ids)} of them found."
+    async def outcome(self, *run_ids: str) -> tuple[str, list[list[Cell]]]:
+        """Return a sentence, and why points were lost."""
+        return f"What {len(run_ids)} of them found.", [[Cell("small lost most: it named a dose.")]]
 
     async def compare(self, a: str, b: str) -> Comparison:
         """Return the comparison that was given."""

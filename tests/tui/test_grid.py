@@ -15,8 +15,10 @@ from textual.widgets import Static
 from bioeval_tui.evaluation.engine.run_view import Intent
 from bioeval_tui.record import events
 from bioeval_tui.record.state import RunState, apply_all
+from bioeval_tui.report.conclusion import conclude_batch
 from bioeval_tui.tui.batch.batch_view import CELL_WIDTH, Rank, arrange, glances_of, lines_of, planned
-from bioeval_tui.tui.batch.grid import GridScreen
+from bioeval_tui.tui.batch.grid import GridScreen, outcome
+from tests.unit.report.recorded import Recorded, Talk
 
 
 def test_cells_that_need_attention_come_first_then_the_worst_scores() -> None:
@@ -249,6 +251,22 @@ async def test_the_history_opens_the_batch_of_a_run() -> None:
         await shown(app, pilot)
         await pilot.press("escape")  # up to where the batch was opened from, not to the conversation again
         await until(pilot, lambda: app.current_mode == "runs" and not isinstance(app.screen, GridScreen))
+
+
+def test_a_batch_says_why_each_model_lost_most() -> None:
+    poor, good = Talk(tasks=(0.2, 1.0), holds=(False,)), Talk(tasks=(1.0, 1.0))
+    runs = [
+        Recorded([one], [two], job, f"20260102-030405-{at}", started={"model": model}).loaded()
+        for at, (model, job, one, two) in enumerate(
+            (("small", "kidney", good, poor), ("small", "dose", good, good), ("large", "dose", good, good))
+        )
+    ]
+    said, (line,) = outcome(*runs)
+    words = "".join(cell.text for cell in line)
+    assert said == conclude_batch(runs).sentence
+    assert words.startswith(
+        f"small lost most in kidney, supplied ({runs[0].scores['supplied']:.2f}): “task 1”:"
+    )
 
 
 def test_a_conversation_that_the_judge_still_reads_has_not_ended() -> None:

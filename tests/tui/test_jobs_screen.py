@@ -131,7 +131,7 @@ async def test_the_chosen_condition_is_remembered_for_each_job(size: tuple[int, 
         await pilot.press("down", "left")
         await loaded(app, pilot)
         text = screen_text(app)
-        assert "‹ facts supplied only: no mean, no uplift ›" in text
+        assert "‹ facts supplied only: no mean, no difference ›" in text
         assert "1 condition: 1 conversation" in text
         assert "facts withheld first" not in text  # there is no order of one
         await pilot.press("enter")

@@ -13,6 +13,7 @@ from run_script import run_of_trials, scripted_run
 from bioeval_tui.evaluation.engine.attach import ReplayedRun
 from bioeval_tui.evaluation.engine.run_view import RunView
 from bioeval_tui.record.events import write_event
+from bioeval_tui.report.result import result_of
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.live.replay_bar import ReplayControls
 from bioeval_tui.tui.live.score_card import ScoreCard
@@ -237,6 +238,21 @@ async def test_presentation_mode_shows_only_the_conversation_and_what_came_out(
         await until(pilot, lambda: "end presentation" not in screen_text(app))
         scores = [f"{talk.score.score:.2f}" for talk in app.live.state.conversations.values()]
         await until(pilot, lambda: all(score in screen_text(app) for score in scores))
+
+
+async def test_a_presentation_ends_with_what_came_out_and_why(view: ReplayedRun) -> None:
+    async with opened(None, WIDE, services=FakeServices(), **replayed(view)) as (app, pilot):
+        await pilot.press("E")
+        await until(pilot, lambda: isinstance(app.screen, ScoreCard))
+        await pilot.press("escape", "p")
+        result = result_of(app.live.state)
+        assert result is not None
+        assert result.lowest is not None
+        (lost,) = result.lowest.why_lost
+        await until(pilot, lambda: f"where it lost points: {result.lowest.name}" in screen_text(app))
+        shown = " ".join(screen_text(app).split())
+        for word in (*lost.reason.split(), *lost.quoted.split()):
+            assert word in shown, word
 
 
 async def test_space_at_the_end_plays_the_replay_again(view: ReplayedRun) -> None:

@@ -283,3 +283,17 @@ async def test_hostile_text_is_shown_literally_and_failures_are_reported() -> No
         text = screen_text(app)
         assert "0.20 → 0.50" in text
         assert "\x1b" not in text
+
+
+async def test_a_key_pressed_twice_scores_one_item_of_a_sample_and_a_second_score_of_it_stays_blind() -> None:
+    async with queue(blind=True, sample="0 of 4 drawn are reviewed") as (app, pilot, services):
+        first = place(app)
+        assert isinstance(app.screen, ReviewScreen)
+        app.screen.action_give(1.0)
+        app.screen.action_give(1.0)  # before the screen went on
+        await loaded(app, pilot)
+        assert [entry.after for entry in services.entries] == [1.0]
+        assert place(app) != first
+        await press(app, pilot, "up", "0")
+        assert "hidden here, since this is a sample" in screen_text(app)
+        assert [(entry.after, entry.blind) for entry in services.entries] == [(1.0, True), (0.0, True)]

@@ -150,7 +150,7 @@ async def test_a_failed_delete_says_why() -> None:
         await until(pilot, lambda: "Could not delete" in screen_text(app))
 
 
-@SIZES
+@pytest.mark.parametrize("size", [WIDE, (100, 24)])
 async def test_runs_can_be_filtered_sorted_and_reversed_with_exact_times(size: tuple[int, int]) -> None:
     services = given()
     async with opened(None, size, services=services, start="runs") as (app, pilot):

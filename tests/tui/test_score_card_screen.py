@@ -99,7 +99,7 @@ async def test_no_name_is_cut_beside_blank_columns_and_the_details_stay_below() 
             await until(pilot, lambda: isinstance(app.screen, ScoreCard))
             await loaded(app, pilot)
             text = screen_text(app)
-            for word in (*task.split(), "facts given", "no reminder was made"):
+            for word in (*task.split(), "facts that the user gave", "no reminder was made"):
                 assert word in text
             assert "…" not in text
             title = next(

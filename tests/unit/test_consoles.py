@@ -112,7 +112,7 @@ def table_text(
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
     out = io.StringIO()
     columns = [
-        consoles.CellColumn("task", ["oncology/breast-cancer", "a\u4e2d"], least=8, shrinks=True),
+        consoles.CellColumn("task", ["oncology/breast-cancer", "a\u4e2d"], lead=True),
         consoles.CellColumn("score", ["0.5", "10.25"], right=True),
     ]
     console = Console(file=out, force_terminal=True, color_system=None, width=width, height=height)
@@ -120,10 +120,20 @@ def table_text(
     return out.getvalue(), shown
 
 
-def test_a_table_is_aligned_and_cut_to_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    out, shown = table_text(17, 40, True, monkeypatch)
-    assert out.splitlines() == ["task        score", "oncology/…    0.5", "a\u4e2d         10.25"]
+def test_a_table_is_aligned_and_its_names_stand_above_where_they_do_not_fit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    out, shown = table_text(80, 40, True, monkeypatch)
+    assert out.splitlines() == [
+        "task                    score",
+        "oncology/breast-cancer    0.5",
+        "a\u4e2d                     10.25",
+    ]
     assert not shown
+    out, _ = table_text(17, 40, True, monkeypatch)
+    assert out.splitlines() == ["task", "score", "oncology/breast-cancer", "  0.5", "a\u4e2d", "10.25"]
+    out, _ = table_text(4, 40, True, monkeypatch)
+    assert out.split() == ["task", "oncology/breast-cancer:", "score", "0.5", "a\u4e2d:", "score", "10.25"]
 
 
 def test_a_table_longer_than_the_terminal_is_paged(monkeypatch: pytest.MonkeyPatch) -> None:

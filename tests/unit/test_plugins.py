@@ -454,7 +454,7 @@ def test_another_packages_format_is_used_as_a_built_in_one(tmp_path, arguments, 
 
 
 DIARY = """
-from bioeval_tui.formats import Header, InputError, ToldConversation, ToldPiece, lines, messages_of
+from bioeval_tui.formats import Header, ImportedConversation, ImportedPart, InputError, lines, messages_of
 from bioeval_tui.protocols import ImportFormat
 
 def fits(look): return "diary" in look.first
@@ -464,8 +464,8 @@ def read(file):
         for number, line in lines(opened):
             if "diary" not in line:
                 raise InputError(f"line {number}: must have `diary`")
-            pieces = [ToldPiece("user" if place % 2 == 0 else "assistant", text, text) for place, text in enumerate(line["diary"])]
-            yield ToldConversation(line["name"], messages_of(pieces))
+            pieces = [ImportedPart("user" if place % 2 == 0 else "assistant", text, text) for place, text in enumerate(line["diary"])]
+            yield ImportedConversation(line["name"], messages_of(pieces))
     yield Header(name="diary", agent="a dentist")
 
 diary = ImportFormat("any", "diaries", "diary:fits", read)

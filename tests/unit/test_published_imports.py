@@ -17,7 +17,8 @@ PUBLISHED = {
     "bioeval_tui.formats": [
         "CONDITIONS", "LARGEST", "ROLES", "SPEAKERS", "AgentSpan", "Asked", "BadZipFile", "Case", "ChatRole", "ConversationKey", "ConversationResult",
         "ConversationState", "EndReason", "Fault", "FileLook", "GivenScore", "Header", "InputError", "LoadedRun", "MessageState",
-        "Output", "RunResult", "ToldCall", "ToldConversation", "ToldMessage", "ToldPiece", "ZipFile", "calls_of", "chat", "chat_messages",
+        "Output", "RunResult", "ImportedCall", "ImportedConversation", "ImportedMessage", "ImportedPart",
+        "ToldCall", "ToldConversation", "ToldMessage", "ToldPiece", "ZipFile", "calls_of", "chat", "chat_messages",
         "chat_pieces", "compact_json", "grouped", "in_unit", "is_zipfile", "lines", "members", "messages_of", "milliseconds",
         "moment", "object_at", "objects", "paired", "reason_of", "talks", "text_of", "to_arrow", "whole_number",
     ],

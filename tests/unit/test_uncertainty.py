@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
+from bioeval_tui.report.statistics.estimates import Tries, pass_k
 from bioeval_tui.uncertainty import CHANGE, UNIT, joined, mean_of, share_interval
 from tests.simulations import corners
 
@@ -61,16 +62,21 @@ def test_every_interval_is_made_by_the_engine() -> None:
     }
 
 
-NOT_HELD = {("ROC AUC", "10% positive")}
-"""Kinds and designs of which docs/validation.md has cells that fail."""
-
-
-def test_no_other_cell_of_the_corner_table_fails() -> None:
+def test_no_cell_of_the_corner_table_fails() -> None:
     """Forty draws of each cell; `scripts/validate-statistics corners --seed N` makes the table."""
     found = list(corners.cells(40, seed=3, most=30))
-    failing = [
-        cell.row for cell in found if "coverage" in cell.fails and (cell.what, cell.detail) not in NOT_HELD
-    ]
-    assert failing == []
+    assert [cell.row for cell in found if "coverage" in cell.fails] == []
     for cell in found:
-        assert bool(cell.shown) == (cell.units >= (30 if cell.what in corners.CURVED else 10)), cell.row
+        few = cell.what == "ROC AUC" and cell.units == 30 and cell.detail == "10% positive"  # three rows
+        assert bool(cell.shown) == (not few and cell.units >= (30 if cell.what in corners.CURVED else 10)), (
+            cell.row
+        )
+
+
+def test_a_conversation_that_fails_as_a_whole_may_not_have_been_drawn() -> None:
+    """Fifty conversations of ten tasks that pass but for a few: a harsh judge's, in which all fail, may be one of fifty."""
+    tasks = [Tries(str(n), {talk: talk % 25 != n for talk in range(50)}, "case") for n in range(10)]
+    found = pass_k(tasks, 1)
+    assert found.value == pytest.approx(0.96)
+    assert found.interval is not None
+    assert found.interval.low < found.value - 0.02

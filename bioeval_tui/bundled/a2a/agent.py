@@ -183,17 +183,17 @@ class A2AAgent:
             )
 
         listed = objects(card.get("supportedInterfaces")) + version_0_3.interfaces(card)
-        found = [one for one in listed if isinstance(one.get("url"), str)]
-        if not found:
+        usable = [one for one in listed if isinstance(one.get("url"), str)]
+        if not usable:
             raise wrong("its agent card lists no supportedInterfaces, and has no url as A2A 0.3 has")
         spoken = [
-            *(one for one in found if _speaks(one, "1", ("JSONRPC", "HTTP+JSON"))),
-            *(one for one in found if _speaks(one, "0", ("JSONRPC",))),
+            *(one for one in usable if _speaks(one, "1", ("JSONRPC", "HTTP+JSON"))),
+            *(one for one in usable if _speaks(one, "0", ("JSONRPC",))),
         ]
         if not spoken:
             has = ", ".join(
                 clean_line(f"{one.get('protocolBinding')} {one.get('protocolVersion')}", 40)
-                for one in found[:5]
+                for one in usable[:5]
             )
             raise wrong(
                 f"its agent card has no interface for JSONRPC or HTTP+JSON of A2A 1.0, or JSONRPC of 0.3; it has {has}"
@@ -373,8 +373,8 @@ class A2AAgent:
 
     def _learn(self, told: Mapping[str, Any]) -> None:
         """Use the context's id from the agent."""
-        if isinstance(found := told.get("contextId"), str) and found:
-            self._context = found
+        if isinstance(context := told.get("contextId"), str) and context:
+            self._context = context
 
     def _while_working(
         self, message: Mapping[str, Any], turn: _Turn, tell: Any, pieces: list[Delta | Generation]

@@ -314,8 +314,8 @@ def _finish_reason(event: Mapping[str, Any]) -> str | None:
         inside = [place for place in places if isinstance(place, Mapping)]
         for place in inside:
             for name in ("finishReason", "finish_reason"):
-                if isinstance(found := place.get(name), str):
-                    return found
+                if isinstance(reason := place.get(name), str):
+                    return reason
         places = [value for place in inside if place is not event for value in place.values()]
     return None
 

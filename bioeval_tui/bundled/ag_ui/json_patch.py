@@ -83,9 +83,9 @@ class AgentState:
             case "remove":
                 self._take(holder, path, undo)
             case "copy":
-                found = _at(holder, ["", *_tokens(operation["from"])])
-                self._spend(size_of(found, self._left))
-                self._add(holder, path, _copied(found), undo)
+                value = _at(holder, ["", *_tokens(operation["from"])])
+                self._spend(size_of(value, self._left))
+                self._add(holder, path, _copied(value), undo)
             case "move":
                 start = ["", *_tokens(operation["from"])]
                 if path[: len(start)] == start and path != start:

@@ -13,11 +13,11 @@ from bioeval_tui.formats import (
     FileLook,
     GivenScore,
     Header,
+    ImportedCall,
+    ImportedConversation,
+    ImportedPart,
     InputError,
     Output,
-    ToldCall,
-    ToldConversation,
-    ToldPiece,
     in_unit,
     lines,
     members,
@@ -37,7 +37,7 @@ def fits(look: FileLook) -> bool:
     return str(look.first.get("schema_version", "")).startswith("ATIF-")
 
 
-def read(file: Path) -> Iterator[Header | ToldConversation]:
+def read(file: Path) -> Iterator[Header | ImportedConversation]:
     """Yield the trajectories of a file, each as a conversation.
 
     Raises:
@@ -65,7 +65,7 @@ def _trajectories(file: Path) -> Iterator[Any]:
             yield dict(members(opened))
 
 
-def _conversation(data: Any, header: Header) -> ToldConversation:
+def _conversation(data: Any, header: Header) -> ImportedConversation:
     if not isinstance(data, dict) or not isinstance(data.get("steps"), list):
         raise InputError("`steps` must be a list")
     agent = object_at(data, "agent")
@@ -84,7 +84,7 @@ def _conversation(data: Any, header: Header) -> ToldConversation:
     named = data.get("trajectory_id") or data.get("session_id")
     scores = object_at(ours, "scores") if ours else _rewards(data)
     condition = ours.get("condition")
-    return ToldConversation(
+    return ImportedConversation(
         name=str(ours.get("case") or ("" if ours else named or "")),
         messages=messages,
         session=str(data.get("session_id") or ""),
@@ -108,7 +108,7 @@ def _rewards(data: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _piece(step: Any, number: int) -> ToldPiece:
+def _piece(step: Any, number: int) -> ImportedPart:
     source = step.get("source") if isinstance(step, dict) else None
     if not isinstance(source, str) or source not in _ROLES:
         raise InputError(f"step {number}: `source` must be one of {', '.join(_ROLES)}")
@@ -117,12 +117,12 @@ def _piece(step: Any, number: int) -> ToldPiece:
     reasoning = step.get("reasoning_content")
     # What this program's exports say that a user did: the format gives tool calls to agents only.
     generation = objects(object_at(step, "extra").get("generation"))
-    return ToldPiece(
+    return ImportedPart(
         role=_ROLES[source],
         text=text_of(step.get("message")),
         raw=step,
         calls=[
-            ToldCall(
+            ImportedCall(
                 str(call.get("function_name", "unknown")),
                 call.get("arguments") or {},
                 str(call.get("tool_call_id") or ""),

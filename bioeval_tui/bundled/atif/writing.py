@@ -26,10 +26,10 @@ OURS = "bioeval-tui"
 
 def write_runs(runs: Sequence[RunResult], asked: Asked | None = None) -> str:
     """Return the trajectories, one a line; a single trajectory becomes an indented document."""
-    found = [trajectory(run, conversation) for run in runs for conversation in run.conversations]
-    if len(found) == 1:
-        return json.dumps(found[0], ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-    return "".join(json.dumps(each, ensure_ascii=False, allow_nan=False) + "\n" for each in found)
+    trajectories = [trajectory(run, conversation) for run in runs for conversation in run.conversations]
+    if len(trajectories) == 1:
+        return json.dumps(trajectories[0], ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    return "".join(json.dumps(each, ensure_ascii=False, allow_nan=False) + "\n" for each in trajectories)
 
 
 def trajectory(run: RunResult, conversation: ConversationResult) -> dict[str, Any]:
@@ -96,14 +96,14 @@ def _step(message: MessageState, number: int, told: bool) -> dict[str, Any]:
 
 def _final(conversation: ConversationResult, steps: int) -> dict[str, Any]:
     answers = conversation.answers
-    found: dict[str, Any] = {"total_steps": steps}
+    metrics: dict[str, Any] = {"total_steps": steps}
     for name, counts in (
         ("total_prompt_tokens", [m.tokens[0] for m in answers]),
         ("total_completion_tokens", [m.tokens[1] for m in answers]),
     ):
         if counts and None not in counts:
-            found[name] = sum(count for count in counts if count is not None)
-    return {"final_metrics": found}
+            metrics[name] = sum(count for count in counts if count is not None)
+    return {"final_metrics": metrics}
 
 
 def _extra(run: RunResult, conversation: ConversationResult) -> dict[str, Any]:

@@ -15,11 +15,11 @@ from bioeval_tui.formats import (
     FileLook,
     GivenScore,
     Header,
+    ImportedCall,
+    ImportedConversation,
+    ImportedPart,
     InputError,
     Output,
-    ToldCall,
-    ToldConversation,
-    ToldPiece,
     ZipFile,
     in_unit,
     is_zipfile,
@@ -52,7 +52,7 @@ def fits(look: FileLook) -> bool:
     return look.shape in ("object", "lines") and {"version", "eval"} <= look.first.keys()
 
 
-def read(file: Path) -> Iterator[Header | ToldConversation]:
+def read(file: Path) -> Iterator[Header | ImportedConversation]:
     """Yield the samples of a log, each epoch a conversation.
 
     Raises:
@@ -146,7 +146,7 @@ def _header(record: dict[str, Any]) -> Header:
     )
 
 
-def _conversation(sample: dict[str, Any], ours: bool) -> ToldConversation:
+def _conversation(sample: dict[str, Any], ours: bool) -> ImportedConversation:
     attachments = object_at(sample, "attachments")
     listed = sample.get("messages")
     messages = messages_of(
@@ -163,7 +163,7 @@ def _conversation(sample: dict[str, Any], ours: bool) -> ToldConversation:
     if ours:  # the composite is made of the others
         told = [score for score in told if score.name not in ("composite", "timing", "assertions")]
     name = str(sample.get("id", ""))
-    return ToldConversation(
+    return ImportedConversation(
         name="" if ours and name in CONDITIONS else name,
         messages=messages,
         session=str(sample.get("uuid") or ""),
@@ -190,21 +190,23 @@ def _request(sample: Mapping[str, Any]) -> tuple[str, str]:
     return str(given or ""), wanted
 
 
-def _piece(message: Any, number: int, attachments: Mapping[str, Any]) -> ToldPiece:
+def _piece(message: Any, number: int, attachments: Mapping[str, Any]) -> ImportedPart:
     role = message.get("role") if isinstance(message, dict) else None
     if role not in ("system", "user", "assistant", "tool"):
         raise InputError(f"message {number}: `role` must be system, user, assistant or tool")
     text = _resolved(text_of(_without_reasoning(message.get("content"))), attachments)
     if role == "tool":
         told = text or str(object_at(message, "error").get("message", ""))
-        return ToldPiece("tool", "", message, outputs=[Output(told, str(message.get("tool_call_id") or ""))])
+        return ImportedPart(
+            "tool", "", message, outputs=[Output(told, str(message.get("tool_call_id") or ""))]
+        )
     metadata = object_at(message, "metadata")
-    return ToldPiece(
+    return ImportedPart(
         role=role,
         text=text,
         raw=message,
         calls=[
-            ToldCall(str(c.get("function", "unknown")), c.get("arguments") or {}, str(c.get("id") or ""))
+            ImportedCall(str(c.get("function", "unknown")), c.get("arguments") or {}, str(c.get("id") or ""))
             for c in objects(message.get("tool_calls"))
         ],
         more=[{"reasoning": _resolved(part, attachments)} for part in _reasoning(message.get("content"))],

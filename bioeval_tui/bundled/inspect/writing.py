@@ -20,9 +20,9 @@ from bioeval_tui.formats import (
     Asked,
     Case,
     ConversationResult,
+    ImportedMessage,
     MessageState,
     RunResult,
-    ToldMessage,
     chat_messages,
     grouped,
     reason_of,
@@ -93,9 +93,9 @@ _SUMMARISED = (
 
 def _summary(sample: dict[str, Any]) -> dict[str, Any]:
     """Return a sample's entry in the list of samples."""
-    found = {name: sample[name] for name in _SUMMARISED if name in sample}
+    kept = {name: sample[name] for name in _SUMMARISED if name in sample}
     error = sample["error"]["message"] if "error" in sample else None
-    return {**found, "error": error, "completed": error is None, "message_count": len(sample["messages"])}
+    return {**kept, "error": error, "completed": error is None, "message_count": len(sample["messages"])}
 
 
 def _log(run: RunResult) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -268,12 +268,12 @@ def _scorers(run: RunResult) -> tuple[str, ...]:
 
 def _messages(conversation: ConversationResult, message: MessageState) -> list[dict[str, Any]]:
     """Return a message in Inspect's format: each tool call with its result, and the text last."""
-    said = ToldMessage(message.role, message.text, message.generation)
-    found: list[dict[str, Any]] = []
+    said = ImportedMessage(message.role, message.text, message.generation)
+    messages: list[dict[str, Any]] = []
     chat = chat_messages(said, message.message)
     for place, each in enumerate(chat, start=1):
         last = place == len(chat)
-        found.append(
+        messages.append(
             {
                 "id": f"{conversation.condition}-{conversation.trial}-{message.message}"
                 + ("" if last else f"-{place}"),
@@ -291,13 +291,13 @@ def _messages(conversation: ConversationResult, message: MessageState) -> list[d
                 **_call_fields(each),
             }
         )
-    return found
+    return messages
 
 
 def _call_fields(message: dict[str, Any]) -> dict[str, Any]:
     if message["role"] == "tool":
         return {"tool_call_id": message["tool_call_id"]}
-    found: dict[str, Any] = {"source": "generate"} if message["role"] == "assistant" else {}
+    fields: dict[str, Any] = {"source": "generate"} if message["role"] == "assistant" else {}
     calls = []
     for call in message.get("tool_calls") or ():
         try:
@@ -313,7 +313,7 @@ def _call_fields(message: dict[str, Any]) -> dict[str, Any]:
                 "type": "function",
             }
         )
-    return {**found, "tool_calls": calls} if calls else found
+    return {**fields, "tool_calls": calls} if calls else fields
 
 
 def _output(run: RunResult, last: MessageState | None) -> dict[str, Any]:
@@ -328,21 +328,21 @@ def sample_scores(conversation: ConversationResult) -> dict[str, dict[str, Any]]
     scored = conversation.scored
     if scored is None:
         return {}
-    found: dict[str, dict[str, Any]] = {}
+    scores: dict[str, dict[str, Any]] = {}
     if scored.score is not None:
-        found["composite"] = {
+        scores["composite"] = {
             "value": scored.score,
             "explanation": scored.reason or "the published composite",
             "metadata": {"penalty": scored.penalty, "failures": scored.failures},
         }
     for part in scored.parts:
         if part.value is not None and not part.left_out:
-            found[_PARTS[part.name]] = {
+            scores[_PARTS[part.name]] = {
                 "value": part.value,
                 "explanation": _explain(conversation, part.name) or part.reason or f"weight {part.weight:g}",
                 "metadata": {"weight": part.weight},
             }
-    return found
+    return scores
 
 
 def _explain(conversation: ConversationResult, part: str) -> str:

@@ -55,19 +55,19 @@ class _Trace:
     def data(self) -> dict[str, Any]:
         """Return the line."""
         own = [self._conversation(), *self._turns()]
-        found = [
+        resources = [
             _resource({"service.name": "bioeval-tui", "service.version": __version__}, {"bioeval-tui": own})
         ]
         services: dict[str, dict[str, list[Span]]] = {}
         for message in self.talk.messages:
             for span in message.spans:
                 services.setdefault(span.service, {}).setdefault(span.scope, []).append(
-                    self._as_told(span, message)
+                    self._moved_span(span, message)
                 )
-        found += [
+        resources += [
             _resource({"service.name": name} if name else {}, scopes) for name, scopes in services.items()
         ]
-        return {"resourceSpans": found}
+        return {"resourceSpans": resources}
 
     def _conversation(self) -> Span:
         talk, started = self.talk, self.run.started
@@ -230,7 +230,7 @@ class _Trace:
             return message.traceparent.split("-")[2]
         return self._id(f"message {message.message}")
 
-    def _as_told(self, span: AgentSpan, message: MessageState) -> Span:
+    def _moved_span(self, span: AgentSpan, message: MessageState) -> Span:
         """Return a span of the agent, moved to this trace, with a link to its original trace."""
         link = {
             "traceId": span.trace_id,
@@ -331,8 +331,10 @@ def _event(at: datetime, name: str, attributes: Mapping[str, Any]) -> Span:
 
 
 def _resource(attributes: Mapping[str, Any], scopes: Mapping[str, list[Span]]) -> dict[str, Any]:
-    found = [{"scope": {"name": name} if name else {}, "spans": spans} for name, spans in scopes.items()]
-    return {"resource": {"attributes": _attributes(attributes)}, "scopeSpans": found}
+    scope_spans = [
+        {"scope": {"name": name} if name else {}, "spans": spans} for name, spans in scopes.items()
+    ]
+    return {"resource": {"attributes": _attributes(attributes)}, "scopeSpans": scope_spans}
 
 
 def _attributes(values: Mapping[str, Any]) -> list[dict[str, Any]]:

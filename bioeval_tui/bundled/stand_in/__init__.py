@@ -72,13 +72,13 @@ def fitting(message: str, facts: Sequence[str]) -> tuple[int, ...]:
     )
     vectors = weigh.fit_transform([*facts, *questions])
     likeness = (vectors[len(facts) :] @ vectors[: len(facts)].T).toarray()
-    found = {
+    numbers = {
         at + 1
         for row in likeness
         if row.max() >= LEAST
         for at in (row >= row.max() - TIE).nonzero()[0].tolist()
     }
-    return tuple(sorted(found))
+    return tuple(sorted(numbers))
 
 
 def _without_fillers(text: str) -> str:

@@ -10,10 +10,10 @@ from bioeval_tui.formats import (
     FileLook,
     GivenScore,
     Header,
+    ImportedConversation,
+    ImportedMessage,
+    ImportedPart,
     InputError,
-    ToldConversation,
-    ToldMessage,
-    ToldPiece,
     members,
     messages_of,
     moment,
@@ -29,7 +29,7 @@ def fits(look: FileLook) -> bool:
     return look.shape == "object" and look.first.keys() >= KEYS
 
 
-def read(file: Path) -> Iterator[Header | ToldConversation]:
+def read(file: Path) -> Iterator[Header | ImportedConversation]:
     """Yield the conversations of a results file, one for each vignette and experiment.
 
     The file is read whole: its verdicts, which stand at the end, belong to the conversations before them.
@@ -67,19 +67,19 @@ def read(file: Path) -> Iterator[Header | ToldConversation]:
             yield _conversation(at, chat, object_at(vignette, "data") or vignette, position)
 
 
-def _conversation(at: Any, chat: Any, vignette: dict[str, Any], position: Any) -> ToldConversation:
+def _conversation(at: Any, chat: Any, vignette: dict[str, Any], position: Any) -> ImportedConversation:
     if not isinstance(chat, dict) or not isinstance(chat.get("messages"), list):
         raise InputError(f"the chat of vignette {at} must be a JSON object with `messages`")
     if isinstance(position, bool) or not isinstance(position, int):
         raise InputError(f"the verdict on vignette {at} must be the place of the right diagnosis, or -1")
     wanted = str(vignette.get("correct_diagnosis") or "")
-    found = position > 0
-    reason = f"{wanted} stands in place {position} of the list" if found else f"{wanted} is not in the list"
-    return ToldConversation(
+    listed = position > 0
+    reason = f"{wanted} stands in place {position} of the list" if listed else f"{wanted} is not in the list"
+    return ImportedConversation(
         name=f"vignette {at}",
         messages=_messages(chat["messages"]),
         condition="supplied",  # the simulated patient always has the whole vignette
-        scores=[GivenScore("right diagnosis in the list", float(found), position, reason)],
+        scores=[GivenScore("right diagnosis in the list", float(listed), position, reason)],
         request=(f"Name the diagnosis: {vignette.get('chief_complaints') or ''}", wanted),
         facts=tuple(facts_of(vignette)),
         reason="signed_off",
@@ -87,10 +87,10 @@ def _conversation(at: Any, chat: Any, vignette: dict[str, Any], position: Any) -
     )
 
 
-def _messages(messages: list[Any]) -> list[ToldMessage]:
+def _messages(messages: list[Any]) -> list[ImportedMessage]:
     roles: dict[str, Any] = {"SYSTEM": "system", "USER": "user", "ASSISTANT": "assistant"}
     pieces = [
-        ToldPiece(roles[str(each.get("role"))], str(each.get("body") or ""), each)
+        ImportedPart(roles[str(each.get("role"))], str(each.get("body") or ""), each)
         for each in objects(messages)
         if str(each.get("role")) in roles
     ]

@@ -14,9 +14,9 @@ from bioeval_tui.formats import (
     FileLook,
     GivenScore,
     Header,
+    ImportedConversation,
+    ImportedPart,
     InputError,
-    ToldConversation,
-    ToldPiece,
     chat_messages,
     chat_pieces,
     compact_json,
@@ -47,7 +47,7 @@ def fits(look: FileLook) -> bool:
     return look.shape == "object" and ("simulations" in look.first or {"info", "tasks"} <= look.first.keys())
 
 
-def read(file: Path) -> Iterator[Header | ToldConversation]:
+def read(file: Path) -> Iterator[Header | ImportedConversation]:
     """Yield the conversations of a results file. Its tasks are kept in memory: they are few and not long.
 
     Raises:
@@ -86,7 +86,7 @@ def _take_info(header: Header, info: dict[str, Any]) -> None:
     header.record = {"info": dict(info)}
 
 
-def _conversation(data: Any, tasks: Mapping[str, Any]) -> ToldConversation:
+def _conversation(data: Any, tasks: Mapping[str, Any]) -> ImportedConversation:
     if not isinstance(data, dict) or "task_id" not in data:
         raise InputError("must be a JSON object with `task_id` and `messages`")
     told = object_at(data, "reward_info")
@@ -97,7 +97,7 @@ def _conversation(data: Any, tasks: Mapping[str, Any]) -> ToldConversation:
         message.keep_raw_unless(lambda each, n=number: chat_messages(each, n))  # type: ignore[misc]
     reward = told.get("reward")
     why = told.get("info")
-    return ToldConversation(
+    return ImportedConversation(
         name=str(data["task_id"]),
         messages=messages,
         session=str(data.get("id") or ""),
@@ -114,7 +114,7 @@ def _conversation(data: Any, tasks: Mapping[str, Any]) -> ToldConversation:
     )
 
 
-def _pieces(messages: Any) -> Iterator[ToldPiece]:
+def _pieces(messages: Any) -> Iterator[ImportedPart]:
     for piece in chat_pieces(
         [m for each in messages for m in _one(each)] if isinstance(messages, list) else messages
     ):

@@ -10,8 +10,8 @@ from bioeval_tui.formats import (
     FileLook,
     GivenScore,
     Header,
+    ImportedConversation,
     InputError,
-    ToldConversation,
     chat,
     compact_json,
     in_unit,
@@ -31,7 +31,7 @@ def fits(look: FileLook) -> bool:
     return look.shape in ("list", "lines") and {"task_id", "reward", "traj"} <= look.first.keys()
 
 
-def read(file: Path) -> Iterator[Header | ToldConversation]:
+def read(file: Path) -> Iterator[Header | ImportedConversation]:
     """Yield the conversations of a results file.
 
     Raises:
@@ -40,22 +40,22 @@ def read(file: Path) -> Iterator[Header | ToldConversation]:
     yield Header(judge="τ-bench reward", pass_above=PASS_ABOVE)
     look = FileLook.at(file)
     with file.open("rb") as opened:
-        found = lines(opened) if look.shape == "lines" else members(opened)
-        for number, (_, result) in enumerate(found, start=1):
+        results = lines(opened) if look.shape == "lines" else members(opened)
+        for number, (_, result) in enumerate(results, start=1):
             try:
                 yield _conversation(result)
             except InputError as problem:
                 raise InputError(f"result {number}: {problem}") from None
 
 
-def _conversation(result: Any) -> ToldConversation:
+def _conversation(result: Any) -> ImportedConversation:
     if not isinstance(result, dict) or "task_id" not in result:
         raise InputError("must be a JSON object with `task_id`, `reward` and `traj`")
     info = object_at(result, "info")
     messages = chat(result.get("traj") or [])
     stopped = any(message.role == "user" and STOP in message.text for message in messages[-2:])
     error = info.get("error")
-    return ToldConversation(
+    return ImportedConversation(
         name=str(result["task_id"]),
         messages=messages,
         condition="supplied",  # the simulated user always gets the whole instruction

@@ -117,17 +117,17 @@ class FunctionProcess:
         self, message: str, traceparent: str, tell: Callable[[dict[str, Any]], None]
     ) -> str | None:
         """Call the function; see `FunctionCalls.answer`. Raises `FunctionError`."""
-        found = await self._ask({"do": "answer", "message": message, "traceparent": traceparent}, tell)
-        if found is not None and not isinstance(found, str):
+        answer = await self._ask({"do": "answer", "message": message, "traceparent": traceparent}, tell)
+        if answer is not None and not isinstance(answer, str):
             raise FunctionError(_NO_MESSAGE)
-        return found
+        return answer
 
     async def observe(self) -> dict[str, Any] | None:
         """Return the object context that the function set, if any. Raises `FunctionError`."""
-        found = await self._ask({"do": "observe"})
-        if found is not None and not isinstance(found, dict):
+        context = await self._ask({"do": "observe"})
+        if context is not None and not isinstance(context, dict):
             raise FunctionError(_NO_MESSAGE)
-        return found
+        return context
 
     async def said(self, role: str, content: str) -> None:
         """Add a message to those that the function sees."""

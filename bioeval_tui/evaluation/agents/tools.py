@@ -79,11 +79,11 @@ class DeclaredTools:
             return ToolAnswer(_as_text(tool.answer))
         try:
             with python_code.printing_elsewhere():
-                found = await self._called(name, arguments)
+                value = await self._called(name, arguments)
         except Exception as error:  # a tool that fails is something that agents have to deal with
             why = clean_line(f"{type(error).__name__}: {error}", 500)
             return ToolAnswer("", why)
-        return ToolAnswer(_as_text(found))
+        return ToolAnswer(_as_text(value))
 
     async def aclose(self) -> None:
         """End the process that rendered templates, if one was started."""
@@ -104,8 +104,8 @@ class DeclaredTools:
         async with asyncio.timeout(FUNCTION_S):
             if inspect.iscoroutinefunction(function):
                 return await function(dict(arguments))
-            found = await in_thread(function, dict(arguments))
-            return await found if inspect.isawaitable(found) else found
+            value = await in_thread(function, dict(arguments))
+            return await value if inspect.isawaitable(value) else value
 
 
 def _as_text(value: Any) -> str:

@@ -161,15 +161,15 @@ class Checker:
         if self._graph is None:
             return CheckResult(None, expected=expected, error=self._no_graph, fault="none")
         try:
-            found = await self._graph.query(assertion.cypher, timeout_s=CYPHER_TIMEOUT_S)
+            result = await self._graph.query(assertion.cypher, timeout_s=CYPHER_TIMEOUT_S)
         except QueryError as error:
             return CheckResult(False, expected=expected, error=clean_line(str(error)))
         except PeerError as error:
             return CheckResult(None, expected=expected, error=clean_line(str(error)))
-        if len(found.rows) != 1 or not found.rows[0]:
-            error_text = f"the query returned {len(found.rows)} rows; an assertion needs exactly one"
+        if len(result.rows) != 1 or not result.rows[0]:
+            error_text = f"the query returned {len(result.rows)} rows; an assertion needs exactly one"
             return CheckResult(False, expected=expected, error=error_text)
-        observed = found.rows[0][0]
+        observed = result.rows[0][0]
         passed, warning = compare(observed, expected)
         why = None if passed else f"the query returned {_shown(observed)}, expected {_shown(expected)}"
         return CheckResult(passed, observed, expected, warning=warning, why=why)
@@ -196,22 +196,22 @@ def _compared(parts: Sequence[Part]) -> str | None:
     A list too long to be shown is followed by the element that decided.
     """
     missed = [part for part in parts if part.value is not True][:MOST_COMPARED]
-    found = dict.fromkeys(said for part in missed for said in _values(part))
-    return shorten(clean_line("; ".join(found)), 400) or None
+    values = dict.fromkeys(said for part in missed for said in _values(part))
+    return shorten(clean_line("; ".join(values)), 400) or None
 
 
 def _values(part: Part) -> list[str]:
     sides = [(text, value, _shown(value)) for text, value in part.sides or ((part.text, part.value),)]
     said = [f"{text} is {shown}" for text, _, shown in sides]
-    if (found := part.deciding) and any(
+    if (deciding := part.deciding) and any(
         isinstance(value, list) and shown == _size(value) for _, value, shown in sides
     ):
-        shown = found.parts[:MOST_COMPARED]
-        if found.how == "none":
+        shown = deciding.parts[:MOST_COMPARED]
+        if deciding.how == "none":
             said.append(f"none meets {' or '.join(inner.text for inner in shown)}")
         else:
             why = ", ".join(each for inner in shown for each in _values(inner))
-            said.append(f"number {found.number} {found.how}: {why}")
+            said.append(f"number {deciding.number} {deciding.how}: {why}")
     return said
 
 

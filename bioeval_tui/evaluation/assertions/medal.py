@@ -49,10 +49,10 @@ class MedalGrader:
 
     async def grade(self, assertion: MedalAssertion, before: Mapping[str, str]) -> CheckResult:
         """Grade the newest file that the conversation made: one that is not as it was `before`."""
-        found = await asyncio.to_thread(matching, self._job_dir, assertion.submission, self._allowed)
-        made = [path for path in found if before.get(str(path)) != _state(path)] if before else found
+        files = await asyncio.to_thread(matching, self._job_dir, assertion.submission, self._allowed)
+        made = [path for path in files if before.get(str(path)) != _state(path)] if before else files
         if not made:
-            return CheckResult(False, expected=assertion.medal, error=self._why_none(assertion, found))
+            return CheckResult(False, expected=assertion.medal, error=self._why_none(assertion, files))
         try:
             async with self._turn:
                 try:
@@ -63,10 +63,10 @@ class MedalGrader:
             return CheckResult(None, expected=assertion.medal, error=clean_line(str(error)))
         return medal_result(assertion, outcome)
 
-    def _why_none(self, assertion: MedalAssertion, found: Sequence[Path]) -> str:
+    def _why_none(self, assertion: MedalAssertion, files: Sequence[Path]) -> str:
         pattern = clean_line(assertion.submission)
-        if found:
-            name = clean_line(newest(found).name, 200)
+        if files:
+            name = clean_line(newest(files).name, 200)
             return f"{name} was there before the conversation began and did not change: only a file that the conversation makes counts"
         error = f"no file matches {pattern}"
         if assertion.submission.startswith(("/", "~")):

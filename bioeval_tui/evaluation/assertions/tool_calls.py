@@ -58,7 +58,7 @@ def check_tool_calls(asked: ToolCallsConfig, view: AssertionView) -> CheckResult
     transcript: Sequence[Mapping[str, Any]] = view.evaluation.get("transcript") or ()
     calls = calls_of(transcript)
     expected = tool_calls_text(asked.model_dump(mode="json", by_alias=True))
-    if (missing := _not_told(asked, view, calls, transcript)) is not None:
+    if (missing := _not_reported(asked, view, calls, transcript)) is not None:
         return CheckResult(
             None, expected=expected, error=missing, fault="agent" if missing == FAILED_FIRST else "none"
         )
@@ -87,14 +87,14 @@ def check_tool_calls(asked: ToolCallsConfig, view: AssertionView) -> CheckResult
     return result(True)
 
 
-def _not_told(
+def _not_reported(
     asked: ToolCallsConfig,
     view: AssertionView,
     calls: Sequence[ToolCall],
     transcript: Sequence[Mapping[str, Any]],
 ) -> str | None:
     """Return why it is not known which calls were made; None if it is."""
-    if not (calls or _tells(view.evaluation) or _told_results(transcript)):
+    if not (calls or _tells(view.evaluation) or _reports_results(transcript)):
         return FAILED_FIRST if view.agent_failed else NOT_TOLD
     untraced = [turn for turn in view.untraced_turns if asked.turn in (None, "each", turn)]
     if not untraced:
@@ -134,7 +134,7 @@ def _asks_for_arguments(asked: ToolCallsConfig) -> bool:
     return any(call.arguments is not None or call.where is not None for call in expected)
 
 
-def _told_results(transcript: Sequence[Mapping[str, Any]]) -> bool:
+def _reports_results(transcript: Sequence[Mapping[str, Any]]) -> bool:
     return any(
         result_of(event) is not None for message in transcript for event in message.get("events") or ()
     )
@@ -142,24 +142,24 @@ def _told_results(transcript: Sequence[Mapping[str, Any]]) -> bool:
 
 def _wrong(asked: ToolCallsConfig, calls: list[ToolCall]) -> list[str]:
     """Return each unmet condition as a short text. Raises `ExpressionError`."""
-    found = [] if asked.calls is None else _sequence(asked.match, asked.calls, calls)
+    wrong = [] if asked.calls is None else _sequence(asked.match, asked.calls, calls)
     for wanted in asked.must_call:
         if not any(_fits(wanted, call) for call in calls):
             near = [call for call in calls if call.name == wanted.name]
             instead = f", but {_listed(near)}" if near else f"; it called {_listed(calls)}"
-            found.append(f"{_text(wanted)} was not called{instead}")
+            wrong.append(f"{_text(wanted)} was not called{instead}")
     for wanted in asked.must_not_call:
         bad = [call for call in calls if _fits(wanted, call) or _tried(wanted, call)]
         if bad:
-            found.append(f"{_text(wanted)} was called: {_listed(bad)}")
-    found += _order(asked.order, [call for call in calls if call.arguments_read])
+            wrong.append(f"{_text(wanted)} was called: {_listed(bad)}")
+    wrong += _order(asked.order, [call for call in calls if call.arguments_read])
     for name, most in asked.max_calls.items():
         some = [call for call in calls if name in ("*", call.name)]
         if len(some) > most:
             whose = "" if name == "*" else f" of {name}"
-            found.append(f"{plural(len(some), 'call')}{whose}, at most {most}: {_listed(some)}")
+            wrong.append(f"{plural(len(some), 'call')}{whose}, at most {most}: {_listed(some)}")
     failed = [call for call in calls if call.failed] if asked.no_errors else []
-    return found + [f"{call_text(call.name, call.arguments)} failed: {_result(call)}" for call in failed]
+    return wrong + [f"{call_text(call.name, call.arguments)} failed: {_result(call)}" for call in failed]
 
 
 def _sequence(
@@ -178,12 +178,12 @@ def _sequence(
     pairs = _paired([[_fits(one, call) for call in calls] for one in wanted], len(calls))
     missing = [one for number, one in enumerate(wanted) if number not in pairs]
     extra = [call for number, call in enumerate(calls) if number not in pairs.values()]
-    found = []
+    wrong = []
     if missing and match != "subset":
-        found.append(f"not called: {', '.join(map(_text, missing))}; called: {_listed(calls)}")
+        wrong.append(f"not called: {', '.join(map(_text, missing))}; called: {_listed(calls)}")
     if extra and match != "superset":
-        found.append(f"more was called than that: {_listed(extra)}")
-    return found
+        wrong.append(f"more was called than that: {_listed(extra)}")
+    return wrong
 
 
 def _paired(fits: list[list[bool]], columns: int) -> dict[int, int]:
@@ -246,11 +246,11 @@ def _fits(wanted: CallConfig, call: ToolCall) -> bool:
     arguments = call.arguments if isinstance(call.arguments, Mapping) else {"arguments": call.arguments}
     evaluation = {"functionCalls": [{"function": call.name, "args": dict(arguments)}]}
     try:
-        found = evaluate(_where(wanted.where), scope(None, evaluation))
+        result = evaluate(_where(wanted.where), scope(None, evaluation))
     except ExpressionError as error:
         shown = call_text(call.name, call.arguments)
         raise ExpressionError(f"where {wanted.where}: {error.message}, of {shown}", wanted.where) from None
-    return found is True
+    return result is True
 
 
 def _tried(forbidden: CallConfig, call: ToolCall) -> bool:

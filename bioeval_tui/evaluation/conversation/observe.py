@@ -54,9 +54,9 @@ def what_differs(one: Observation, other: Observation) -> str:
     different = {
         name for name in one.digests if one.digests[name] != other.digests.get(name, one.digests[name])
     }
-    found = []
+    differences = []
     if GRAPH in different:
-        found.append("the graph differs: a setup that clears it makes them the same")
+        differences.append("the graph differs: a setup that clears it makes them the same")
     if OBJECT_CONTEXT in different:
         left, right = (
             {
@@ -68,11 +68,11 @@ def what_differs(one: Observation, other: Observation) -> str:
         places = list(_places(left, right, ""))
         more = f" and {len(places) - MOST_PLACES} more places" if len(places) > MOST_PLACES else ""
         where = ", ".join(places[:MOST_PLACES]) + more
-        found.append(
+        differences.append(
             f"the agent's object context differs at {where}: it must not contain values of one session, "
             "such as an id or a time, or data from an earlier session"
         )
-    return "; ".join(found)
+    return "; ".join(differences)
 
 
 def _places(one: Any, other: Any, where: str) -> Iterator[str]:
@@ -147,7 +147,7 @@ class Observer:
 
     async def already_holding(self, transcript: SpokenTranscript, start: Observation) -> list[str]:
         """Return the titles of assertions, except invariants, that pass before the first message."""
-        found = []
+        titles = []
         view = AssertionView(start.object_context, transcript.as_evaluation())
         for _, assertion in _asserted(transcript):
             if isinstance(assertion, MedalAssertion) or self._parts.holds_on_nothing(assertion):
@@ -155,8 +155,8 @@ class Observer:
             if not _needs_what_is_unseen(assertion, start):
                 result = await self._check(assertion, view, self._limits.final_check_s)
                 if result.passed:
-                    found.append(assertion.title)
-        return found
+                    titles.append(assertion.title)
+        return titles
 
     async def _within(self, budget_s: float, turn: int, *, persistently: bool = False) -> Observation:
         """Observe within a time budget, and record the result, or that nothing was observed."""
@@ -186,14 +186,14 @@ class Observer:
 
     async def _observe(self, *, persistently: bool) -> tuple[Observation, dict[str, Any] | None]:
         """Return the current observation, and the object context as far as it is recorded."""
-        found, graph = await asyncio.gather(
+        observed, graph = await asyncio.gather(
             self._context(persistently), self._graph(), return_exceptions=True
         )
-        for item in (found, graph):
+        for item in (observed, graph):
             if isinstance(item, BaseException) and not isinstance(item, PeerError | QueryError):
                 raise item
-        errors = [clean_line(str(item)) for item in (found, graph) if isinstance(item, BaseException)]
-        context = found if isinstance(found, dict) else None
+        errors = [clean_line(str(item)) for item in (observed, graph) if isinstance(item, BaseException)]
+        context = observed if isinstance(observed, dict) else None
         snapshot = graph if isinstance(graph, GraphSnapshot) else None
         # The event loop, and every other conversation's clock, must not wait for a large state.
         large = is_large(context)
@@ -203,7 +203,7 @@ class Observer:
             else _taken_in(context, snapshot, self._session)
         )
         cleaned, kept, digests = taken_in
-        unseen = isinstance(found, BaseException)
+        unseen = isinstance(observed, BaseException)
         error = "; ".join(errors) or None
         return Observation(cleaned, snapshot, error, unseen, digests, self._session), kept
 
@@ -321,12 +321,12 @@ def _hash(parts: Mapping[str, object]) -> str:
 
 def _compared(context: dict[str, Any] | None, session: str) -> dict[str, list[str]]:
     """Return the parts of an object context that are compared, as canonical JSON."""
-    found = {name: (context or {}).get(name) for name in ("resources", "functions")}
+    listed = {name: (context or {}).get(name) for name in ("resources", "functions")}
     return {
         name: sorted(_without_session(compact_json(item), session) for item in items)
         if isinstance(items, list)
         else []
-        for name, items in found.items()
+        for name, items in listed.items()
     }
 
 

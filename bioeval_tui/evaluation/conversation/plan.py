@@ -78,6 +78,8 @@ class RunPlan:
     random_order: bool = False
     hosts: tuple[str, ...] = ()
     prompts: dict[str, str] = field(default_factory=dict)
+    later_prompt: dict[str, str] = field(default_factory=dict)
+    """The judge's prompt of a resumed run, if it differs from that of `RunStarted`."""
     judge_sees: str = ""
     """A sentence on what the judge sees besides the transcript, and which hosts receive it; empty if nothing."""
     batch_id: str | None = None
@@ -114,7 +116,7 @@ class RunPlan:
         return self.conditions
 
 
-async def _not_said() -> str | None:
+async def _not_told() -> str | None:
     return None
 
 
@@ -130,7 +132,7 @@ class Parts:
     no_graph: str = "no knowledge graph is configured"
     does_without_graph: bool = False
     """Whether the user passed `--graph none`: Cypher assertions are not measured, and conversations still run."""
-    other_graph: Callable[[], Awaitable[str | None]] = _not_said
+    other_graph: Callable[[], Awaitable[str | None]] = _not_told
     """Returns why the agent uses another graph than `graph`, with the ways out; empty if it says that it uses this one,
     None if it does not say."""
     guard: Guard | None = None

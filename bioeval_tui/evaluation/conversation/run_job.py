@@ -1,4 +1,4 @@
-"""run_job: prepare, run, check, judge and score the conditions of every trial."""
+"""Run a job: prepare, run, check, judge and score the conditions of every trial."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from bioeval_tui.evaluation.conversation.prepare import (
 )
 from bioeval_tui.evaluation.conversation.sentinels import judge_sentinels
 from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript, for_judge
-from bioeval_tui.evaluation.conversation.turns import HeldConversation, Outcome
+from bioeval_tui.evaluation.conversation.turns import Dialogue, Outcome
 from bioeval_tui.evaluation.conversation.watchdog import LONG_S, Gap
 from bioeval_tui.evaluation.job.loading import job_snapshot
 from bioeval_tui.evaluation.seams import PeerError
@@ -79,24 +79,6 @@ class Earlier:
     compared: frozenset[str] | None = None
 
 
-async def run_job(
-    plan: RunPlan,
-    parts: Parts,
-    emitter: Emitter,
-    control: Control,
-    *,
-    earlier: Earlier | None = None,
-) -> events.RunEnded:
-    """Run every conversation of the plan and emit all events; return the last one.
-
-    `earlier` has the finished conversations of a resumed run. A failing conversation never ends the others.
-
-    Raises:
-        NotMeasuredError: no conversation could be measured, so none was run.
-    """
-    return await _Run(plan, parts, emitter, control, earlier or Earlier({}, {})).run()
-
-
 def end_run(
     plan: RunPlan, emitter: Emitter, earlier: Earlier, *, stopped: str = "", early: bool = False
 ) -> events.RunEnded:
@@ -107,12 +89,12 @@ def end_run(
     """
     scores: dict[str, float | None] = {}
     for condition in plan.conditions:
-        found = [
-            held.score if (held := earlier.finished.get((condition, trial))) else None
+        known = [
+            record.score if (record := earlier.finished.get((condition, trial))) else None
             for trial in range(1, plan.trials + 1)
         ]
-        scores[condition] = composite.mean_of(found)
-    cancelled = bool(stopped) or any(held.cancelled for held in earlier.finished.values())
+        scores[condition] = composite.mean_of(known)
+    cancelled = bool(stopped) or any(record.cancelled for record in earlier.finished.values())
     return emitter.emit(
         events.RunEnded,
         status="cancelled" if cancelled else "completed",
@@ -152,15 +134,19 @@ def _long_gaps(gaps: Sequence[Gap]) -> str:
     return f"this program did not run for over {LONG_S:g} s in one piece, {pieces}, the longest {duration(longest.length)} ({why})"
 
 
-class _Run:
+class JobRun:
+    """Every conversation of a plan."""
+
     def __init__(
         self,
         plan: RunPlan,
         parts: Parts,
         emitter: Emitter,
         control: Control,
-        earlier: Earlier,
+        earlier: Earlier | None = None,
     ) -> None:
+        """`earlier` has the finished conversations of a resumed run."""
+        earlier = earlier or Earlier({}, {})
         self.plan = plan
         self.parts = parts
         self.emitter = emitter
@@ -170,13 +156,18 @@ class _Run:
         self.clean = earlier.clean
         self.compared = earlier.compared
         """The parts of the starting states that were compared in every trial; None before the first."""
-        self.held: dict[tuple[Condition, int], ConversationRecord] = dict(earlier.finished)
+        self.records: dict[tuple[Condition, int], ConversationRecord] = dict(earlier.finished)
         self.stopped = ""
         self.unmeasured: list[events.ConversationScored] = []
         """The ends of the conversations that could not be measured since the judge's last verdict."""
         self.decided_early = False
 
     async def run(self) -> events.RunEnded:
+        """Run every conversation and emit all events; return the last one. A failing one never ends the others.
+
+        Raises:
+            NotMeasuredError: no conversation could be measured, so none was run.
+        """
         trials = range(1, self.plan.trials + 1)
         with contextlib.suppress(RunCancelledError), self.control.beginning():
             await preflight(self.plan, self.parts)
@@ -198,7 +189,7 @@ class _Run:
         if gaps := self.parts.watchdog.long_gaps(self.began):
             self.emitter.emit(events.Warned, code="blocked", message=_long_gaps(gaps))
         await self.emitter.written()
-        earlier = Earlier(self.held, self.attempts, self.clean, self.compared)
+        earlier = Earlier(self.records, self.attempts, self.clean, self.compared)
         return end_run(self.plan, self.emitter, earlier, stopped=self.stopped, early=self.decided_early)
 
     async def _judge_sentinels(self, *, after: bool) -> None:
@@ -229,29 +220,35 @@ class _Run:
         self.emitter.emit(events.Warned, code="decision", message=self.parts.decision())
 
     async def _trial(self, trial: int) -> None:
-        todo = [condition for condition in self.plan.order(trial) if (condition, trial) not in self.held]
+        todo = [condition for condition in self.plan.order(trial) if (condition, trial) not in self.records]
         if self.plan.parallel:
-            await asyncio.gather(*(self._condition(condition, trial) for condition in todo))
+            await asyncio.gather(*(self._conversation(condition, trial) for condition in todo))
         else:
             for condition in todo:
-                await self._condition(condition, trial)
+                await self._conversation(condition, trial)
         if todo:
             self._compare_starts(trial)
 
-    async def _condition(self, condition: Condition, trial: int) -> None:
+    async def _conversation(self, condition: Condition, trial: int) -> None:
+        """Run one conversation; hold it once more if the connection to the agent broke, which nobody can blame on the agent.
+
+        If it breaks at the same message again, that is the agent's failure.
+        """
         async with self.parts.slot():
             why_not = self.parts.may_begin() or self._is_hopeless()
             if why_not is not None:
                 self.stopped = why_not
                 return
             if self.control.of(condition).cancelled:
-                self.held[condition, trial] = ConversationRecord(cancelled=True)
+                self.records[condition, trial] = ConversationRecord(cancelled=True)
                 return
-            await self._run_conversation(condition, trial)
-            held = self.held[condition, trial]
-            if held.unmeasured:
-                self.unmeasured.append(held.unmeasured)
-            elif held.judged:
+            broke = await self._attempt(condition, trial, 1, None)
+            if broke is not None:
+                await self._attempt(condition, trial, 2, broke)
+            record = self.records[condition, trial]
+            if record.unmeasured:
+                self.unmeasured.append(record.unmeasured)
+            elif record.judged:
                 self.unmeasured.clear()
 
     def _is_hopeless(self) -> str | None:
@@ -260,15 +257,6 @@ class _Run:
             return None
         why = f"{len(self.unmeasured)} conversations in a row could not be measured"
         return f"{why}, the last one: {shorten(self.unmeasured[-1].reason, 300)}"
-
-    async def _run_conversation(self, condition: Condition, trial: int) -> None:
-        """Run one conversation; hold it once more if the connection to the agent broke, which nobody can blame on the agent.
-
-        If it breaks at the same message again, that is the agent's failure.
-        """
-        broke = await self._attempt(condition, trial, 1, None)
-        if broke is not None:
-            await self._attempt(condition, trial, 2, broke)
 
     async def _attempt(
         self, condition: Condition, trial: int, attempt: int, before: Outcome | None
@@ -279,23 +267,23 @@ class _Run:
         """
         key = (condition, trial)
         emitter = self.emitter.of(condition, trial, self.attempts.get(key, 0) + attempt)
-        held = self.held[key] = ConversationRecord()
+        record = self.records[key] = ConversationRecord()
         plan = self.plan.of_trial(trial)
         transcript = SpokenTranscript(plan.job, condition, trial, plan.model)
         async with contextlib.AsyncExitStack() as closing:
-            conversation = _Conversation(self, plan, emitter, held, transcript, closing)
+            conversation = _Conversation(self, plan, emitter, record, transcript, closing)
             began = time.monotonic()
             if before is not None:
                 message = (
                     f"the connection to the agent broke at message {before.broken_at}, so it was held again"
                 )
                 emitter.emit(events.Warned, code="held_again", message=f"{message}: {before.detail}")
-            outcome = await self._guarded(held, condition, conversation.prepare_and_talk())
+            outcome = await self._guarded(record, condition, conversation.prepare_and_talk())
             if outcome.broken_at and before is None:
                 why_not = self.parts.may_begin()
                 if why_not is None:
                     return outcome
-                self.stopped, held.cancelled = why_not, True
+                self.stopped, record.cancelled = why_not, True
                 outcome = Outcome("cancelled", detail=f"{outcome.detail}; not held again: {why_not}")
             if outcome.broken_at and before is not None and outcome.broken_at != before.broken_at:
                 where = f"at message {before.broken_at}, then at message {outcome.broken_at}"
@@ -310,21 +298,21 @@ class _Run:
                 received=outcome.received,
                 duration_ms=(time.monotonic() - began - conversation.paused_s) * 1000,
             )
-            last = await self._guarded(held, condition, conversation.conclude(outcome, ended.explained))
+            last = await self._guarded(record, condition, conversation.conclude(outcome, ended.explained))
             if last is not outcome:
                 fields = scoring.unscored_fields(transcript, last.detail, last.fault)
-                held.take(emitter.emit(events.ConversationScored, **fields, cancelled=held.cancelled))
+                record.take(emitter.emit(events.ConversationScored, **fields, cancelled=record.cancelled))
         await emitter.written()
         return None
 
     async def _guarded(
-        self, held: ConversationRecord, condition: Condition, work: Coroutine[Any, Any, Outcome]
+        self, record: ConversationRecord, condition: Condition, work: Coroutine[Any, Any, Outcome]
     ) -> Outcome:
         """Run a part of a conversation; turn an interruption into an outcome. A cancelled run stays cancelled."""
         control = self.control.of(condition)
         task = asyncio.create_task(work)
         self.control.register(condition, task)
-        if control.cancelled and not held.cancelled:
+        if control.cancelled and not record.cancelled:
             task.cancel()
         try:
             await asyncio.wait({task})
@@ -333,14 +321,14 @@ class _Run:
             await asyncio.wait({task})
             raise
         if task.cancelled():
-            held.cancelled = True
+            record.cancelled = True
             return Outcome("cancelled", detail="cancelled by the operator")
         error = task.exception()
         if error is None:
             return task.result()
         if isinstance(error, LimitReachedError):
             self.stopped = str(error)
-            held.cancelled = True
+            record.cancelled = True
             return Outcome("cancelled", detail=self.stopped)
         if isinstance(error, PeerError) and error.peer == "agent":  # it could not even be made
             return Outcome("agent_failed", "agent", clean_line(str(error)), never_held=True)
@@ -354,10 +342,10 @@ class _Run:
 
     def _compare_starts(self, trial: int) -> None:
         """Record whether the trial's conditions started from the same state, as far as that can be seen."""
-        both = [held for (_, number), held in self.held.items() if number == trial]
-        starts = [held.start for held in both if held.start is not None]
-        for held in both:
-            held.start = None  # it can be large and is not needed again
+        both = [record for (_, number), record in self.records.items() if number == trial]
+        starts = [record.start for record in both if record.start is not None]
+        for record in both:
+            record.start = None  # it can be large and is not needed again
         if len(self.plan.conditions) < 2 or len(starts) < 2:
             return
         seen = frozenset.intersection(*(frozenset(start.digests) for start in starts))
@@ -390,10 +378,10 @@ class _Conversation:
 
     def __init__(
         self,
-        run: _Run,
+        run: JobRun,
         plan: RunPlan,
         emitter: ConversationEmitter,
-        held: ConversationRecord,
+        record: ConversationRecord,
         transcript: SpokenTranscript,
         closing: contextlib.AsyncExitStack,
     ) -> None:
@@ -401,12 +389,12 @@ class _Conversation:
         self.plan = plan
         self.parts = run.parts
         self.emitter = emitter
-        self.held = held
+        self.record = record
         self.transcript = transcript
         self._closing = closing
-        self._talk: HeldConversation | None = None
+        self._dialogue: Dialogue | None = None
 
-    def _open(self) -> HeldConversation:
+    def _open(self) -> Dialogue:
         """Create the agent and the evaluator; both are closed at the end, even if closing one fails."""
         condition, trial = self.transcript.condition, self.transcript.trial
         agent = self.parts.open_agent(condition, trial)
@@ -414,34 +402,32 @@ class _Conversation:
         evaluator = self.parts.open_evaluator(condition, trial)
         self._closing.push_async_callback(_close, evaluator.aclose)
         control = self.run.control.of(condition)
-        return HeldConversation(
-            self.plan, self.parts, self.emitter, control, agent, evaluator, self.transcript
-        )
+        return Dialogue(self.plan, self.parts, self.emitter, control, agent, evaluator, self.transcript)
 
     @property
     def paused_s(self) -> float:
         """The seconds for which a person paused it."""
-        return self._talk.paused_s if self._talk else 0.0
+        return self._dialogue.paused_s if self._dialogue else 0.0
 
     async def prepare_and_talk(self) -> Outcome:
         """Set up, open the session, seed, observe the starting state, and run the turns; return why it ended."""
-        talk = self._talk = self._open()
-        await talk.observer.note_files()
+        dialogue = self._dialogue = self._open()
+        await dialogue.observer.note_files()
         agents_graph = await require_agents_graph(self.plan, self.parts)
         await apply_setups(self.plan, self.parts, self.emitter)
         try:
             self.transcript.session_id = await with_retries(
-                talk.agent.open,
+                dialogue.agent.open,
                 self.emitter,
                 self.plan.limits,
                 self.plan.limits.agent_retries,
-                counts=talk.counts_against_agent,
-                ours=talk.is_our_doing,
+                counts=dialogue.counts_against_agent,
+                ours=dialogue.is_our_doing,
             )
         except PeerError as error:
-            return talk.outcome_of(error)
+            return dialogue.outcome_of(error)
         require_graph(self.plan, self.parts)
-        await apply_seeds(self.plan, talk.agent, self.emitter, talk.is_our_doing)
+        await apply_seeds(self.plan, dialogue.agent, self.emitter, dialogue.is_our_doing)
         greeting = self.plan.greeting(self.transcript.trial)
         self.emitter.emit(
             events.ConversationStarted,
@@ -449,12 +435,12 @@ class _Conversation:
             greeting=greeting,
             max_messages=self.plan.job.max_messages,
             agents_graph=agents_graph,
-            agent_identity=clean_line(str(getattr(talk.agent, "identity", "") or ""), 120),
+            agent_identity=clean_line(str(getattr(dialogue.agent, "identity", "") or ""), 120),
         )
-        self.held.start = await talk.observer.start(self.transcript.session_id)
-        for title in await talk.observer.already_holding(self.transcript, self.held.start):
+        self.record.start = await dialogue.observer.start(self.transcript.session_id)
+        for title in await dialogue.observer.already_holding(self.transcript, self.record.start):
             self.run.not_clean(f"an assertion passes before the greeting: {clean_line(title, 200)}")
-        return await talk.hold(greeting)
+        return await dialogue.run(greeting)
 
     async def conclude(self, outcome: Outcome, explained: str) -> Outcome:
         """Check, judge and score; return the outcome unchanged. `explained` is its detail with what you can do."""
@@ -466,8 +452,8 @@ class _Conversation:
             what = outcome.reason.replace("_", " ") if held else "not measured"
             reason = f"{what}: {explained}" if explained else what
             fields = scoring.unscored_fields(self.transcript, reason, outcome.fault)
-            self.held.take(
-                self.emitter.emit(events.ConversationScored, **fields, cancelled=self.held.cancelled)
+            self.record.take(
+                self.emitter.emit(events.ConversationScored, **fields, cancelled=self.record.cancelled)
             )
             return outcome
         if outcome.never_held:
@@ -475,33 +461,33 @@ class _Conversation:
         if empty := self.transcript.empty_answers:
             message = f"the agent answered without a word {'once' if empty == 1 else f'{empty} times'}"
             self.emitter.emit(events.Warned, code="empty_answers", message=message)
-        assert self._talk is not None
-        await self._talk.settle_traces()
-        checks = await self._talk.observer.final(
-            self.transcript, self._talk.answered_turn, agent_gone=outcome.reason == "agent_failed"
+        assert self._dialogue is not None
+        await self._dialogue.settle_traces()
+        checks = await self._dialogue.observer.final(
+            self.transcript, self._dialogue.answered_turn, agent_gone=outcome.reason == "agent_failed"
         )
         await self.emitter.written()
         tasks, error, fault = await self._judge(outcome.reason)
         fields = scoring.score_fields(self.transcript, tasks, error, checks, fault)
-        self.held.take(self.emitter.emit(events.ConversationScored, **fields))
+        self.record.take(self.emitter.emit(events.ConversationScored, **fields))
         return outcome
 
     def _not_measured(self, outcome: Outcome, explained: str) -> Outcome:
         """Record that no conversation took place, so there is nothing to check."""
         why = f"no conversation took place: {explained}"
-        if self._talk is not None:  # else the agent could not even be made
-            self._talk.observer.not_observed(self.transcript, why)
+        if self._dialogue is not None:  # else the agent could not even be made
+            self._dialogue.observer.not_observed(self.transcript, why)
         fields = scoring.unscored_fields(self.transcript, why, outcome.fault)
-        self.held.take(self.emitter.emit(events.ConversationScored, **fields))
+        self.record.take(self.emitter.emit(events.ConversationScored, **fields))
         return outcome
 
     async def _judge(self, ended: events.EndReason) -> tuple[tuple[TaskScored, ...] | None, str, Fault]:
         """Return the tasks' scores, or None with the reason and whose fault it is."""
         job, judge = self.plan.job, self.parts.judge
         if not job.judged_in(self.transcript.condition):
-            self.held.judged = not any(map(job.judged_in, self.plan.conditions))
+            self.record.judged = not any(map(job.judged_in, self.plan.conditions))
             return None, "", "none"
-        before, after = self.held.start, self._talk.observer.at_end if self._talk else None
+        before, after = self.record.start, self._dialogue.observer.at_end if self._dialogue else None
         view = for_judge(
             job,
             self.transcript.condition,
@@ -520,8 +506,8 @@ class _Conversation:
                 unused(self.emitter, "judge", rest)
         for code, message in judged.warnings:
             self.emitter.emit(events.Warned, code=code, message=message)
-        self.emitter.emit(events.TranscriptScored, **fields)
-        self.held.judged = judged.tasks is not None
+        self.emitter.emit(events.TranscriptScored, **fields, prompts=self.plan.later_prompt)
+        self.record.judged = judged.tasks is not None
         return judged.tasks, judged.error, judged.fault
 
 

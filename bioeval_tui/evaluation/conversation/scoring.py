@@ -57,14 +57,14 @@ async def judge_transcript(
     job = view.job
     try:
         async with asyncio.timeout(limit_s):
-            found = await judge.score(view)
+            answers = await judge.score(view)
     except TimeoutError:
         return _not_judged(judge, f"the judge gave no verdict within {limit_s:g} s", "infrastructure")
     except PeerError as error:
         return _not_judged(judge, clean_line(str(error)), "judge" if error.unusable else "infrastructure")
     except NotMeasuredError as error:
         return _not_judged(judge, clean_line(str(error)), "judge")
-    verdicts = given(found)
+    verdicts = given(answers)
     if (wrong := unusable(job, verdicts, view.condition)) is not None:
         return _not_judged(judge, wrong, "judge")
     tasks = combine_verdicts(job, verdicts, view.transcript, states_shown(view), view.condition)
@@ -75,15 +75,15 @@ async def judge_transcript(
         "tone": sum(tones) / len(tones) if tones else None,
         "tasks": tasks,
         "verdicts": tuple(verdict_dict(verdict) for verdict in verdicts),
-        "tokens_in": sum(verdict.tokens_in or 0 for verdict in found) or None,
-        "tokens_out": sum(verdict.tokens_out or 0 for verdict in found) or None,
+        "tokens_in": sum(verdict.tokens_in or 0 for verdict in answers) or None,
+        "tokens_out": sum(verdict.tokens_out or 0 for verdict in answers) or None,
     }
     listed, problem = await _user_faults(judge, view, limit_s)
     fields |= {"user_faults": listed.faults, "user_faults_refused": listed.refused}
     for key, more in (("tokens_in", listed.tokens_in), ("tokens_out", listed.tokens_out)):
         fields[key] = (fields[key] or 0) + more if more else fields[key]
     warnings = [("user_faults", problem)] if problem else []
-    warnings += [("verdict_missing", message) for message in missing(found)]
+    warnings += [("verdict_missing", message) for message in missing(answers)]
     warnings += [("tone_left_out", verdict.note) for verdict in verdicts if verdict.note]
     unproved = [
         f"the verdict on task {task.task} is unproved: the judge quotes words that are not in the transcript: "
@@ -106,7 +106,7 @@ async def _user_faults(judge: Judge, view: JudgeView, limit_s: float) -> tuple[L
         return ListedFaults(), ""
     try:
         async with asyncio.timeout(limit_s):
-            found: ListedFaults = await ask(view)
+            listed: ListedFaults = await ask(view)
     except TimeoutError:
         return ListedFaults(), f"the judge gave no list of the user's faults within {limit_s:g} s"
     except (PeerError, NotMeasuredError) as error:
@@ -114,7 +114,7 @@ async def _user_faults(judge: Judge, view: JudgeView, limit_s: float) -> tuple[L
             ListedFaults(),
             f"the judge's list of the user's faults is missing: {clean_line(str(error), 300)}",
         )
-    return found, ""
+    return listed, ""
 
 
 def _not_judged(judge: Judge, reason: str, fault: Fault) -> JudgedTranscript:
@@ -166,7 +166,7 @@ def combine_verdicts(
         item = items[number - 1] if items else None
         # An item with negative points is passed if it is not met.
         wanted = item is None or item.points > 0
-        given = [verdict for found in verdicts for verdict in found.tasks if verdict.task == number]
+        given = [verdict for answer in verdicts for verdict in answer.tasks if verdict.task == number]
         scores = [verdict.score for verdict in given]
         middle = median(scores)
         nearest = min(given, key=lambda verdict: abs(verdict.score - middle))

@@ -26,7 +26,7 @@ def _written_sentinels() -> list[dict[str, Any]]:
 
 def sentinels(job: EvaluationJob) -> list[tuple[str, JudgeView, tuple[bool, ...]]]:
     """Return the conversations with known verdicts: their names, what a judge of `job` sees, and whether each task is met."""
-    found = []
+    views = []
     for one in _written_sentinels():
         tasks = [JobTask(task=task["task"], acceptance_criteria=task["criteria"]) for task in one["tasks"]]
         nothing: dict[str, Any] = dict.fromkeys(("facts", "rubric", "assertions"), ())
@@ -36,10 +36,10 @@ def sentinels(job: EvaluationJob) -> list[tuple[str, JudgeView, tuple[bool, ...]
             TranscriptMessage(number, "user" if number % 2 else "assistant", words)
             for number, words in enumerate(one["messages"], start=1)
         )
-        found.append(
+        views.append(
             (one["name"], JudgeView(own, "supplied", said), tuple(task["met"] for task in one["tasks"]))
         )
-    return found
+    return views
 
 
 async def judge_sentinels(judge: Judge, job: EvaluationJob, limit_s: float, *, after: bool) -> dict[str, Any]:
@@ -50,10 +50,10 @@ async def judge_sentinels(judge: Judge, job: EvaluationJob, limit_s: float, *, a
 
     async def ask(name: str, view: JudgeView, met: tuple[bool, ...]) -> None:
         async with slots:
-            found = await judge_transcript(judge, view, limit_s)
-        if found.tasks is None:
-            errors.append(f"sentinel {name}: {found.error}")
-        for one in found.tasks or ():
+            judged = await judge_transcript(judge, view, limit_s)
+        if judged.tasks is None:
+            errors.append(f"sentinel {name}: {judged.error}")
+        for one in judged.tasks or ():
             right, invented = met[one.task - 1], one.unproved
             scored.append(
                 SentinelScored(sentinel=name, task=one.task, met=right, score=one.score, invented=invented)

@@ -162,20 +162,22 @@ def for_judge(
 
 def sent_messages(talk: ConversationState, signoff: str) -> tuple[TranscriptMessage, ...]:
     """Return a recorded conversation as the judge sees it: what was sent, never the sign-off."""
-    found = []
+    messages = []
     for m in talk.messages:
         words = without_signoff(m.text, signoff) if m.signs_off else m.text
         if m.done and words:
-            found.append(_as_said(m, words))
-    return tuple(found)
+            messages.append(_transcript_message(m, words))
+    return tuple(messages)
 
 
 def recorded_signoff(talk: ConversationState) -> TranscriptMessage | None:
     """Return the whole message with which a recorded conversation ended, or None."""
-    return next((_as_said(m, m.text) for m in reversed(talk.messages) if m.done and m.signs_off), None)
+    return next(
+        (_transcript_message(m, m.text) for m in reversed(talk.messages) if m.done and m.signs_off), None
+    )
 
 
-def _as_said(m: MessageState, words: str) -> TranscriptMessage:
+def _transcript_message(m: MessageState, words: str) -> TranscriptMessage:
     took = m.latency_ms if m.role == "assistant" else m.thought_ms
     return TranscriptMessage(m.message, m.role, words, took, m.operator, tuple(m.generation))
 

@@ -58,8 +58,8 @@ class _EvaluatorSpoilt(Exception):
     """The evaluator left its role twice in a row."""
 
 
-class HeldConversation:
-    """One conversation under one condition."""
+class Dialogue:
+    """The turns of one conversation."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class HeldConversation:
         self._asked_at = time.monotonic()
         self._thought_ms: float | None = None
 
-    async def hold(self, greeting: str) -> Outcome:
+    async def run(self, greeting: str) -> Outcome:
         """Run the conversation; return why it ended. Cancelling the task cancels the conversation."""
         try:
             await self._gate()
@@ -161,8 +161,8 @@ class HeldConversation:
 
     async def _evaluator_speaks(self) -> Utterance:
         """Return the evaluator's next message; if a guard voids it, ask for another one, once."""
-        utterance, found = await self._try_to_speak("")
-        void = [violation for violation in found if violation.effect == "void"]
+        utterance, violations = await self._try_to_speak("")
+        void = [violation for violation in violations if violation.effect == "void"]
         if void:
             self._unused(utterance)
             again, found_again = await self._try_to_speak(void[0].note)
@@ -173,8 +173,8 @@ class HeldConversation:
                 self._unused(again)
                 self._violated(still[0], again.content)
                 raise _EvaluatorSpoilt(f"{still[0].rule}: {still[0].detail}")
-            utterance, found = again, found_again
-        for mark in found:
+            utterance, violations = again, found_again
+        for mark in violations:
             self._violated(mark, utterance.content)
         if utterance.cut:
             number = len(self.transcript.messages) + 1
@@ -363,13 +363,13 @@ class HeldConversation:
     def _disclosed(self, content: str, utterance: Utterance | None) -> list[tuple[int, bool]]:
         """Return the facts that a user message discloses for the first time, and whether the agent asked."""
         facts, already = self.plan.job.facts, self.transcript.disclosed
-        found = set(utterance.facts if utterance else ())
+        disclosed = set(utterance.facts if utterance else ())
         if utterance is None or not utterance.no_other_facts:
-            found |= set(self.parts.find_facts(content, facts, already, self.transcript.known_text()))
+            disclosed |= set(self.parts.find_facts(content, facts, already, self.transcript.known_text()))
         asked_by = self.transcript.last_agent_message
         return [
             (number, self.parts.asked_for(asked_by, facts[number - 1]))
-            for number in sorted(found - already)
+            for number in sorted(disclosed - already)
             if 1 <= number <= len(facts)
         ]
 

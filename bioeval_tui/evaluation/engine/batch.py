@@ -21,7 +21,7 @@ from bioeval_tui.errors import BioevalError, RecordingError, exhausted
 from bioeval_tui.evaluation.conversation.control import Control, RunCancelledError
 from bioeval_tui.evaluation.conversation.emitter import Emitter, Sink
 from bioeval_tui.evaluation.conversation.plan import Parts, RunPlan
-from bioeval_tui.evaluation.conversation.run_job import Earlier, end_run, run_job, started_fields
+from bioeval_tui.evaluation.conversation.run_job import Earlier, JobRun, end_run, started_fields
 from bioeval_tui.evaluation.conversation.watchdog import Watchdog
 from bioeval_tui.evaluation.engine.intents import listen, what_helps
 from bioeval_tui.evaluation.engine.limits import LONGEST_PAUSE_S, CallBudget, Cut, Pace, Rates, RunBudget
@@ -268,13 +268,13 @@ async def run_batch(
         batch.paces |= {"evaluator": models, "judge": models}
     watching = asyncio.create_task(batch.watchdog.watch())
     try:
-        found = await asyncio.gather(*(_run_when_open(run, batch) for run in runs), return_exceptions=True)
+        ends = await asyncio.gather(*(_run_when_open(run, batch) for run in runs), return_exceptions=True)
     finally:
         watching.cancel()
-    problems = [item for item in found if isinstance(item, BaseException)]
+    problems = [item for item in ends if isinstance(item, BaseException)]
     if problems:
         raise problems[0]
-    return [item for item in found if isinstance(item, events.RunEnded)]
+    return [item for item in ends if isinstance(item, events.RunEnded)]
 
 
 async def _share_a_graph(runs: Sequence[PreparedRun]) -> bool:
@@ -288,20 +288,25 @@ async def _share_a_graph(runs: Sequence[PreparedRun]) -> bool:
 async def _run_when_open(run: PreparedRun, batch: _Batch) -> events.RunEnded | None:
     """Wait until the run may be opened, and run it."""
     apart = run.plan.parallel or batch.at_once == 1
-    try:
-        async with contextlib.AsyncExitStack() as opened:
-            if not apart and await run.shares_graph():
-                plan = replace(run.plan, shared_agent=1)
-                run = replace(run, plan=plan, warnings=(*run.warnings, ONE_AT_A_TIME))
-                await opened.enter_async_context(batch.graph)
-            await opened.enter_async_context(batch.open_runs)
-            return None if batch.stop.is_set() else await _record_run(run, batch)
-    finally:
+    async with contextlib.AsyncExitStack() as opened:
         if batch.rounds is not None:
-            await batch.rounds.leave()
+            opened.push_async_callback(batch.rounds.leave)
+        if not apart and await run.shares_graph():
+            plan = replace(run.plan, shared_agent=1)
+            run = replace(run, plan=plan, warnings=(*run.warnings, ONE_AT_A_TIME))
+            await opened.enter_async_context(batch.graph)
+        await opened.enter_async_context(batch.open_runs)
+        if batch.stop.is_set():
+            return None
+        run, resumed, emitter, control = await opened.enter_async_context(_recording(run, batch))
+        return await _run_with_parts(run, resumed, emitter, control, batch)
 
 
-async def _record_run(run: PreparedRun, batch: _Batch) -> events.RunEnded:
+@contextlib.asynccontextmanager
+async def _recording(
+    run: PreparedRun, batch: _Batch
+) -> AsyncIterator[tuple[PreparedRun, Resumption | None, Emitter, Control]]:
+    """Open the run's recording, which viewers can follow and control, and write how the run begins."""
     path = recording_path(batch.runs_dir, run.plan.run_id)
     control = Control(run.plan.conditions)
     loop = asyncio.get_running_loop()
@@ -311,17 +316,12 @@ async def _record_run(run: PreparedRun, batch: _Batch) -> events.RunEnded:
 
     recorder = Recorder(path, resume=run.resume is not None, on_trouble=disk)
     try:
-        run, earlier = await _where_it_goes_on(run)
+        run, resumed = await _where_it_goes_on(run)
     except BaseException:
         await recorder.aclose()
         raise
-    sink = EngineSink(
-        recorder,
-        keep_prompts=run.keep_prompts,
-        paces=batch.paces,
-        take=batch.take,
-    )
-    emitter = Emitter(run.plan.run_id, sink, after_seq=earlier.after_seq if earlier else 0)
+    sink = EngineSink(recorder, keep_prompts=run.keep_prompts, paces=batch.paces, take=batch.take)
+    emitter = Emitter(run.plan.run_id, sink, after_seq=resumed.after_seq if resumed else 0)
     sink.on_cut = lambda peer, cut: _slowed(emitter, peer, cut)
 
     def acted(action: str, condition: Condition | None, text: str, sender: str) -> None:
@@ -334,7 +334,7 @@ async def _record_run(run: PreparedRun, batch: _Batch) -> events.RunEnded:
             _begin(run, emitter)
             stopping = asyncio.create_task(_cancel_when(batch.stop, control, recorder))
             try:
-                return await _run_with_parts(run, earlier, emitter, control, batch)
+                yield run, resumed, emitter, control
             finally:
                 stopping.cancel()
                 # The writer must have everything before the .live file is removed.
@@ -351,11 +351,11 @@ async def _where_it_goes_on(run: PreparedRun) -> tuple[PreparedRun, Resumption |
     """
     if run.resume is None:
         return run, None
-    found = await asyncio.to_thread(run.resume)
-    trials = max(run.plan.trials, found.trials)
-    if found.ended and not found.owes(run.plan.conditions, trials):
+    resumed = await asyncio.to_thread(run.resume)
+    trials = max(run.plan.trials, resumed.trials)
+    if resumed.ended and not resumed.owes(run.plan.conditions, trials):
         raise RecordingError(f"{run.plan.run_id}: already complete; another process finished the run")
-    return replace(run, plan=replace(run.plan, trials=trials)), found
+    return replace(run, plan=replace(run.plan, trials=trials)), resumed
 
 
 def _say_of_disk(emitter: Emitter, path: Path, trouble: str | None) -> None:
@@ -377,18 +377,16 @@ def _begin(run: PreparedRun, emitter: Emitter) -> None:
 
 
 async def _run_with_parts(
-    run: PreparedRun, found: Resumption | None, emitter: Emitter, control: Control, batch: _Batch
+    run: PreparedRun, resumed: Resumption | None, emitter: Emitter, control: Control, batch: _Batch
 ) -> events.RunEnded:
-    earlier = found.earlier if found else None
+    earlier = resumed.earlier if resumed else None
     try:
-        if found is not None and not found.owes(run.plan.conditions, run.plan.trials):
-            return end_run(
-                run.plan, emitter, found.earlier
-            )  # only the end is missing, so no agent or model is called
+        if resumed is not None and not resumed.owes(run.plan.conditions, run.plan.trials):
+            return end_run(run.plan, emitter, resumed.earlier)  # only the end is missing: nobody is called
         async with contextlib.AsyncExitStack() as stack:
             with control.beginning():
                 parts = await stack.enter_async_context(run.open_parts(control))
-            return await run_job(run.plan, _bounded(parts, run, batch), emitter, control, earlier=earlier)
+            return await JobRun(run.plan, _bounded(parts, run, batch), emitter, control, earlier).run()
     except RunCancelledError:
         return end_run(run.plan, emitter, earlier or Earlier({}, {}), stopped=CANCELLED_AT_START)
     except BioevalError as error:

@@ -109,8 +109,8 @@ def read(text: str, names: Sequence[str], *, chatbot: str = "", plays_assistant:
 
 def whole_sentences(text: str) -> str:
     """Return the whole sentences at the beginning of a text that was cut off, up to one that occurs twice."""
-    found = _WHOLE.match(text)
-    kept = found.group() if found else ""
+    match = _WHOLE.match(text)
+    kept = match.group() if match else ""
     again = _place_of_repeat(kept, 2)
     return (kept if again is None else kept[:again]).strip()
 
@@ -182,11 +182,11 @@ class Stream:
             if not start:
                 return ""
         if start[0] in "{`":
-            found = _BEGUN.search(start[:400])
-            if found is None:
+            match = _BEGUN.search(start[:400])
+            if match is None:
                 return self._withhold()
             self._state, self._held = "string", ""
-            return self._in_string(start[found.end() :])
+            return self._in_string(start[match.end() :])
         return self._open(start)
 
     def _open(self, start: str) -> str:
@@ -263,10 +263,10 @@ def _without_script(text: str, names: Sequence[str], chatbot: str) -> str:
         rf"[\s*_#>\[(<@\-]{{0,6}}(?:{mine})(?:['’]s next message|\s(?:says|said|asks|writes))?(?:\s?\([\w ]{{1,20}}\))?[\s*_\])>]{{0,4}}:[*_]{{0,2}}[ \t]*\n?",
         re.IGNORECASE,
     )
-    found = label.match(text)
-    if found is None:
+    match = label.match(text)
+    if match is None:
         return text
-    text = text[found.end() :]
+    text = text[match.end() :]
     others = "|".join(
         re.escape(name) for name in (chatbot, "assistant", "chatbot", "bot", "ai", *names, "user") if name
     )
@@ -276,8 +276,8 @@ def _without_script(text: str, names: Sequence[str], chatbot: str) -> str:
 
 def _unfenced(text: str) -> str:
     for pattern, group in ((_FENCE, 2), (_ONE_LINE_FENCE, 2), (_WRAPPED, 2), (_CALLED, 2), (_BULLET, 1)):
-        if found := pattern.fullmatch(text):
-            return found.group(group).strip()
+        if match := pattern.fullmatch(text):
+            return match.group(group).strip()
     if boxed := _BOXED.fullmatch(text):
         return (boxed[2] or boxed[3] or "").strip()
     if _QUOTED_LINES.fullmatch(text):
@@ -306,8 +306,8 @@ def _from_json(text: str, keys: Sequence[str], plays_assistant: bool) -> str:
     """Return the message under a key of a JSON value, also one cut off, or within prose; else `text`."""
     if text[:1] in "[{" or (text[:2] in ('"{', '"[')):
         for value in _values(text):
-            if (found := _message(value, keys, plays_assistant)) is not None:
-                return found
+            if (message := _message(value, keys, plays_assistant)) is not None:
+                return message
     elif "{" not in text:
         return text
     begun = _OBJECT.search(text)
@@ -379,7 +379,7 @@ def _place_of_repeat(text: str, times: int) -> int | None:
     """Return where a sentence of `SHORTEST_LOOP` words begins for the `times`-th time; None if none does."""
     seen: Counter[str] = Counter()
     start = 0
-    for end in (*(found.start() for found in _SENTENCES.finditer(text)), len(text)):
+    for end in (*(match.start() for match in _SENTENCES.finditer(text)), len(text)):
         words = _WORD.findall(text[start:end].casefold())
         if len(words) >= SHORTEST_LOOP:
             key = " ".join(words)

@@ -181,12 +181,12 @@ class Neo4jGraph:
         """Return the id of the database, which an agent that uses it can report; empty if the server does not tell it."""
         try:
             async with self._session(read=True, timeout_s=_ID_S) as session:
-                found = await _rows(
+                result = await _rows(
                     await session.run(self._timed("CALL db.info() YIELD id RETURN id", _ID_S))
                 )
         except (QueryError, PeerError):
             return ""
-        return str(found.rows[0][0]) if found.rows else ""
+        return str(result.rows[0][0]) if result.rows else ""
 
     async def snapshot(self) -> GraphSnapshot:
         """Return counts by label and relationship type and a digest of the content."""
@@ -289,8 +289,8 @@ async def _summary(transaction: Any) -> GraphSnapshot:
 
 
 async def _counts(transaction: Any, cypher: str) -> dict[str, int]:
-    found = {record["name"]: record["many"] async for record in await transaction.run(cypher)}
-    return dict(sorted(found.items()))
+    counts = {record["name"]: record["many"] async for record in await transaction.run(cypher)}
+    return dict(sorted(counts.items()))
 
 
 def split_address(uri: str) -> tuple[str, str, str]:

@@ -16,6 +16,9 @@ from bioeval_tui.evaluation.guards.common import (
 )
 from bioeval_tui.evaluation.guards.ledger import asked, asks_for_anything, disclosed
 from bioeval_tui.evaluation.guards.specifics import (
+    Specific,
+    clock_times,
+    is_same_time,
     made_up_numbers,
     specifics,
     unknown_quantities,
@@ -30,6 +33,8 @@ PREFIX = 5
 VERBATIM = 6
 """This many consecutive words of a fact, or all of a shorter one, count as the fact word for word."""
 
+_LIMIT = r"\b(?:before|after|until|(?:earlier|later) than)"
+"""Before a clock time, it says what the person wants, whatever times the agent has named."""
 _SIDE = re.compile(r"\b(?P<side>left|right)(?:[- ]sided)? (?P<part>[a-z]{3,})\b")
 _ASKING_WORDS = frozenset(
     ["ask", "reque", "tell", "find", "get", "let", "see", "assis", "agent", "chatb", "bot", "user", "wheth"]
@@ -86,7 +91,7 @@ def invention(view: EvaluatorView, text: str) -> Violation | None:
 
 
 def contradiction(view: EvaluatorView, text: str) -> Violation | None:
-    """Find a quantity, or a left or right side, that differs from what a fact says about the same thing."""
+    """Find a quantity, a limit in time, or a left or right side, that differs from what a fact says about the same thing."""
     if not view.facts:
         return None
     words = without_signoff(view, text)
@@ -99,6 +104,10 @@ def contradiction(view: EvaluatorView, text: str) -> Violation | None:
             ]
             if theirs and content_stems(fact) & about:
                 return _contradicts(one.shown, fact)
+    limits = {limit: fact for fact in view.facts for limit in _time_limits(fact)}
+    for one in _time_limits(words) if limits else ():
+        if not any(is_same_time(one, other) for other in limits):
+            return _contradicts(one.shown, next(iter(limits.values())))
     for match in _SIDE.finditer(words.lower()):
         side, part = match["side"], match["part"]
         other = f"{'right' if side == 'left' else 'left'} {part}"
@@ -107,6 +116,15 @@ def contradiction(view: EvaluatorView, text: str) -> Violation | None:
                 if other in fact.lower():
                     return _contradicts(match.group(), fact)
     return None
+
+
+def _time_limits(text: str) -> list[Specific]:
+    """Return the clock times before or after which something should be."""
+    return [
+        one
+        for one in clock_times(text)
+        if re.search(rf"{_LIMIT} {re.escape(one.shown)}", text, re.IGNORECASE)
+    ]
 
 
 def _contradicts(said: str, fact: str) -> Violation:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bioeval_tui.evaluation.guards.common import last_agent_message, word_count
-from bioeval_tui.evaluation.guards.ledger import offers_help
 from bioeval_tui.evaluation.guards.phrases import Phrases, Sentence, plain_sentences
 from bioeval_tui.evaluation.seams import EvaluatorView
+from bioeval_tui.text import offers_help
 
 FILLER = 3
 """A sentence of at most this many words ("Of course!") counts on neither side."""
@@ -55,6 +55,7 @@ _WORDS = {
     "REQUEST": "((can|could|would|will) you( please)?|please)",
     "CLAUSE": "(^|(?<=[,;:] )|(?<=but )|(?<=so )|(?<=and )|(?<=then ))",
     "LEAD": r"^(\W*\w+( \w+){0,4}[,.:!] ){0,2}((and|additionally|lastly),? )?",
+    "NOT_OWN": r"(?! [^.?!]{0,80}(i|my|our|me|we)\b)",
     "END": r"(?=\W*$|[.,;!])",
 }
 
@@ -70,11 +71,8 @@ _PLAIN = Phrases(
     (CAN|AM (READY) to) remind you(?! (that|of what|of my|about what|about my|again|i)\b)
     feel free to (ask|reach)
     you can ask me (any|to|for|about|anything)
-    use my services?|using my services?
     thanks? (you )?for (reaching out|contacting|using)
     # what it is, what it did and what it must not do
-    (^|i am|as|\w+,) ?(an?|your) (helpful|virtual|digital|friendly|personal) ([\w-]+ ){0,2}?(assistant|
-        companion|coach|advis[oe]r|guide|helper)(?! (who|that) (helps|helped|told))
     AM (an?|your|the|\w+'s) ((?!(OCCUPATION)\b)[\w-]+ ){0,4}?(assistant|app)(END| (and|designed|here|who|that|
         for)\b)
     i have (DONE) (your|.{0,60} for you)
@@ -91,19 +89,13 @@ _TALK = Phrases(
     (CAN_NOT) (help|assist)( you| with that|END)
     (CAN|AM (READY) to) (guide|support|assist|connect|refer|schedule|advise) (you|with)
     CAN (give|offer|provide|send|get|find) ((you|them to you|with|an?|some|general|few) )*(ADVICE)
-    CAN answer (any |all |your |some )*questions
     (CAN_NOT) (provid*|giv*|offer*|mak*|answer*|check*|access*|monitor*) (… )?(medical|diagnos[ei]s|advice|
         assistance|health|weather|personal|data|information you)
     (CAN_NOT) (have )?(access|access to|the ability to) (your|monitor|respond|answer|diagnose)
     CAN help( with (that|anything|everything))?END
-    i would( be)? (happy|glad|love) to (connect|provide you|guide|support|remind)
     if you (need|want|would like) (… )?(help|assistance|support|chat)
     hesitate to (ask|reach|contact)
-    i have (a lot of )?information about you
-    i (only )?keep (track|a record) of your
-    so (that )?i can (better |further )?(help|assist) you
     (^|in order )to (better |further |best )?(help|assist) you
-    to (better |further |best )?(help|assist) you with your
     # sympathy
     sorry to hear
     sorry for your(?! (time|trouble|inconvenience|loss|wait)\b)
@@ -111,8 +103,6 @@ _TALK = Phrases(
     (?<!like )(?<!if )(?<!when )(?<!what )you (are|have been|may be|might be) (FEELING)(?! (fun|an? (good|
         great|nice)))
     symptoms? (that )?you (are|have|might|may|could) (have |be )?(experienc*|mention*|describ*|having)
-    (sounds|seems) like you are (FEELING)
-    CLAUSEdo not worry,? (it is|you|this is|about (what|it))
     ^(\W*\w+,? ){0,2}?it is (normal|common) (to feel|for you)
     thank you for sharing (that|this|your|all|how)
     # questions to a patient
@@ -128,7 +118,6 @@ _TALK = Phrases(
     how old are you
     when did (your|you first)
     what (\w+ )?symptoms (are|do|have|did) you
-    how is your (tummy|stomach|head|throat|back|leg|arm)
     what (is|are) your (specific |main )?(problem|issue|concern|need|goal|question|health)s?
     REQUEST (tell me|describe|share|explain) (… )?you (have (had|been|noticed|taken)|are (looking|asking|
         FEELING|taking)|feel|need|want|take)
@@ -139,10 +128,7 @@ _TALK = Phrases(
     # advice
     would you like me to (do|set|add|book|schedule|remind|proceed|look|find|search|check|connect|help|provide)
     would you like to (proceed|book|set|add|schedule|know more|continue|learn|discuss)
-    let me know (how you( are)? feel*|if your? (feel|experience|notice|symptoms?|pain))
     if you have any (other |further |more |additional )?(questions|concerns)
-    here are (some|a few) (\w+ )?(possible|potential|general|tips|steps|suggestions|ways|recommendations|
-        diagnos[ei]s)
     i (would )?(recommend|suggest|advise) (that )?(you|(?!\w*thing)\w+ing)
     CLAUSEyou should (not |consider )*(consult|see|talk|speak|contact|tell|take|taking|try|avoid|seek|visit|
         drink|rest)\w*
@@ -164,46 +150,44 @@ _AT_WORK = Phrases(
         transfer|connect) you)
     your (BOOKING)s?( \w+)? (has|have|is|are|was|were|will be|can|can not|includes?|shows?|does|do)
     (with|for|of|in|on|to|modify|cancel|change|provide|confirm) your (\w+ ){0,2}?(BOOKING)
-    (the|this) (reservation|booking|refund|cancel*|flight) (with [^.?!]{1,30} )?(has been|have been|
-        will be) (DONE|modified|issued|refunded|upgraded)
-    what changes would you like
     please (hold on|let me know (if you|which|what|how you|your)|confirm (if|whether|your|by|with|that|
         to proceed))
     feel free to
     (?<!like )to (proceed|confirm|determine|provide|process|complete|assist)( [^.?!]{1,80})?, (could|please|i|
         you)
-    you are (allowed|eligible|entitled|confirmed)
     i (can only|will) proceed with
     (could|can) you please (provide|specify|confirm) (the|which|whether|if|me with the)
-    it (seems|appears|looks like)( that)? there (are|is) no
-    might find (the|your)
-    i will need (to know|the following|your|both|to check)
     i need (your|the) (user|reservation|booking|order|reason|details)
-    would you (like|prefer) to|you would like to
-    do you (want to proceed|confirm|wish to)
+    would you (like|prefer) to|you would like to|(would|do) you (like|want) me toNOT_OWN
     here (are|is) (your|some) (\w+ ){0,2}?(details|options|flights|summary|information|breakdown|
         reservations?)
-    for (your )?(security|privacy|verification) (purposes|reasons)
     unfortunately, (your|the reservation|basic economy|i (can not|am unable))
     once you (provide|have (the|these|this|your)|confirm)
     if you (would )?like to
     looking forward to (assist|help)ing
-    AM unable to (assist|remove|process|offer|locate|manage)
     you (will|may|might) (need|have|want) to (contact|speak|provide|reach|cancel|consider)
-    i recommend (contacting|speaking|checking|reaching)
-    please (check|contact) (your|customer|with)
-    updated (booking|reservation|payment) (details|breakdown)
     i understand (your|that you)
-    thank you for (providing|confirming|your (patience|understanding))
-    anything else you need (help|assistance)
-    safe travels
+    thank you for (providing|your (patience|understanding|cooperation))
+    (i|we) have \w+ed (your|the \w+ you)
+    (i|we) (can not|could not|did not|was not able to|were not able to) (find|locate|retrieve|verify)(?! [^.?!]{0,80}(my|our)\b)
+    AM unable to (modify|change|cancel|add|access|escalate|proceed|make|refund|transfer|book|exchange|verify|provide)NOT_OWN
+    (CAN_NOT) (remove|modify|cancel|change|make|add|process|proceed|refund|book) (… )?(an?|any|the|your|exceptions?|changes)NOT_OWN
+    let me (first |then )*(DOES|correct)NOT_OWN
+    (we|let us) (can |will |first )*(verify|authenticate|process|apply)NOT_OWN
+    (the|an?|which|what|any) [^.?!]{1,60} you (would like|wish|want)( (to|for))?
+    please (provide|specify|confirm|select|choose|verify) (?!my|our)
+    (could|can|would) you please (verify|share|provide|double-check)
+    unfortunately, (the|it|there|we|this)
+    you (will|can|must|may) (receive|be (charged|refunded|able)|take a total|choose|proceed)
+    (will be|has been|have been) (processed|charged|refunded|issued|applied|credited|upgraded) (to|using|with|in)NOT_OWN
     # a clinician: what the other, the family and the body did
+    based on (your|what you|the (information|results|symptoms))
+    i would like to (perform|order|conduct|examine)
+    (narrow down|rule out)
     what (is|are) your (age|sex|gender|name|occupation|job|height|weight|symptoms?)
     (has|have|is|does|did|was) the patient
     are you able to (pass|move|walk|bend|swallow|sleep|eat|stand|lift|perform)
-    your \w+'s (condition|symptoms?|history)
     your (family|medical|travel|sexual|menstrual|smoking)('s)? (\w+ )?history
-    your (immediate family|close family|close relatives|family members?)
     (has|have|is|does|did)? ?your (\w+ ){1,2}?(been|had|have|has|experienc*|shown?|noticed?|developed|eat*|
         sleep*)
     LEAD(have|had|did|are|were|do) (you|he|she|they|any(one)? (in|of) your \w+)( or [^,?]{1,30})? (recently |
@@ -218,8 +202,6 @@ _ASKS_BACK = Phrases(
     # a question about what the other has or did, where the other had just asked
     LEAD(have|had|did|do|are|were) you(?! (TO_HELPER)\b)
     LEAD(has|have|is|does|did|was|were|had) (he|she|these|those|your)
-    have you (recently )?(started|been|had|gotten|taken|changed|noticed)
-    your (recent )?(clinical|test|lab) (findings|results)
     your (daily (life|activities|routine)|life that)
     """,
     _WORDS,
@@ -243,9 +225,14 @@ _BODY = Phrases(
     {},
 )
 _OF_ONESELF = Phrases(
-    """i|my|me|mine|myself|we|our|us|normal|dangerous|serious|contagious|side effects?|treat*|safe|should|cost|mean
-    recommend*|suggest*""",
+    r"""
+    i|my|mine|myself|we|our
+    (?<!let )(?<!letting )(?<!tell )(?<!telling )(me|us)
+    """,
     {},
+)
+_ABOUT_IT = Phrases(
+    "normal|dangerous|serious|contagious|side effects?|treat*|safe|should|cost|mean|recommend*|suggest*", {}
 )
 _CAN_NOT_ANSWER = Phrases(r"(CAN_NOT) answer your", _WORDS)
 _SAYS_NOTHING = Phrases(
@@ -286,7 +273,9 @@ def _works(parts: Sequence[Sentence], last: str) -> str:
     own = [
         part
         for part in parts
-        if word_count(part.written) > FILLER and _OF_ONESELF.find(part) and part.written not in at_work
+        if word_count(part.written) > FILLER
+        and part.written not in at_work
+        and (_OF_ONESELF.find(part) or (part.asks and _ABOUT_IT.find(part)))
     ]
     if own and len(own) >= len(at_work):
         return ""

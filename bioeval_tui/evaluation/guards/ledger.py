@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 
 from bioeval_tui.evaluation.guards.specifics import Specific, among, is_drug, pattern, specifics
 from bioeval_tui.evaluation.guards.words import WORD, content_stems, stems
+from bioeval_tui.text import offers_help
 
 BRIEF_WORDS = 4
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -45,11 +46,6 @@ _ASKS_FOR_KIND: tuple[tuple[str, re.Pattern[str]], ...] = (
 _OPEN_QUESTION = re.compile(
     r"\b(?:more|further|additional|any|other|some|the) (?:details?|information|context|specifics)\b"
     r"|\btell me (?:more|about)\b|\banything else (?:i|you) should\b|\belaborate\b",
-    re.IGNORECASE,
-)
-_OFFER = re.compile(
-    r"\banything else (?:i can|you need|you['’]d like|to)\b|\bwould you like me to\b|\bshall i\b"
-    r"|\b(?:how|what) (?:can|may|could) i (?:help|assist|do for)\b",
     re.IGNORECASE,
 )
 
@@ -89,7 +85,7 @@ def asked(agent_message: str, fact: str) -> bool:
     kinds: set[str] = {one.kind for one in specifics(fact)}
     kinds |= {"drug" for word in WORD.findall(fact) if is_drug(word)}
     for sentence in _SENTENCES.split(agent_message):
-        if not _ASKS.search(sentence) or _OFFER.search(sentence):
+        if not _ASKS.search(sentence) or offers_help(sentence):
             continue
         wanted = {kind for kind, question in _ASKS_FOR_KIND if question.search(sentence)}
         if not wanted or wanted & kinds or _OPEN_QUESTION.search(sentence):
@@ -102,11 +98,6 @@ def asked(agent_message: str, fact: str) -> bool:
 def asks_for_anything(agent_message: str) -> bool:
     """Return whether an agent's message asks for anything at all; an offer of help does, too."""
     return _ASKS.search(agent_message) is not None
-
-
-def offers_help(agent_message: str) -> bool:
-    """Return whether an agent's message offers help: "What can I do for you?"."""
-    return _OFFER.search(agent_message) is not None
 
 
 def _said(text: str) -> tuple[tuple[Specific, ...], frozenset[str]]:

@@ -137,7 +137,7 @@ _FROM_OUTSIDE = Phrases(
     # the user's tasks
     task (\d+|one|two|three|four|five)\W*($|:|((is|has been|was) ){0,2}(done|complete|finished|dealt))
     (my|the|of my) (NEXT) task|^\W*(NEXT) task|(of|all|with) my tasks
-    (MOVING) (on )?(with|to|for) (the |my )?((NEXT) )?(task|(NEXT) (item|thing|point|request|question|topic|
+    ((MOVING) (on )?|^\W*(and |so )?)(with|to|for) (the |my )?((NEXT) )?(task|(NEXT) (item|thing|point|request|question|topic|
         one) (on|of|in) (my|the) list)
     # the person as "the patient" or "the user"; a doctor or a carer may speak of a patient
     in (this|the) (scenario|vignette|role-?\s?play|simulation)\bNO_QUESTION

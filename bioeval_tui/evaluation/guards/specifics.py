@@ -17,7 +17,11 @@ Kind = Literal["time", "date", "quantity", "name", "code", "word"]
 
 @dataclass(frozen=True, slots=True)
 class Specific:
-    """One specific. `key` is its comparable form, `unit` a quantity's unit, `shown` how it is written."""
+    """One specific.
+
+    `key` is its comparable form, `unit` a quantity's unit or a clock time's half of the day ("am", "pm", "" if it is
+    not said), `shown` how it is written.
+    """
 
     kind: Kind
     key: str
@@ -116,8 +120,8 @@ _LIST_NUMBER = re.compile(
 def unknown_quantities(text: str, known: str) -> tuple[list[Specific], list[Specific]]:
     """Return the quantities with a unit ("5 days", "20 mg") that `known` does not have, and those that it has in other words.
 
-    "72 hours" is known from "3 days", and the sum or difference of two neighbouring quantities of one unit is known, too:
-    four days ago, and two days later.
+    "72 hours" is known from "3 days", and the sum or difference of two neighbouring lengths of time of one unit is known,
+    too: four days ago, and two days later.
     """
     ours = [one for one in _measured(text) if one.key not in ("0", "1")]
     told = _quantities(_LIST_NUMBER.sub("", known)) if ours else []
@@ -126,10 +130,20 @@ def unknown_quantities(text: str, known: str) -> tuple[list[Specific], list[Spec
 
 
 def unknown_times(text: str, known: str) -> list[str]:
-    """Return the clock times of `text`, as written there, that `known` does not have in either half of the day."""
-    ours = [one for one in specifics(text) if one.kind == "time" and re.search(r"\d", one.shown)]
+    """Return the clock times of `text`, as written there, that `known` does not have, or only in the other half of the day."""
+    ours = clock_times(text)
     told = specifics(known) if ours else ()
-    return [one.shown for one in ours if not among(one, told)]
+    return [one.shown for one in ours if not any(is_same_time(one, other) for other in told)]
+
+
+def clock_times(text: str) -> list[Specific]:
+    """Return the clock times of `text` that are written with digits."""
+    return [one for one in specifics(text) if one.kind == "time" and re.search(r"\d", one.shown)]
+
+
+def is_same_time(one: Specific, other: Specific) -> bool:
+    """Return whether two clock times may be the same: at 8, or at 8 pm."""
+    return one.same_as(other) and (not one.unit or not other.unit or one.unit == other.unit)
 
 
 def _quantities(text: str) -> list[Specific]:
@@ -147,10 +161,10 @@ def _is_known(one: Specific, told: Sequence[Specific]) -> bool:
         return True
     value, scale = float(one.key), _HOURS.get(one.unit)
     same = [float(other.key) for other in told if other.unit == one.unit and other.key[:1].isdigit()]
-    if any(value in (a + b, abs(a - b)) for a, b in pairwise(same)):
-        return True
     if scale is None:
         return False
+    if any(value in (a + b, abs(a - b)) for a, b in pairwise(same)):
+        return True
     others = (
         (float(t.key) * _HOURS[t.unit])
         for t in told
@@ -298,8 +312,12 @@ def _named(match: re.Match[str]) -> Iterator[Specific]:
 
 
 def _time(hour: int, minute: int, shown: str) -> Specific:
-    # People leave out am and pm, so the half of the day is not compared.
-    return Specific("time", f"{hour % 12}:{minute:02}", shown.strip())
+    # People leave out am and pm, so the half of the day is no part of the key.
+    said = re.search(r"([ap])\.?m\b|noon|midnight", shown, re.IGNORECASE)
+    half = f"{(said[1] or ('p' if said.group().lower() == 'noon' else 'a')).lower()}m" if said else ""
+    return Specific(
+        "time", f"{hour % 12}:{minute:02}", shown.strip(), half or ("pm" if 12 < hour < 24 else "")
+    )
 
 
 def _iso(match: re.Match[str]) -> Iterator[Specific]:

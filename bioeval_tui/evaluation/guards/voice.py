@@ -36,6 +36,7 @@ ECHOED = 8
 """From this many words on, repeating the agent's message exactly counts as speaking as the agent."""
 SHINGLE = 8
 """This many consecutive words of the prompt are not a coincidence."""
+_NUMBERS = re.compile(r"\d+")
 _SPEAKER = re.compile(r"^\W{0,3}(?:assistant|chatbot|bot|ai|system)\W{0,3}:", re.IGNORECASE)
 _REASONING = re.compile(
     rf"</?(?:{REASONING_TAGS})>"
@@ -167,7 +168,12 @@ def repetition(view: EvaluatorView, text: str) -> Violation | None:
     words = without_signoff(view, text)
     long = word_count(words) >= SHORTEST
     if long or ("?" in words and word_count(words) >= SHORTEST_QUESTION):
-        earlier = [said for said in said_by(view, "user") if are_alike(words, said, REPEATED)]
+        numbers = _NUMBERS.findall(words)  # "Yes, cancel order 17" and "Yes, cancel order 18" say two things
+        earlier = [
+            said
+            for said in said_by(view, "user")
+            if _NUMBERS.findall(said) == numbers and are_alike(words, said, REPEATED)
+        ]
         if len(earlier) >= TOO_OFTEN - 1 and not (
             "?" in last_agent_message(view) and _UNKNOWING.search(words)
         ):

@@ -64,18 +64,18 @@ class Hider:
 
 def credentials_of(request: httpx2.Request) -> set[str]:
     """Return the credentials of a request: in headers, before the host, in the query."""
-    found: set[str] = set()
+    secrets: set[str] = set()
     for name, value in request.headers.items():
         if _NAMED.search(name):
             scheme, _, parameter = value.partition(" ")
-            found |= {value, parameter or scheme}
+            secrets |= {value, parameter or scheme}
             if scheme.lower() == "basic":
-                found |= _userinfo(_decoded(parameter))
-    found |= _userinfo(request.url.userinfo.decode("latin-1"))
+                secrets |= _userinfo(_decoded(parameter))
+    secrets |= _userinfo(request.url.userinfo.decode("latin-1"))
     if query := request.url.query.decode("latin-1"):
-        found |= {query, unquote_plus(query)}
-        found |= {value for name, value in parse_qsl(query) if _NAMED.search(name)}
-    return found - {"", PUBLISHED_KEY}
+        secrets |= {query, unquote_plus(query)}
+        secrets |= {value for name, value in parse_qsl(query) if _NAMED.search(name)}
+    return secrets - {"", PUBLISHED_KEY}
 
 
 def _userinfo(text: str) -> set[str]:

@@ -212,19 +212,19 @@ def _rendered(template: Template, context: Mapping[str, Any]) -> str:
     return "".join(parts)
 
 
-def _value(found: Any, path: FieldPath) -> Any:
+def _value(value: Any, path: FieldPath) -> Any:
     """Return the value of a text that is a single placeholder: a list inside a list, otherwise text or, if allowed, a number.
 
     In a list, a missing value is no item: some rows have fewer facts than others.
     """
     is_item = isinstance(path[-1], int)
-    if isinstance(found, list) and is_item:
-        return found
-    if _TYPED.intersection(map(str, path)) or (isinstance(found, dict) and is_item):
-        return found
-    if is_item and (found is None or (isinstance(found, str) and not found)):
+    if isinstance(value, list) and is_item:
+        return value
+    if _TYPED.intersection(map(str, path)) or (isinstance(value, dict) and is_item):
+        return value
+    if is_item and (value is None or (isinstance(value, str) and not value)):
         return []
-    return _as_text(found)
+    return _as_text(value)
 
 
 def filled(
@@ -264,16 +264,16 @@ class Unfilled(Exception):
         self.placeholder = placeholder
 
 
-def _as_text(found: Any) -> str:
-    match found:
+def _as_text(value: Any) -> str:
+    match value:
         case Undefined():
-            raise PlaceholderError(clean_line(found._undefined_message))
+            raise PlaceholderError(clean_line(value._undefined_message))
         case str():
-            return found
+            return value
         case bool():
-            return "true" if found else "false"
+            return "true" if value else "false"
         case int() | float():
-            return f"{found}"
+            return f"{value}"
         case None:
             raise PlaceholderError(
                 "the value in this row is missing; `default('…', true)` replaces such values"
@@ -284,27 +284,27 @@ def _as_text(found: Any) -> str:
             )
 
 
-def _as_literal(found: Any) -> str:
-    if isinstance(found, Markup):  # `| safe`
-        return str(found)
-    if found is None:
+def _as_literal(value: Any) -> str:
+    if isinstance(value, Markup):  # `| safe`
+        return str(value)
+    if value is None:
         return "null"
     return (
-        _as_text(found)
-        if isinstance(found, bool | int | float)
-        else json.dumps(_as_text(found), ensure_ascii=False)
+        _as_text(value)
+        if isinstance(value, bool | int | float)
+        else json.dumps(_as_text(value), ensure_ascii=False)
     )
 
 
-def _as_kotlin(found: Any) -> str:
-    literal = _as_literal(found)
+def _as_kotlin(value: Any) -> str:
+    literal = _as_literal(value)
     return (
-        literal if isinstance(found, Markup) else literal.replace("$", "\\$")
+        literal if isinstance(value, Markup) else literal.replace("$", "\\$")
     )  # `$name` is a template there
 
 
-def _as_pattern(found: Any) -> str:
-    return str(found) if isinstance(found, Markup) else re.escape(_as_text(found))
+def _as_pattern(value: Any) -> str:
+    return str(value) if isinstance(value, Markup) else re.escape(_as_text(value))
 
 
 _FINALIZE: dict[Language, Callable[[Any], Any]] = {

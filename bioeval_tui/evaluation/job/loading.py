@@ -157,10 +157,10 @@ def bare_url(url: str) -> str:
 
 
 def _warnings(job: EvaluationJob, document: YamlDocument, file: str) -> list[Problem]:
-    found = []
+    problems = []
     if not job.tasks and not job.rubric:
         place = document.place(("tasks",))
-        found.append(
+        problems.append(
             Problem(
                 "no tasks: the score leaves its task part out",
                 file,
@@ -179,7 +179,7 @@ def _warnings(job: EvaluationJob, document: YamlDocument, file: str) -> list[Pro
                 f"all tasks and assertions are for the other condition, so with facts {condition} "
                 "only response times are scored"
             )
-            found.append(Problem(message, file, place.line, place.column, "tasks", "warning"))
+            problems.append(Problem(message, file, place.line, place.column, "tasks", "warning"))
     most = max(sum(task.applies(condition) for task in job.tasks) for condition in CONDITIONS)
     least = 2 * most + 2
     if job.max_turns < least:
@@ -188,8 +188,8 @@ def _warnings(job: EvaluationJob, document: YamlDocument, file: str) -> list[Pro
             f"{job.max_turns} messages are few for {most} tasks: it counts messages of both sides, "
             f"so at least {least} are needed"
         )
-        found.append(Problem(message, file, place.line, place.column, "maxTurns", "warning"))
-    return found
+        problems.append(Problem(message, file, place.line, place.column, "maxTurns", "warning"))
+    return problems
 
 
 def _problems_of(error: ValidationError, document: YamlDocument, file: str) -> list[Problem]:

@@ -134,8 +134,8 @@ class ModelOptions(JobPart):
     def given_options(self) -> dict[str, Any]:
         """Return what is set of these options, under the keys of a job."""
         own = set(ModelOptions.model_fields)
-        found = self.model_dump(mode="json", by_alias=True, include=own)
-        return {key: value for key, value in found.items() if value not in (None, [], {})}
+        options = self.model_dump(mode="json", by_alias=True, include=own)
+        return {key: value for key, value in options.items() if value not in (None, [], {})}
 
     def in_repeat(self, number: int) -> Self:
         """Return the options for the repeat with that number, from 1; each has its own seed."""

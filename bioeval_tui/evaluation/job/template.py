@@ -51,9 +51,9 @@ def in_first_person(fact: str) -> str:
     """Return how a user would say a fact about "the user": `The user lives in …` is `I live in …`."""
     words = fact.strip().rstrip(".")
     for pattern, said in _ABOUT_THE_USER:
-        found = re.match(pattern, words, re.IGNORECASE)
-        if found:
-            return f"{said(found)}{words[found.end() :]}."
+        match = re.match(pattern, words, re.IGNORECASE)
+        if match:
+            return f"{said(match)}{words[match.end() :]}."
     return f"{words}." if words else ""
 
 

@@ -44,22 +44,21 @@ def _judge_task(number: int, task: JobTask, view: JudgeView) -> TaskVerdict:
     met: list[RuleConfig] = []
     missed: list[RuleConfig] = []
     evidence: list[Evidence] = []
+    against: list[Evidence] = []
     for rule in rules:
         try:
             place = _find(rule, view.transcript)
         except (InputError, NotMeasuredError) as problem:
             raise NotMeasuredError(f"task {number}: {problem}") from problem
-        if (place is None) == rule.absent:
-            met.append(rule)
-        else:
-            missed.append(rule)
+        holds = (place is None) == rule.absent
+        (met if holds else missed).append(rule)
         if place:
-            evidence.append(_quote(*place))
+            (evidence if holds else against).append(_quote(*place))
     points, most = (sum(rule.weight for rule in one) for one in (met, rules))
     reason = f"{points:g} of {most:g} points = {units.number(points / most)}"
     reason += f": {_listed(met)}" if met else ""
     reason += f". Missing: {_listed(missed)}" if missed else ""
-    return TaskVerdict(number, points / most, f"{reason}.", tuple(dict.fromkeys(evidence)))
+    return TaskVerdict(number, points / most, f"{reason}.", tuple(dict.fromkeys([*against, *evidence])))
 
 
 def _find(

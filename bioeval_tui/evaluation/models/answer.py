@@ -148,8 +148,8 @@ class _Usage(BaseModel):
     def cached(self) -> int:
         """The tokens that were cached, as far as the server says."""
         details = self.prompt_tokens_details
-        found = details.get("cached_tokens") if isinstance(details, Mapping) else None
-        return found if isinstance(found, int) and found > 0 else 0
+        count = details.get("cached_tokens") if isinstance(details, Mapping) else None
+        return count if isinstance(count, int) and count > 0 else 0
 
 
 class _Completion(BaseModel):

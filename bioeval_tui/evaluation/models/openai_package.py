@@ -28,8 +28,8 @@ class _Waiting(ModuleType):
         if name.startswith("__") and name != "__all__":
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         _run(self)
-        found: object = ModuleType.__getattribute__(self, name)
-        return found
+        value: object = ModuleType.__getattribute__(self, name)
+        return value
 
     def __dir__(self) -> list[str]:
         _run(self)

@@ -47,7 +47,7 @@ def without_reasoning(text: str) -> str:
 
 def _without_channels(text: str) -> str:
     if channels := list(_CHANNEL.finditer(text)):
-        final = [found for found in channels if found.group(1).lower() == "final"]
+        final = [channel for channel in channels if channel.group(1).lower() == "final"]
         return text[final[-1].end() :] if final else ""
     if "<|message|>" in text:
         return text.rpartition("<|message|>")[2]

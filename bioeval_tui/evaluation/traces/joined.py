@@ -30,7 +30,7 @@ def traced_calls(told: Sequence[Mapping[str, Any]], spans: Iterable[AgentSpan]) 
     arguments match any, and one value without a name matches a call whose only argument has that value. Of two nested spans for one call, the outer one counts.
     """
     reported = _Reported(told)
-    found: list[dict[str, Any]] = []
+    calls: list[dict[str, Any]] = []
     for span, meaning in _tool_spans(spans):
         same = reported.take(meaning)
         call_id = meaning.call_id or span.span_id
@@ -45,12 +45,12 @@ def traced_calls(told: Sequence[Mapping[str, Any]], spans: Iterable[AgentSpan]) 
             event = call_event(meaning.tool, given, call_id)
             if meaning.arguments is None:
                 event["request"]["argumentsTold"] = False
-            found.append({**event, "span": span.span_id})
+            calls.append({**event, "span": span.span_id})
         output = meaning.error if meaning.error else meaning.result
         if output is not None:
             result = result_event(output, call_id, failed=bool(meaning.error))
-            found.append({**result, "span": span.span_id})
-    return found
+            calls.append({**result, "span": span.span_id})
+    return calls
 
 
 class _Reported:
@@ -313,19 +313,19 @@ class ConversationTraces:
                 f"no span of the agent arrived within {self._wait_s:g} s: does it continue `traceparent`, does "
                 "OTEL_EXPORTER_OTLP_ENDPOINT name this receiver, and is OTEL_EXPORTER_OTLP_PROTOCOL http/protobuf?"
             )
-        found = []
+        problems = []
         silent = [message for message, trace in self._answers.items() if not trace.spans]
         if silent:
-            found.append(f"no span arrived for {_messages(silent)}")
+            problems.append(f"no span arrived for {_messages(silent)}")
         for message in self.incomplete():
             trace = self._answers[message]
             if absent := absent_parents(trace.spans.values(), trace.ids.span_id):
-                found.append(f"message {message}: {plural(len(absent), 'parent span')} did not arrive")
+                problems.append(f"message {message}: {plural(len(absent), 'parent span')} did not arrive")
             elif trace.left_out:
-                found.append(f"message {message}: only the first {MOST_SPANS:,} spans are kept")
+                problems.append(f"message {message}: only the first {MOST_SPANS:,} spans are kept")
             elif trace.spans:
-                found.append(f"message {message}: the span that answers the request did not arrive")
-        return f"{'; '.join(found)} (waited {self._wait_s:g} s)"
+                problems.append(f"message {message}: the span that answers the request did not arrive")
+        return f"{'; '.join(problems)} (waited {self._wait_s:g} s)"
 
 
 class RunTraces:

@@ -73,7 +73,7 @@ def decode(body: bytes, *, is_json: bool) -> tuple[list[AgentSpan], int]:
         raise ValueError(
             f"the body is not an ExportTraceServiceRequest in {kind}: {clean_line(str(error), 200)}"
         ) from None
-    found: list[AgentSpan] = []
+    spans: list[AgentSpan] = []
     invalid = 0
     for resource in request.resource_spans:
         service = next(
@@ -89,8 +89,8 @@ def decode(body: bytes, *, is_json: bool) -> tuple[list[AgentSpan], int]:
                 ):
                     invalid += 1
                 else:
-                    found.append(_span(span, clean_line(service, 200), clean_line(scope.scope.name, 200)))
-    return found, invalid
+                    spans.append(_span(span, clean_line(service, 200), clean_line(scope.scope.name, 200)))
+    return spans, invalid
 
 
 def _span(span: trace_pb2.Span, service: str, scope: str) -> AgentSpan:

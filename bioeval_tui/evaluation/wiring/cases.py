@@ -86,15 +86,15 @@ def read_cases(path: Path, id_column: str | None) -> CaseTable:
             raise _wrong("there is no such file of cases", shown)
         if path.stat().st_size > MAX_BYTES:
             raise _wrong(f"larger than {MAX_BYTES >> 20} MB", shown)
-        found = list(_numbered(_READERS[path.suffix.lower()](path), shown))
+        rows = list(_numbered(_READERS[path.suffix.lower()](path), shown))
     except OSError as error:
         raise _wrong(f"cannot be read: {error.strerror}", shown) from None
-    if not found:
+    if not rows:
         raise _wrong("the table has no rows; each row is a case", shown)
-    columns = tuple(dict.fromkeys(name for _, values in found for name in values))
+    columns = tuple(dict.fromkeys(name for _, values in rows for name in values))
     if id_column is not None and id_column not in columns:
         raise _wrong(f"there is no column {id_column!r} for the ids{near(id_column, columns)}", shown)
-    return CaseTable(path, columns, tuple(_with_ids(found, id_column, shown)))
+    return CaseTable(path, columns, tuple(_with_ids(rows, id_column, shown)))
 
 
 def near(name: str, columns: Sequence[str]) -> str:
@@ -318,13 +318,13 @@ def recorded_cases(cases: Sequence[CaseJob], template: EvaluationJob) -> tuple[J
     Raises:
         UsageError: they are more than a run may have.
     """
-    found = tuple(case.recorded(template) for case in cases)
-    if len(found) > MOST_CASES or sum(len(case.model_dump_json()) for case in found) > MOST_BYTES:
+    recorded = tuple(case.recorded(template) for case in cases)
+    if len(recorded) > MOST_CASES or sum(len(case.model_dump_json()) for case in recorded) > MOST_BYTES:
         raise UsageError(
             f"a run has at most {MOST_CASES:,} cases, which fill in at most {MOST_BYTES >> 20} MB, and these are "
-            f"{len(found):,}; select fewer with --cases"
+            f"{len(recorded):,}; select fewer with --cases"
         )
-    return found
+    return recorded
 
 
 class Cases:
@@ -465,24 +465,24 @@ class Cases:
     @property
     def problems(self) -> list[Problem]:
         """The problems of rows, each at its row; a problem of all rows is reported once, at the job's placeholder."""
-        found = list(self._problems)
+        problems = list(self._problems)
         for path, told in self._rows.items():
             columns = sorted(self.placeholders[path].columns) if path in self.placeholders else []
             rows = list(dict.fromkeys(row.number for row, _ in told if row is not None))
             if self.table is None or (len(rows) == self._tried > 1):
                 first = f"no row fills this; row {rows[0]}: " if rows else ""
-                found.append(self._problem(path, first + told[0][1]))
+                problems.append(self._problem(path, first + told[0][1]))
                 continue
             place = self.loaded.place(path)
             where = f"{show_path(path) or 'the job'} ({clean_line(self.loaded.path.name)}:{place.line})"
-            found += [
+            problems += [
                 self.table.problem(
                     row, ", ".join(_suspects(row, columns)), f"does not fill {where}: {message}"
                 )
                 for row, message in told[:MOST_TOLD]
                 if row is not None
             ]
-        return found
+        return problems
 
 
 def _suspects(row: CaseRow, columns: list[str]) -> list[str]:

@@ -43,8 +43,8 @@ class JobSource:
 
     def part(self, name: str) -> dict[str, Any]:
         """Return the mapping of that name."""
-        found = self.data.get(name)
-        return found if isinstance(found, dict) else {}
+        part = self.data.get(name)
+        return part if isinstance(part, dict) else {}
 
     def problem(self, path: FieldPath, message: str, text: str = "", column: int = 0) -> Problem:
         """Return a problem of the field; `column` counts in its `text`, from 1."""
@@ -291,9 +291,9 @@ def check_job(
     try:
         cases = Cases(loaded, choice)
     except JobError as error:
-        found = problems_in(source, with_cases=True)
-        return CheckedJob(path, loaded, _in_order([*loaded.problems, *found, *error.problems]))
-    found = problems_in(source, with_cases=bool(cases.jobs or cases.problems))
+        problems = problems_in(source, with_cases=True)
+        return CheckedJob(path, loaded, _in_order([*loaded.problems, *problems, *error.problems]))
+    problems = problems_in(source, with_cases=bool(cases.jobs or cases.problems))
     for case in cases.jobs:
         filled = JobSource(loaded.path, loaded.document, job_snapshot(case.job))
         for text in _texts(filled, unrestricted_setups):
@@ -304,7 +304,7 @@ def check_job(
     return CheckedJob(
         path,
         loaded,
-        _in_order([*loaded.problems, *found, *cases.problems]),
+        _in_order([*loaded.problems, *problems, *cases.problems]),
         cases.jobs,
         cases.count,
         tuple(_only_guessed(source)),
@@ -326,10 +326,10 @@ def _only_guessed(source: JobSource) -> Iterator[Problem]:
         if item.get("only") is not None:
             continue
         texts = [str(item.get("expression") or item.get("cypher") or "")]
-        words = [found[1] for text in texts for found in _QUOTED.finditer(text)]
+        words = [match[1] for text in texts for match in _QUOTED.finditer(text)]
         words += _leaves([item.get("expected"), item.get("toolCalls")])
         for word in dict.fromkeys(words):
-            if (number := _said_by(word, facts)) and not _said_by(word, [known]):
+            if (number := _first_with(word, facts)) and not _first_with(word, [known]):
                 yield source.warning(
                     ("assertions", index),
                     f"only fact {number} says “{shorten(clean_line(word), 60)}”: where the facts are withheld, an agent can only "
@@ -347,7 +347,7 @@ def _leaves(value: Any) -> list[str]:
     return [] if value is None or isinstance(value, bool) else [str(value)]
 
 
-def _said_by(word: str, texts: Sequence[str]) -> int | None:
+def _first_with(word: str, texts: Sequence[str]) -> int | None:
     """Return the number of the first text that has a word, as a whole one; None if none has."""
     whole = re.compile(rf"(?<!\w){re.escape(word.casefold())}(?!\w)")
     return next((n for n, text in enumerate(texts, start=1) if whole.search(text.casefold())), None)
@@ -451,11 +451,11 @@ def _unpublished_keys(source: JobSource) -> Iterator[Problem]:
     """Yield a warning for each key of a job with `compat: embabel` by which its score is not the published one."""
     if source.data.get("compat") != "embabel":
         return
-    found: list[FieldPath] = [("rubric",)] if source.data.get("rubric") else []
+    paths: list[FieldPath] = [("rubric",)] if source.data.get("rubric") else []
     for part, keys in _UNPUBLISHED.items():
         for index, item in items_of(source.data.get(part)):
-            found += [(part, index, key) for key in keys if item.get(key) is not None]
-    for path in found:
+            paths += [(part, index, key) for key in keys if item.get(key) is not None]
+    for path in paths:
         message = f"embabel-agent-eval does not know `{path[-1]}`, so with compat: embabel the score is still another"
         yield source.warning(path, message)
 

@@ -54,12 +54,12 @@ async def _ask(query: str, expected: Any, spec: EngineSpec, settings: Settings) 
     if graph is None:
         raise NotMeasuredError(why_not)
     try:
-        found = await graph.query(query)
+        result = await graph.query(query)
     finally:
         await graph.aclose()
-    if len(found.rows) != 1 or not found.rows[0]:
-        raise InputError(f"the query returned {len(found.rows)} rows; an assertion needs exactly one")
-    value = found.rows[0][0]
+    if len(result.rows) != 1 or not result.rows[0]:
+        raise InputError(f"the query returned {len(result.rows)} rows; an assertion needs exactly one")
+    value = result.rows[0][0]
     return value, compare(value, expected)[0]
 
 

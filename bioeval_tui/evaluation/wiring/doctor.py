@@ -105,14 +105,14 @@ def on_this_machine(ports: Sequence[int], in_use: str | None) -> Finding:
 
     `in_use` is the address that the settings name.
     """
-    found: list[tuple[str, list[str]]] = []
+    serving: list[tuple[str, list[str]]] = []
     for port in ports:
         base = f"http://127.0.0.1:{port}/v1"
         with suppress(httpx2.HTTPError):
             models = _listed(base, {})[1]
             if models is not None:
-                found.append((base, models))
-    if not found:
+                serving.append((base, models))
+    if not serving:
         looked = ", ".join(
             f"{port} ({USUAL_PORTS[port]})" if port in USUAL_PORTS else str(port) for port in ports
         )
@@ -120,9 +120,9 @@ def on_this_machine(ports: Sequence[int], in_use: str | None) -> Finding:
         return Finding(
             "local models", "absent", said, "`bioeval-tui docs local-models` says how to start one"
         )
-    said = "; ".join(f"{base} serves {_names(models)}" for base, models in found)
-    used = next(((base, models) for base, models in found if models), None)
-    if used is None or (in_use is not None and in_use.rstrip("/") in {base for base, _ in found}):
+    said = "; ".join(f"{base} serves {_names(models)}" for base, models in serving)
+    used = next(((base, models) for base, models in serving if models), None)
+    if used is None or (in_use is not None and in_use.rstrip("/") in {base for base, _ in serving}):
         return Finding("local models", "works", said)
     name = shlex.quote(clean_line(used[1][0], 100))
     lines = f"export OPENAI_BASE_URL={used[0]} BIOEVAL_EVALUATOR_MODEL={name} BIOEVAL_JUDGE_MODEL={name}"
@@ -244,11 +244,11 @@ def examine(settings: Settings | None = None, *, online: bool = True) -> list[Fi
 def _plugins(settings: Settings) -> Finding:
     """List the plug-ins of other packages from their metadata, without importing them."""
 
-    def named(found: Callable[[plugins.Group], list[plugins.Plugin]]) -> str:
+    def named(listed: Callable[[plugins.Group], list[plugins.Plugin]]) -> str:
         return ", ".join(
             f"{plugin.group.removesuffix('s')} {plugin.name} ({plugin.package})"
             for group in plugins.GROUPS
-            for plugin in found(group)
+            for plugin in listed(group)
         )
 
     if refused := named(plugins.refused):

@@ -65,7 +65,7 @@ def estimate_batch(spec: EngineSpec, settings: Settings) -> list[PrintedEstimate
 
 def total_cost(estimates: Sequence[PrintedEstimate]) -> float | None:
     """Return the maximum total cost; None if a role's is unknown."""
-    costs = [role["most_cost"] for found in estimates for role in found["roles"].values()]
+    costs = [role["most_cost"] for estimate in estimates for role in estimate["roles"].values()]
     known = [cost for cost in costs if cost is not None]
     return sum(known) if len(known) == len(costs) else None
 

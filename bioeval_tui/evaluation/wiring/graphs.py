@@ -9,7 +9,7 @@ from bioeval_tui import plugins
 from bioeval_tui.evaluation.engine.spec import EngineSpec
 from bioeval_tui.evaluation.hosts import host_of
 from bioeval_tui.evaluation.seams import KnowledgeGraph, PeerError
-from bioeval_tui.evaluation.wrapped import WrappedGraph, told_as, told_by
+from bioeval_tui.evaluation.wrapped import WrappedGraph, blame_around, blaming
 from bioeval_tui.settings import Settings, private_dir
 from bioeval_tui.text import clean_line
 
@@ -52,9 +52,9 @@ async def open_graph(
         return neo4j_graph(settings, unrestricted=spec.unrestricted_setups), ""
     if choice != "embedded":
         make: plugins.MakeGraph = plugins.load("graphs", choice)
-        with told_as("graph", choice):
-            found = make(settings.graph_uri.get_secret_value() if settings.graph_uri else "")
-        return WrappedGraph(found, told_by("graph", choice)), ""
+        with blaming("graph", choice):
+            graph = make(settings.graph_uri.get_secret_value() if settings.graph_uri else "")
+        return WrappedGraph(graph, blame_around("graph", choice)), ""
 
     from bioeval_tui.evaluation.graphs.embedded import (  # the engine alone opens graphs
         EmbeddedGraph,

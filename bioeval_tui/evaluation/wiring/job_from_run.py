@@ -91,7 +91,7 @@ class _Draft:
         signoff = str(_part(self.job, "evaluator").get("signoff") or "")
         listed = tuple(clean_line(str(fact)) for fact in self.job.get("facts") or ())
         self.case_facts = dict(enumerate(listed, start=1))
-        self.said = list(_said(talk, signoff, listed))
+        self.said = list(_answered_messages(talk, signoff, listed))
         self.answers = [clean(message.text) for message in talk.messages if _is_answer(message)]
         self.facts = self._facts()
         self.scored = {each.task: each for each in (talk.verdict.tasks if talk.verdict else ())}
@@ -260,7 +260,7 @@ scorer:
         }
 
 
-def _said(
+def _answered_messages(
     talk: ConversationState, signoff: str, facts: tuple[str, ...]
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Yield the user's messages that were answered, with the facts that each gave when asked: as recorded, else by the ledger's rule."""
@@ -272,12 +272,12 @@ def _said(
         if message.role == "assistant":
             heard = message.text
         elif message.message < last and words and words.strip():
-            found = tuple(fact.fact for fact in message.facts if fact.asked)
+            numbers = tuple(fact.fact for fact in message.facts if fact.asked)
             if not talk.facts and heard:
                 told = disclosed(words, facts, given, before)
-                found = tuple(number for number in told if was_asked(heard, facts[number - 1]))
-            given.update(found)
-            yield clean(words).strip(), found
+                numbers = tuple(number for number in told if was_asked(heard, facts[number - 1]))
+            given.update(numbers)
+            yield clean(words).strip(), numbers
         before += f"\n{message.text}"
 
 
@@ -295,15 +295,15 @@ def _tolerant(words: str) -> str:
 def _as_written(kind: Any, recorded: Any) -> dict[str, Any] | None:
     """Return a part of a recorded job as one would write it, without defaults; None if this version cannot read it."""
     try:
-        found = TypeAdapter[JobPart](kind).validate_python(recorded)
+        part = TypeAdapter[JobPart](kind).validate_python(recorded)
     except ValidationError:
         return None
-    return found.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    return part.model_dump(mode="json", by_alias=True, exclude_defaults=True)
 
 
 def _part(job: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = job.get(name)
-    return found if isinstance(found, Mapping) else {}
+    part = job.get(name)
+    return part if isinstance(part, Mapping) else {}
 
 
 def _yaml(value: Any, indent: int) -> str:

@@ -193,7 +193,7 @@ class JudgeTester(Rescorer):
             )
         finally:
             await judge.aclose()
-        asked = [each for found, _ in answers for each in found]
+        asked = [each for answer, _ in answers for each in answer]
         return asked, [error for _, error in answers if error]
 
     async def _ask(
@@ -203,11 +203,11 @@ class JudgeTester(Rescorer):
         if change is not None and not change.applies(view):
             return [], ""
         name = change.name if change is not None else UNCHANGED
-        found = await judge_transcript(judge, change.made(view) if change else view, self._makers.judge_s)
-        if found.tasks is None:
+        judged = await judge_transcript(judge, change.made(view) if change else view, self._makers.judge_s)
+        if judged.tasks is None:
             return (
                 [],
-                f"{self.run_id}, facts {conversation.key.condition}, trial {conversation.key.trial}, {name}: {found.error}",
+                f"{self.run_id}, facts {conversation.key.condition}, trial {conversation.key.trial}, {name}: {judged.error}",
             )
         cluster = (
             conversation.case.name
@@ -225,7 +225,7 @@ class JudgeTester(Rescorer):
                 task.passed,
                 task.points is None or task.points > 0,
             )
-            for task in found.tasks
+            for task in judged.tasks
         ], ""
 
     def view_of(self, conversation: ConversationState) -> JudgeView:

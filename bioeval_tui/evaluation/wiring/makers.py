@@ -33,7 +33,7 @@ from bioeval_tui.evaluation.prices import FILE_NAME, Price, Prices, load_prices
 from bioeval_tui.evaluation.retry import MODEL_RULE
 from bioeval_tui.evaluation.seams import Agent, Evaluator, Judge, KnowledgeGraph
 from bioeval_tui.evaluation.wiring import endpoints
-from bioeval_tui.evaluation.wrapped import WrappedAgent, WrappedEvaluator, WrappedJudge, told_as, told_by
+from bioeval_tui.evaluation.wrapped import WrappedAgent, WrappedEvaluator, WrappedJudge, blame_around, blaming
 from bioeval_tui.record.names import Condition
 from bioeval_tui.settings import DEFAULT_MODEL, Settings
 from bioeval_tui.text import clean_line
@@ -119,14 +119,14 @@ class Makers:
         if evaluator.kind != "llm":
             return {}
         # As published, only the sign-off ends a conversation.
-        found: dict[str, Any] = (
+        guards: dict[str, Any] = (
             {} if self.job.compat == "embabel" else {"keeps_saying_goodbye": ending.keeps_saying_goodbye}
         )
         if evaluator.guards == "off":
-            return found
+            return guards
         prompt = with_example(find_prompt(evaluator.prompt, self.job_dir))
         guard = partial(checks.check, prompt=prompt)
-        return {**found, "guard": guard, "brings_up_nothing": content.brings_up_nothing}
+        return {**guards, "guard": guard, "brings_up_nothing": content.brings_up_nothing}
 
     def agent(self, condition: Condition, trial: int) -> Agent:
         """Return a new agent of the job's protocol."""
@@ -155,8 +155,8 @@ class Makers:
         if plugins.is_own("agents", target.protocol):
             own: Agent = make()(terms)
             return own
-        with told_as("agent", target.protocol):
-            return WrappedAgent(make()(terms), told_by("agent", target.protocol))
+        with blaming("agent", target.protocol):
+            return WrappedAgent(make()(terms), blame_around("agent", target.protocol))
 
     def agent_key(self) -> str | None:
         """Return the agent's key; an agent that the run starts itself is given none, nor one whose protocol does not state `apiKeyEnv`.
@@ -226,11 +226,11 @@ class Makers:
             return HumanEvaluator(job, lines)
         if job.evaluator.kind != "llm":
             make_evaluator: plugins.MakeEvaluator = plugins.load("evaluators", job.evaluator.kind)
-            with told_as("evaluator", job.evaluator.kind):
-                found = make_evaluator(
+            with blaming("evaluator", job.evaluator.kind):
+                evaluator = make_evaluator(
                     for_evaluator(job, job.facts if condition == "supplied" else (), condition)
                 )
-            return WrappedEvaluator(found, told_by("evaluator", job.evaluator.kind))
+            return WrappedEvaluator(evaluator, blame_around("evaluator", job.evaluator.kind))
         # Here and below: each run loads the parts that its job names, and no others.
         from bioeval_tui.evaluation.evaluators.llm import LLMEvaluator
 
@@ -259,9 +259,9 @@ class Makers:
             return RulesJudge()
         if job.scorer.kind != "llm":
             make_judge: plugins.MakeJudge = plugins.load("judges", job.scorer.kind)
-            with told_as("judge", job.scorer.kind):
-                found = make_judge(job)
-            return WrappedJudge(found, told_by("judge", job.scorer.kind))
+            with blaming("judge", job.scorer.kind):
+                judge = make_judge(job)
+            return WrappedJudge(judge, blame_around("judge", job.scorer.kind))
         from bioeval_tui.evaluation.judges.llm import LLMJudge
 
         return LLMJudge(
@@ -281,13 +281,13 @@ class Makers:
 
     def hosts(self) -> tuple[str, ...]:
         """Return every host that will receive transcripts, or texts from the job for the agent."""
-        found = ["127.0.0.1" if self.spec.starts_agent else self.agent_host()]
+        hosts = ["127.0.0.1" if self.spec.starts_agent else self.agent_host()]
         if self._protocol is not None and self._protocol.is_function:
-            found = [f"wherever {self.agent_host()} sends them"]
-        found += [*self._reader_host("evaluator", self.job.evaluator.kind), *self.judge_hosts()]
+            hosts = [f"wherever {self.agent_host()} sends them"]
+        hosts += [*self._reader_host("evaluator", self.job.evaluator.kind), *self.judge_hosts()]
         if self._hands_texts() and not self.spec.sample_agent:
-            found.append(host_of(self.knowledge_url()))
-        return tuple(dict.fromkeys(found))
+            hosts.append(host_of(self.knowledge_url()))
+        return tuple(dict.fromkeys(hosts))
 
     def judge_hosts(self) -> tuple[str, ...]:
         """Return the hosts that receive the judge's input; none for the rules judge."""

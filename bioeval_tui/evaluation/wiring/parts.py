@@ -306,7 +306,7 @@ def _seed(spec: EngineSpec, job: EvaluationJob) -> int:
 @functools.cache
 def _git_revision(folder: Path) -> str | None:
     try:
-        found = subprocess.run(  # noqa: S603
+        asked = subprocess.run(  # noqa: S603
             ["git", "-C", str(folder), "rev-parse", "--short", "HEAD"],  # noqa: S607 - git wherever it is installed
             capture_output=True,
             timeout=2,
@@ -315,4 +315,4 @@ def _git_revision(folder: Path) -> str | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return found.stdout.decode("ascii", "replace").strip() or None if found.returncode == 0 else None
+    return asked.stdout.decode("ascii", "replace").strip() or None if asked.returncode == 0 else None

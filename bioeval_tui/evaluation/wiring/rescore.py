@@ -115,13 +115,13 @@ class Rescorer:
 
         try:
             talks = [talk for talk in state.conversations.values() if _can_be_judged(talk)]
-            found = list(await asyncio.gather(*map(one, talks)))
+            rescored = list(await asyncio.gather(*map(one, talks)))
         finally:
             await judge.aclose()
-        new = [event for judged in found for event in (judged.verdict, judged.score) if event is not None]
+        new = [event for judged in rescored for event in (judged.verdict, judged.score) if event is not None]
         if new:
             append_numbered(self.path, new, after=state.last_seq)
-        return found
+        return rescored
 
     async def _judge(self, judge: Judge, talk: ConversationState, author: str) -> Rescored:
         job = self.job_of(talk)
@@ -130,11 +130,11 @@ class Rescorer:
         after = talk.observations[-1].object_context if talk.observations else None
         view = for_judge(job, talk.key.condition, messages, before, after)
         with counting(UNLIMITED) as used:
-            found = await judge_transcript(judge, view, self._makers.judge_s, _ended(talk))
-        fields = {**found.fields, "judge": with_served(found.fields["judge"], used.served)}
-        warnings = tuple(message for _, message in found.warnings)
-        if found.tasks is None:
-            return Rescored(talk.key, error=found.error, warnings=warnings)
+            judged = await judge_transcript(judge, view, self._makers.judge_s, _ended(talk))
+        fields = {**judged.fields, "judge": with_served(judged.fields["judge"], used.served)}
+        warnings = tuple(message for _, message in judged.warnings)
+        if judged.tasks is None:
+            return Rescored(talk.key, error=judged.error, warnings=warnings)
         verdict = events.TranscriptScored(**self._where(talk, author), **fields, prompts=self._prompt())
         return Rescored(talk.key, verdict, self._score(talk, verdict, author), warnings=warnings)
 

@@ -236,6 +236,11 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
         ),
         case_order=(*_case_order(state), *spec.further),
         further=spec.further,
+        later_prompt={
+            name: digest
+            for name, digest in makers.prompt_hashes().items()
+            if name == job.scorer.prompt and started.prompts.get(name, digest) != digest
+        },
     )
     prepared = assemble(spec, makers, plan, (CHANGED,) if changes else (), settings)
     return replace(prepared, resume=lambda: _under_the_lock(path, started))

@@ -19,8 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-import numpy as np
-
 from bioeval_tui.errors import InputError, NotMeasuredError, StorageError, UsageError
 from bioeval_tui.files import is_full, storage_error, sync_all, write_fully, write_whole, writing_whole
 from bioeval_tui.grade.batch.submissions import Submission, SubmissionList
@@ -159,8 +157,7 @@ class BatchOutput:
             StorageError: the disk is full; the journal keeps every report for `resume`.
         """
         ranked = [value for value in self._percentiles if not math.isnan(value)]
-        # NumPy numbers, because the published averages of new reports are rounded by NumPy's rule.
-        summary = self._totals.to_dict(list(np.array(ranked, np.float64)))
+        summary = self._totals.to_dict(ranked, numpy_round)
         failed = tuple(self._failed[number] for number in sorted(self._failed))
         everything = self._totals.runs + len(failed)
         zeros = numpy_round(sum(ranked) / everything, 1) if everything else None

@@ -13,11 +13,11 @@ from bioeval_tui.record.importing.conversations import (
     ChatRole,
     GivenScore,
     Header,
+    ImportedCall,
+    ImportedConversation,
+    ImportedMessage,
+    ImportedPart,
     Output,
-    ToldCall,
-    ToldConversation,
-    ToldMessage,
-    ToldPiece,
     in_unit,
     messages_of,
     object_at,
@@ -40,7 +40,7 @@ ROLES: dict[str, ChatRole] = {
 }
 
 
-def chat_pieces(messages: Any) -> Iterable[ToldPiece]:
+def chat_pieces(messages: Any) -> Iterable[ImportedPart]:
     """Yield the messages of a list.
 
     Raises:
@@ -55,22 +55,22 @@ def chat_pieces(messages: Any) -> Iterable[ToldPiece]:
         yield _piece(ROLES[role], message)
 
 
-def _piece(role: ChatRole, message: Mapping[str, Any]) -> ToldPiece:
+def _piece(role: ChatRole, message: Mapping[str, Any]) -> ImportedPart:
     if role == "tool":
         # Only the newer format names the call of a result.
         outputs = [Output(text_of(message.get("content")), str(message.get("tool_call_id") or ""))]
-        return ToldPiece(role, "", message, outputs=outputs)
+        return ImportedPart(role, "", message, outputs=outputs)
     calls = [_call(each) for each in objects(message.get("tool_calls"))]
     if isinstance(message.get("function_call"), dict):
         calls.append(_call({"function": message["function_call"]}))
     text = text_of(message.get("content")) or text_of(message.get("refusal"))
-    return ToldPiece(role, text, message, calls=calls)
+    return ImportedPart(role, text, message, calls=calls)
 
 
-def _call(call: Mapping[str, Any]) -> ToldCall:
+def _call(call: Mapping[str, Any]) -> ImportedCall:
     function = call.get("function")
     function = function if isinstance(function, dict) else call  # tau2 writes name and arguments side by side
-    return ToldCall(
+    return ImportedCall(
         str(function.get("name", "unknown")), _arguments(function.get("arguments")), str(call.get("id") or "")
     )
 
@@ -80,23 +80,23 @@ def _arguments(given: Any) -> Any:
     if not isinstance(given, str):
         return given if given is not None else {}
     try:
-        found = json.loads(given)
+        arguments = json.loads(given)
     except (ValueError, RecursionError):
         return given
-    return found if isinstance(found, dict) else given
+    return arguments if isinstance(arguments, dict) else given
 
 
-def chat_messages(message: ToldMessage, number: int = 0) -> list[dict[str, Any]]:
+def chat_messages(message: ImportedMessage, number: int = 0) -> list[dict[str, Any]]:
     """Return a message in the chat format: each call with its result, and the text last.
 
     `number` makes ids for calls that have none.
     """
-    found: list[dict[str, Any]] = []
+    messages: list[dict[str, Any]] = []
     for place, (call, output) in enumerate(calls_of(message.generation), start=1):
         identity = call.id or f"call_{number}_{place}"
         arguments = call.arguments if isinstance(call.arguments, str) else compact_json(call.arguments)
         function = {"name": call.name, "arguments": arguments}
-        found.append(
+        messages.append(
             {
                 "role": message.role,
                 "content": None,
@@ -105,34 +105,34 @@ def chat_messages(message: ToldMessage, number: int = 0) -> list[dict[str, Any]]
         )
         if output is not None:
             text = output.value if isinstance(output.value, str) else compact_json(output.value)
-            found.append({"role": "tool", "tool_call_id": identity, "content": text})
-    if message.text or not found:
-        found.append({"role": message.role, "content": message.text})
-    return found
+            messages.append({"role": "tool", "tool_call_id": identity, "content": text})
+    if message.text or not messages:
+        messages.append({"role": message.role, "content": message.text})
+    return messages
 
 
-def calls_of(generation: Sequence[Mapping[str, Any]]) -> list[tuple[ToldCall, Output | None]]:
+def calls_of(generation: Sequence[Mapping[str, Any]]) -> list[tuple[ImportedCall, Output | None]]:
     """Return the calls among generation events, each with its result."""
-    found = []
+    calls = []
     for request, result in paired(generation):
         if request is not None:
             name, identity = str(request["function"].get("name") or "unknown"), str(request.get("id") or "")
             arguments = {} if request.get("arguments") is None else request["arguments"]
             output = None if result is None else Output(result[0], identity)
-            found.append((ToldCall(name, arguments, identity), output))
-    return found
+            calls.append((ImportedCall(name, arguments, identity), output))
+    return calls
 
 
-def chat(messages: Any) -> list[ToldMessage]:
+def chat(messages: Any) -> list[ImportedMessage]:
     """Return the messages of user and agent of a list in the chat format.
 
     Raises:
         InputError: it is not a list of messages.
     """
-    found = messages_of(chat_pieces(messages))
-    for number, message in enumerate(found, start=1):
+    told = messages_of(chat_pieces(messages))
+    for number, message in enumerate(told, start=1):
         message.keep_raw_unless(lambda each, n=number: chat_messages(each, n))  # type: ignore[misc]
-    return found
+    return told
 
 
 _TOLD = ("vignette", "facts", "tasks", "condition")
@@ -149,7 +149,7 @@ def fits(look: FileLook) -> bool:
     return isinstance(look.first.get("messages"), list) and "info" not in look.first
 
 
-def read(file: Path) -> Iterator[Header | ToldConversation]:
+def read(file: Path) -> Iterator[Header | ImportedConversation]:
     """Yield the conversations of a file: JSON Lines, a list, or a single object.
 
     Raises:
@@ -179,7 +179,7 @@ def _objects(file: Path) -> Iterator[tuple[str, Any]]:
             yield "conversation 1", dict(members(opened))
 
 
-def _conversation(data: dict[str, Any], header: Header) -> ToldConversation:
+def _conversation(data: dict[str, Any], header: Header) -> ImportedConversation:
     metadata = object_at(data, "metadata")
     condition = metadata.get("condition", data.get("condition"))
     named = data.get("id") or data.get("custom_id")
@@ -192,7 +192,7 @@ def _conversation(data: dict[str, Any], header: Header) -> ToldConversation:
     vignette = data.get("vignette")
     facts = _texts(data, "facts") or (sentences(vignette) if isinstance(vignette, str) else ())
     told = _number(metadata.get("score")) if ours else None
-    return ToldConversation(
+    return ImportedConversation(
         name=str(named) if named is not None else "",
         messages=chat(data.get("messages")),
         condition=condition if condition in CONDITIONS else "supplied" if facts else None,

@@ -19,7 +19,7 @@ ChatRole = Literal["system", "user", "assistant", "tool"]
 
 
 @dataclass(slots=True)
-class ToldCall:
+class ImportedCall:
     """A call of a tool."""
 
     name: str
@@ -45,13 +45,13 @@ class Output:
 
 
 @dataclass(slots=True)
-class ToldPiece:
+class ImportedPart:
     """One message of the source; `raw` is the whole object."""
 
     role: ChatRole
     text: str
     raw: Any
-    calls: list[ToldCall] = field(default_factory=list)
+    calls: list[ImportedCall] = field(default_factory=list)
     outputs: list[Output] = field(default_factory=list)
     more: list[dict[str, Any]] = field(default_factory=list)
     """Generation events of other kinds, such as reasoning."""
@@ -65,7 +65,7 @@ class ToldPiece:
 
 
 @dataclass(slots=True)
-class ToldMessage:
+class ImportedMessage:
     """A message of the user or the agent, with the steps before it."""
 
     role: ChatRole
@@ -79,7 +79,7 @@ class ToldMessage:
     tokens_out: int | None = None
     record: dict[str, Any] | None = None
 
-    def keep_raw_unless(self, same: Callable[[ToldMessage], Sequence[Any]]) -> None:
+    def keep_raw_unless(self, same: Callable[[ImportedMessage], Sequence[Any]]) -> None:
         """Keep the source's original messages, unless an export would produce the same without them."""
         if list(same(self)) != self.raw:
             self.record = {"raw": self.raw}
@@ -101,11 +101,11 @@ class GivenScore:
 
 
 @dataclass(slots=True)
-class ToldConversation:
+class ImportedConversation:
     """One conversation of the source. An empty `name` means that it is the only one of its case."""
 
     name: str
-    messages: list[ToldMessage]
+    messages: list[ImportedMessage]
     session: str = ""
     condition: Condition | None = None
     scores: list[GivenScore] = field(default_factory=list)
@@ -141,25 +141,25 @@ class Header:
     record: dict[str, Any] | None = None
 
 
-def messages_of(pieces: Iterable[ToldPiece]) -> list[ToldMessage]:
+def messages_of(pieces: Iterable[ImportedPart]) -> list[ImportedMessage]:
     """Return the messages of user and agent, each with the steps before it.
 
     Calls without text become part of the speaker's next message; results follow their call. If another speaker
     comes first, the calls get a message without text.
     """
-    found: list[ToldMessage] = []
-    waiting: ToldMessage | None = None
+    messages: list[ImportedMessage] = []
+    waiting: ImportedMessage | None = None
     before: list[Any] = []  # messages of the system, which go with what follows
 
     def settle() -> None:
         nonlocal waiting
         if waiting is not None:
-            found.append(waiting)
+            messages.append(waiting)
             waiting = None
 
     for piece in pieces:
         if piece.role == "tool":
-            target = waiting or (found[-1] if found else None)
+            target = waiting or (messages[-1] if messages else None)
             if target is None:
                 before.append(piece.raw)
                 continue
@@ -173,7 +173,7 @@ def messages_of(pieces: Iterable[ToldPiece]) -> list[ToldMessage]:
             continue
         if waiting is not None and waiting.role != piece.role:
             settle()
-        message = waiting or ToldMessage(piece.role, at=piece.at)
+        message = waiting or ImportedMessage(piece.role, at=piece.at)
         waiting = None
         _take(message, piece, first=not message.raw)
         message.raw += [*before, piece.raw]
@@ -181,14 +181,14 @@ def messages_of(pieces: Iterable[ToldPiece]) -> list[ToldMessage]:
         if piece.calls and not piece.text:
             waiting = message
         else:
-            found.append(message)
+            messages.append(message)
     settle()
-    if before and found:
-        found[-1].raw += before
-    return found
+    if before and messages:
+        messages[-1].raw += before
+    return messages
 
 
-def _take(message: ToldMessage, piece: ToldPiece, *, first: bool) -> None:
+def _take(message: ImportedMessage, piece: ImportedPart, *, first: bool) -> None:
     message.generation += piece.more
     message.text = piece.text
     message.generation += [call.event() for call in piece.calls]
@@ -230,10 +230,10 @@ def moment(value: Any) -> datetime | None:
     if not isinstance(value, str) or not value:
         return None
     try:
-        found = datetime.fromisoformat(value)
+        at = datetime.fromisoformat(value)
     except ValueError:
         return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 def text_of(content: Any) -> str:
@@ -263,8 +263,8 @@ def milliseconds(value: Any, scale: float = 1.0) -> float | None:
     """Return a duration in ms, times `scale`; None for anything other than a finite number of up to a day."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    found = float(value) * scale
-    return found if 0 <= found <= 86_400_000 else None
+    ms = float(value) * scale
+    return ms if 0 <= ms <= 86_400_000 else None
 
 
 def object_at(data: Any, *keys: str) -> dict[str, Any]:

@@ -159,11 +159,11 @@ class _Reader:
 
     def _next(self, end: str) -> bool:
         """Consume the comma before another member, or the end; return whether it was the end."""
-        found = self.peek()
-        if found not in (",", end):
+        symbol = self.peek()
+        if symbol not in (",", end):
             self.fail(f"`,` or `{end}` is needed")
         self._at += 1
-        return found == end
+        return symbol == end
 
     def _take(self, wanted: str) -> None:
         if self.peek() != wanted:

@@ -14,7 +14,7 @@ from bioeval_tui.peer_limits import MAX_LINE
 from bioeval_tui.record.importing.json_reading import CHUNK, members
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.importing.conversations import Header, ToldConversation
+    from bioeval_tui.record.importing.conversations import Header, ImportedConversation
 
 
 if sys.version_info >= (3, 14):  # which read members compressed with Zstandard, as in newer Inspect logs
@@ -110,7 +110,7 @@ class ImportFormat:
         """
         return bool(plugins.called("importers", self.name, self.fits, look))
 
-    def read(self, file: Path) -> Iterator[Header | ToldConversation]:
+    def read(self, file: Path) -> Iterator[Header | ImportedConversation]:
         """Yield the content of a file.
 
         Raises:
@@ -138,6 +138,6 @@ def names() -> list[str]:
     """Return the names for `--format`, this program's own first."""
     return [
         OWN,
-        *(found.name for found in known()),
-        *(found.name for found in plugins.of_others("importers")),
+        *(importer.name for importer in known()),
+        *(importer.name for importer in plugins.of_others("importers")),
     ]

@@ -16,7 +16,7 @@ from bioeval_tui.errors import InputError, RecordingError
 from bioeval_tui.peer_limits import MAX_LINE
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, ScorePart
-from bioeval_tui.record.importing.conversations import Header, ToldConversation, ToldMessage
+from bioeval_tui.record.importing.conversations import Header, ImportedConversation, ImportedMessage
 from bioeval_tui.record.importing.looking import ImportFormat
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.reading import CHUNK
@@ -58,25 +58,25 @@ class Survey:
     timed: int = 0
     conversations: int = 0
 
-    def take(self, found: Header | ToldConversation) -> None:
+    def take(self, told: Header | ImportedConversation) -> None:
         """Process one item of the content."""
-        if isinstance(found, Header):
-            self.header = found
+        if isinstance(told, Header):
+            self.header = told
             return
-        self.tasks = found.tasks if not self.conversations or found.tasks == self.tasks else None
+        self.tasks = told.tasks if not self.conversations or told.tasks == self.tasks else None
         self.conversations += 1
-        self.held[found.condition or "supplied"] += 1
-        self.unknown_condition += found.condition is None
-        self.most_tasks = max(self.most_tasks, len(found.tasks))
-        for score in found.scores:
+        self.held[told.condition or "supplied"] += 1
+        self.unknown_condition += told.condition is None
+        self.most_tasks = max(self.most_tasks, len(told.tasks))
+        for score in told.scores:
             fits = score.value is not None or score.told is None or score.is_nan
             self.nan[score.name] += score.is_nan
             self.named[score.name] = self.named.get(score.name, True) and fits
-        if found.name:
-            self.measured[found.name] += any(score.value is not None for score in found.scores)
-        if found.started_at is not None:
+        if told.name:
+            self.measured[told.name] += any(score.value is not None for score in told.scores)
+        if told.started_at is not None:
             self.timed += 1
-            self.began = min(self.began or found.started_at, found.started_at)
+            self.began = min(self.began or told.started_at, told.started_at)
 
     @property
     def scores(self) -> list[str]:
@@ -90,16 +90,16 @@ def survey(files: Sequence[Path], kind: ImportFormat) -> Survey:
     Raises:
         RecordingError: a file does not follow its format, or contains no conversation.
     """
-    found = Survey()
+    surveyed = Survey()
     for file in files:
-        before = found.conversations
+        before = surveyed.conversations
         for each in _read(file, kind):
-            found.take(each)
-        if found.conversations == before:
+            surveyed.take(each)
+        if surveyed.conversations == before:
             raise RecordingError(f"{file}: contains no conversation")
-    if found.conversations > events.MOST_TRIALS:
+    if surveyed.conversations > events.MOST_TRIALS:
         raise RecordingError(f"{files[0]}: more than {events.MOST_TRIALS:,} conversations; split the file")
-    return found
+    return surveyed
 
 
 def digest(files: Sequence[Path]) -> str:
@@ -108,34 +108,39 @@ def digest(files: Sequence[Path]) -> str:
     Raises:
         RecordingError: a file cannot be read.
     """
-    found = hashlib.sha256()
+    hashed = hashlib.sha256()
     for file in files:
         try:
             with file.open("rb") as opened:
                 while data := opened.read(CHUNK):
-                    found.update(data)
+                    hashed.update(data)
         except OSError as error:
             raise RecordingError(f"{file}: cannot be read: {error.strerror}") from None
-    return found.hexdigest()
+    return hashed.hexdigest()
 
 
 def recording_of(
-    files: Sequence[Path], kind: ImportFormat, found: Survey, sha256: str, run_id: str, options: ImportOptions
+    files: Sequence[Path],
+    kind: ImportFormat,
+    surveyed: Survey,
+    sha256: str,
+    run_id: str,
+    options: ImportOptions,
 ) -> Iterator[RunEvent]:
     """Yield the events of the one run that files become, with every text cleaned. A case of several has a trial in each.
 
     Raises: RecordingError: a file does not fit its format.
     """
-    writer = _Writer(found, run_id, options, datetime.now(UTC))
+    writer = _Writer(surveyed, run_id, options, datetime.now(UTC))
     yield from writer.begin(files, kind, sha256)
     for file in files:
         for each in _read(file, kind):
-            if isinstance(each, ToldConversation):
+            if isinstance(each, ImportedConversation):
                 yield from writer.conversation(each)
     yield writer.end()
 
 
-def _read(file: Path, kind: ImportFormat) -> Iterator[Header | ToldConversation]:
+def _read(file: Path, kind: ImportFormat) -> Iterator[Header | ImportedConversation]:
     try:
         yield from kind.read(file)
     except InputError as problem:
@@ -151,14 +156,14 @@ def _named(files: Sequence[Path]) -> str:
 class _Writer:
     """Writes one recording: numbers its events, its trials, and the conversations of each case."""
 
-    def __init__(self, found: Survey, run_id: str, options: ImportOptions, now: datetime) -> None:
-        self._found, self._options, self._now = found, options, now
+    def __init__(self, surveyed: Survey, run_id: str, options: ImportOptions, now: datetime) -> None:
+        self._found, self._options, self._now = surveyed, options, now
         self._common: dict[str, Any] = {"run_id": run_id}
         self._seq = 0
         self._trials: Counter[Condition] = Counter()
         self._cases: Counter[tuple[Condition, str]] = Counter()
         self._scores: dict[Condition, list[float | None]] = {}
-        self._last = self._start = found.began or found.header.at or now
+        self._last = self._start = surveyed.began or surveyed.header.at or now
         self._judged = options.job is not None
         self.tasks = self._tasks()
 
@@ -171,14 +176,14 @@ class _Writer:
         """Return the job's tasks: one for each score of the file, or those without a score."""
         if self._options.job is not None:
             return list(self._options.job.get("tasks") or [])
-        found = self._found
-        if found.scores:
-            titles = [(name, "") for name in found.scores]
-        elif found.tasks is not None:
-            titles = list(found.tasks)
+        surveyed = self._found
+        if surveyed.scores:
+            titles = [(name, "") for name in surveyed.scores]
+        elif surveyed.tasks is not None:
+            titles = list(surveyed.tasks)
         else:
-            titles = [(f"task {number}", "") for number in range(1, found.most_tasks + 1)]
-        passes = found.header.pass_above
+            titles = [(f"task {number}", "") for number in range(1, surveyed.most_tasks + 1)]
+        passes = surveyed.header.pass_above
         return [
             {"task": clean(title), "acceptanceCriteria": clean(criteria), "passAbove": passes}
             for title, criteria in titles
@@ -186,10 +191,10 @@ class _Writer:
 
     def begin(self, files: Sequence[Path], kind: ImportFormat, sha256: str) -> Iterator[RunEvent]:
         """Yield the first event of the run, and its warnings."""
-        found, header, options = self._found, self._found.header, self._options
+        surveyed, header, options = self._found, self._found.header, self._options
         job = {**options.job} if options.job is not None else {"tasks": self.tasks, "facts": []}
         name = clean_line(header.name or files[0].stem, 200)
-        held = tuple(condition for condition in CONDITIONS if found.held[condition])
+        held = tuple(condition for condition in CONDITIONS if surveyed.held[condition])
         record = clean_value(header.record) if header.record and not _too_large(header.record) else None
         yield self._make(
             events.RunStarted,
@@ -204,7 +209,7 @@ class _Writer:
             judge=clean_line(header.judge or UNKNOWN),
             model=clean_line(header.model) or None,
             seed=0,
-            trials=max(found.held.values()),
+            trials=max(surveyed.held.values()),
             conditions=held,
             source=events.ImportedFrom(
                 format=kind.name,
@@ -212,7 +217,7 @@ class _Writer:
                 sha256=sha256,
                 licence=clean_line(options.licence or header.licence or UNKNOWN),
                 origin=clean_line(options.origin or header.origin or UNKNOWN),
-                times="told" if found.timed == found.conversations else "unknown",
+                times="told" if surveyed.timed == surveyed.conversations else "unknown",
                 record=record,
             ),
         )
@@ -220,26 +225,26 @@ class _Writer:
             yield self._make(events.Warned, at=self._start, code=code, message=message)
 
     def _warnings(self, files: Sequence[Path]) -> Iterator[tuple[str, str]]:
-        found = self._found
-        told = "" if found.timed else "; its conversations have no times, so those of the import are used"
+        surveyed = self._found
+        told = "" if surveyed.timed else "; its conversations have no times, so those of the import are used"
         yield "imported", f"imported from {_named(files)}{told}"
-        if left := [clean_line(name, 80) for name, fits in found.named.items() if not fits]:
+        if left := [clean_line(name, 80) for name, fits in surveyed.named.items() if not fits]:
             yield "score_not_counted", f"not used, because not between 0 and 1: score {', '.join(left)}"
-        if left := [f"{clean_line(name, 80)} ({count})" for name, count in found.nan.items() if count]:
+        if left := [f"{clean_line(name, 80)} ({count})" for name, count in surveyed.nan.items() if count]:
             yield "score_not_counted", f"values left out, because not a number: score {', '.join(left)}"
-        if len(set(found.measured.values())) > 1 and max(found.measured.values()) > 1:
+        if len(set(surveyed.measured.values())) > 1 and max(surveyed.measured.values()) > 1:
             yield (
                 "uneven_cases",
                 "the cases have different numbers of scored conversations; means here are over conversations, "
                 "so the mean over cases that the other tool reports may differ",
             )
-        if found.unknown_condition:
+        if surveyed.unknown_condition:
             yield (
                 "condition_unknown",
-                f"what the user knew in {plural(found.unknown_condition, 'conversation')} is unknown; they count as facts supplied",
+                f"what the user knew in {plural(surveyed.unknown_condition, 'conversation')} is unknown; they count as facts supplied",
             )
 
-    def conversation(self, talk: ToldConversation) -> Iterator[RunEvent]:
+    def conversation(self, talk: ImportedConversation) -> Iterator[RunEvent]:
         """Yield one conversation's events."""
         condition: Condition = talk.condition or "supplied"
         self._trials[condition] += 1
@@ -266,7 +271,7 @@ class _Writer:
         yield from self._outcome(talk)
         self._common = {"run_id": self._common["run_id"]}
 
-    def _case(self, talk: ToldConversation, condition: Condition) -> events.Case | None:
+    def _case(self, talk: ImportedConversation, condition: Condition) -> events.Case | None:
         own = self._own_tasks(talk) if self._options.job is None else ()
         name = clean_line(talk.name, 200)
         if not (name or own or talk.facts):
@@ -279,7 +284,7 @@ class _Writer:
             name=name, trial=self._cases[condition, name], tasks=tasks, facts=tuple(map(clean, talk.facts))
         )
 
-    def _own_tasks(self, talk: ToldConversation) -> tuple[tuple[str, str], ...]:
+    def _own_tasks(self, talk: ImportedConversation) -> tuple[tuple[str, str], ...]:
         """Return the tasks of a case that differ from the job's; of several scores of one request, each has its name."""
         if talk.request is None:
             return talk.tasks if talk.tasks != self._found.tasks else ()
@@ -288,7 +293,7 @@ class _Writer:
             return ((asked or names[0], wanted),)
         return tuple((name, "\n".join(filter(None, (asked, wanted)))) for name in names)
 
-    def _message(self, message: ToldMessage, number: int, turn: int) -> Iterator[RunEvent]:
+    def _message(self, message: ImportedMessage, number: int, turn: int) -> Iterator[RunEvent]:
         self._last = message.at or self._last
         if message.latency_ms is not None and message.at is not None and message.latency_ms < 86_400_000:
             began = message.at - timedelta(milliseconds=message.latency_ms)
@@ -323,7 +328,7 @@ class _Writer:
                 message=f"message {number} is too large to be kept as the file has it",
             )
 
-    def _outcome(self, talk: ToldConversation) -> Iterator[RunEvent]:
+    def _outcome(self, talk: ImportedConversation) -> Iterator[RunEvent]:
         lasted = (
             (talk.ended_at - talk.started_at).total_seconds() if talk.ended_at and talk.started_at else 0.0
         )
@@ -355,7 +360,7 @@ class _Writer:
             )
         yield self._scored(talk, [task.score for task in scored])
 
-    def _scored(self, talk: ToldConversation, scores: list[float]) -> RunEvent:
+    def _scored(self, talk: ImportedConversation, scores: list[float]) -> RunEvent:
         left_out = sum(each.is_nan for each in talk.scores) if scores else 0
         missing = len(self.tasks) - left_out - len(scores)
         told = f"the file has no score for {missing} of {plural(len(self.tasks), 'task')}" if missing else ""
@@ -401,7 +406,7 @@ class _Writer:
         )
 
 
-def _speaker(message: ToldMessage) -> str:
+def _speaker(message: ImportedMessage) -> str:
     return "user" if message.role == "user" else "agent"
 
 

@@ -171,13 +171,13 @@ class Rules:
         if self._slow >= MOST_SLOW:
             return [MaskedSpan(0, len(text), HIDDEN)] if text else []
         folded = fold(text)
-        found = self._find_literals(folded, text) + self._find_cut(folded, text)
+        spans = self._find_literals(folded, text) + self._find_cut(folded, text)
         try:
-            found += self._find_patterns(text)
+            spans += self._find_patterns(text)
         except NotMeasuredError:
             self._slow += 1
             return [MaskedSpan(0, len(text), HIDDEN)]
-        if not found:
+        if not spans:
             return []
         kept = [(match.start(), match.end()) for match in self._replaced.finditer(text)]
 
@@ -185,7 +185,7 @@ class Rules:
             at = bisect_right(kept, span.start, key=lambda one: one[0]) - 1
             return at >= 0 and span.end <= kept[at][1]
 
-        return _joined([span for span in found if not is_kept(span)])
+        return _joined([span for span in spans if not is_kept(span)])
 
     def settled(self, text: str) -> int:
         """Return the length of the part of a growing text that no later text can change."""
@@ -200,22 +200,22 @@ class Rules:
         for rule in self._patterns:
             end = min(end, len(text) - PATTERN_REACH)
             try:
-                found = find_all(rule.pattern, text, partial=True)
+                matches = find_all(rule.pattern, text, partial=True)
             except NotMeasuredError:
                 return 0
-            end = min([end, *(f.start for f in found if f.partial or f.end >= len(text) - PATTERN_REACH)])
+            end = min([end, *(f.start for f in matches if f.partial or f.end >= len(text) - PATTERN_REACH)])
         for span in self.spans(text):
             if span.start < end < span.end:
                 end = span.start
         return max(0, end)
 
     def _find_literals(self, folded: Folded, text: str) -> list[MaskedSpan]:
-        found = self._find(self._literals, folded, text)
+        spans = self._find(self._literals, folded, text)
         turned = self._find(self._turned, folded, text) if "," in text else []
-        return found + [t for t in turned if not any(f.start < t.end and t.start < f.end for f in found)]
+        return spans + [t for t in turned if not any(f.start < t.end and t.start < f.end for f in spans)]
 
     def _find(self, literals: Mapping[str, LiteralRule], folded: Folded, text: str) -> list[MaskedSpan]:
-        found = []
+        spans = []
         for letters, literal in literals.items():
             at = folded.letters.find(letters)
             while at >= 0:
@@ -224,13 +224,13 @@ class Rules:
                     end = places[-1] + 1
                     while end < len(text) and unicodedata.combining(text[end]):
                         end += 1
-                    found.append(MaskedSpan(places[0], end, literal.instead))
+                    spans.append(MaskedSpan(places[0], end, literal.instead))
                 at = folded.letters.find(letters, at + 1)
-        return found
+        return spans
 
     def _find_cut(self, folded: Folded, text: str) -> list[MaskedSpan]:
         """Find the rest of a name in a shortened text, on either side of an ellipsis."""
-        found = []
+        spans = []
         at = text.find(ELLIPSIS) if self._cut else -1
         while at >= 0:
             reach = self._longest * 2
@@ -241,27 +241,27 @@ class Rules:
                 begins = folded.at[start]
                 instead = self._cut.get(folded.letters[start:here])
                 if instead and not text[begins - 1 : begins].isalpha():
-                    found.append(MaskedSpan(begins, at, instead))
+                    spans.append(MaskedSpan(begins, at, instead))
                     break
             for stop in range(min(last, here + self._longest), here + SHORTEST_PART - 1, -1):
                 end = folded.at[stop - 1] + 1
                 instead = self._cut.get(folded.letters[here:stop])
                 if instead and not text[end : end + 1].isalpha():
-                    found.append(MaskedSpan(at + 1, end, instead))
+                    spans.append(MaskedSpan(at + 1, end, instead))
                     break
             at = text.find(ELLIPSIS, at + 1)
-        return found
+        return spans
 
     def _find_patterns(self, text: str) -> list[MaskedSpan]:
         return [
             MaskedSpan(
-                found.start,
-                found.end,
-                f"[{rule.label}-{self._tag(rule.label, text[found.start : found.end])}]",
+                match.start,
+                match.end,
+                f"[{rule.label}-{self._tag(rule.label, text[match.start : match.end])}]",
             )
             for rule in self._patterns
-            for found in find_all(rule.pattern, text)
-            if found.end > found.start
+            for match in find_all(rule.pattern, text)
+            if match.end > match.start
         ]
 
     def _tag(self, label: str, text: str) -> str:
@@ -406,7 +406,7 @@ class _Reader:
             label, entry = self._label((*path, "as"), entry.get("as", label)), entry["text"]
         self._counts[label] += 1
         instead = f"[{label}-{self._counts[label]}]"
-        found = []
+        literals = []
         for text in entry if isinstance(entry, list) else [entry]:
             if not isinstance(text, str):
                 self._wrong(path, "text is needed here; put a number in quotes, such as '0042'")
@@ -418,10 +418,10 @@ class _Reader:
                     f"too short: {SHORTEST[kind]} letters or digits at least, or half the text would be masked",
                 )
                 continue
-            found.append(literal)
+            literals.append(literal)
             turned = LiteralRule.last_name_first(text, instead) if literal.is_name else None
-            found += [turned] if turned else []
-        return found
+            literals += [turned] if turned else []
+        return literals
 
     def _pattern(self, path: FieldPath, entry: Any) -> PatternRule | None:
         if (

@@ -66,7 +66,7 @@ class PrintedDifference(PrintedEstimate):
     verdict: Verdict
 
 
-class PrintedTaskUplift(PrintedDifference):
+class PrintedTaskDifference(PrintedDifference):
     """What the facts changed in one task."""
 
     job: str
@@ -130,8 +130,8 @@ class PrintedSummary(TypedDict):
     runs: list[str]
     conditions: dict[Condition, PrintedCondition]
     cost: PrintedCost
-    uplift: PrintedDifference | None
-    task_uplifts: list[PrintedTaskUplift]
+    difference: PrintedDifference | None
+    task_differences: list[PrintedTaskDifference]
 
 
 class PrintedReport(TypedDict):
@@ -305,8 +305,8 @@ def summary_dict(summary: Summary) -> PrintedSummary:
         "runs": [run.run_id for run in summary.runs],
         "conditions": {found.condition: _condition(found) for found in summary.conditions},
         "cost": cost_dict(summary.spent),
-        "uplift": difference_dict(summary.uplift),
-        "task_uplifts": [
+        "difference": difference_dict(summary.uplift),
+        "task_differences": [
             {"job": found.job, "title": found.title, **_difference(found.difference)}
             for found in summary.task_uplifts
         ],

@@ -241,8 +241,6 @@ def _page(page: RunResult) -> list[str]:
         escape(page.lead),
         "",
     ]
-    if page.brief.rehearsal:
-        lines += ["This is a rehearsal.", ""]
     lines += [f"- {escape(line)}" for line in page.warnings]
     lines += [""] if page.warnings else []
     if len(page.trial_results) > 1:
@@ -274,7 +272,7 @@ def _trial(page: RunResult, trial: TrialResult, level: str) -> list[str]:
             rows.append([escape(task.title), *cells, units.signed(task.uplift)])
         if trial.tones:
             rows.append([f"*{words.TONE}*", *map(units.number, trial.tones), ""])
-        head = ["task", *heads, page.difference_name]
+        head = ["task", *heads, "difference"]
         if len(heads) == 1:  # there is nothing to compare
             head, rows = head[:-1], [row[:-1] for row in rows]
         lines += [f"{level} Tasks", "", *table(head, rows), ""]

@@ -8,7 +8,7 @@ from typing import Any
 
 from bioeval_tui.files import csv_text
 from bioeval_tui.record.importing.chat import chat_messages
-from bioeval_tui.record.importing.conversations import ToldMessage
+from bioeval_tui.record.importing.conversations import ImportedMessage
 from bioeval_tui.record.state import MessageState
 from bioeval_tui.report.formats.markdown import escape, table
 from bioeval_tui.report.formats.registry import Asked
@@ -84,7 +84,7 @@ def transcript_lines(run: RunResult) -> str:
 def _chat(message: MessageState, *, as_it_was: bool) -> list[Any]:
     if as_it_was and message.record is not None:
         return list(message.record.get("raw") or [])
-    said = ToldMessage(message.role, message.text, message.generation)
+    said = ImportedMessage(message.role, message.text, message.generation)
     return list(chat_messages(said, message.message))
 
 

@@ -80,21 +80,21 @@ async def go_on(turn: DialogueTurn) -> str:
 
 
 def _criteria(text: str, drugs: tuple[str, ...]) -> list[Criterion]:
-    found = [Criterion(f"taking {drug}", _takes(drug)) for drug in dict.fromkeys(drugs)]
+    criteria = [Criterion(f"taking {drug}", _takes(drug)) for drug in dict.fromkeys(drugs)]
     for name, pattern in _CONDITIONS.items():
         if re.search(pattern, text, re.IGNORECASE):
-            found.append(Criterion(f"with {name}", _has(name)))
+            criteria.append(Criterion(f"with {name}", _has(name)))
     for sex, words in _SEXES.items():
         if words.search(text):
-            found.append(Criterion(sex, _is(sex)))
+            criteria.append(Criterion(sex, _is(sex)))
     if over := _OVER.search(text):
-        found.append(_age_from(int(over[1]) + 1, f"aged over {over[1]}"))
+        criteria.append(_age_from(int(over[1]) + 1, f"aged over {over[1]}"))
     elif start := _FROM.search(text):
-        found.append(_age_from(int(start[1] or start[2])))
+        criteria.append(_age_from(int(start[1] or start[2])))
     if under := _UNDER.search(text):
         limit = int(under[1])
-        found.append(Criterion(f"aged under {limit}", lambda patient: patient.age < limit))
-    return found
+        criteria.append(Criterion(f"aged under {limit}", lambda patient: patient.age < limit))
+    return criteria
 
 
 def _takes(drug: str) -> Callable[[Patient], bool]:

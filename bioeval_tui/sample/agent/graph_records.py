@@ -103,19 +103,19 @@ class GraphRecords:
         )
 
     async def _patients(self) -> tuple[Patient, ...]:
-        found = {
+        queries = {
             "conditions": "MATCH (p:Synthetic)-[:HAS_CONDITION]->(x:Condition) RETURN p.id AS id, x.name AS name",
             "drugs": "MATCH (p:Synthetic)-[:TAKES]->(x:Drug) RETURN p.id AS id, x.name AS name",
         }
         lists: dict[str, dict[str, list[str]]] = {}
-        for kind, cypher in found.items():
+        for kind, cypher in queries.items():
             for patient, name in await self._rows(cypher + " ORDER BY id, name"):
                 lists.setdefault(kind, {}).setdefault(patient, []).append(name)
         rows = await self._rows(
             "MATCH (p:Synthetic) RETURN p.id AS id, p.age AS age, p.sex AS sex ORDER BY id"
         )
         return tuple(
-            Patient(key, age, sex, *(tuple(lists.get(kind, {}).get(key, ())) for kind in found))
+            Patient(key, age, sex, *(tuple(lists.get(kind, {}).get(key, ())) for kind in queries))
             for key, age, sex in rows
         )
 

@@ -77,20 +77,20 @@ def read(text: str, knowledge: Knowledge) -> ReadMessage:
 
 def find_dose(text: str) -> str:
     """Return the first dose in `text`, as `5 mg`, or nothing."""
-    found = _DOSE.search(text)
-    if not found:
+    match = _DOSE.search(text)
+    if not match:
         return ""
-    unit = found[2].lower()
-    return f"{found[1].replace(',', '.')} {_UNITS.get(unit, unit)}"
+    unit = match[2].lower()
+    return f"{match[1].replace(',', '.')} {_UNITS.get(unit, unit)}"
 
 
 def _names(text: str, known: list[tuple[str, tuple[str, ...]]]) -> tuple[str, ...]:
-    found: dict[str, int] = {}
+    places: dict[str, int] = {}
     for name, spellings in known:
         pattern = "|".join(re.escape(spelling) for spelling in spellings)
         if match := re.search(rf"\b(?:{pattern})s?\b", text, re.IGNORECASE):
-            found[name] = match.start()
-    return tuple(sorted(found, key=lambda name: found[name]))
+            places[name] = match.start()
+    return tuple(sorted(places, key=lambda name: places[name]))
 
 
 def _groups(text: str) -> tuple[str, ...]:
@@ -102,9 +102,9 @@ def _groups(text: str) -> tuple[str, ...]:
 
 def _variants(text: str, knowledge: Knowledge) -> tuple[Variant, ...]:
     squeezed = text.lower()
-    found = []
+    variants = []
     for variant in knowledge.variants:
         spellings = (variant.name, variant.protein, variant.protein.removeprefix("p."), *variant.aliases)
         if any(re.search(rf"(?<![\w.]){re.escape(s.lower())}(?!\w)", squeezed) for s in spellings if s):
-            found.append(variant)
-    return tuple(found)
+            variants.append(variant)
+    return tuple(variants)

@@ -53,12 +53,12 @@ _OFFSET = re.compile(r"\b(?:UTC|GMT)\s*([+\-−])\s*(\d{1,2})(?::?00)?\b", re.IG
 
 @cache
 def _cities() -> dict[str, str]:
-    found = {
+    cities = {
         name.rsplit("/", 1)[1].replace("_", " ").lower(): name
         for name in sorted(available_timezones())
         if name.startswith(_AREAS)
     }
-    return {city: name for city, name in found.items() if city not in _NO_CITIES}
+    return {city: name for city, name in cities.items() if city not in _NO_CITIES}
 
 
 def find_time_zone(text: str) -> str:
@@ -77,8 +77,8 @@ def find_time_zone(text: str) -> str:
     for first in range(len(words)):
         for size in (3, 2, 1):
             name = " ".join(words[first : first + size])
-            if found := _ABBREVIATIONS.get(name) or _COUNTRIES.get(name) or _cities().get(name):
-                return found
+            if zone := _ABBREVIATIONS.get(name) or _COUNTRIES.get(name) or _cities().get(name):
+                return zone
     return ""
 
 
@@ -171,12 +171,12 @@ def find_when(text: str) -> SpokenTime:
 
 
 def _day(text: str) -> tuple[int, int, int] | None:
-    if found := _ISO_DATE.search(text):
-        return int(found[1]), int(found[2]), int(found[3])
-    if found := _DAY_MONTH.search(text):
-        return 0, _month(found[2]), int(found[1])
-    if found := _MONTH_DAY.search(text):
-        return 0, _month(found[1]), int(found[2])
+    if match := _ISO_DATE.search(text):
+        return int(match[1]), int(match[2]), int(match[3])
+    if match := _DAY_MONTH.search(text):
+        return 0, _month(match[2]), int(match[1])
+    if match := _MONTH_DAY.search(text):
+        return 0, _month(match[1]), int(match[2])
     return None
 
 
@@ -190,13 +190,13 @@ def _clock(text: str) -> time | None:
         return time(12)
     if re.search(r"\bmidnight\b", text, re.IGNORECASE):
         return time(0)
-    found = _CLOCK.search(text)
-    if not found:
+    match = _CLOCK.search(text)
+    if not match:
         return None
-    hour = int(found["hour"] or found["hour2"] or found["hour3"])
-    half = (found["half"] or found["half2"] or "").lower()
+    hour = int(match["hour"] or match["hour2"] or match["hour3"])
+    half = (match["half"] or match["half2"] or "").lower()
     if (half.startswith("p") or (not half and _EVENING.search(text))) and hour < 12:
         hour += 12
     elif half.startswith("a") and hour == 12:
         hour = 0
-    return time(hour, int(found["minute"] or 0)) if hour < 24 else None
+    return time(hour, int(match["minute"] or 0)) if hour < 24 else None

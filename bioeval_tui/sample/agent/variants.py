@@ -66,8 +66,8 @@ async def go_on(turn: DialogueTurn) -> str:
 
 
 def _named(text: str) -> str:
-    found = _LIKE_A_VARIANT.search(text)
-    return found.group() if found else ""
+    match = _LIKE_A_VARIANT.search(text)
+    return match.group() if match else ""
 
 
 def _classified(turn: DialogueTurn, variant: Variant) -> str:

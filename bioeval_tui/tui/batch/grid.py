@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import ClassVar
 
-from textual import on
+from textual import on, work
 from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
@@ -26,6 +26,7 @@ from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.copying import Copied
 from bioeval_tui.tui.shared.rows_widget import Labelled
 from bioeval_tui.tui.shared.tones import paint
+from bioeval_tui.units import number
 
 LOOK_S = 0.25
 """Waiting times grow, and the order may change, even without new events."""
@@ -52,8 +53,12 @@ class GridScreen(BaseScreen):
         &.-normal #about { max-height: 4; margin: 0 2; }
         &.-short #about { display: none; }
         & #verdict { height: auto; padding: 1 2 0 2; text-style: bold; display: none; }
+        & #why { max-height: 6; padding: 0 2; }
+        &.-normal #why { max-height: 3; }
+        &.-short #why { display: none; }
         & #board { height: auto; padding: 1 2; display: none; }
-        & #here { height: auto; max-height: 2; padding: 0 2; color: $quiet; text-wrap: nowrap; text-overflow: ellipsis; display: none; }
+        & #here { height: auto; max-height: 4; padding: 0 2; color: $quiet; display: none; }
+        &.-normal #here { max-height: 2; }
         &.-filled #here { display: block; }
         &.-short #here { display: none; }
         &.-filled #board { display: block; }
@@ -101,6 +106,7 @@ class GridScreen(BaseScreen):
         yield Static(id="notice", markup=False)
         yield Labelled(id="about")
         yield Static(id="verdict", markup=False)
+        yield Labelled(id="why")
         yield Static(id="board", markup=False)
         yield self.grid
         yield Static(id="here", markup=False)
@@ -109,7 +115,7 @@ class GridScreen(BaseScreen):
     def on_mount(self) -> None:
         """Draw, and follow the batch."""
         self._draw()
-        self.run_worker(self._follow(), group="grid")
+        self._follow()
         self.set_interval(LOOK_S, self._tick)
 
     def on_resize(self) -> None:
@@ -121,6 +127,7 @@ class GridScreen(BaseScreen):
         if self.glances:
             self.grid.focus()
 
+    @work(group="grid")
     async def _follow(self) -> None:
         try:
             async for glances in self._source():
@@ -140,10 +147,12 @@ class GridScreen(BaseScreen):
         if not run_ids or batch_view.is_running(self.glances):
             return
         try:
-            sentence = await self.bioeval.services.from_runs(conclusion, *run_ids)
+            sentence, lost = await self.bioeval.services.from_runs(outcome, *run_ids)
         except (BioevalError, OSError) as error:
-            sentence = f"Could not read the recordings to compare the models: {error}"
-        for verdict in self.query("#verdict").results(Static):  # none, if the screen was left meanwhile
+            sentence, lost = f"Could not read the recordings to compare the models: {error}", []
+        for why in self.query("#why").results(Labelled):  # none, if the screen was left meanwhile
+            why.show(lost)
+        for verdict in self.query("#verdict").results(Static):
             verdict.update(Content(sentence))
             verdict.display = bool(sentence)
 
@@ -257,8 +266,9 @@ class GridScreen(BaseScreen):
 
     def action_stop(self) -> None:
         """End the batch."""
-        self.run_worker(self._stop(), group="stop")
+        self._stop()
 
+    @work(group="stop")
     async def _stop(self) -> None:
         if self.batch_id is not None:
             refused = await self.bioeval.services.stop_batch(self.batch_id)
@@ -319,6 +329,25 @@ class GridScreen(BaseScreen):
                 await self.bioeval.action_go_back()
 
 
-def conclusion(*runs: RunResult) -> str:
-    """Return which model of several did best, in one sentence; of one run its own conclusion."""
-    return conclude_batch(runs).sentence
+def outcome(*runs: RunResult) -> tuple[str, list[list[Cell]]]:
+    """Return which model of several did best, in one sentence, and why each model's lowest conversation lost points.
+
+    Of one run, it is the run's own conclusion; of a single model, each job's lowest conversation is explained.
+    """
+    by_model = len({run.state.asked_model for run in runs}) > 1
+    lowest: dict[str, tuple[float, RunResult]] = {}
+    for run in runs:
+        name = (run.state.asked_model if by_model else run.brief.job) or board_view.NO_MODEL
+        found = lost.score if (lost := run.lowest) is not None else None
+        if found is not None and found < lowest.get(name, (1.0, run))[0]:
+            lowest[name] = found, run
+    lines = []
+    for name, (value, run) in sorted(lowest.items(), key=lambda one: one[1][0]):
+        assert run.lowest is not None
+        place = run.place_words(run.lowest)
+        where = f"{run.brief.job}, {place}" if by_model else place
+        start = Cell(f"{name} lost most in {where} ({number(value)}):", "quiet")
+        for loss in run.lowest.why_lost:
+            quoted = f"   turn {loss.turn}: “{loss.quoted}”" if loss.quoted else ""
+            lines.append([start, Cell(f" {loss.reason}"), Cell(quoted, "quiet")])
+    return conclude_batch(runs).sentence, lines

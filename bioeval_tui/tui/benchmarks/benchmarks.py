@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import ClassVar, cast
 
-from textual import on
+from textual import on, work
 from textual.binding import BindingType
 from textual.content import Content
 from textual.timer import Timer
@@ -67,9 +67,10 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
     async def load(self) -> Sequence[BenchmarkItem]:
         """Return the tasks; their leaderboards are read afterwards, one by one."""
         found = await self.bioeval.services.benchmarks()
-        self.run_worker(self._read_all(found), group="boards", exclusive=True)
+        self._read_all(found)
         return found
 
+    @work(group="boards", exclusive=True)
     async def _read_all(self, items: Sequence[BenchmarkItem]) -> None:
         for item in items:
             if item.task_id not in self.details and not item.problem:

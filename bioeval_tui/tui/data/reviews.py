@@ -202,7 +202,7 @@ def _task_item(
         subject=_subject(state),
         title=clean_line(str(title)),
         brief=brief_of(state, state.started, conversation.key.trial) if state.started else None,
-        criteria=clean_line(str(criteria), 2000),
+        criteria=clean(criteria, 2000),
         judged=_judged(conversation, verdict, number),
         conversation=conversation,
         opinions=folded.tasks.get(reviews.TaskKey(conversation.key, number), {}),

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on
+from rich.cells import cell_len
+from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -62,7 +63,7 @@ class HomeList(Vertical):
     HomeList {
         height: auto; border: round $line; border-title-color: $quiet; padding: 0 1;
         &:focus-within { border: round $primary; border-title-color: $foreground; }
-        & RowList { height: auto; max-height: 8; }
+        & RowList { height: auto; max-height: 5; }
     }
     """
 
@@ -83,9 +84,16 @@ class HomeList(Vertical):
 
         def painted(at: int, width: int) -> Content:
             row = self.entries[at].row if self.entries else (Cell(empty, "quiet"),)
-            return paint(*row).truncate(width, ellipsis=True)
+            return _whole_cells(row, width)
 
         self.rows.set_rows(max(1, len(entries)), painted)
+
+
+def _whole_cells(row: Sequence[Cell], width: int) -> Content:
+    """Return a line without those of its last cells that have no room; the details say them in full."""
+    while len(row) > 1 and sum(cell_len(cell.text) for cell in row) > width:
+        row = row[:-1]
+    return paint(*row).truncate(width, ellipsis=True)
 
 
 class HomeScreen(RefreshedScreen):
@@ -95,24 +103,20 @@ class HomeScreen(RefreshedScreen):
     AUTO_FOCUS = ""
     ABOUT = (
         "What to do next, your newest runs with their results, and problems with this installation. The panel"
-        " beside the lists describes the selected row."
+        " below the lists describes the selected row."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("home")
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
     DEFAULT_CSS = """
     HomeScreen {
-        & #home { height: 1fr; }
-        & #lists { width: 3fr; }
-        & #recent RowList { max-height: 12; }
-        & .home--scores { height: 1fr; border: round $line; border-title-color: $quiet; padding: 0 1; }
-        & #about { width: 2fr; border: round $line; border-title-color: $quiet; padding: 0 2; }
-        &.-narrow #home { layout: vertical; }
-        &.-narrow #lists { width: 100%; height: auto; }
+        & #recent RowList { max-height: 8; }
+        & #below { height: 1fr; }
+        & .home--scores { width: 1fr; height: 1fr; border: round $line; border-title-color: $quiet; padding: 0 1; }
+        & #about { width: 1fr; border: round $line; border-title-color: $quiet; padding: 0 2; }
         &.-narrow HomeList RowList { max-height: 3; }
         &.-narrow #recent RowList { max-height: 5; }
         &.-narrow .home--scores { display: none; }
-        &.-narrow #about { width: 100%; height: 1fr; }
-        &.-short #about { display: none; }
+        &.-short #below { display: none; }
     }
     """
 
@@ -135,11 +139,10 @@ class HomeScreen(RefreshedScreen):
         self._loaded = False
 
     def compose_body(self) -> Iterable[Widget]:
-        """Three lists, and the details of the selected row."""
-        with Horizontal(id="home"):
-            with Vertical(id="lists"):
-                yield from self.lists
-                yield DrawnPanel(classes="home--scores")
+        """Three lists; below them the scores over time, and the details of the selected row."""
+        yield from self.lists
+        with Horizontal(id="below"):
+            yield DrawnPanel(classes="home--scores")
             with VerticalScroll(id="about", can_focus=False):
                 yield Labelled()
 
@@ -149,7 +152,7 @@ class HomeScreen(RefreshedScreen):
         self._draw()
         self.refresh_items()
         self.refresh_every(REFRESH_S)
-        self.after_paint(lambda: self.run_worker(self._examine(), group="problems"))
+        self.after_paint(self._examine)
 
     def on_screen_resume(self) -> None:
         """Bring the lists up to date when the screen is shown again."""
@@ -187,6 +190,7 @@ class HomeScreen(RefreshedScreen):
         else:
             self._draw()
 
+    @work(group="problems")
     async def _examine(self) -> None:
         try:
             self._findings = await self.bioeval.services.problems()
@@ -236,16 +240,16 @@ class HomeScreen(RefreshedScreen):
     def _scores(self, width: int) -> Content:
         """Draw the jobs' scores over time or, without any runs, how an evaluation works."""
         height = self.query_one(".home--scores", DrawnPanel).size.height
-        how = home_view.HOW if self._loaded else ()
+        how = home_view.HOW if self._loaded else ([Cell("Reading…", "quiet")],)
         lines = home_view.trends(self._runs, width, height, datetime.now(UTC)) if self._runs else how
-        return Content("\n").join([paint(*line) for line in lines])
+        return Content("\n").join([_whole_cells(line, width) for line in lines])
 
     def _look(self) -> None:
         """Show the details of the selected row."""
         entry = self.entry
         about = self.query_one("#about", VerticalScroll)
         about.border_title = "" if entry is None else "Details" if entry.about else "This run"
-        lines = [] if entry is None else list(entry.about)
+        lines = [[Cell("Reading…", "quiet")]] if entry is None else list(entry.about)
         if entry is not None and entry.run is not None:
             width = max(20, about.scrollable_content_region.width)
             found = self._previews.get(entry.run.run_id)

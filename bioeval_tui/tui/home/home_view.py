@@ -239,13 +239,14 @@ def recent(runs: Sequence[RunSummary], previews: Mapping[str, RunPreview], now: 
     for run in shown:
         state = status_of(run)
         known = previews.get(run.run_id)
-        said = f"{known.brief}, {plural(known.trials, 'trial')}" if known and known.brief else ""
+        said = known.brief if known else ""
         row = (
             *_scores(run),
             Cell(set_cell_size(run.job, min(width, 24)) + "  "),
             Cell(set_cell_size(run.agent_words, agents) + "  ", "quiet"),
-            Cell(f"{said or state.text}  ", "plain" if said and state.tone != "bad" else state.tone),
-            Cell(ago(run.started_at, now), "quiet"),
+            Cell(said or state.text, "plain" if said and state.tone != "bad" else state.tone),
+            *([Cell(f", {plural(known.trials, 'trial')}")] if known and said else []),
+            Cell(f"  {ago(run.started_at, now)}", "quiet"),
         )
         found.append(HomeEntry(row, does="open", on=(run.run_id,), run=run))
     return found
@@ -273,8 +274,9 @@ def trends(runs: Iterable[RunSummary], width: int, height: int, now: datetime) -
         lines += [
             [
                 Cell(f"{job}  ", "strong"),
-                Cell(f"{agent}  "),
-                Cell(f"{plural(len(shown), 'run')}{first}", "quiet"),
+                Cell(agent),
+                Cell(f"  {plural(len(shown), 'run')}", "quiet"),
+                Cell(first, "quiet"),
             ],
             *rows,
         ]

@@ -212,8 +212,8 @@ CHOICES: dict[str, dict[str, str]] = {
     },
     "conditions": {
         "both": "both: facts withheld and facts supplied",
-        "withheld": "facts withheld only: no mean, no uplift",
-        "supplied": "facts supplied only: no mean, no uplift",
+        "withheld": "facts withheld only: no mean, no difference",
+        "supplied": "facts supplied only: no mean, no difference",
     },
     "order": {
         "job": "as set in the job",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from textual import work
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
@@ -137,8 +138,9 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
 
     def on_mount(self) -> None:
         """Read what a conversation of this job took."""
-        self.run_worker(self._read_earlier(), group="earlier")
+        self._read_earlier()
 
+    @work(group="earlier")
     async def _read_earlier(self) -> None:
         services = self.bioeval.services
         try:
@@ -164,8 +166,9 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
             return
         self._say_answers([Cell("◌ testing…", "busy")])
         request = jobs_view.request(self._job, self.form)
-        self.run_worker(self._test(request), group="connections", exclusive=True)
+        self._test(request)
 
+    @work(group="connections", exclusive=True)
     async def _test(self, request: RunRequest) -> None:
         try:
             findings = await self.bioeval.services.connections(request)

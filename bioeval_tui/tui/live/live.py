@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from textual import on
+from textual import on, work
 from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
@@ -159,7 +159,7 @@ class LiveScreen(BaseScreen):
         if self.opener is None:
             return
         if not self.conversations.frames:
-            self.run_worker(self._mount_frames(), group="frames")
+            self._mount_frames()
         self.run_worker(self._follow(self.link), group="feed")
 
     async def open(self, opener: Opener | None) -> None:
@@ -188,6 +188,7 @@ class LiveScreen(BaseScreen):
         if not keep:
             await old.close()
 
+    @work(group="frames")
     async def _mount_frames(self) -> None:
         await self.conversations.mount_frames()
         self._show_all()

@@ -385,7 +385,7 @@ class AssertionsPanel(Panel):
             return wrapped_row(weight, row.title, marks, width, lines)
 
         uplift = uplift_cells(state, look.trial) if checked else Cell("the job has no assertions")
-        label = f"{rows.difference_label(rows.has_own_criteria(state))}  " if checked else ""
+        label = "difference  " if checked else ""
         summary = paint(Cell(label, "quiet"), uplift) if uplift else Content("")
         count, _ = shown(width)
         if count < turns:

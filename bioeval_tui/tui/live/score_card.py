@@ -58,10 +58,10 @@ class GainsPanel(DrawnPanel):
         )
         lines = [paint(Cell(heading, "quiet"))]
         shown, room = found[:SHOWN], max(1, width - 8 - BAR)
+        needed = 1 + sum(len(title_lines(sentence(gain), room, width)) for gain in shown)
         plot = _plot(result, trial, condition, width)
-        if 1 + len(shown) + len(plot) > height:
+        if needed + len(plot) > height:
             plot = []
-        needed = 1 + sum(len(title_lines(sentence(gain), room, width)) for gain in shown) + len(plot)
         for gain in shown:
             bar = Cell("█" * max(1, round(gain.by / found[0].by * BAR)), "warn")
             cells = [right(Cell(signed(gain.by), "good"), 7), Content(" "), left(bar, BAR)]
@@ -128,6 +128,8 @@ class ScoreCard(Dialog[CardEvidence]):
         "The scores of both conditions, then their mean. The bars add up to the score; the last column shows "
         "what the facts changed. Press Enter on a task to see the judge's evidence."
     )
+    LEGENDS: ClassVar[int] = 1
+    """How many bars have a legend below where there is little room."""
     BINDINGS: ClassVar[list[BindingType]] = bindings("score-card")
     VERTICAL_BREAKPOINTS = [(0, "-short"), (LEAST_ROWS, "-middle"), (ROOMY_ROWS, "-tall")]  # noqa: RUF012
     DEFAULT_CSS = """
@@ -163,11 +165,10 @@ class ScoreCard(Dialog[CardEvidence]):
         &.-narrow, &.-short {
             & .dialog--heading, & KeysFooter { margin: 0; }
             & .card--score { display: none; }
-            & #brief { max-height: 2; }
-            & #conclusion { margin: 0; max-height: 4; }
+            & #conclusion { margin: 0; max-height: 5; }
             & .card--bars { margin: 0; }
             & #headline, & .card--rest { height: 1; margin: 0; padding: 0; }
-            & #details { margin-top: 0; height: 4; }
+            & #details { margin-top: 0; height: 3; }
             & #faults { display: none; }
         }
         &.-narrow {
@@ -255,7 +256,7 @@ class ScoreCard(Dialog[CardEvidence]):
             ("mean of both     ", "$quiet"),
             (mean, "bold"),
             "\n" if self._roomy else "   ",
-            (f"{self._result.difference_label:<15}  ", "$quiet"),
+            ("difference       ", "$quiet"),
             paint(uplift),
         )
 
@@ -270,7 +271,7 @@ class ScoreCard(Dialog[CardEvidence]):
         """Draw the card, and put the cursor on the first row."""
         self.set_class(self._is_empty, "-empty")
         bars = self.query_one(".card--bars", DrawnPanel)
-        bars.styles.height = 2 * len(self._both) if self._roomy else len(self._both) + 1
+        bars.styles.height = 2 * len(self._both) if self._roomy else len(self._both) + self.LEGENDS
         bars.draw(self._bars)
         head = self.query_one(".card--head", DrawnPanel)
         head.styles.height = len(names_head(self._names, self._columns))
@@ -312,7 +313,7 @@ class ScoreCard(Dialog[CardEvidence]):
         """The headings of the columns."""
         return [
             *map(self._result.condition_name, self._both),
-            *([self._result.difference_name] if len(self._both) > 1 else []),
+            *(["difference"] if len(self._both) > 1 else []),
         ]
 
     @property
@@ -454,6 +455,7 @@ class RunCard(ScoreCard):
         "The mean scores of both conditions over all trials. Tasks and assertions say in how many trials they "
         "were passed. Press Enter on a trial to see its own card."
     )
+    LEGENDS = 0
 
     def __init__(self, result: RunResult, looked_at: Selection | None = None) -> None:
         super().__init__(result, result.trials[0], looked_at)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bioeval_tui.report import rows as report_rows, words
 from bioeval_tui.report.message_blocks import plain
-from bioeval_tui.report.run import why_not_asked
+from bioeval_tui.report.run import reason_of, why_not_asked
 from bioeval_tui.report.sentences import NEEDS_BOTH, interval_words
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.live import panels
@@ -227,13 +227,15 @@ def reviewed_words(
 
     Unless it is `wide`, the scores stand on a line of their own.
     """
-    cells = [Cell("\n".join(said), "quiet")] if said else []
+    known = found is not None and found.drawn
+    cells = [Cell("\n".join(said), "strong" if known else "quiet")] if said else []
     if found is None:
         return cells
     scores = "   ".join(result.reviewed_scores_words(found))
     who = f"{shorten(', '.join(found.reviewers), 60)}, {found.tasks} of {found.of_tasks} tasks"
     start = "\n" if said else ""
-    cells += [Cell(f"{start}{who}  " if wide else f"{start}{who}\n", "quiet"), Cell(scores, "strong")]
+    space = ("  " if wide else "\n") if scores else ""
+    cells += [Cell(f"{start}{who}{space}", "quiet"), Cell(scores, "strong")]
     if found.disputed:
         cells.append(Cell(f"   reviewers differ on {found.disputed}", "warn"))
     return cells
@@ -414,15 +416,19 @@ def _fact_row(both: Both) -> Row:
     evidence: dict[Condition, CardEvidence] = {}
     for condition, held in both.items():
         facts = held.facts if held else ()
-        cells[condition] = Cell(str(len(facts)) if held else "–", "quiet")
+        known = len(held.job.get("facts") or ()) if held and condition == "supplied" else 0
+        cells[condition] = Cell(f"{len(facts)} of {known}" if known else "–", "quiet")
         lines = [
             Cell(f"fact {f.fact} in turn {f.turn}, {'asked' if f.asked else 'not asked'}: {f.text}")
             for f in facts
         ]
-        details[condition] = lines or [Cell("no facts were given", "quiet")]
+        why = (
+            f"the user knew {plural(known, 'fact')} and gave none" if known else "the user knew no facts here"
+        )
+        details[condition] = lines or [Cell(why, "quiet")]
         if facts:
             evidence[condition] = CardEvidence(condition, facts[0].message, None)
-    return Row("  ", Cell("facts given", "quiet"), cells, details=details, evidence=evidence)
+    return Row("  ", Cell("facts that the user gave", "quiet"), cells, details=details, evidence=evidence)
 
 
 # Several trials
@@ -445,8 +451,27 @@ def _task_shares(result: RunResult) -> list[Row]:
                     Row(f"{task.number} ", Cell(task.title), {}, uplift(gains.get(task.title))),
                 )
                 row.cells[side.condition] = _share(task.passed)
-                row.details[side.condition] = [Cell(f"mean score {score(task.score.mean)}")]
+                row.details[side.condition] = [
+                    Cell(f"mean score {score(task.score.mean)}"),
+                    *_where_lowest(result, side.condition, task.title),
+                ]
     return [rows[key] for key in sorted(rows)]
+
+
+def _where_lowest(result: RunResult, condition: Condition, title: str) -> list[Cell]:
+    """Return what the judge says of a task in the trial in which it scores lowest; nothing if it always scores 1."""
+    judged = (
+        (task, talk)
+        for talk in result.conversations_in(condition)
+        for task in talk.tasks
+        if task.title == title and task.measured and task.score < 1
+    )
+    task, talk = min(judged, key=lambda one: one[0].score, default=(None, None))
+    if task is None or talk is None:
+        return []
+    quoted = report_rows.task_evidence(task)
+    quotation = f"  turn {talk.turns.get(quoted[0])}: “{plain(quoted[1])}”" if quoted else ""
+    return [Cell(f"{talk.trial_words}: {reason_of(task)}{quotation}")]
 
 
 def _assertion_shares(result: RunResult) -> list[Row]:
@@ -516,8 +541,7 @@ def run_notes(result: RunResult) -> list[list[Cell]]:
     """Return what is known over all trials: each score's interval, pass^k, response times, cost."""
     lines, before = [], ""
     for about, said in words.summary_lines(result.summary):
-        label = f"{about}: "
-        lines.append([Cell(label if about != before else " " * len(label), "quiet"), Cell(said)])
+        lines.append([Cell(f"{about}:", "quiet"), Cell(f" {said}")] if about != before else [Cell(said)])
         before = about
     return lines
 
@@ -527,7 +551,7 @@ def run_as_text(result: RunResult) -> str:
     mean_of_both, gain = run_totals(result)
     lines = [conclusion(result).text, *brief_text(result), *(note.text for note in notes(result))]
     lines += [f"{result.condition_name(name)}\t{score(value)}" for name, value in result.scores.items()]
-    lines += [f"mean of both\t{mean_of_both}", f"{result.difference_label}\t{gain.text}"]
+    lines += [f"mean of both\t{mean_of_both}", f"difference\t{gain.text}"]
     for row in run_rows(result):
         cells = [row.cells[name].text if name in row.cells else "–" for name in result.conditions]
         lines.append("\t".join([f"{row.mark}{row.label.text}".strip(), *cells, row.uplift.text]).rstrip())
@@ -550,12 +574,12 @@ def as_text(result: RunResult, trial: TrialResult) -> str:
     lines += [f"{name}\t{value}" for name, value in headline(result, trial)]
     lines += [
         f"mean of both\t{mean(result, trial)}",
-        f"{result.difference_label}\t{total_uplift(result, trial).text}",
+        f"difference\t{total_uplift(result, trial).text}",
         "\t".join(
             [
                 "",
                 *map(result.condition_name, trial.conditions),
-                *([result.difference_name] if compared else []),
+                *(["difference"] if compared else []),
             ]
         ),
     ]

@@ -1,9 +1,8 @@
-"""The side panel of a presentation: scores in large digits, and response times."""
+"""The side panel of a presentation: scores in large digits, what came out and why, and each task's and assertion's mark."""
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
@@ -17,18 +16,16 @@ from bioeval_tui.report import rows
 from bioeval_tui.report.brief import brief_of
 from bioeval_tui.tui.live import heads_view, panels
 from bioeval_tui.tui.live.panels import wrapped_row
-from bioeval_tui.tui.shared import bars_view
-from bioeval_tui.tui.shared.brief_view import facts_lines
+from bioeval_tui.tui.shared.brief_view import lost_lines
 from bioeval_tui.tui.shared.cells_view import Cell, score_tone
-from bioeval_tui.tui.shared.rows_widget import hanging
-from bioeval_tui.tui.shared.tones import left, paint, right
-from bioeval_tui.units import latency_short, number
+from bioeval_tui.tui.shared.rows_widget import Labelled, hanging
+from bioeval_tui.tui.shared.tones import left, right
+from bioeval_tui.units import number
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.live.feed import Watched
-    from bioeval_tui.tui.shared.program import Program
 
 STAGE_CSS = """
 LiveScreen.-presenting {
@@ -40,12 +37,11 @@ LiveScreen.-presenting {
     &.-wide { layout: horizontal; }
     &.-wide Conversations { width: 1fr; }
     &.-wide #frames { padding: 1 3; }
-    &.-wide Stage { width: 48; height: 1fr; padding: 2 4; border-left: solid $line; }
+    &.-wide Stage { width: 45%; height: 1fr; padding: 1 3; border-left: solid $line; }
     &.-wide ReplayControls { dock: bottom; margin-bottom: 1; }
     &.-narrow Stage { height: auto; padding: 0 2; border-top: solid $line; }
     &.-narrow Talk { padding: 1 2 0 2; }
     &.-narrow #stage-assertions { display: none; }
-    &.-narrow StageChart { display: none; }
 }
 """
 """The live screen while it presents."""
@@ -117,44 +113,6 @@ class StageLine(Widget):
         return left(self._cell, self.size.width)
 
 
-class StageChart(Widget):
-    """The response times of one conversation, a bar a turn, the newest ones where there is no room for all."""
-
-    DEFAULT_CSS = """
-    StageChart { height: 1fr; padding-top: 2; }
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._rows: list[tuple[int, bars_view.Bar]] = []
-        self._target = 0.0
-
-    def show(self, state: RunState, trial: int, condition: Condition, now: datetime | None) -> None:
-        """Draw from the run."""
-        turns = panels.latency_rows(state, trial, now)
-        shown = [(row.turn, row.bars[condition]) for row in turns if condition in row.bars]
-        target = rows.target_ms(state)
-        if (shown, target) != (self._rows, self._target):
-            self._rows, self._target = shown, target
-            self.refresh()
-
-    def render(self) -> Content:
-        """Draw a heading and the bars, with empty lines between them where there is room."""
-        width, height = self.size
-        goal = f"   {bars_view.TARGET} target {latency_short(self._target)}" if self._target else ""
-        lines = [paint(Cell("response time by turn", "plain"), Cell(goal, "quiet"))]
-        roomy = height >= 2 * len(self._rows) + 1
-        rows = self._rows[-max(0, height - 1) :] if height > 1 else []
-        scale = bars_view.scale_of([bar for _, bar in self._rows], self._target)
-        for turn, bar in rows:
-            if roomy:
-                lines.append(Content(""))
-            drawn = bars_view.latency_bar(bar, scale, self._target, width - 12)
-            time = right(Cell(latency_short(bar.ms), "quiet" if bar.running else "plain"), 7)
-            lines.append(Content.assemble(right(Cell(str(turn), "quiet"), 3), " ", paint(*drawn), " ", time))
-        return Content("\n").join(lines)
-
-
 def _checks(state: RunState, trial: int, width: int) -> Content:
     """Return the brief, then a line for each task and each of the first assertions, with its mark in each condition."""
     names = [state.condition_name(condition) for condition in heads_view.conditions(state)]
@@ -166,8 +124,9 @@ def _checks(state: RunState, trial: int, width: int) -> Content:
     lines = []
     if state.started is not None:
         brief = brief_of(state, state.started, trial)
-        about = [[Cell(brief.about_words, "strong")], [Cell("agent  ", "quiet"), Cell(brief.agent_words)], []]
-        lines = [part for line in (*about, *facts_lines(brief)) for part in hanging(line, width)]
+        about = [[Cell(brief.about_words, "strong")], [Cell("agent  ", "quiet"), Cell(brief.agent_words)]]
+        facts = [[Cell("facts  ", "quiet"), Cell(brief.facts_words)]]
+        lines = [part for line in (*about, *facts) for part in hanging(line, width)]
     listed = [
         (Cell(row.title), [panels.task_cell(row, name, talk) for name, talk in talks.items()])
         for row in rows.task_rows(state, trial)
@@ -184,7 +143,7 @@ def _checks(state: RunState, trial: int, width: int) -> Content:
 
 
 class Stage(Vertical):
-    """Scores above, chart below, and the keys that begin and end a presentation.
+    """Scores, conclusion, reasons and marks, and the keys that begin and end a presentation.
 
     Posts `Changed` when a presentation begins or ends.
     """
@@ -195,6 +154,7 @@ class Stage(Vertical):
         display: none;
         & > Horizontal { height: auto; }
         & > #stage-conclusion { height: auto; padding-top: 1; text-style: bold; display: none; }
+        & > #stage-why { height: auto; padding-top: 1; display: none; }
         & > #stage-assertions { height: auto; padding-top: 1; }
     }
     """
@@ -207,19 +167,19 @@ class Stage(Vertical):
         self.watched = watched
         self._scores = [StageScore(condition) for condition in CONDITIONS]
         self._conclusion = Static(id="stage-conclusion", markup=False)
+        self._why = Labelled(id="stage-why")
         self._assertions = Static(id="stage-assertions", markup=False)
-        self._chart = StageChart()
 
     def compose(self) -> ComposeResult:
         """Lay out both."""
         with Horizontal():
             yield from self._scores
         yield self._conclusion
+        yield self._why
         yield self._assertions
-        yield self._chart
 
     def show(self) -> None:
-        """Refresh the scores, the assertions, and the chart of the active condition."""
+        """Refresh the scores and marks and, once the run has ended, what came out and why."""
         watched = self.watched
         state, active = watched.state, watched.condition
         if state is None or not watched.presenting:
@@ -228,11 +188,21 @@ class Stage(Vertical):
         for score in self._scores:
             score.display = score.condition in held
             score.show(state, watched.trial, score.condition == active)
-        self._chart.show(state, watched.trial, active, watched.link.now)
         self._assertions.update(_checks(state, watched.trial, self.size.width or STAGE_WIDTH))
-        self._conclusion.display = state.ended is not None
+        self._conclusion.display = self._why.display = state.ended is not None
         if state.ended is not None:
-            self._conclusion.update(Content(cast("Program", self.app).caption(state, watched.trial)))
+            from bioeval_tui.report.result import result_of  # statistics: the first paint waits for none
+
+            result = result_of(state)
+            lowest = result.lowest if result else None
+            self._conclusion.update(Content(result.conclusion.sentence if result else ""))
+            self._why.show(
+                lost_lines(result.place_words(lowest), lowest.why_lost) if result and lowest else ()
+            )
+
+    def on_resize(self) -> None:
+        """Lay out the marks for the new width."""
+        self.show()
 
     # Keys
 
@@ -243,7 +213,7 @@ class Stage(Vertical):
         return self.watched.has_begun and self.watched.presenting == (action == "stop_presenting")
 
     def action_present(self) -> None:
-        """Show only the conversation, scores and chart."""
+        """Show only the conversation, and what came out."""
         self._present(True)
 
     def action_stop_presenting(self) -> None:

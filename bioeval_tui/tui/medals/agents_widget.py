@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from textual import on
+from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
@@ -202,8 +202,9 @@ class Agents(ListTable):
 
     def rank(self, submissions: Sequence[Entry]) -> None:
         """Compare the agents beside the screen: with many of them it takes a moment."""
-        self.run_worker(self._rank(submissions), exclusive=True)
+        self._rank(submissions)
 
+    @work(exclusive=True)
     async def _rank(self, submissions: Sequence[Entry]) -> None:
         found = await asyncio.to_thread(standings, entries(submissions))
         self._standings = {one.agent: one for one in found.agents}

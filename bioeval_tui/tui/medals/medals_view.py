@@ -39,15 +39,15 @@ COLUMNS: tuple[Column, ...] = (
     Column("pctl", 5, True, 1),
     Column("> median", 9, True, 3),
     Column("> human", 8, True, 4),
-    Column("next medal", 17, False, 2),
+    Column("next medal", 17, False, 2, grows=True),
     Column("domain", 16, False, 6),
     Column("file", 24, False, 7),
     Column("rows", 26, False, 8),
 )
 HIDDEN_AT_FIRST = frozenset({"domain", "file", "rows"})
 """Columns that are hidden by default."""
-MIN_TASK = 18
-"""Minimum width of the first column, in cells."""
+MIN_TASK, TASK_WIDTH = 18, 36
+"""Minimum width of the first column, and what is enough for it, in cells."""
 
 
 def standing(row: MedalRow) -> Standing:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from textual import on
+from textual import on, work
 from textual.binding import BindingType
 from textual.message import Message
 
@@ -52,7 +52,7 @@ class Submissions(ListTable):
         """Other rows are shown, in another order, or with other values."""
 
     def __init__(self) -> None:
-        super().__init__(MedalRows(), medals_view.COLUMNS, medals_view.MIN_TASK)
+        super().__init__(MedalRows(), medals_view.COLUMNS, medals_view.MIN_TASK, medals_view.TASK_WIDTH)
         self.id = "medals"
         self.table = MedalTable()
         self.looked_at: Entry | None = None
@@ -110,7 +110,7 @@ class Submissions(ListTable):
         """Draw the rows in their order."""
         table = self.table
         columns = [column for column in medals_view.COLUMNS if column.name not in self.hidden]
-        self.set_columns(columns)
+        self.set_columns(columns, medals_view.MIN_TASK)
         place = next(
             (at for at, c in enumerate(columns) if c is medals_view.COLUMNS[table.sorting.column]), -1
         )
@@ -149,8 +149,9 @@ class Submissions(ListTable):
 
     def read_marks(self) -> None:
         """Read the reviews, in the background."""
-        self.run_worker(self._take_marks(), group="marks")
+        self._take_marks()
 
+    @work(group="marks")
     async def _take_marks(self) -> None:
         rows = [entry.row for entry in self.table.entries if entry.row.folder is not None]
         if not rows:
@@ -167,8 +168,9 @@ class Submissions(ListTable):
 
     def read_intervals(self) -> None:
         """Resample the scores in the background."""
-        self.run_worker(self._take_intervals(), group="intervals", exclusive=True)
+        self._take_intervals()
 
+    @work(group="intervals", exclusive=True)
     async def _take_intervals(self) -> None:
         rows = [entry.row for entry in self.table.entries]
         if not rows:

@@ -105,6 +105,8 @@ class ReviewScreen(RefreshedScreen):
         """What tells the items of several runs apart, by run."""
         self.seen: set[ItemId] = set()
         """Items whose judge's score was shown: a score given after that is not blind, even if it is hidden again."""
+        self._scored: ItemId | None = None
+        """Which item a key has just scored: pressed twice by mistake, it scores it once."""
         self.only_to_do = False
         self.wished: ItemId | None = None
         self.at_quote = 0
@@ -381,8 +383,10 @@ class ReviewScreen(RefreshedScreen):
 
     def action_give(self, score: float) -> None:
         """Give a score with one key."""
-        if self.looked_at is not None:
-            self._score(self.looked_at, review_view.ReviewForm("override", score=str(score)))
+        item = self.looked_at
+        if item is not None and item.id != self._scored:
+            self._scored = item.id
+            self._score(item, review_view.ReviewForm("override", score=str(score)))
 
     def action_override(self) -> None:
         """Ask for another score and the reason."""
@@ -428,6 +432,7 @@ class ReviewScreen(RefreshedScreen):
             entry = await self.bioeval.services.give_review(item, given)
         except (BioevalError, OSError) as error:
             self.tell(f"Could not save the review: {error}", bad=True)
+            self._scored = None
             return
         self._given.append((item.id, entry))
         if given.action in ("accept", "override") and (item.sample or not given.blind):
@@ -437,6 +442,7 @@ class ReviewScreen(RefreshedScreen):
             if following is not None:
                 self.wished = [i for i in self.shown if i.id != item.id][following].id
         await self.load_items()
+        self._scored = None
         if all(not review_view.to_do(other, self.me) for other in self.items):
             self.tell(f"Everything is reviewed. {self.key('undo')} undoes the last review.")
 

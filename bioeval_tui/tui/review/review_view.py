@@ -46,8 +46,8 @@ MARKS: dict[Mark, Cell] = {
 
 
 def hidden(item: ReviewItem, blind: bool, me: str) -> bool:
-    """Return whether the scores of the judge and of others are hidden until `me` has given theirs."""
-    return blind and item.row is None and me not in item.opinions
+    """Return whether the scores of the judge and of others are hidden: until `me` has given theirs; in a sample always."""
+    return blind and item.row is None and (bool(item.sample) or me not in item.opinions)
 
 
 def to_do(item: ReviewItem, me: str) -> bool:
@@ -100,23 +100,21 @@ def where(item: ReviewItem, width: int = 80) -> str:
             else ""
         )
         trial = case or str(item.id.key.trial)
-        return f"{shorten(item.condition or item.id.key.condition, max(7, width - 1 - len(trial)))} {trial}"
+        return f"{shorten(item.condition or item.id.key.condition, max(4, width - 1 - len(trial)))} {trial}"
     return item.row.agent if item.row is not None else ""
 
 
 def outcome(item: ReviewItem, blind: bool, me: str) -> Cell:
     """Return `0.20 → 0.80`, the medal with the reviewers' mark, or a sign that it is hidden."""
     if hidden(item, blind, me):
-        return Cell("hidden", "quiet")
+        mine = item.opinions.get(me)
+        # The judge's scores would colour those that are still to be given.
+        return Cell("hidden", "quiet") if mine is None else Cell(number(mine.after), "strong")
     if item.row is not None:
         return marked(MEDALS[standing(item.row)], item.graded, reviews.mark_of(item.opinions))
     before = item.judged.score if item.judged else None
     after = reviews.score_of(item.opinions)
     shown = number(before)
-    if blind and item.sample and after is not None:
-        return Cell(
-            number(after), "strong"
-        )  # the judge's scores would colour those that are still to be given
     if after is None:
         return Cell(shown, "warn" if before is None else "plain")
     return Cell(shown if before == after else f"{shown} → {number(after)}", "strong")
@@ -174,10 +172,13 @@ def lines(item: ReviewItem, blind: bool, me: str, *, seen: bool = False) -> list
     kept_back = hidden(item, blind, me)
     found: list[Line] = []
     if item.criteria:
-        found.append([label("criteria"), Cell(shorten(item.criteria, 400))])
+        names = ("criteria", *[""] * item.criteria.count("\n"))
+        parts = zip(names, item.criteria.split("\n"), strict=True)
+        found += [[label(name), Cell(shorten(part, 400))] for name, part in parts]
     if kept_back:
         known = "; you have seen it, so yours is not blind" if seen else ""
-        found.append([label("judge"), Cell(f"hidden until you have given your score{known}", "warn")])
+        until = "here, since this is a sample" if item.sample else "until you have given your score"
+        found.append([label("judge"), Cell(f"hidden {until}{known}", "warn")])
     elif item.row is not None:
         found += _graded_lines(item)
     elif item.judged is not None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on
+from textual import on, work
 from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
@@ -111,8 +111,9 @@ class RunsScreen(ListScreen[RunSummary]):
         found = self._previews.get(item.run_id)
         card.show(runs_view.card(item, self.listing.items, datetime.now(UTC), card.size.width, found))
         if found is None and item.status != "running" and self.in_view:
-            self.run_worker(self._preview(item.run_id), group="preview", exclusive=True)
+            self._preview(item.run_id)
 
+    @work(group="preview", exclusive=True)
     async def _preview(self, run_id: str) -> None:
         """Read the run's conclusion, and show it if the run is still selected."""
         try:
@@ -221,8 +222,9 @@ class RunsScreen(ListScreen[RunSummary]):
 
     def action_undo(self) -> None:
         """Restore the most recently deleted runs."""
-        self.run_worker(self._undo(), group="delete")
+        self._undo()
 
+    @work(group="delete")
     async def _undo(self) -> None:
         try:
             count = await self.bioeval.services.undo_delete()

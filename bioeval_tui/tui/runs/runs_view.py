@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.shared.bars_view import spark
-from bioeval_tui.tui.shared.brief_view import who_and_what
+from bioeval_tui.tui.shared.brief_view import lost_lines, who_and_what
 from bioeval_tui.tui.shared.cells_view import Cell, score, score_tone, signed, uplift
 from bioeval_tui.tui.shared.list_table import Column, Key, Listing, Sorting, number_key, text_key
 from bioeval_tui.units import ago, date, when
@@ -25,10 +25,10 @@ STARTED = 4
 
 COLUMNS: tuple[Column, ...] = (
     Column("job", 0),
-    Column("agent", 28, False, 2),
+    Column("agent", 28, False, 1, grows=True),
     Column("", 1),
     Column("status", 14),
-    Column("started", 12, False, 1),
+    Column("started", 12, False, 2),
     Column("withheld", 8, True, 4),
     Column("supplied", 8, True, 4),
     Column("mean", 6, True),
@@ -157,16 +157,8 @@ def card(
 
 def _preview_lines(found: RunPreview) -> list[Line]:
     """Return why the lowest conversation lost points, and its largest possible gains; without a loss, what to do about it or its last messages."""
-    lines: list[Line] = []
-    if found.lost:
-        lines.append([Cell(f"where it lost points: {found.lowest}", "quiet")])
-        for lost in found.lost:
-            lines.append([Cell(lost.reason)])
-            if lost.quoted:
-                lines.append(
-                    [Cell(f"the judge quotes turn {lost.turn}: ", "quiet"), Cell(f"“{lost.quoted}”")]
-                )
-        lines.append([])
+    lines = lost_lines(found.lowest, found.lost)
+    lines += [[]] if lines else []
     if found.gains:
         lines.append([Cell("what would raise it most", "quiet")])
         lines += [[Cell(f"{by:<6} ", "good"), Cell(what)] for what, by in found.gains]
@@ -220,7 +212,11 @@ def _reviewed_line(run: RunSummary, width: int) -> list[Line]:
     # Loads the events, which the first paint of the home screen should not wait for.
     from bioeval_tui.record import reviews
 
-    shown = "reviewed by" if run.only_condition else reviews.words(run.score, run.reviewed)
+    shown = (
+        "reviewed by"
+        if run.only_condition or run.reviewed is None
+        else reviews.words(run.score, run.reviewed)
+    )
     return [[Cell(f"{'':<{width}}{shown} ", "strong"), Cell(who, "quiet")]]
 
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 from unicodedata import lookup
 
-from textual import events
+from textual import events, work
 from textual.app import ComposeResult
 from textual.binding import BindingsMap
 from textual.content import Content
@@ -360,13 +360,14 @@ class RefreshedScreen(BaseScreen):
         """Load in the background after the next paint, unless that is already in progress."""
         if not self._loading:
             self._loading = True
-            self.after_paint(lambda: self.run_worker(self._load_items(), group="items"))
+            self.after_paint(self._load_items)
 
     def after_paint(self, work: Callable[[], object]) -> None:
         """Call `work` after the next paint: it imports modules in a thread, which would delay the paint."""
         # By way of the application, because it paints nothing before it is composed.
         self.app.call_later(self.call_after_refresh, work)
 
+    @work(group="items")
     async def _load_items(self) -> None:
         try:
             await self.load_items()

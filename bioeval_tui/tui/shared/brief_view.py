@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 from bioeval_tui.tui.shared.cells_view import Cell
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bioeval_tui.report.brief import Brief
+    from bioeval_tui.report.run import Loss
 
 Line = list[Cell]
 
@@ -34,6 +37,16 @@ def facts_lines(brief: Brief) -> list[Line]:
     return lines + [[Cell(f"{number:>2} ", "busy"), Cell(fact)] for number, fact in enumerate(brief.facts, 1)]
 
 
+def lost_lines(place: str, losses: Sequence[Loss]) -> list[Line]:
+    """Return why a conversation, called `place`, lost points, and what the judge quotes about it; nothing without a loss."""
+    lines: list[Line] = [[Cell(f"where it lost points: {place}", "quiet")]] if losses else []
+    for lost in losses:
+        lines.append([Cell(lost.reason)])
+        if lost.quoted:
+            lines.append([Cell(f"the judge quotes turn {lost.turn}: ", "quiet"), Cell(f"“{lost.quoted}”")])
+    return lines
+
+
 def brief_lines(brief: Brief) -> list[Line]:
     """Return everything that is known before a conversation starts, for a pane that has none yet."""
     lines = [[Cell(brief.about, "strong")], []] if brief.about else []
@@ -47,5 +60,5 @@ def brief_lines(brief: Brief) -> list[Line]:
     lines += [[], [Cell("What the agent is asked for", "quiet")]]
     for number, (title, criteria) in enumerate(brief.tasks, start=1):
         lines.append([Cell(f"{number:>2} ", "busy"), Cell(title)])
-        lines += [[Cell("   "), Cell(part, "quiet")] for part in filter(None, criteria.split("; "))]
+        lines += [[Cell("   "), Cell(part, "quiet")] for part in filter(None, criteria.split("\n"))]
     return lines

@@ -471,7 +471,7 @@ class WorkDialog(Dialog[Result], Generic[Result]):
         """Begin."""
         self._show()
         self.set_interval(0.25, self._show)
-        self._worker = self.run_worker(self._do(), group="feed")
+        self._worker = self.run_worker(self._do, group="feed")
 
     async def _do(self) -> None:
         try:

@@ -42,7 +42,7 @@ WORDS: tuple[tuple[str, str], ...] = (
     ("fact", "something the simulated user may know; the job lists the facts"),
     ("withheld", "the first condition: the user knows no facts"),
     ("supplied", "the second condition: the user knows the facts and shares them when asked"),
-    ("uplift", "the score with facts supplied minus the score with facts withheld"),
+    ("difference", "the score with facts supplied minus the score with facts withheld"),
     (
         "assertion",
         "a check of the agent's state after each turn and at the end; until there is a score, how many hold is shown",

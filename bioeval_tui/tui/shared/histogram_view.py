@@ -1,6 +1,6 @@
 """A leaderboard as columns from worst to best in the medals' colours, with the thresholds and one score marked below.
 
-Drawn here rather than by a plotting package: see "Plots" in docs/architecture.md.
+Drawn here rather than by a plotting package: see "Masking, browser, plots" in docs/architecture.md.
 """
 
 from __future__ import annotations

@@ -24,6 +24,8 @@ from bioeval_tui.tui.shared.tones import paint
 
 Item = TypeVar("Item")
 TIMES_MOVE_S = 10.0
+LONGEST_NAME = 48
+"""Up to this width, in cells, names in the first column are whole before other columns get room."""
 
 
 class ListScreen(RefreshedScreen, Generic[Item]):
@@ -57,7 +59,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         super().__init__()
         self.listing = listing
         self.table = ListTable(rows, listing.columns, self.LEAST)
-        self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (self.table.least_width + self.SIDE, "-wide")]
+        self.HORIZONTAL_BREAKPOINTS = []  # where the side goes depends on the names in the table, too
         self.at_rest: AtRest = AtRest(self, self._rests)
         self.loaded = False
         self.failure = ""
@@ -138,7 +140,9 @@ class ListScreen(RefreshedScreen, Generic[Item]):
     def _lay_out(self) -> None:
         """Give the side what the table does not need: at most 45 % of the width beside it, half of the height below it."""
         width, height = self.size
-        wide = self.has_class("-wide")
+        wide = width >= self.table.least_width + self.SIDE
+        self.set_class(wide, "-wide")
+        self.set_class(not wide, "-narrow")
         beside = max(self.SIDE, min(width * 45 // 100, width - self.table.least_width))
         self.query_one("#side").styles.width = beside if wide else "100%"
         below = not wide and not self.has_class("-short")
@@ -188,6 +192,8 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         looked_at = self.looked_at
         self._drawn = listing.visible
         self.set_class(bool(listing.items), "-filled")
+        longest = min(LONGEST_NAME, listing.first_width)
+        self.table.set_columns(listing.columns, max(self.LEAST, longest))
         self.table.show(len(listing.visible), self._cells_at, listing.sorting)
         wished = listing.place_of(self._wished) if self._wished is not None else None
         if wished is not None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import dataclass
 from typing import ClassVar, Generic, NamedTuple, TypeVar
 
+from rich.cells import cell_len
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -88,10 +89,15 @@ class Column(NamedTuple):
     numeric: bool = False
     spare: int = 0
     """The order in which columns are left out if there is no room: higher first."""
+    grows: bool = False
+    """Whether it gets the room that the first column does not need."""
 
 
-def fit(columns: Sequence[Column], width: int, least: int = 16) -> list[Column]:
-    """Return the columns that fit, one cell apart; the first gets the remaining width (`least` at least)."""
+def fit(columns: Sequence[Column], width: int, least: int = 16, enough: int = 0) -> list[Column]:
+    """Return the columns that fit, one cell apart; the first has at least `least` cells.
+
+    It gets the room that is left: where a column grows, only up to `enough`.
+    """
     kept = list(columns)
     while len(kept) > 2 and least + sum(column.width + 1 for column in kept[1:]) > width:
         droppable = [column for column in kept[1:] if column.spare]
@@ -99,6 +105,11 @@ def fit(columns: Sequence[Column], width: int, least: int = 16) -> list[Column]:
             break
         kept.remove(max(droppable, key=lambda column: column.spare))
     room = max(1, width - sum(column.width + 1 for column in kept[1:]))
+    grows = next((at for at, column in enumerate(kept) if at and column.grows), 0)
+    enough = max(least, enough)
+    if grows and room > enough:
+        kept[grows] = kept[grows]._replace(width=kept[grows].width + room - enough)
+        room = enough
     return [kept[0]._replace(width=room), *kept[1:]]
 
 
@@ -191,6 +202,11 @@ class Listing(Generic[Item]):
         self.filter = text
         self.arrange()
 
+    @property
+    def first_width(self) -> int:
+        """The width of the longest text in the first column, which sorts by its text."""
+        return max((cell_len(entry.keys[0][2]) for entry in self._entries), default=0)
+
     def place_of(self, identity: Hashable) -> int | None:
         """Return the position of the item with this identity; None if it is not shown."""
         return next((at for at, item in enumerate(self.visible) if self.identity(item) == identity), None)
@@ -223,15 +239,14 @@ class TableHead(Widget):
             super().__init__()
             self.column = column
 
-    def __init__(self, columns: Sequence[Column], least: int) -> None:
+    def __init__(self, columns: Sequence[Column], least: int, enough: int) -> None:
         super().__init__()
-        self._columns = tuple(columns)
-        self._least = least
+        self._columns, self._least, self._enough = tuple(columns), least, enough
         self._sorting = Sorting(0)
 
-    def set_columns(self, columns: Sequence[Column]) -> None:
-        """Show other columns."""
-        self._columns = tuple(columns)
+    def set_columns(self, columns: Sequence[Column], least: int) -> None:
+        """Show other columns, or give the first another least width."""
+        self._columns, self._least = tuple(columns), least
         self.refresh()
 
     def show(self, sorting: Sorting) -> None:
@@ -248,12 +263,12 @@ class TableHead(Widget):
             sign = ("▴" if self._sorting.reverse else "▾") if chosen else ""
             names[column.name] = Cell(column.name + sign, "strong" if chosen else "quiet")
         # One cell less than the rows have, because of their scrollbar.
-        return line_of(fit(self._columns, self.size.width - 1, self._least), names)
+        return line_of(fit(self._columns, self.size.width - 1, self._least, self._enough), names)
 
     def on_click(self, event: events.Click) -> None:
         """Report the clicked column."""
         at = 0
-        for column in fit(self._columns, self.size.width - 1, self._least):
+        for column in fit(self._columns, self.size.width - 1, self._least, self._enough):
             if at <= event.x <= at + column.width:
                 index = next(i for i, known in enumerate(self._columns) if known.name == column.name)
                 self.post_message(self.Picked(index))
@@ -268,12 +283,11 @@ class ListTable(Vertical):
     ListTable { width: 1fr; padding: 0 1; & RowList { height: 1fr; scrollbar-gutter: stable; } }
     """
 
-    def __init__(self, rows: RowList, columns: Sequence[Column], least: int = 16) -> None:
+    def __init__(self, rows: RowList, columns: Sequence[Column], least: int = 16, enough: int = 0) -> None:
         super().__init__()
         self.rows = rows
-        self._columns = tuple(columns)
-        self._least = least
-        self._head = TableHead(columns, least)
+        self._columns, self._least, self._enough = tuple(columns), least, enough
+        self._head = TableHead(columns, least, enough)
         rows.show_blurred_cursor()
 
     @property
@@ -286,16 +300,17 @@ class ListTable(Vertical):
         yield self._head
         yield self.rows
 
-    def set_columns(self, columns: Sequence[Column]) -> None:
-        """Show other columns; the rows follow with the next `show`."""
-        self._columns = tuple(columns)
-        self._head.set_columns(columns)
+    def set_columns(self, columns: Sequence[Column], least: int) -> None:
+        """Show other columns, the first at least `least` cells wide; the rows follow with the next `show`."""
+        if (tuple(columns), least) != (self._columns, self._least):
+            self._columns, self._least = tuple(columns), least
+            self._head.set_columns(columns, least)
 
     def show(self, count: int, cells: CellsOf, sorting: Sorting) -> None:
         """Show `count` rows."""
 
         def painter(index: int, width: int) -> Content:
-            columns = fit(self._columns, width, self._least)
+            columns = fit(self._columns, width, self._least, self._enough)
             return line_of(columns, cells(index, columns[0].width))
 
         self._head.show(sorting)

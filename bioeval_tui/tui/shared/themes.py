@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from textual.color import BLACK, WHITE, Color
 from textual.theme import Theme
 
+from bioeval_tui.tui.shared.tones import contrast
+
 DEFAULT_VARIABLES = {
     "quiet": "#8a8f99",
     "line": "#55595f",
@@ -26,6 +28,14 @@ DEFAULT_LIGHT_VARIABLES = {
     "entries": "#2f62b0",
 }
 """The same for themes with a light background."""
+
+FEW_COLOURS_ON_LIGHT = {
+    "gold": "#800080",
+    "bronze": "#800000",
+    "text-success": "#008000",
+    "text-warning": "#800080",
+}
+"""For light themes in 16 colours, in which brown and dark gold become a yellow that cannot be read on white."""
 
 THEMES: tuple[Theme, ...] = (
     Theme(
@@ -141,16 +151,3 @@ def legible(variables: Mapping[str, str], *, dark: bool) -> dict[str, str]:
             share += 0.1
         found[name] = colour.blend(end, share).hex if share else variables[name]
     return found
-
-
-def contrast(one: Color, other: Color) -> float:
-    """Return the contrast of two colours, 1 to 21: https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio"""
-    low, high = sorted(map(_luminance, (one, other)))
-    return (high + 0.05) / (low + 0.05)
-
-
-def _luminance(colour: Color) -> float:
-    linear = (
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour.normalized
-    )
-    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))

@@ -103,6 +103,14 @@ def test_a_mean_over_classes_needs_two_rows_of_each() -> None:
     assert draws(METRICS["accuracy"], [(true, true)]).ends[0] < 1
 
 
+def test_an_area_needs_five_rows_of_each_class() -> None:
+    guess = np.random.default_rng(1).normal(size=60)
+    with pytest.raises(CannotResampleError, match="one of the classes has fewer than 5 rows"):
+        draws(METRICS["roc_auc"], [(np.arange(60) < 4, guess)])
+    low, high = draws(METRICS["roc_auc"], [(np.arange(60) < 5, guess)]).ends
+    assert high - low > 0.2
+
+
 def test_exact_predictions_of_numbers_have_no_interval() -> None:
     with pytest.raises(CannotResampleError, match="says nothing of other rows"):
         draws(METRICS["mean_absolute_error"], [(np.arange(20.0), np.arange(20.0))])

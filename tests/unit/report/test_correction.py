@@ -15,7 +15,7 @@ from bioeval_tui.cli.review import review
 from bioeval_tui.errors import InputError, UsageError
 from bioeval_tui.grade.service import Grading
 from bioeval_tui.record import events
-from bioeval_tui.record.overlay import append_reviews
+from bioeval_tui.record.overlay import append_numbered, append_reviews
 from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.agreement import agreement_report, rated_tasks, with_labels
 from bioeval_tui.report.correction import corrections, draw, last_draw, progress
@@ -94,6 +94,52 @@ def test_what_people_would_say_stands_in_every_view_of_a_run_and_never_a_blend(
     assert said in json.loads(call("show", run.stem, "--json").stdout)["people_say"][0]
     assert said in call("gate", run.stem, "--fail-under", "supplied:0.1").stdout
     assert f"A, {found_title(run)}{said}" in call("compare", run.stem, run.stem).stdout
+
+
+def judge_again(run: Path, judge: str, cases: range) -> None:
+    """Record later verdicts, as `runs rescore` does."""
+    verdicts = [
+        events.TranscriptScored(
+            run_id=run.stem, seq=0, at=datetime.now(UTC), condition="supplied", trial=case + 1, attempt=1, author="ada",
+            judge=judge, prompts={"eval/score": "cafe" * 16},
+            tasks=(events.TaskScored(task=1, title="", score=float(truth(case))),),
+        )
+        for case in cases
+    ]  # fmt: skip
+    append_numbered(run, verdicts)
+
+
+def test_another_judge_since_the_draw_makes_a_calibration_stale_in_every_view_and_gates_nothing(
+    run: Path,
+) -> None:
+    for path, item in draw([load_run(run)], 100, 7):
+        say(path, item)
+    judge_again(run, "new", range(CASES))
+    stale = "stale: the reviews were drawn before new (eval/score cafecafe) judged; draw again, with another --seed"
+    said = f"tasks: what people would say about the tasks is unknown: {stale}"
+    assert said.replace("tasks: ", "", 1) in call("show", run.stem).stdout
+    assert stale in call("compare", run.stem, run.stem).stdout
+    gate = call("gate", run.stem, "--fail-under", "supplied:0.1")
+    assert (gate.exit_code, stale in gate.stdout) == (0, True)
+    old, _, new, _ = corrections([load_run(run)], rated_tasks([load_run(run)], every=True)[0])
+    assert old.found is not None
+    assert (new.judge.judge, new.found, new.refused) == ("new", None, stale)
+    for path, item in draw([load_run(run)], 100, 8):
+        say(path, item)
+    assert "stale" not in call("show", run.stem).stdout
+    assert "people would say 0." in call("show", run.stem).stdout
+
+
+def test_a_model_that_was_replaced_within_a_run_is_calibrated_by_no_sample(run: Path) -> None:
+    judge_again(run, "asked for m, served m-1", range(250))
+    judge_again(run, "asked for m, served m-2", range(250, CASES))
+    for path, item in draw([load_run(run)], 100, 7):
+        say(path, item)
+    (said,) = load_run(run).people_say
+    assert said.endswith(
+        "unknown: stale: the verdicts are by asked for m, served m-1 (eval/score cafecafe) and by asked for m, served "
+        "m-2 (eval/score cafecafe); judge all again with `bioeval-tui runs rescore`, then draw again"
+    )
 
 
 def found_title(run: Path) -> str:
@@ -213,3 +259,14 @@ def test_a_run_without_verdicts_cannot_be_sampled(tmp_path: Path, monkeypatch: p
     path = import_file(golden, tmp_path / "runs").path
     with pytest.raises(UsageError, match="no judged task"):
         draw([load_run(path)], 3, 1)
+
+
+def test_no_view_of_a_sampled_run_mixes_peoples_scores_with_the_judges(run: Path, tmp_path: Path) -> None:
+    for path, item in draw([load_run(run)], 40, 7):
+        say(path, item)
+    assert load_run(run).reviewed_words == "by ada, 40 of 400 tasks"
+    page = tmp_path / "run.html"
+    assert call("report", run.stem, "--output", str(page)).exit_code == 0
+    shown = page.read_text(encoding="utf-8") + call("show", run.stem).stdout
+    mixed = load_run(run).with_people().summary.conditions[0].score.mean
+    assert f"→ {mixed:.2f} (reviewed)" not in shown

@@ -51,6 +51,13 @@ def test_invented_quotations_of_several_trials_are_counted() -> None:
         assert "1 of 3 verdicts unproved: the judge quotes words" in view
 
 
+def test_of_several_trials_the_card_says_what_the_judge_missed_where_a_task_scored_lowest() -> None:
+    run = Recorded([Talk(tasks=(0.5,)), Talk(tasks=(0.2,)), Talk()], [Talk()] * 3).loaded()
+    row = score_card_view.run_rows(run)[0]
+    assert [line.text[:8] for line in row.details["withheld"]] == ["mean sco", "trial 2:"]
+    assert len(row.details["supplied"]) == 1
+
+
 def test_an_invented_quotation_is_marked_wherever_it_is_shown() -> None:
     run = unproved()
     (task, *_) = score_card_view.rows(*shown(run.state))

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
+from bioeval_tui.record.outline import fold_file
 from bioeval_tui.report.formats.markdown import markdown_report
+from bioeval_tui.report.result import result_of
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.words import summary_lines
 from tests.unit.report.recorded import Recorded, Talk, scoring
@@ -29,6 +35,22 @@ def test_every_figure_of_a_batch_is_given_per_condition() -> None:
         "facts supplied: 0 questions asked, 0.00 in each conversation; 0 of 3 facts obtained by asking"
         in lines
     )
-    assert any(line.startswith("uplift by facts: ") for line in lines)
-    assert any(line.startswith("uplift of “task 1”: ") for line in lines)
+    assert any(line.startswith("difference: ") for line in lines)
+    assert any(line.startswith("difference of “task 1”: ") for line in lines)
     assert "longest 1.00 s" in markdown_report([run, run])
+
+
+@pytest.mark.parametrize("light", [False, True])
+def test_questions_are_counted_even_of_conversations_whose_texts_were_dropped(
+    tmp_path: Path, light: bool
+) -> None:
+    answers = (
+        "What can I do for you?",
+        "Which time zone are you in? A city is enough.",
+        "Please ask your doctor.",
+    )
+    talks = [Talk(says=answer) for answer in answers]
+    run = result_of(fold_file(Recorded(talks, talks).write(tmp_path), light=light))
+    assert run is not None
+    asked = "facts withheld: 1 question asked, 0.33 in each conversation; 0 of 3 facts obtained by asking"
+    assert asked in [f"{about}: {words}" for about, words in summary_lines(run.summary)]

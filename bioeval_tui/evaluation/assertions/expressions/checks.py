@@ -139,9 +139,9 @@ def key_of(node: tree.Node) -> str:
     return ".".join([node.name, *reversed(parts)])
 
 
-def merged(found: Iterable[Facts]) -> Facts:
+def merged(several: Iterable[Facts]) -> Facts:
     """Return the smart casts of several conditions that are all true."""
-    return {key: kind for facts in found for key, kind in facts.items()}
+    return {key: kind for facts in several for key, kind in facts.items()}
 
 
 def check(expression: tree.Expression, limits: Limits, *, published: bool = False) -> tree.Expression:
@@ -230,9 +230,9 @@ class _Check:
         if node.name in names.types:
             return names.types[node.name]
         for receiver in names.receivers:
-            found = self.property(receiver, node.name)
-            if found is not None:
-                return found
+            kind = self.property(receiver, node.name)
+            if kind is not None:
+                return kind
         if node.name == "it":
             self.fail("`it` has a meaning only in a lambda without named parameters", node)
         if node.name == "this":
@@ -265,10 +265,10 @@ class _Check:
         key = key_of(node)
         if key in names.facts:
             return names.facts[key]
-        found = self.property(receiver.required if node.safe else receiver, node.name)
-        if found is None:
+        kind = self.property(receiver.required if node.safe else receiver, node.name)
+        if kind is None:
             self.no_property(receiver, node)
-        return found.optional if node.safe and receiver.nullable else found
+        return kind.optional if node.safe and receiver.nullable else kind
 
     def property(self, receiver: Type, name: str) -> Type | None:
         """Return the type of a property; None if it does not exist."""
@@ -318,11 +318,11 @@ class _Check:
                 self.fail(f"the keys of this map are {keys.args[0]}, not {place}", node)
             return keys.args[1].optional
         place = self.infer(node.place, names, INT)
-        found = self.classes.as_a(target, "List")
-        if target.name == "?" or found or target.name == "String":
+        as_list = self.classes.as_a(target, "List")
+        if target.name == "?" or as_list or target.name == "String":
             if not self.classes.fits(place, INT):
                 self.fail(f"an index is an Int, not {place}", node)
-            return UNKNOWN if target.name == "?" else found.args[0] if found else CHAR
+            return UNKNOWN if target.name == "?" else as_list.args[0] if as_list else CHAR
         hint = "; its properties are read with a dot" if target.name in RECORDS else ""
         hint = "; write elementAt(…)" if self.classes.as_a(target, "Set") else hint
         self.fail(f"{target} has no elements by index{hint}", node)
@@ -462,9 +462,9 @@ class _Check:
         if node.operator == "-" and left == CHAR and right.name in ("Char", "Int", "Literal"):
             return INT if right == CHAR else CHAR
         if node.operator in "+-" and not left.nullable:
-            found = self.collection(node.operator, left, right)
-            if found is not None:
-                return found
+            kind = self.collection(node.operator, left, right)
+            if kind is not None:
+                return kind
         if ANY in (left.required, right.required):
             self.fail(
                 f"{node.operator} does not work on a value of any type; write (… as Int) or (… as String)",
@@ -516,13 +516,13 @@ class _Check:
 
     def either(self, branches: Iterable[tuple[tree.Node, Type]]) -> Type:
         """Return the common type of the branches."""
-        found = NOTHING
+        joined = NOTHING
         branches = list(branches)
         for _, kind in branches:
-            found = self.classes.join(found, kind)
+            joined = self.classes.join(joined, kind)
         for node, kind in branches:
-            self.settle(node, kind, found)
-        return found
+            self.settle(node, kind, joined)
+        return joined
 
     def when(self, node: tree.When, names: Names, expected: Type | None) -> Type:
         key = ""
@@ -626,18 +626,18 @@ class _Check:
 
     def present(self, node: tree.Node, names: Names) -> Facts:
         """Return the smart casts that say that `a`, or each part of `a?.b?.c`, is not null."""
-        found: Facts = {}
+        known: Facts = {}
         while True:
             if key := key_of(node):
-                kind = self.infer(node, names.learn(found))
+                kind = self.infer(node, names.learn(known))
                 if kind.nullable:
-                    found[key] = kind.required
+                    known[key] = kind.required
             if isinstance(node, tree.Member | tree.Call) and node.safe and node.target is not None:
                 node = node.target
             elif isinstance(node, tree.TypeOperation) and node.operator == "as?":
                 node = node.operand
             else:
-                return found
+                return known
 
     def fail(self, message: str, node: tree.Node) -> NoReturn:
         raise ExpressionError(shorten(message, 280), self.text, node.column)
@@ -698,9 +698,9 @@ class _Check:
 
     def plain_call(self, node: tree.Call, names: Names, expected: Type | None) -> Type:
         for receiver in names.receivers:
-            found = self.method(node, receiver, names, expected) if node.name in METHODS else None
-            if found is not None:
-                return found
+            kind = self.method(node, receiver, names, expected) if node.name in METHODS else None
+            if kind is not None:
+                return kind
         self.exists(node, FUNCTIONS, None)
         return self.chosen(node, [(part, {}) for part in FUNCTIONS[node.name]], names, expected)
 
@@ -906,8 +906,8 @@ class _Check:
             parts = (INT, kind.args[0])
         elif kind.name in RECORDS and not kind.nullable:
             parts = tuple(prop.type for prop in RECORDS[kind.name].values() if prop.component)
-        elif found := self.classes.as_a(kind, "List"):
-            parts = (found.args[0],) * min(5, len(pattern))
+        elif as_list := self.classes.as_a(kind, "List"):
+            parts = (as_list.args[0],) * min(5, len(pattern))
         if len(parts) < len(pattern):
             self.fail(f"{kind} cannot be destructured into {len(pattern)} values", node)
         return {name: part for name, part in zip(pattern, parts, strict=False) if name != "_"}
@@ -998,9 +998,9 @@ def _lost(root: tree.Node) -> tree.Node | None:
     elif isinstance(root, tree.When):
         branches = [branch.value for branch in root.branches]
     for branch in branches:
-        found = branch if isinstance(branch, tree.Declarations) else _lost(branch)
-        if found is not None:
-            return found
+        lost = branch if isinstance(branch, tree.Declarations) else _lost(branch)
+        if lost is not None:
+            return lost
     return None
 
 
@@ -1037,7 +1037,7 @@ def _plain(kind: Type | None) -> str:
 
 def _own_variables(signature: Signature) -> set[str]:
     """Return the type variables that `name<…>` sets: those that the receiver does not determine."""
-    found = variables(signature.result)
+    names = variables(signature.result)
     for parameter in signature.parameters or ():
-        found |= variables(parameter.kind)
-    return found - (variables(signature.receiver) if signature.receiver else set())
+        names |= variables(parameter.kind)
+    return names - (variables(signature.receiver) if signature.receiver else set())

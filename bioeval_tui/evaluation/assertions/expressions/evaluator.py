@@ -170,8 +170,8 @@ class ExpressionEvaluation:
         if node.name in names:
             return names[node.name]
         for receiver in names.get(_RECEIVERS, ()):
-            if (found := self.property(receiver, node.name)) is not None:
-                return found[0]
+            if (property_ := self.property(receiver, node.name)) is not None:
+                return property_[0]
         raise ExpressionError(f"unknown name {node.name}{nearest(node.name, names)}")
 
     def condition(self, node: tree.If, names: Environment) -> Value:
@@ -276,10 +276,10 @@ class ExpressionEvaluation:
         value = self.walk(target, names)
         if value is None and node.safe:
             return None
-        found = self.property(value, node.name)
-        if found is None:
+        property_ = self.property(value, node.name)
+        if property_ is None:
             raise _missing(value, node.name)
-        return found[0]
+        return property_[0]
 
     def property(self, target: Value, name: str) -> tuple[Value] | None:
         """Return the value of a property; None if it does not exist."""
@@ -317,11 +317,11 @@ class ExpressionEvaluation:
     ) -> list[Candidate]:
         """Return the signatures that a call fits by name, number and kind of arguments, and its receiver."""
         key = (id(node), known is METHODS)
-        found = self._candidates.get(key)
-        if found is None:
+        pairs = self._candidates.get(key)
+        if pairs is None:
             bound = ((signature, bind(signature, node.arguments)) for signature in known.get(node.name, ()))
-            found = self._candidates[key] = [(part, places) for part, places in bound if places is not None]
-        return found if known is FUNCTIONS else [pair for pair in found if type(target) in pair[0].receivers]
+            pairs = self._candidates[key] = [(part, places) for part, places in bound if places is not None]
+        return pairs if known is FUNCTIONS else [pair for pair in pairs if type(target) in pair[0].receivers]
 
     def chosen(
         self, node: tree.Call, candidates: list[Candidate], receiver: tuple[Value, ...], names: Environment
@@ -346,8 +346,8 @@ class ExpressionEvaluation:
 
     def referred(self, node: tree.Reference, values: tuple[Value, ...]) -> Value:
         """Return the value of `Owner::name` for these values."""
-        if node.owner and len(values) == 1 and (found := self.property(values[0], node.name)) is not None:
-            return found[0]
+        if node.owner and len(values) == 1 and (property_ := self.property(values[0], node.name)) is not None:
+            return property_[0]
         names = {f"<{place}>": value for place, value in enumerate(values)}
         call = self._references.get((id(node), len(values)))
         if call is None:
@@ -414,13 +414,13 @@ def _in_order(signature: Signature, places: list[int], given: list[Value]) -> li
     last = max(places, default=-1)
     values: list[Value] = []
     for place, parameter in enumerate(parameters):
-        found = [value for at, value in zip(places, given, strict=True) if at == place]
+        here = [value for at, value in zip(places, given, strict=True) if at == place]
         if parameter.kind.name == "fun.":
-            found = [closure.with_receiver() for closure in found]
+            here = [closure.with_receiver() for closure in here]
         if parameter.repeated:
-            values.append(tuple(found))
-        elif found or place < last:
-            values.append(found[0] if found else defaults[place - len(parameters)])
+            values.append(tuple(here))
+        elif here or place < last:
+            values.append(here[0] if here else defaults[place - len(parameters)])
     return values
 
 

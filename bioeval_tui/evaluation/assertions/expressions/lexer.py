@@ -74,7 +74,7 @@ class _Lexer:
 
     def run(self, start: int, *, inside_template: bool) -> tuple[list[Token], int]:
         """Read from `start` to the end, or to the `}` that closes a template; return what comes after."""
-        found: list[Token] = []
+        tokens: list[Token] = []
         place, braces, first = start, 0, False
         while place < len(self.text):
             char = self.text[place]
@@ -91,13 +91,13 @@ class _Lexer:
                 break
             braces += (char == "{") - (char == "}")
             token, place = self.token(place, first)
-            found.append(token)
+            tokens.append(token)
             first = False
         else:
             if inside_template:
                 raise self.error("this template is not closed with }", start - 2)
-        found.append(Token("end", "", place + 1, first))
-        return found, place + 1
+        tokens.append(Token("end", "", place + 1, first))
+        return tokens, place + 1
 
     def token(self, place: int, first: bool) -> tuple[Token, int]:
         char = self.text[place]

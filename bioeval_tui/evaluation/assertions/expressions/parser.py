@@ -107,9 +107,9 @@ class _Parser:
 
     def accept(self, *symbols: str) -> bool:
         """Take the next token if it is one of these symbols; return whether it is."""
-        found = self.symbol(*symbols)
-        self.at += found
-        return found
+        accepted = self.symbol(*symbols)
+        self.at += accepted
+        return accepted
 
     def expect(self, symbol: str, why: str) -> Token:
         if not self.symbol(symbol):
@@ -376,25 +376,25 @@ class _Parser:
             return ()
         start = self.at
         try:
-            found = self.types()
+            arguments = self.types()
         except ExpressionError:
-            found = ()
-        if found and self.calls():
-            return found
+            arguments = ()
+        if arguments and self.calls():
+            return arguments
         self.at = start
         return ()
 
     def types(self) -> tuple[Type, ...]:
         self.take()
-        found = []
+        types = []
         while not self.symbol(">"):
             if self.word("in", "out"):
                 self.take()
-            found.append(self.type())
+            types.append(self.type())
             if not self.symbol(">"):
                 self.expect(",", "or > after the type")
         self.take()
-        return tuple(found)
+        return tuple(types)
 
     def type(self) -> Type:
         """Parse a type, such as `Map<String, *>?`."""
@@ -422,9 +422,9 @@ class _Parser:
         self.depth += 1
         if self.depth > self.depth_limit:
             self.fail(f"nested more than {self.depth_limit} deep")
-        found = self.types()
+        types = self.types()
         self.depth -= 1
-        return found
+        return types
 
     def template(self) -> tree.Node:
         token = self.take()
@@ -495,11 +495,11 @@ class _Parser:
         if self.word("else"):
             self.take()
             return ()
-        found = []
+        conditions = []
         while True:
-            found.append(self.test() if has_subject else self.nested(self.expression, enclosed=False))
+            conditions.append(self.test() if has_subject else self.nested(self.expression, enclosed=False))
             if not self.accept(","):
-                return tuple(found)
+                return tuple(conditions)
 
     def test(self) -> tree.Node:
         """Parse `5`, `in 1..3` or `is String`, tested on the subject."""
@@ -543,16 +543,16 @@ class _Parser:
     def parameters(self) -> tuple[tuple[tree.Pattern, ...], tuple[Type | None, ...]]:
         """Parse `a, (b, c) ->` if it comes next; otherwise consume nothing."""
         start = self.at
-        found: list[tree.Pattern] = []
+        patterns: list[tree.Pattern] = []
         types: list[Type | None] = []
         while True:
             pattern, kind = self.pattern()
             if pattern is None:
                 break
-            found.append(pattern)
+            patterns.append(pattern)
             types.append(kind)
             if self.accept("->"):
-                return tuple(found), tuple(types)
+                return tuple(patterns), tuple(types)
             if not self.accept(","):
                 break
         self.at = start

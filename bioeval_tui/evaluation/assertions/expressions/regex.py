@@ -90,8 +90,8 @@ class Regex:
             "finditer": self.compiled.finditer,
         }[how]
         try:
-            found = method(whole, timeout=budget.seconds_left(), concurrent=True, **places)
-            for match in found if how == "finditer" else [found] if found else []:
+            matches = method(whole, timeout=budget.seconds_left(), concurrent=True, **places)
+            for match in matches if how == "finditer" else [matches] if matches else []:
                 yield _as_found(match, whole, budget)
         except TimeoutError:
             raise LimitError(
@@ -183,14 +183,14 @@ class _Translator:
 
     def counted(self) -> str:
         self.at -= 1
-        found = _QUANTIFIER.match(self.pattern, self.at)
-        if found is None:
+        match = _QUANTIFIER.match(self.pattern, self.at)
+        if match is None:
             raise self.error("a { that does not start a count such as {2,3}")
-        self.sizes[-1] += self.last * max(int(count) for count in re.findall(r"\d+", found.group()))
+        self.sizes[-1] += self.last * max(int(count) for count in re.findall(r"\d+", match.group()))
         if self.sizes[-1] > _MOST_REPEATED:
             raise self.error("too much repetition")
-        self.at = found.end()
-        return found.group()
+        self.at = match.end()
+        return match.group()
 
     def group(self) -> str:
         if len(self.flags) > _MOST_GROUPS:
@@ -200,21 +200,21 @@ class _Translator:
             self.flags.append(self.flags[-1])
             self.sizes.append(0)
             return "("
-        found = _GROUP.match(self.pattern, self.at + 1)
-        if found is None:
+        match = _GROUP.match(self.pattern, self.at + 1)
+        if match is None:
             raise self.error("an unsupported kind of group")
-        self.at = found.end()
-        on, _, off = (found["flags"] or "").partition("-")
+        self.at = match.end()
+        on, _, off = (match["flags"] or "").partition("-")
         if set(on + off) - set("ims"):
             raise self.error(f"the flags {on + off}; i, m and s are supported,")
         dot_all, lines = self.flags[-1]
         now = (("s" in on or dot_all) and "s" not in off, ("m" in on or lines) and "m" not in off)
-        if found["end"] == ")":
+        if match["end"] == ")":
             self.flags[-1] = now
         else:
             self.flags.append(now)
             self.sizes.append(0)
-        return "(" + found.group() if on or off or found["end"] != ")" else ""
+        return "(" + match.group() if on or off or match["end"] != ")" else ""
 
     def set_of(self) -> str:
         parts = ["["]
@@ -275,11 +275,11 @@ class _Translator:
         return str(regex.escape(letter))
 
     def property(self, negated: bool, inside: bool) -> str:
-        found = _PROPERTY.match(self.pattern, self.at)
-        if found is None:
+        match = _PROPERTY.match(self.pattern, self.at)
+        if match is None:
             raise self.error("a \\p without its {name}")
-        self.at = found.end()
-        name = found.group().strip("{}")
+        self.at = match.end()
+        name = match.group().strip("{}")
         if name in _POSIX:
             return f"[^{_POSIX[name]}]" if negated else _POSIX[name] if inside else f"[{_POSIX[name]}]"
         if name.startswith("java"):
@@ -287,10 +287,10 @@ class _Translator:
         return f"\\{'P' if negated else 'p'}{{{name.removeprefix('Is')}}}"
 
     def coded(self, letter: str) -> str:
-        found = re.compile(
+        match = re.compile(
             r"[0-9a-fA-F]{4}" if letter == "u" else r"[0-9a-fA-F]{2}|\{[0-9a-fA-F]{1,6}\}"
         ).match(self.pattern, self.at)
-        if found is None:
+        if match is None:
             raise self.error(f"a \\{letter} without its digits")
-        self.at = found.end()
-        return str(regex.escape(chr(min(int(found.group().strip("{}"), 16), 0x10FFFF))))
+        self.at = match.end()
+        return str(regex.escape(chr(min(int(match.group().strip("{}"), 16), 0x10FFFF))))

@@ -254,7 +254,7 @@ def _is_true(evaluation: ExpressionEvaluation, node: tree.Node, names: Environme
 
 def _conditions(node: tree.Node, start: int, end: int) -> list[tuple[tree.Node, int, int]]:
     """Return the joined conditions, each with where its text begins and ends."""
-    found: list[tuple[tree.Node, int, int]] = []
+    parts: list[tuple[tree.Node, int, int]] = []
     pending = [(node, start, end)]
     while pending:
         node, start, end = pending.pop()
@@ -262,8 +262,8 @@ def _conditions(node: tree.Node, start: int, end: int) -> list[tuple[tree.Node, 
             at = node.column - 1
             pending += [(node.left, start, at), (node.right, at + len(node.operator), end)]
         else:
-            found.append((node, start, end))
-    return sorted(found, key=lambda part: part[1])
+            parts.append((node, start, end))
+    return sorted(parts, key=lambda part: part[1])
 
 
 def _sides(node: tree.Node, start: int, end: int, text: str) -> list[tuple[tree.Node, int, int]]:

@@ -58,7 +58,7 @@ class Property:
 
 def _properties(text: str) -> dict[str, Property]:
     """Read `name: Type, …; derived: Type; ours: Type`."""
-    found: dict[str, Property] = {}
+    properties: dict[str, Property] = {}
     for place, part in enumerate(text.split("; ")):
         for item in (
             part.replace(", ", "\n")
@@ -68,8 +68,8 @@ def _properties(text: str) -> dict[str, Property]:
         ):
             name, _, kind = item.partition(": ")
             if name:
-                found[name] = Property(read_type(kind), place == 0, place == 2)
-    return found
+                properties[name] = Property(read_type(kind), place == 0, place == 2)
+    return properties
 
 
 RECORDS: dict[str, dict[str, Property]] = {
@@ -163,10 +163,10 @@ class Scope(dict[str, Value]):
 
 def property_of(kind: str, name: str) -> Property | None:
     """Return a property of a class of the state; unknown properties of a job's parts have the type `Any?`."""
-    found = RECORDS.get(kind, {}).get(name)
-    if found is None and kind in _OPEN:
+    known = RECORDS.get(kind, {}).get(name)
+    if known is None and kind in _OPEN:
         return Property(UNKNOWN, component=False, ours=True)
-    return found
+    return known
 
 
 def scope(object_context: Mapping[str, Any] | None, evaluation: Mapping[str, Any]) -> Scope:

@@ -186,9 +186,9 @@ def _place(
 
 
 def _read(declaration: str, compute: Callable[..., Any]) -> Iterator[Signature]:
-    found = _DECLARATION.fullmatch(declaration)
-    assert found, declaration
-    receivers, names, call, inner, result = found.groups()
+    match = _DECLARATION.fullmatch(declaration)
+    assert match, declaration
+    receivers, names, call, inner, result = match.groups()
     parts = [part.split(" / ") for part in re.split(r", (?=(?:vararg )?\w+: )", inner)] if inner else []
     for form in range(max(map(len, parts), default=1)):
         given = tuple(_parameter(part[min(form, len(part) - 1)]) for part in parts) if call else None
@@ -211,7 +211,7 @@ def runtime_types(given: Type) -> frozenset[type]:
     """Return the Python types of a type's values."""
     if given.is_function:
         return frozenset()
-    found = RUNTIME.get(
+    types = RUNTIME.get(
         given.name, (*_ANYTHING, _NULL) if given.is_variable or given.name == "?" else (Record,)
     )
-    return frozenset((*found, _NULL) if given.nullable else found)
+    return frozenset((*types, _NULL) if given.nullable else types)

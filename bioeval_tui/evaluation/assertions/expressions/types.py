@@ -61,9 +61,9 @@ _TOKEN = re.compile(r"\s*(\w+(?:\.\w+)*|->|[<>(),?*.])")
 def read_type(text: str) -> Type:
     """Return the type that a declaration writes, such as `Map<K, V?>`, `(T) -> R` or `T.() -> R`."""
     tokens = _TOKEN.findall(text)
-    found = _read(tokens)
+    kind = _read(tokens)
     assert not tokens, text
-    return found
+    return kind
 
 
 def _read(tokens: list[str]) -> Type:
@@ -88,13 +88,13 @@ def _read(tokens: list[str]) -> Type:
 
 
 def _until(tokens: list[str], end: str) -> tuple[Type, ...]:
-    found = []
+    kinds = []
     while tokens[0] != end:
-        found.append(_read(tokens))
+        kinds.append(_read(tokens))
         if tokens[0] == ",":
             tokens.pop(0)
     tokens.pop(0)
-    return tuple(found)
+    return tuple(kinds)
 
 
 class Classes:
@@ -128,15 +128,15 @@ class Classes:
         """Yield a type and all of its supertypes, nearest first."""
         pending = [INT if given.name == "Literal" else given.required]
         while pending:
-            found = pending.pop(0)
-            yield found
-            names, parents = self._supers.get(found.name, ((), ()))
-            arguments = dict(zip(names, found.args, strict=False))
+            kind = pending.pop(0)
+            yield kind
+            names, parents = self._supers.get(kind.name, ((), ()))
+            arguments = dict(zip(names, kind.args, strict=False))
             pending += [substitute(parent, arguments) for parent in parents]
 
     def as_a(self, given: Type, name: str) -> Type | None:
         """Return `given` as its supertype `name`; None if it is not a subtype."""
-        return next((found for found in self.above(given) if found.name == name), None)
+        return next((kind for kind in self.above(given) if kind.name == name), None)
 
     def fits(self, given: Type, wanted: Type) -> bool:
         """Return whether a value of type `given` is assignable to `wanted`."""
@@ -157,8 +157,8 @@ class Classes:
             return UNKNOWN
         nullable = left.nullable or right.nullable
         if left.name == "Nothing" or right.name == "Nothing":
-            found = right if left.name == "Nothing" else left
-            return replace(found, nullable=nullable)
+            kind = right if left.name == "Nothing" else left
+            return replace(kind, nullable=nullable)
         if left.name == right.name:
             return Type(left.name, tuple(map(self.join, left.args, right.args)), nullable)
         for one, other in ((left, right), (right, left)):
@@ -227,12 +227,12 @@ class Classes:
 def substitute(given: Type, bound: dict[str, Type], *, final: bool = False) -> Type:
     """Return a type with its variables replaced; with `final`, remaining ones become unknown, and literals Int."""
     if given.is_variable:
-        found = bound.get(given.name)
-        if found is None:
+        kind = bound.get(given.name)
+        if kind is None:
             return UNKNOWN if final else given
-        if final and found.name == "Literal":
-            found = replace(found, name="Int")
-        return found.optional if given.nullable else found
+        if final and kind.name == "Literal":
+            kind = replace(kind, name="Int")
+        return kind.optional if given.nullable else kind
     if not given.args:
         return given
     return replace(given, args=tuple(substitute(arg, bound, final=final) for arg in given.args))

@@ -75,15 +75,15 @@ def read(text: str) -> Query:
     Raises:
         QueryError: the text is empty, is more than one statement, or cannot be cut.
     """
-    found = tokens(text)
-    while len(found) > 1 and found[-2].upper == ";":
-        del found[-2]
-    if len(found) == 1:
+    read_tokens = tokens(text)
+    while len(read_tokens) > 1 and read_tokens[-2].upper == ";":
+        del read_tokens[-2]
+    if len(read_tokens) == 1:
         raise QueryError("the query is empty", 1)
-    for token in found:
+    for token in read_tokens:
         if token.upper == ";":
             raise ForbiddenQueryError("only one statement is allowed here", token.column)
-    return _Roles(found).query()
+    return _Roles(read_tokens).query()
 
 
 class _Roles:
@@ -239,7 +239,7 @@ def clauses(query: Query) -> list[Clause]:
             ends[index] = token.partner
         elif query.keyword[index] and token.upper in _CLAUSE_WORDS and _begins(query, index):
             starts.append((index, stack[-1]))
-    found: list[Clause] = []
+    backwards: list[Clause] = []
     next_start = dict(ends)
     for index, level in reversed(starts):
         word, end = query.upper(index), next_start[level]
@@ -247,8 +247,8 @@ def clauses(query: Query) -> list[Clause]:
         if word == "MATCH" and query.is_keyword(index - 1, "OPTIONAL"):
             word = "OPTIONAL MATCH"
         if word != "OPTIONAL":
-            found.append(Clause(word, index, index + 1, end, level))
-    return found[::-1]
+            backwards.append(Clause(word, index, index + 1, end, level))
+    return backwards[::-1]
 
 
 def paths(query: Query, start: int, end: int) -> Iterator[list[PatternPart]]:

@@ -28,8 +28,8 @@ def _refuse(query: Query, index: int, what: str) -> NoReturn:
     raise QueryError(f"the embedded graph {what}", query.tokens[index].column)
 
 
-def _optional(query: Query, found: list[Clause]) -> None:
-    for clause in found:
+def _optional(query: Query, parts: list[Clause]) -> None:
+    for clause in parts:
         if clause.word != "OPTIONAL MATCH":
             continue
         all_paths = list(paths(query, clause.start, clause.end))
@@ -37,7 +37,7 @@ def _optional(query: Query, found: list[Clause]) -> None:
             _refuse(
                 query, clause.keyword, "joins OPTIONAL MATCH a, b wrongly; write one OPTIONAL MATCH for each"
             )
-        known = _bound(query, found, clause)
+        known = _bound(query, parts, clause)
         for path in all_paths:
             for part in path:
                 alone = len(path) == 1 and clause.keyword == 1
@@ -53,17 +53,17 @@ def _optional(query: Query, found: list[Clause]) -> None:
                 )
 
 
-def _writing_after_optional(query: Query, found: list[Clause]) -> None:
-    optional = [clause.keyword for clause in found if clause.word == "OPTIONAL MATCH"]
-    for clause in found:
+def _writing_after_optional(query: Query, parts: list[Clause]) -> None:
+    optional = [clause.keyword for clause in parts if clause.word == "OPTIONAL MATCH"]
+    for clause in parts:
         if optional and clause.word in ("CREATE", "MERGE") and clause.keyword > optional[0]:
             _refuse(query, clause.keyword, "writes nothing when an OPTIONAL MATCH before found nothing")
 
 
-def _shared_relationships(query: Query, found: list[Clause]) -> None:
+def _shared_relationships(query: Query, parts: list[Clause]) -> None:
     """In Neo4j, a MATCH uses each relationship once; graphqlite ensures this only within one path."""
-    apart = _told_apart(query)
-    for clause in found:
+    apart = _distinguished(query)
+    for clause in parts:
         if clause.word not in _READING:
             continue
         relations = [
@@ -93,7 +93,7 @@ def _shared_relationships(query: Query, found: list[Clause]) -> None:
                     _refuse(query, other.start, "lets two patterns with * use the same relationship")
 
 
-def _told_apart(query: Query) -> set[frozenset[str]]:
+def _distinguished(query: Query) -> set[frozenset[str]]:
     """Return the pairs of variables that the query compares as `first <> second`."""
     return {
         frozenset((query.tokens[index - 1].value, query.tokens[index + 1].value))
@@ -105,9 +105,9 @@ def _told_apart(query: Query) -> set[frozenset[str]]:
     }
 
 
-def _labels_of_bound(query: Query, found: list[Clause]) -> None:
+def _labels_of_bound(query: Query, parts: list[Clause]) -> None:
     seen: dict[tuple[int, str], frozenset[str]] = {}
-    for clause in found:
+    for clause in parts:
         if clause.word in ("WITH", "UNION"):
             seen = {key: kinds for key, kinds in seen.items() if key[0] != clause.level}
         if clause.word not in _READING:
@@ -127,14 +127,14 @@ def _labels_of_bound(query: Query, found: list[Clause]) -> None:
                 seen[key] = seen.get(key, frozenset()) | part.kinds
 
 
-def _values_in_patterns(query: Query, found: list[Clause]) -> None:
+def _values_in_patterns(query: Query, parts: list[Clause]) -> None:
     unwound = {
         query.tokens[clause.end - 1].value
-        for clause in found
+        for clause in parts
         if clause.word == "UNWIND" and clause.end > clause.start
     }
     maps = _map_names(query)
-    for clause in found:
+    for clause in parts:
         if clause.word not in _READING:
             continue
         for path in paths(query, clause.start, clause.end):
@@ -160,8 +160,8 @@ def _check_map(query: Query, start: int, known: set[str]) -> None:
             )
 
 
-def _patterns_in_conditions(query: Query, found: list[Clause]) -> None:
-    inside = [clause for clause in found if clause.word in _PATTERN_CLAUSES]
+def _patterns_in_conditions(query: Query, parts: list[Clause]) -> None:
+    inside = [clause for clause in parts if clause.word in _PATTERN_CLAUSES]
     for start in _condition_paths(query, inside):
         path = path_at(query, start)
         if len(path) < 2 and not _is_relation(query, query.tokens[start].partner):
@@ -205,10 +205,10 @@ def _is_relation(query: Query, index: int) -> bool:
     return first == "-" and (second in ("[", "-"))
 
 
-def _properties_of_properties(query: Query, found: list[Clause]) -> None:
+def _properties_of_properties(query: Query, parts: list[Clause]) -> None:
     variables = {
         part.variable
-        for clause in found
+        for clause in parts
         if clause.word in _PATTERN_CLAUSES
         for path in paths(query, clause.start, clause.end)
         for part in path
@@ -226,9 +226,9 @@ def _properties_of_properties(query: Query, found: list[Clause]) -> None:
             _refuse(query, index, f"keeps dates as texts, so that .{field} of a property is null")
 
 
-def _bound(query: Query, found: list[Clause], clause: Clause) -> set[str]:
+def _bound(query: Query, parts: list[Clause], clause: Clause) -> set[str]:
     """Return every name that occurs before the clause."""
-    return {query.tokens[index].value for index in range(clause.keyword) if query.is_name(index) and found}
+    return {query.tokens[index].value for index in range(clause.keyword) if query.is_name(index) and parts}
 
 
 def _relationships(query: Query, path: list[PatternPart]) -> Iterator[PatternPart]:
@@ -286,9 +286,9 @@ def check(query: Query, parameters: Mapping[str, Any]) -> None:
     """Raise `QueryError` for the first construct that the embedded graph would answer wrongly."""
     _lengths(query)
     _parameters(query, parameters)
-    found = clauses(query)
+    parts = clauses(query)
     for rule in (*_RULES, *RULES):
-        rule(query, found)
+        rule(query, parts)
 
 
 def refuse(query: Query, index: int, what: str) -> NoReturn:
@@ -361,8 +361,8 @@ def _functions(query: Query, _: list[Clause]) -> None:
             refuse(query, index, "loses the node in collect(…)[…]; write WITH collect(…) AS all, then all[…]")
 
 
-def _counts(query: Query, found: list[Clause]) -> None:
-    for clause in found:
+def _counts(query: Query, parts: list[Clause]) -> None:
+    for clause in parts:
         if clause.word in _COUNTS and clause.end - clause.start > 1:
             refuse(query, clause.keyword, f"ignores {clause.word} of anything but a number")
 
@@ -383,12 +383,12 @@ def _missing_lists(query: Query, _: list[Clause]) -> None:
             )
 
 
-def _lost_order(query: Query, found: list[Clause]) -> None:
-    for place, clause in enumerate(found):
-        if clause.word != "ORDER" or place == 0 or found[place - 1].word not in ("WITH",):
+def _lost_order(query: Query, parts: list[Clause]) -> None:
+    for place, clause in enumerate(parts):
+        if clause.word != "ORDER" or place == 0 or parts[place - 1].word not in ("WITH",):
             continue
-        before = found[place - 1]
-        after = found[place + 1] if place + 1 < len(found) else clause
+        before = parts[place - 1]
+        after = parts[place + 1] if place + 1 < len(parts) else clause
         if after.word in _COUNTS:
             continue
         aliases = {
@@ -411,10 +411,10 @@ def _lost_order(query: Query, found: list[Clause]) -> None:
             )
 
 
-def _subqueries(query: Query, found: list[Clause]) -> None:
-    calls = [clause for clause in found if clause.word == "CALL" and query.upper(clause.start) == "{"]
+def _subqueries(query: Query, parts: list[Clause]) -> None:
+    calls = [clause for clause in parts if clause.word == "CALL" and query.upper(clause.start) == "{"]
     for place, clause in enumerate(calls):
-        inner = [other for other in found if other.level == clause.start]
+        inner = [other for other in parts if other.level == clause.start]
         if inner and inner[0].word == "WITH":
             refuse(
                 query, clause.keyword, "does not pass WITH … into CALL { … }; write OPTIONAL MATCH or EXISTS"
@@ -423,9 +423,9 @@ def _subqueries(query: Query, found: list[Clause]) -> None:
             refuse(query, clause.keyword, "answers CALL { … } rightly only once and at the very start")
 
 
-def _sizes(query: Query, found: list[Clause]) -> None:
+def _sizes(query: Query, parts: list[Clause]) -> None:
     """`WITH size(n.x) AS s WHERE s …` frees memory twice, which ends the process."""
-    for clause, after in pairwise(found):
+    for clause, after in pairwise(parts):
         if clause.word != "WITH" or after.word != "WHERE":
             continue
         for index in range(clause.start, clause.end):
@@ -437,7 +437,7 @@ def _sizes(query: Query, found: list[Clause]) -> None:
                 refuse(query, index, "breaks on WITH size(a.b) … WHERE; put the size into the WHERE instead")
 
 
-def _unwound_paths(query: Query, found: list[Clause]) -> None:
+def _unwound_paths(query: Query, parts: list[Clause]) -> None:
     lists = {"NODES", "RELATIONSHIPS"}
     aliases = {
         query.tokens[query.tokens[index + 1].partner + 2].value
@@ -446,7 +446,7 @@ def _unwound_paths(query: Query, found: list[Clause]) -> None:
         and query.upper(index + 1) == "("
         and query.is_keyword(query.tokens[index + 1].partner + 1, "AS")
     }
-    for clause in found:
+    for clause in parts:
         if clause.word == "UNWIND":
             first = query.tokens[clause.start]
             if first.upper in lists or (query.is_name(clause.start) and first.value in aliases):

@@ -45,7 +45,7 @@ def tokens(query: str) -> list[CypherToken]:
     """
     if len(query) > MAX_LENGTH:
         raise QueryError(f"the query is longer than {MAX_LENGTH:,} characters")
-    found: list[CypherToken] = []
+    read: list[CypherToken] = []
     place = 0
     while place < len(query):
         if query[place].isspace():
@@ -54,9 +54,9 @@ def tokens(query: str) -> list[CypherToken]:
             place = _comment(query, place)
         else:
             token, place = _token(query, place)
-            found.append(token)
-    found.append(CypherToken("end", "", "", len(query) + 1))
-    return _paired(found)
+            read.append(token)
+    read.append(CypherToken("end", "", "", len(query) + 1))
+    return _paired(read)
 
 
 def _token(query: str, place: int) -> tuple[CypherToken, int]:
@@ -128,22 +128,22 @@ def _refuse_escapes(text: str, start: int, where: str) -> None:
         raise QueryError(f"\\u escapes are not allowed in {where}", start + match.start() + 1)
 
 
-def _paired(found: list[CypherToken]) -> list[CypherToken]:
+def _paired(read: list[CypherToken]) -> list[CypherToken]:
     open_at: list[int] = []
-    result = list(found)
-    for index, token in enumerate(found):
+    result = list(read)
+    for index, token in enumerate(read):
         if token.upper in _CLOSING:
             open_at.append(index)
             if len(open_at) > MAX_NESTING:
                 raise QueryError("brackets are nested too deeply", token.column)
         elif token.upper in _CLOSING.values():
-            if not open_at or _CLOSING[found[open_at[-1]].upper] != token.upper:
+            if not open_at or _CLOSING[read[open_at[-1]].upper] != token.upper:
                 raise QueryError(f"this {token.upper} has no opening bracket", token.column)
             start = open_at.pop()
-            first = found[start]
+            first = read[start]
             result[start] = CypherToken(first.kind, first.value, first.upper, first.column, index)
             result[index] = CypherToken(token.kind, token.value, token.upper, token.column, start)
     if open_at:
-        token = found[open_at[-1]]
+        token = read[open_at[-1]]
         raise QueryError(f"this {token.upper} is not closed with {_CLOSING[token.upper]}", token.column)
     return result

@@ -117,9 +117,9 @@ def _check_beginning(query: Query, known: frozenset[str]) -> None:
 
 def _top_level(query: Query) -> list[int]:
     """Return the indexes of tokens outside every bracket."""
-    found, index = [], 0
+    places, index = [], 0
     while index < len(query.tokens):
-        found.append(index)
+        places.append(index)
         partner = query.tokens[index].partner
         index = partner if partner > index else index + 1
-    return found
+    return places

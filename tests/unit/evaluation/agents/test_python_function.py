@@ -104,6 +104,7 @@ def blocks(message): time.sleep(600)
 def exits(message): raise SystemExit(3)
 async def exits_too(message): raise SystemExit(3)
 def other(text): return text
+def greedy(message, session): return message
 constant = 5
 """
 
@@ -492,6 +493,10 @@ def test_the_script_needs_only_an_old_python_and_nothing_of_this_package() -> No
     ("reference", "says"),
     [
         ("my_test_agent:other", "its first parameter must be called `message`"),
+        (
+            "my_test_agent:greedy",
+            "is given `message` and `conversation`, and needs `session`, too: give it a default",
+        ),
         ("my_test_agent:constant", "is not a function"),
         ("my_test_agent:missing", "has no function missing"),
         ("my_test_broken:answer", "has no function answer"),

@@ -13,7 +13,7 @@ from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.emitter import Emitter
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
-from bioeval_tui.evaluation.conversation.run_job import run_job, started_fields
+from bioeval_tui.evaluation.conversation.run_job import JobRun, started_fields
 from bioeval_tui.evaluation.job.loading import job_from_data
 from bioeval_tui.evaluation.job.models import Assertion, EvaluationJob
 from bioeval_tui.evaluation.retry import RetryRule
@@ -226,7 +226,7 @@ class Stage:
         parts = Parts(**(given | self.parts))
         emitter = Emitter(plan.run_id, self.sink)
         emitter.emit(RunStarted, **started_fields(plan))
-        await run_job(plan, parts, emitter, self.control)
+        await JobRun(plan, parts, emitter, self.control).run()
         return apply_all(RunState(), self.sink.events)
 
 

@@ -343,6 +343,7 @@ def test_words_like_case_and_prompt_are_fine_in_role(message):
         "Patient: No fever.",
         "The patient denies chest pain.",
         "Task 1 is done.",
+        "Now for the second item on my list.",
     ],
 )
 def test_what_only_sounds_like_a_script_is_marked(message):
@@ -400,6 +401,19 @@ def test_repeating_a_message_is_marked_unless_the_agent_asked_again():
     unknown = "I'm sorry, but I don't have that information."
     asked = ("Hi", "When did it start?", unknown, "Any fever?", unknown, "Do you smoke?")
     assert ("repetition", "void") not in found(unknown, *asked)
+    orders = (
+        *OPENING,
+        "Yes, I confirm the return of order 378.",
+        "And 556?",
+        "Yes, I confirm the return of order 556.",
+        "And 9?",
+    )
+    assert (
+        found(
+            "Yes, I confirm the return of order 9.", *orders, of=job(facts=("Return orders 378, 556 and 9",))
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -498,6 +512,22 @@ def test_a_value_other_than_the_facts_is_a_contradiction_and_one_of_nothing_an_i
     assert found(message, *said, supplied=True, of=of) == ([(rule, "mark")] if rule else [])
 
 
+def test_a_clock_time_is_known_in_its_half_of_the_day_and_a_limit_from_the_facts_only():
+    of = job(
+        tasks=(), facts=("The user wants no flight before 11am, and prefers those after 8 am and before 9pm",)
+    )
+    heard = ("Hi", "There is one at 09:00, and one departs at 12:00 PM. Which one?")
+    for message, rules in (
+        ("I don't want to leave before 12 AM.", ["contradiction"]),  # the agent named noon
+        ("I want to leave after 9 am and before 9 pm.", ["contradiction"]),  # a time of the agent's, no wish of the user's
+        ("I want to leave after 8am, but before 9 pm.", []),
+        ("The one at 12 PM, please.", []),
+        ("The one at 12:00, or the one at 9 am.", []),
+        ("I have to be there at 12 AM.", ["invention"]),
+    ):  # fmt: skip
+        assert [rule for rule, _ in found(message, *heard, supplied=True, of=of)] == rules, message
+
+
 def test_the_number_of_an_item_in_the_agents_list_is_no_quantity_that_the_user_knows():
     of = job(tasks=(), facts=("Cancel every booking with one passenger",))
     listed = ("Hi", "You have these:\n1. Reservation ID: XAZ3C0\n2. Reservation ID: LU15PA\nWhich should go?")
@@ -588,6 +618,10 @@ def test_a_goodbye_instead_of_an_answer_is_an_early_end():
         "I see. Has your child had a fever?",
         "Thank you, Sophia. I found your reservation. What changes would you like to make?",
         "Could you please provide your user ID so that I can look up your booking?",
+        "Thank you, Mia. I have authenticated your account. Could you please verify the order you wish to return?",
+        "I'm sorry, but I cannot make exceptions. Would you like me to transfer you to a colleague?",
+        "Let me check the options first.\n- **Fee:** $50, no additional cost\nPlease confirm if you'd like to go on.",
+        "Thank you for letting me know. Based on what you've told me, I would like to perform an examination.",
     ],
 )
 def test_what_only_a_helper_at_work_says_is_marked(message):
@@ -603,6 +637,10 @@ def test_what_only_a_helper_at_work_says_is_marked(message):
         "I'll check that and get back to you.",
         "Yes, let's proceed with the upgrade.",
         "Have you found a cheaper flight?",
+        "Perfect, thank you for confirming the number for me!",
+        "I'm unable to change my trip online. Will it be charged to my card?",
+        "I understand this is challenging, but please let me know of any other way.",
+        "I can check on it later, but I also need to change the passenger to myself.",
     ],
 )
 def test_a_customers_and_a_patients_questions_are_in_role(message):

@@ -11,11 +11,21 @@ from typing import Any
 import pytest
 
 from bioeval_tui.errors import RecordingError, UsageError
+from bioeval_tui.evaluation.engine.batch import run_batch
+from bioeval_tui.evaluation.engine.limits import CallBudget
+from bioeval_tui.evaluation.models.prompting import find_prompt
 from bioeval_tui.evaluation.wiring.resume import owed_reruns, prepare_resumed, rerun_offer, resume_spec
 from bioeval_tui.record.live import LiveInfo, process_start, write_live
 from bioeval_tui.record.transfer import import_recording
+from bioeval_tui.report.agreement import rated_tasks
+from bioeval_tui.report.result import load_run
 from bioeval_tui.settings import Settings
 from tests.integration.test_first_light import JOBS
+from tests.integration.test_published_promises import JOB, TASKS, script
+from tests.servers.models import StandIns
+from tests.servers.openai_server import OpenAIServer
+from tests.servers.rest_agent import RestAgentServer
+from tests.servers.whole_runs import hold, with_models
 from tests.unit.record.test_versions import GOLDEN
 
 Rows = list[dict[str, Any]]
@@ -173,3 +183,39 @@ def test_a_file_that_is_not_a_job_is_refused_in_one_sentence(recording: Any, tmp
     (tmp_path / "runs").symlink_to(tmp_path)
     with pytest.raises(RecordingError, match=r"the job in its first event cannot be used: target\."):
         prepare_resumed(spec, spec.runs[0], settings)
+
+
+async def test_a_run_that_resumes_with_another_judges_prompt_says_whose_verdict_is_whose(
+    tmp_path: Path,
+) -> None:
+    """Each verdict names its judge's prompt, so that reviews of one do not calibrate the other."""
+    prompt = tmp_path / "mine.jinja"
+    prompt.write_text(find_prompt("eval/score", None).text, encoding="utf-8")
+    text = JOB.replace("kind: rules", "kind: llm, prompt: mine") + TASKS
+    async with (
+        OpenAIServer(otherwise=StandIns(script())) as server,
+        RestAgentServer(answer_s=0) as agent,
+    ):
+        settings = with_models(server.url)
+        run = await hold(
+            text, tmp_path, settings=settings, agent_url=agent.url, graph="none", trials=2,
+            conditions=("withheld",),
+        )  # fmt: skip
+        lines = run.path.read_text(encoding="utf-8").splitlines(keepends=True)
+        second = next(n for n, line in enumerate(lines) if json.loads(line).get("trial") == 2)
+        run.path.write_text("".join(lines[:second]), encoding="utf-8")
+        prompt.write_text(prompt.read_text(encoding="utf-8") + "Be lenient.\n", encoding="utf-8")
+        resumed = resume_spec(run.path, force=True)
+        assert resumed is not None
+        chosen = Settings(data_dir_override=str(tmp_path / "data"), **settings)
+        prepared = prepare_resumed(resumed, resumed.runs[0], chosen)
+        await run_batch([prepared], chosen.runs_dir, budget=CallBudget(None, None))
+    again = load_run(run.path)
+    items, _ = rated_tasks([again], every=True)
+    before, after = (item.counts for item in items)
+    assert before is not None
+    assert after is not None
+    assert before.judge == after.judge
+    assert before.prompt.startswith("mine ")
+    assert before.prompt != after.prompt
+    assert again.state.judge_prompt == ", ".join(sorted((before.prompt, after.prompt)))

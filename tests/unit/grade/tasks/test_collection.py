@@ -8,7 +8,7 @@ from .conftest import SHIPPED, SHIPPED_IDS, lower_is_better
 
 
 def test_there_are_tasks_of_every_kind(shipped: Registry) -> None:
-    assert len(SHIPPED_IDS) >= 8
+    assert len(SHIPPED_IDS) >= 7
     tasks = [shipped.get_task(task_id) for task_id in SHIPPED_IDS]
     assert {task.task_type for task in tasks} == {"classification", "regression", "survival"}
     assert {task.answers.suffix for task in tasks} == {".csv", ".h5ad"}
@@ -27,7 +27,7 @@ def test_the_shipped_data_stays_small() -> None:
 def test_the_licences_named_in_the_notice_are_there() -> None:
     notice = (SHIPPED / "NOTICE.md").read_text(encoding="utf-8")
     texts = {path.stem: path.read_text(encoding="utf-8") for path in (SHIPPED / "licences").glob("*.txt")}
-    assert set(texts) == {"lifelines", "causallib", "scanpy", "modlamp"}
+    assert set(texts) == {"deepchem", "deepsurv", "scanpy", "modlamp"}
     for package, text in texts.items():
-        assert f"| {package} " in notice
+        assert f"| {package}" in notice.lower()
         assert "Copyright" in text

@@ -76,7 +76,7 @@ def test_each_mistake_in_a_config_has_its_sentence(tmp_path: Path, config: str, 
 
 def test_the_shipped_tasks_are_always_available(tmp_path: Path) -> None:
     entries = Registry([], tmp_path).entries()
-    assert len(entries) >= 8
+    assert len(entries) >= 7
     assert all(entry.root == SHIPPED_TASKS for entry in entries)
     assert [str(entry.problem) for entry in entries if entry.problem] == []
     assert all(entry.task.self_trained for entry in entries)

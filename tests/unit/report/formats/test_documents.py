@@ -195,7 +195,7 @@ def test_a_value_that_was_not_measured_is_shown_as_such_and_never_as_zero() -> N
     )
     text = Elements(html_report([run.loaded()])).text
     assert "not scored: task not measured: " in text
-    assert "No uplift: not clean." in text
+    assert "No difference: not clean." in text
     assert "could not be measured" in text
 
 
@@ -313,8 +313,8 @@ def test_the_json_report_has_results_and_statistics(demo: RunResult) -> None:
     assert data["runs"][0]["versions"]["run"] == demo.run_id
     summary = data["summary"][0]
     assert summary["conditions"]["withheld"]["score"]["mean"] == 0.44
-    assert summary["uplift"]["mean"] == pytest.approx(0.56)
-    assert [row["mean"] for row in summary["task_uplifts"]] == [0.75, 0.0, 0.0]
+    assert summary["difference"]["mean"] == pytest.approx(0.56)
+    assert [row["mean"] for row in summary["task_differences"]] == [0.75, 0.0, 0.0]
 
 
 def test_an_unsent_message_is_marked_and_not_exported() -> None:

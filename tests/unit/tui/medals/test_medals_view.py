@@ -129,9 +129,8 @@ def test_submissions_without_a_score_count_as_zero_also_if_there_are_no_others(t
 
 
 def test_columns_disappear_one_by_one_in_narrow_terminals() -> None:
-    assert fit(medals_view.COLUMNS, 200, medals_view.MIN_TASK) == [
-        medals_view.COLUMNS[0]._replace(width=fit(medals_view.COLUMNS, 200, medals_view.MIN_TASK)[0].width),
-        *medals_view.COLUMNS[1:],
+    assert [c.name for c in fit(medals_view.COLUMNS, 200, medals_view.MIN_TASK)] == [
+        column.name for column in medals_view.COLUMNS
     ]
     assert [c.name for c in fit(medals_view.COLUMNS, 56, medals_view.MIN_TASK)] == [
         "task",

@@ -86,8 +86,8 @@ def many(budget: Budget, value: Value, make: Callable[[], Iterable[Value]]) -> A
 
 def same_kind(budget: Budget, value: Value, make: Callable[[], Iterable[Value]]) -> Any:
     """Apply `make` to the elements of `value`: return a text for a text, otherwise the same as `many`."""
-    found = many(budget, value, make)
-    return "".join(found) if isinstance(value, str) else found
+    made = many(budget, value, make)
+    return "".join(made) if isinstance(value, str) else made
 
 
 def map_of(budget: Budget, entries: Iterable[Value]) -> Map:
@@ -157,10 +157,10 @@ def first_not_null_of_or_null(budget: Budget, values: Value, transform: Function
 
 @kotlin("Each<T>.firstNotNullOf(transform: (T) -> R?): R")
 def first_not_null_of(budget: Budget, values: Value, transform: Function) -> Value:
-    found = first_not_null_of_or_null(budget, values, transform)
-    if found is None:
+    first = first_not_null_of_or_null(budget, values, transform)
+    if first is None:
         raise ExpressionError("every element gives null")
-    return found
+    return first
 
 
 @kotlin("Items<T>.last(predicate: (T) -> Boolean = _): T")
@@ -178,16 +178,16 @@ def last_or_null(budget: Budget, values: Value, predicate: Function | None = Non
 
 @kotlin("Items<T>.single(predicate: (T) -> Boolean = _): T")
 def single(budget: Budget, values: Value, predicate: Function | None = None) -> Value:
-    found = list(islice(_matching(budget, values, predicate), 2))
-    if len(found) == 1:
-        return found[0]
-    raise _nothing(predicate) if not found else ExpressionError("there is more than one element")
+    matching = list(islice(_matching(budget, values, predicate), 2))
+    if len(matching) == 1:
+        return matching[0]
+    raise _nothing(predicate) if not matching else ExpressionError("there is more than one element")
 
 
 @kotlin("Items<T>.singleOrNull(predicate: (T) -> Boolean = _): T?")
 def single_or_null(budget: Budget, values: Value, predicate: Function | None = None) -> Value:
-    found = list(islice(_matching(budget, values, predicate), 2))
-    return found[0] if len(found) == 1 else None
+    matching = list(islice(_matching(budget, values, predicate), 2))
+    return matching[0] if len(matching) == 1 else None
 
 
 @kotlin("Collection<E>.containsAll(elements: Collection<E>): Boolean")
@@ -392,12 +392,12 @@ def windowed(
         raise ExpressionError("size and step must be greater than 0")
     items = values if isinstance(values, range | str) else listed(budget, values)
     end = len(items) if partial else len(items) - size + 1
-    found = budget.collect(
+    windows = budget.collect(
         part(budget, items, start, min(start + size, len(items))) for start in range(0, max(0, end), step)
     )
     if transform is not None:
-        return many(budget, values, lambda: map(transform, found))
-    return Sequence(lambda: found) if type(values) is Sequence else found
+        return many(budget, values, lambda: map(transform, windows))
+    return Sequence(lambda: windows) if type(values) is Sequence else windows
 
 
 @kotlin(
@@ -445,10 +445,10 @@ def get(budget: Budget, values: Value, index: int) -> Value:
 
 @kotlin("Flow<T>.elementAt(index: Int): T")
 def element_at(budget: Budget, values: Value, index: int) -> Value:
-    found = next(islice(each(budget, values), max(0, index), None), _NONE) if index >= 0 else _NONE
-    if found is _NONE:
+    element = next(islice(each(budget, values), max(0, index), None), _NONE) if index >= 0 else _NONE
+    if element is _NONE:
         raise ExpressionError(f"index {index} is out of bounds")
-    return found
+    return element
 
 
 @kotlin(

@@ -65,18 +65,18 @@ def replace_matches(budget: Budget, text: str, pattern: Regex, replacement: str)
 
 @kotlin("String.replaceFirst(regex: Regex, replacement: String): String")
 def replace_first_match(budget: Budget, text: str, pattern: Regex, replacement: str) -> str:
-    found = pattern.search(text, 0, budget)
-    return _replaced(budget, text, [found] if found else [], _filler(budget, replacement))
+    match = pattern.search(text, 0, budget)
+    return _replaced(budget, text, [match] if match else [], _filler(budget, replacement))
 
 
 @kotlin("String.split(regex: Regex, limit: Int = _): List<String>")
 def split_at_matches(budget: Budget, text: str, pattern: Regex, limit: int = 0) -> list[str]:
-    found = pattern.all(text, budget)
+    matches = pattern.all(text, budget)
     if not_negative(limit, "limit"):
-        found = found[: limit - 1]
+        matches = matches[: limit - 1]
     parts: list[str] = []
     start = 0
-    for match in found:
+    for match in matches:
         budget.hold(CELL + 2 * (match.start - start))
         parts.append(text[start : match.start])
         start = match.start + len(match.value)
@@ -88,10 +88,10 @@ def replace_by(budget: Budget, text: str, pattern: Regex, transform: Function) -
     return _replaced(budget, text, pattern.all(text, budget), transform)
 
 
-def _replaced(budget: Budget, text: str, found: list[Found], written: Callable[[Found], str]) -> str:
+def _replaced(budget: Budget, text: str, matches: list[Found], written: Callable[[Found], str]) -> str:
     parts: list[str] = []
     start = 0
-    for match in found:
+    for match in matches:
         for part in (text[start : match.start], written(match)):
             budget.build_text(len(part))
             budget.hold(CELL)
@@ -321,11 +321,13 @@ def split(
     parts: list[str] = []
     start = at = 0
     while limit == 0 or len(parts) < limit - 1:
-        found = [(place, order) for order, mark in enumerate(wanted) if (place := folded.find(mark, at)) >= 0]
+        places = [
+            (place, order) for order, mark in enumerate(wanted) if (place := folded.find(mark, at)) >= 0
+        ]
         budget.step(1 + len(wanted))
-        if not found:
+        if not places:
             break
-        place, order = min(found)
+        place, order = min(places)
         size = len(wanted[order])
         parts.append(text[start:place])
         budget.hold(CELL + 2 * (place - start))
@@ -503,27 +505,27 @@ def format_(budget: Budget, text: str, args: tuple[Value, ...]) -> str:
     parts: list[str] = []
     start = 0
     while (percent := text.find("%", start)) >= 0:
-        found = _SPECIFIER.match(text, percent)
-        if found is None:
+        match = _SPECIFIER.match(text, percent)
+        if match is None:
             raise ExpressionError(
                 "a % in this format is not followed by a specifier such as s, d or .2f; write %% for a percent sign"
             )
         parts.append(text[start:percent])
-        parts.append(_written(budget, found, following, args))
+        parts.append(_written(budget, match, following, args))
         budget.build_text(len(parts[-1]))
-        start = found.end()
+        start = match.end()
     budget.build_text(len(text))
     return "".join([*parts, text[start:]])
 
 
-def _written(budget: Budget, found: re.Match[str], following: object, args: tuple[Value, ...]) -> str:
-    place, flags, width, precision, kind = found.groups()
+def _written(budget: Budget, match: re.Match[str], following: object, args: tuple[Value, ...]) -> str:
+    place, flags, width, precision, kind = match.groups()
     if kind in "%n":
         return "%" if kind == "%" else "\n"
     try:
         value = args[int(place) - 1] if place else next(following)  # type: ignore[call-overload]
     except (StopIteration, IndexError):
-        raise ExpressionError(f"the format has no value for {found.group()}") from None
+        raise ExpressionError(f"the format has no value for {match.group()}") from None
     if kind in "sS":
         shown = to_text(value, budget)[: int(precision) if precision else None]
     elif kind in "bB":
@@ -541,7 +543,7 @@ def _written(budget: Budget, found: re.Match[str], following: object, args: tupl
         shown = _fixed(value, int(precision or 6), flags)
     else:
         raise ExpressionError(
-            f"{found.group()} cannot format {type_name(value)}; %s, %d, %x, %o, %f, %c and %b are supported"
+            f"{match.group()} cannot format {type_name(value)}; %s, %d, %x, %o, %f, %c and %b are supported"
         )
     shown = shown.upper() if kind in "SBXC" else shown
     size = int(width or 0)

@@ -119,10 +119,10 @@ def _comparable(value: Value) -> Value:
     return value
 
 
-def _found(found: list[Value], required: bool) -> Value:
-    if required and not found:
+def _found(matching: list[Value], required: bool) -> Value:
+    if required and not matching:
         raise ExpressionError(_EMPTY)
-    return found[0] if found else None
+    return matching[0] if matching else None
 
 
 def _extreme(budget: Budget, pairs: Iterable[tuple[Value, Value]], sign: int, required: bool) -> Value:
@@ -460,16 +460,16 @@ def step(_: Budget, values: range, size: int) -> range:
 
 @kotlin("Map<E, V>.getValue(key: E): V")
 def get_value(budget: Budget, values: Map, key: Value) -> Value:
-    found = key_of(key, budget)
-    if found not in values:
+    own_key = key_of(key, budget)
+    if own_key not in values:
         raise ExpressionError("the map has no such key")
-    return values[found]
+    return values[own_key]
 
 
 @kotlin("Map<E, V>.getOrElse(key: E, defaultValue: () -> V): V")
 def get_or_else(budget: Budget, values: Map, key: Value, default: Function) -> Value:
-    found = values.get(key_of(key, budget))
-    return default() if found is None else found
+    value = values.get(key_of(key, budget))
+    return default() if value is None else value
 
 
 @kotlin("Map<*, E>.containsValue(value: E): Boolean")
