@@ -74,5 +74,3 @@ MAX_WEB_BODY = 1024
 """Maximum number of bytes of a request."""
 MAX_TAB_MESSAGE = 1 << 16
 """Maximum number of bytes of what a tab sends at once."""
-MAX_ADDRESSES = 1024
-"""Maximum number of addresses whose wrong tokens are counted."""

@@ -46,17 +46,8 @@ class Judging:
     score: events.ConversationScored | None = None
 
 
-def append_overlay(recording: Path, new: Sequence[RunEvent]) -> None:
-    """Append events to a recording's overlay in whole lines, readable only by its owner, with their own numbers.
-
-    Raises:
-        RecordingError: the overlay cannot be written.
-    """
-    _append(recording, lambda _: new)
-
-
 def append_numbered(recording: Path, new: Sequence[RunEvent], *, after: int = 0) -> None:
-    """Append events to an overlay, numbered from its last event or from `after`, so that numbers are unique.
+    """Append events to an overlay, readable only by its owner, numbered from its last event or from `after`.
 
     Raises:
         RecordingError: the overlay cannot be read or written.

@@ -13,7 +13,7 @@ _ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4,8}")
 
 
 def new_run_ids(count: int, runs_dir: Path) -> list[str]:
-    """Return that many new ids, such as 20261120-195407-7f3a: they sort by time and end in a random tag."""
+    """Return that many ids, such as 20261120-195407-7f3a, that differ from each other and from every run in the folder."""
     now = datetime.now(UTC)
     ids: dict[str, None] = {}
     while len(ids) < count:

@@ -16,18 +16,6 @@ import socket
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from time import monotonic
-from typing import Literal
-
-from bioeval_tui.peer_limits import MAX_ADDRESSES
-
-Verdict = Literal["right", "wrong", "wait"]
-"""The result of checking a token or ticket."""
-
-TRIES = 10
-"""Wrong tokens that an address may give before it is told to wait."""
-
-REFILL_S = 6.0
-"""The number of seconds after which an address may try again."""
 
 TICKET_S = 60.0
 MAX_TICKETS = 64
@@ -92,55 +80,22 @@ def same_origin(origin: str, host: str) -> bool:
     return origin.lower() in (f"http://{host.lower()}", f"https://{host.lower()}")
 
 
-class Attempts:
-    """Counts wrong tries by address: `TRIES` immediately, then one every `REFILL_S` seconds; more are told to wait."""
-
-    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
-        self._clock = clock
-        self._spent: dict[str, tuple[float, float]] = {}
-
-    def wait_s(self, address: str) -> float:
-        """Return how long the address has to wait before its next try, in seconds; 0 when it need not."""
-        spent = self._now(address)
-        return max(0.0, (spent - TRIES + 1) * REFILL_S) if spent > TRIES - 1 else 0.0
-
-    def wrong(self, address: str) -> None:
-        """Note a wrong try."""
-        spent = self._now(address)
-        self._spent.pop(_network(address), None)
-        while len(self._spent) >= MAX_ADDRESSES:
-            self._spent.pop(next(iter(self._spent)))
-        self._spent[_network(address)] = (spent + 1, self._clock())
-
-    def _now(self, address: str) -> float:
-        spent, at = self._spent.get(_network(address), (0.0, 0.0))
-        return max(0.0, spent - (self._clock() - at) / REFILL_S)
-
-
-def _network(address: str) -> str:
-    """Return the key of an address: all of an IPv6 /64 counts as one."""
-    try:
-        ip = ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:
-        return address
-    if ip.version == 4:
-        return address
-    return str(ipaddress.ip_network((ip, 64), strict=False))
-
-
 class Access:
-    """The token of the link, and the tickets that pages carry to their WebSocket."""
+    """The token of the link, and the tickets that pages carry to their WebSocket.
+
+    Wrong ones are not counted: nobody can guess 256 bits, and the owner may share an address with whoever tries, since
+    every user of a machine has 127.0.0.1, and everyone behind a proxy has the proxy's.
+    """
 
     def __init__(self, hosts: Hosts, clock: Callable[[], float] = monotonic) -> None:
         self.hosts = hosts
         self.token = secrets.token_urlsafe(32)
-        self.attempts = Attempts(clock)
         self._clock = clock
         self._tickets: dict[str, float] = {}
 
-    def try_token(self, given: str, address: str) -> Verdict:
+    def is_token(self, given: str) -> bool:
         """Compare a token in constant time."""
-        return self._verdict(address, is_right=hmac.compare_digest(given.encode(), self.token.encode()))
+        return hmac.compare_digest(given.encode(), self.token.encode())
 
     def new_ticket(self) -> str:
         """Return a ticket that opens one WebSocket within a minute."""
@@ -150,23 +105,9 @@ class Access:
         self._tickets[ticket] = self._clock() + TICKET_S
         return ticket
 
-    def redeem(self, given: str, address: str) -> Verdict:
-        """Use up a ticket."""
+    def redeem(self, given: str) -> bool:
+        """Use up a ticket; return whether it was one."""
         matching = [
             ticket for ticket in self._tickets if hmac.compare_digest(ticket.encode(), given.encode())
         ]
-        return self._verdict(
-            address, is_right=bool(matching) and self._tickets.pop(matching[0]) > self._clock()
-        )
-
-    def _verdict(self, address: str, *, is_right: bool) -> Verdict:
-        """Let a right secret in at once: nobody can guess 256 bits, and strangers may share the owner's address.
-
-        On a shared machine every user has the address 127.0.0.1, and behind a proxy everyone has the proxy's.
-        """
-        if is_right:
-            return "right"
-        if self.attempts.wait_s(address):
-            return "wait"
-        self.attempts.wrong(address)
-        return "wrong"
+        return bool(matching) and self._tickets.pop(matching[0]) > self._clock()

@@ -20,7 +20,7 @@ from aiohttp import WSCloseCode, WSMsgType, web
 from bioeval_tui.admission import BACKLOG, Admission, serve_app, why_not_bound
 from bioeval_tui.errors import BioevalError, UsageError
 from bioeval_tui.peer_limits import MAX_TAB_MESSAGE, MAX_WEB_BODY
-from bioeval_tui.serve.access import Access, Hosts, Verdict, same_origin
+from bioeval_tui.serve.access import Access, Hosts, same_origin
 from bioeval_tui.serve.session import Session, bounded
 from bioeval_tui.text import clean_line
 
@@ -162,7 +162,7 @@ class Server:
         # The link has no other parameters, because the terminal's script would act on some of them.
         if list(request.query) != ["token"]:
             return _refusal(403, WRONG_LINK)
-        if refused := self._refused(request, self.access.try_token, request.query["token"]):
+        if refused := self._refused(admitted=self.access.is_token(request.query["token"])):
             return refused
         nonce = secrets.token_urlsafe(16)
         shown = page(self.access.new_ticket(), nonce, light=self._options.is_light())
@@ -181,24 +181,16 @@ class Server:
     def _is_full(self) -> bool:
         return len(self._tabs) >= self._options.max_sessions
 
-    def _refused(
-        self, request: web.Request, try_secret: Callable[[str, str], Verdict], secret: str
-    ) -> web.Response | None:
-        """Check the request's token or ticket with `try_secret(secret, address)`; None admits it."""
-        address = request.remote or ""
-        verdict = try_secret(secret, address)
-        if verdict == "wait":
-            answer = _refusal(429, "Too many invalid links from your address. Wait a minute.")
-            answer.headers["Retry-After"] = str(int(self.access.attempts.wait_s(address)) + 1)
-            return answer
-        if verdict == "wrong":
+    def _refused(self, *, admitted: bool) -> web.Response | None:
+        """Return the refusal of a wrong token or ticket, or of one tab too many; None admits the request."""
+        if not admitted:
             return _refusal(403, WRONG_LINK)
         return _refusal(503, FULL) if self._is_full else None
 
     async def _socket(self, request: web.Request) -> web.StreamResponse:
         if "Origin" not in request.headers:
             return _refusal(403, "Requests from other sites are not allowed.")
-        if refused := self._refused(request, self.access.redeem, request.match_info["ticket"]):
+        if refused := self._refused(admitted=self.access.redeem(request.match_info["ticket"])):
             return refused
         tab = web.WebSocketResponse(heartbeat=HEARTBEAT_S, max_msg_size=MAX_TAB_MESSAGE, compress=False)
         task = asyncio.current_task()

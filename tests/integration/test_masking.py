@@ -19,7 +19,7 @@ from bioeval_tui.record.events import read_event
 from bioeval_tui.record.masking.current import current, use
 from bioeval_tui.record.masking.mask import Mask
 from bioeval_tui.record.masking.rules import load_rules
-from bioeval_tui.record.overlay import append_overlay
+from bioeval_tui.record.overlay import append_numbered
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import RunState, apply
 from tests.integration.marked import GOLDEN, NAME, RULES, leaks, marked_lines
@@ -46,7 +46,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         b"".join(line.replace(RUN.encode(), OTHER.encode()) for line in lines)
     )
     verdict = next(event for event in map(read_event, lines) if isinstance(event, events.TranscriptScored))
-    append_overlay(
+    append_numbered(
         runs / f"{RUN}.jsonl", [verdict.model_copy(update={"author": NAME, "judge": f"judge of {NAME}"})]
     )
     (folder / "rules.yml").write_text(RULES, "utf-8")

@@ -31,7 +31,7 @@ from pathlib import Path
 from bioeval_tui.errors import RecordingError
 from bioeval_tui.portable import lock, read_at
 from bioeval_tui.record.transfer import copy_to
-from bioeval_tui.record.overlay import append_overlay, read_overlay
+from bioeval_tui.record.overlay import append_numbered, read_overlay
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.recorder import Recorder
 
@@ -51,8 +51,8 @@ async def record():
 
 asyncio.run(record())
 assert list(read_recording(recording).events) == events
-append_overlay(recording, events[:1])
-append_overlay(recording, events[1:2])
+append_numbered(recording, events[:1])
+append_numbered(recording, events[1:2])
 assert list(read_overlay(recording).events) == events[:2]
 
 descriptor = os.open(recording, os.O_RDONLY)

@@ -24,7 +24,7 @@ from bioeval_tui.evaluation.judges.rules import RulesJudge
 from bioeval_tui.evaluation.judges.verdicts import MalformedAnswerError, Question, read_answer
 from bioeval_tui.evaluation.models.answer import AnswerReader
 from bioeval_tui.evaluation.models.errors import hidden
-from bioeval_tui.evaluation.models.prompting import evaluator_prompt, find_prompt, states_shown, tool_calls
+from bioeval_tui.evaluation.models.prompting import find_prompt, states_shown, tool_calls
 from bioeval_tui.evaluation.models.reasoning import without_reasoning
 from bioeval_tui.evaluation.seams import EvaluatorView, JudgeView, PeerError, TranscriptMessage
 from bioeval_tui.record.importing.chat import sentences
@@ -34,6 +34,7 @@ from bioeval_tui.report.formats.markdown import message_lines
 from bioeval_tui.report.message_blocks import Quotation, message_blocks
 from bioeval_tui.report.statistics.realism import UserTranscript, manner_of
 from bioeval_tui.tui.live.transcript import markdown as transcript_markdown
+from tests.rendered import evaluator_prompt
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer of processor time here")
 

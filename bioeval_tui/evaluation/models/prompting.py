@@ -183,11 +183,6 @@ def prompt_hashes(job: EvaluationJob, job_dir: Path | None) -> dict[str, str]:
     return {prompt.name: prompt_sha(prompt.name, prompt.text) for prompt in used}
 
 
-def evaluator_prompt(prompt: Prompt, view: EvaluatorView) -> str:
-    """Return the evaluator's instructions, rendered in this process. Raises `UsageError` if the template is wrong."""
-    return render(prompt.name, prompt.text, evaluator_context(view))
-
-
 def has_turns(prompt: Prompt) -> bool:
     """Return whether the conversation follows an evaluator's prompt as chat messages: it does not use `transcript`."""
     return "transcript" not in _names(prompt.text)

@@ -12,7 +12,7 @@ import pytest
 from bioeval_tui.errors import RecordingError
 from bioeval_tui.record import events
 from bioeval_tui.record.overlay import (
-    append_overlay,
+    append_numbered,
     append_reviews,
     in_force,
     judgings,
@@ -43,8 +43,8 @@ def test_later_verdicts_are_kept_in_order_and_the_recording_does_not_change(tmp_
     path = tmp_path / "run.jsonl"
     path.write_bytes(b"".join(map(events.write_event, recorded())))
     before = path.read_bytes()
-    append_overlay(path, verdict(1, 0.25))
-    append_overlay(path, verdict(3, 0.75, "ben"))
+    append_numbered(path, verdict(1, 0.25))
+    append_numbered(path, verdict(3, 0.75, "ben"))
     overlay = read_overlay(path)
     assert last_seq(overlay) == 4
     recorded_state = apply_all(RunState(), recorded())
@@ -68,17 +68,17 @@ def test_the_list_of_runs_keeps_only_the_latest_verdict_of_each_conversation(tmp
     )
     judged = apply_all(RunState(), recorded())
     for new in (verdict(1, 0.25), [review], verdict(3, 0.75, "ben"), verdict(6, 0.5)[:1]):
-        append_overlay(path, new)
+        append_numbered(path, new)
         short = read_overlay(path, in_force_only=True)
         assert in_force(judged, short) == in_force(judged, read_overlay(path))
-    assert [event.seq for event in short.events] == [5, 6], "the last verdict has no score of its own"
+    assert [event.seq for event in short.events] == [3, 6], "the last verdict has no score of its own"
 
 
 def test_a_partial_line_loses_no_other_line(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     path.touch()
     overlay_path(path).write_bytes(b'{"kind":"transcript_sc')
-    append_overlay(path, verdict(1, 0.5))
+    append_numbered(path, verdict(1, 0.5))
     overlay = read_overlay(path)
     assert [event.kind for event in overlay.events] == ["transcript_scored", "conversation_scored"]
     assert [problem.line for problem in overlay.problems] == [1]
@@ -116,7 +116,7 @@ def test_concurrent_reviews_are_all_kept_with_unique_numbers(tmp_path: Path) -> 
 def test_a_run_that_was_deleted_meanwhile_gets_no_overlay(tmp_path: Path) -> None:
     path = tmp_path / "20260101-000000-abcd.jsonl"
     with pytest.raises(RecordingError, match="was just deleted or moved"):
-        append_overlay(path, verdict(1, 0.5))
+        append_numbered(path, verdict(1, 0.5))
     assert list(tmp_path.iterdir()) == [], "a later run of that id would get them"
 
 
@@ -128,4 +128,4 @@ def test_an_overlay_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     with pytest.raises(RecordingError, match="may have at most 64,000,000 bytes"):
         read_overlay(path)
     with pytest.raises(RecordingError, match="may have at most 64,000,000 bytes"):
-        append_overlay(path, verdict(1, 0.5))
+        append_numbered(path, verdict(1, 0.5))

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from bioeval_tui.errors import ExitCode, InputError, UsageError
 from bioeval_tui.record import events
-from bioeval_tui.record.overlay import append_overlay, append_reviews
+from bioeval_tui.record.overlay import append_numbered, append_reviews
 from bioeval_tui.record.paths import overlay_path
 from bioeval_tui.report.agreement import agreement_report, change, rated_tasks, with_labels
 from bioeval_tui.report.correction import draw
@@ -53,7 +53,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def judge_again(path: Path, scores: tuple[tuple[float, ...], ...]) -> None:
     for condition, both in zip(("withheld", "supplied"), scores, strict=True):
         tasks = tuple(events.TaskScored(task=n, title="t", score=s) for n, s in enumerate(both, start=1))
-        append_overlay(
+        append_numbered(
             path,
             [
                 events.TranscriptScored(

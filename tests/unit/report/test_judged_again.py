@@ -15,7 +15,7 @@ from bioeval_tui.bundled.inspect.writing import inspect_log
 from bioeval_tui.evaluation.wiring.resume import rerun_offer
 from bioeval_tui.record import events
 from bioeval_tui.record.catalogue import Catalogue, RunFilter
-from bioeval_tui.record.overlay import append_overlay
+from bioeval_tui.record.overlay import append_numbered
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.console import print_score_card
@@ -50,7 +50,7 @@ def judged(score: float, judge: str, *, trial: int = 1, attempt: int = 1) -> lis
 
 def test_the_latest_verdict_counts_and_the_recorded_one_is_shown_beside_it(tmp_path: Path) -> None:
     path = Recorded([Talk(tasks=(1.0,))], [Talk(tasks=(1.0,))]).write(tmp_path)
-    append_overlay(path, [*judged(0.5, "first"), *judged(0.0, "second")])
+    append_numbered(path, [*judged(0.5, "first"), *judged(0.0, "second")])
     run = load_run(path)
     assert summarise_runs([run])[0].conditions[0].score.mean == 0.71
     assert run.state.ended is not None
@@ -81,7 +81,7 @@ def test_the_cost_of_a_run_is_the_same_wherever_it_is_shown_and_without_later_ve
     path = Recorded([Talk(tasks=(1.0,))], [Talk(tasks=(1.0,))]).write(tmp_path)
     before = run_document(load_run(path))["cost"]
     later, scored = judged(0.5, "later")
-    append_overlay(path, [later.model_copy(update={"tokens_in": 4321, "tokens_out": 80}), scored])
+    append_numbered(path, [later.model_copy(update={"tokens_in": 4321, "tokens_out": 80}), scored])
     run = load_run(path)
     card = Console(file=StringIO(), width=200)
     print_score_card(run, card)
@@ -93,7 +93,7 @@ def test_the_cost_of_a_run_is_the_same_wherever_it_is_shown_and_without_later_ve
 
 def test_as_recorded_uses_the_recorded_verdicts(tmp_path: Path) -> None:
     path = Recorded([Talk(tasks=(1.0,))], [Talk(tasks=(1.0,))]).write(tmp_path)
-    append_overlay(path, judged(0.0, "second"))
+    append_numbered(path, judged(0.0, "second"))
     run = load_run(path, as_recorded=True)
     assert summarise_runs([run])[0].conditions[0].score.mean == 1.0
     assert [row.counts for row in run.judged_again[next(iter(run.judged_again))].rows] == [True, False]
@@ -103,7 +103,7 @@ def test_as_recorded_uses_the_recorded_verdicts(tmp_path: Path) -> None:
 
 def test_a_verdict_on_an_abandoned_attempt_or_unknown_conversation_is_ignored(tmp_path: Path) -> None:
     path = Recorded([Talk(tasks=(1.0,))]).write(tmp_path)
-    append_overlay(path, [*judged(0.0, "x", attempt=7), *judged(0.0, "x", trial=9)])
+    append_numbered(path, [*judged(0.0, "x", attempt=7), *judged(0.0, "x", trial=9)])
     run = load_run(path)
     assert not run.judged_again
     assert list(run.state.conversations) == [("withheld", 1)]
@@ -116,7 +116,7 @@ def test_the_list_of_runs_shows_the_latest_verdicts(tmp_path: Path) -> None:
     assert (before.scores["withheld"], before.score, before.judged_again) == (None, None, False)
     assert "judge" in before.fault
     assert f"`bioeval-tui runs rescore {path.stem}` asks only the judge again" in rerun_offer(path)
-    append_overlay(path, judged(0.5, "another"))
+    append_numbered(path, judged(0.5, "another"))
     (after,) = catalogue.runs()
     assert (after.scores["withheld"], after.score, after.judged_again) == (0.86, 0.93, True)
     assert after.fault == "none"

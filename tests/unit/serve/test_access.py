@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bioeval_tui.serve.access import TICKET_S, TRIES, Access, Attempts, Hosts, is_loopback, same_origin
+from bioeval_tui.serve.access import TICKET_S, Access, Hosts, is_loopback, same_origin
 
 
 class Clock:
@@ -48,36 +48,17 @@ def test_only_the_servers_own_origin_is_accepted() -> None:
         assert not same_origin(origin, "127.0.0.1:8000"), origin
 
 
-def test_after_too_many_wrong_tokens_only_wrong_ones_must_wait() -> None:
-    clock = Clock()
-    access = Access(Hosts.of("127.0.0.1", 1), clock)
-    assert access.try_token(access.token, "10.0.0.1") == "right"
-    assert [access.try_token("guess", "10.0.0.1") for _ in range(TRIES)] == ["wrong"] * TRIES
-    assert access.try_token("guess", "10.0.0.1") == access.redeem("guess", "10.0.0.1") == "wait"
-    assert access.try_token("guess", "10.0.0.2") == "wrong"
-    for _ in range(TRIES):
-        assert access.try_token(access.token, "10.0.0.1") == "right"
-        assert access.redeem(access.new_ticket(), "10.0.0.1") == "right"
-    clock.now += access.attempts.wait_s("10.0.0.1")
-    assert access.try_token("guess", "10.0.0.1") == "wrong"
-
-
-def test_all_addresses_of_an_ipv6_network_count_as_one_and_the_table_is_bounded() -> None:
-    attempts = Attempts(Clock())
-    for number in range(TRIES):
-        attempts.wrong(f"2001:db8::{number:x}")
-    assert attempts.wait_s("2001:db8::ffff") > 0
-    assert attempts.wait_s("2001:db8:0:1::1") == 0
-    for number in range(3000):
-        attempts.wrong(f"10.0.{number // 250}.{number % 250}")
-    assert len(attempts._spent) <= 1024
+def test_only_the_token_is_right() -> None:
+    access = Access(Hosts.of("127.0.0.1", 1))
+    assert access.is_token(access.token)
+    assert not any(map(access.is_token, ("", "guess", access.token[:-1], f"{access.token}x", "ä")))
 
 
 def test_a_ticket_can_be_used_once_and_expires() -> None:
     clock = Clock()
     access = Access(Hosts.of("127.0.0.1", 1), clock)
     ticket, other = access.new_ticket(), access.new_ticket()
-    assert access.redeem(ticket, "a") == "right"
-    assert access.redeem(ticket, "a") == "wrong"
+    assert access.redeem(ticket)
+    assert not access.redeem(ticket)
     clock.now += TICKET_S
-    assert access.redeem(other, "a") == "wrong"
+    assert not access.redeem(other)

@@ -11,7 +11,6 @@ from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.models import prompting
 from bioeval_tui.evaluation.models.prompting import (
     Prompt,
-    evaluator_prompt,
     find_prompt,
     judge_prompt,
     prompt_hashes,
@@ -21,6 +20,7 @@ from bioeval_tui.evaluation.models.prompting import (
     with_example,
 )
 from bioeval_tui.evaluation.seams import EvaluatorView, JudgeView, TranscriptMessage
+from tests.rendered import evaluator_prompt
 
 JOB = EvaluationJob.model_validate(
     {

@@ -11,11 +11,11 @@ from bioeval_tui.evaluation.models import template_process
 from bioeval_tui.evaluation.models.prompting import (
     Prompt,
     evaluator_context,
-    evaluator_prompt,
     find_prompt,
     rendered,
 )
 from bioeval_tui.evaluation.models.template_process import Templates
+from tests.rendered import evaluator_prompt
 from tests.unit.evaluation.models.test_prompting import evaluator_view
 
 ENDLESS = {
