@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -49,6 +50,19 @@ def with_tasks_of(job: dict[str, Any], case: Case) -> dict[str, Any]:
         ]
         job = {**job, "tasks": tasks}
     return job
+
+
+_PLACEHOLDER = re.compile(r"\{\{([^{}]*)\}\}")
+
+
+def without_placeholders(text: str) -> str:
+    """Return a text of a job with cases as it reads for all of them: `{{ case.drug }}` becomes ‹drug›."""
+    return _PLACEHOLDER.sub(_named, text)
+
+
+def _named(placeholder: re.Match[str]) -> str:
+    path = re.match(r"\s*([\w.]+)", placeholder[1])
+    return f"‹{path[1].rpartition('.')[2] if path else '…'}›"
 
 
 def judged(job: dict[str, Any]) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bioeval_tui.record.cases import judged
+from bioeval_tui.record.cases import judged, without_placeholders
 from bioeval_tui.report.rows import criteria_words
 from bioeval_tui.text import plural, shorten
 
@@ -94,7 +94,9 @@ class Brief:
 def brief_of(state: RunState, started: RunStarted, trial: int | None = None) -> Brief:
     """Return a run's brief, or that of one trial, with the facts and tasks of its case."""
     job = state.job if trial is None else state.job_of(trial)
-    tasks = tuple((str(item.get("task", "")), criteria_words(item)) for item in judged(job))
+    tasks = [(str(item.get("task", "")), criteria_words(item)) for item in judged(job)]
+    if trial is None:
+        tasks = [(without_placeholders(title), without_placeholders(criteria)) for title, criteria in tasks]
     target = state.job.get("target")
     protocol = str(target.get("protocol") or "") if isinstance(target, dict) else ""
     return Brief(
@@ -111,7 +113,7 @@ def brief_of(state: RunState, started: RunStarted, trial: int | None = None) -> 
         rehearsal=started.rehearsal,
         graph=_graph_words(state, started),
         facts=tuple(str(fact) for fact in job.get("facts") or ()),
-        tasks=tasks,
+        tasks=tuple(tasks),
         cases=len(started.cases) if trial is None else 0,
         source=started.source,
     )

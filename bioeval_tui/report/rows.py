@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from bioeval_tui.record.cases import counts_in, judged, judged_in
+from bioeval_tui.record.cases import counts_in, judged, judged_in, without_placeholders
 from bioeval_tui.record.events import RESULT_REASONS, AssertionChecked, TaskScored, job_number
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.state import ConversationState, MessageState, RunState
@@ -114,7 +114,8 @@ def task_titles(
 ) -> dict[int, str]:
     """Return what the judge scores, by number from 1: the tasks or rubric of the job or of a trial; in a condition, those that count there."""
     job = state.job if trial is None else state.job_of(trial)
-    return {number: str(item.get("task", "")) for number, item in judged_in(job, condition).items()}
+    titles = {number: str(item.get("task", "")) for number, item in judged_in(job, condition).items()}
+    return titles if trial is not None else {number: without_placeholders(t) for number, t in titles.items()}
 
 
 def criteria_words(item: Mapping[str, Any]) -> str:
@@ -153,7 +154,9 @@ def assertion_titles(
         named = next((item[key] for key in ("name", "expression", "cypher", "medal") if item.get(key)), "")
         if not named and isinstance(item.get("toolCalls"), dict):
             named = tool_calls_text(item["toolCalls"])
-        found[index] = (str(named or f"assertion {index + 1}"), job_number(item, "weight", 1.0))
+        title = str(named or f"assertion {index + 1}")
+        title = title if trial is not None else without_placeholders(title)
+        found[index] = (title, job_number(item, "weight", 1.0))
     for talk in state.conversations.values():
         for check in talk.latest_checks() if condition in (None, talk.key.condition) else ():
             found.setdefault(check.index, (check.title, check.weight))

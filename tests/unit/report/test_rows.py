@@ -80,3 +80,16 @@ def test_an_invented_quotation_is_marked_wherever_it_is_shown() -> None:
     assert result["conditions"]["withheld"]["tasks"][0]["unproved"]
     assert not result["conditions"]["supplied"]["tasks"][0]["unproved"]
     assert turns_csv([run]).splitlines()[1].endswith(",1")
+
+
+def test_a_run_of_cases_names_tasks_and_assertions_without_placeholders() -> None:
+    job = {
+        "tasks": [{"task": "Learn whether {{ case.drug | trim }} is safe", "passAbove": 0.6}],
+        "assertions": [{"name": "{{ case.drug }} was looked up", "expression": "true"}],
+    }
+    run = Recorded([Talk()], [Talk()], cases=1, started={"job": job}).loaded()
+    card = StringIO()
+    print_score_card(run, Console(file=card, width=200))
+    assert "{{" not in card.getvalue() + markdown_report([run])
+    assert run.task_titles() == {1: "Learn whether ‹drug› is safe"}
+    assert run.brief.tasks[0][0] == "Learn whether ‹drug› is safe"
