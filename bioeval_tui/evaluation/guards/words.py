@@ -121,24 +121,21 @@ _ONLY_ENGLISH = word_set(
 
 _ONLY_FOREIGN = word_set(
     """
-    der die das und ist nicht ein eine einen mit für auf zu den dem sich von wird muss er sie ihr
-    le les des une est et pas que qui dans pour sur avec vous son sa ses doit au aux du
-    el los las una y es en por con para su del al lo como debe quiere pide
-    il gli che di è un per non della nel deve vuole chiede
-    het een van niet dat zijn voor met aan wil moet o os uma não com seu
+    der das und ist nicht ein eine einen mit für auf zu den dem sich von wird muss er sie ihr le les
+    des une et pas que qui dans avec vous ses doit aux el los las una en por para lo como debe
+    quiere pide il gli che di un non della nel deve vuole chiede het een niet dat zijn voor aan moet
+    os uma não com seu de met wil van del su du au al con per
     """
 )
-"""What no English text has many of: from German, French, Spanish, Italian, Dutch and Portuguese."""
+"""What no English text has two of: from German, French, Spanish, Italian, Dutch and Portuguese."""
 
 
 def is_foreign(text: str) -> bool:
     """Return whether `text` is in a language other than English. Keywords, names and code are in none."""
     words = _WORD.findall(text[:10_000])
-    signs = sum(
-        word.lower() in _ONLY_FOREIGN or (not word.isascii() and word == word.lower() and len(word) > 1)
-        for word in words
-    )
-    return signs >= SHARE * len(words) > 0 and not (len(words) >= ENOUGH and is_english(text))
+    lower = [word for word in words if word == word.lower() and len(word) > 1]  # no names, no β
+    signs = sum(word in _ONLY_FOREIGN for word in lower) + 2 * sum(not word.isascii() for word in lower)
+    return signs >= max(2, SHARE * len(words)) and not (len(words) >= ENOUGH and is_english(text))
 
 
 def is_english(text: str) -> bool:

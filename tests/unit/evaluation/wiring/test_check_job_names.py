@@ -22,7 +22,7 @@ FOREIGN = (
 KEYWORDS = (
     "Refill metformin 500 mg, book HbA1c test, check eGFR", "{{ case.question }} {{ case.options }} {{ case.facts }} {{ x }}",
     "Sjögren syndrome, Ménière disease, Guillain-Barré: explain differences", "TP53 c.743G>A, ACMG: PS1, PM2, PP3",
-    "α-synuclein, β-amyloid, γ-secretase inhibitors compared", "ask ask ask ask ask ask ask ask",
+    "α-synuclein, β-amyloid, γ-secretase inhibitors compared", "ask ask ask ask ask ask ask ask", "Ask son about dose", "5 mg per day, x y z",
 )  # fmt: skip
 """Of no language: names and terms."""
 
