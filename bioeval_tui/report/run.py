@@ -175,7 +175,8 @@ class ConversationResult:
     def sample(self) -> Sample:
         """Its composite score as statistics take it."""
         job, case = self._run.started.job_name, self.case.name if self.case else ""
-        return Sample(job, self.score, self.excluded, case, stopped=self._run.could_stop)
+        again = any(warning.code == "held_again" for warning in self._talk.warnings)
+        return Sample(job, self.score, self.excluded, case, stopped=self._run.could_stop, again=again)
 
     @property
     def common_case(self) -> str:

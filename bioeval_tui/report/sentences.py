@@ -788,12 +788,13 @@ def spread_words(found: Estimate) -> str:
 
 
 def counted_words(found: Counted) -> str:
-    """Return such as `9 of 10 used (the judge failed in 1)`."""
+    """Return such as `9 of 10 used (the judge failed in 1), 2 held again because the connection broke`."""
     why = ", ".join(
         f"{FAILED[reason]} in {count}" if reason in FAILED else f"{count} {reason}"
         for reason, count in found.reasons
     )
-    return f"{found.used} of {found.held} used" + (f" ({why})" if why else "")
+    again = f", {found.again} held again because the connection broke" if found.again else ""
+    return f"{found.used} of {found.held} used{f' ({why})' if why else ''}{again}"
 
 
 def difference_words(found: Difference) -> str:

@@ -46,7 +46,10 @@ class PrintedInterval(TypedDict):
 
 
 class PrintedEstimate(TypedDict):
-    """A mean with its interval. `held` conversations were run, `used` have a score."""
+    """A mean with its interval. `held` conversations were run, `used` have a score.
+
+    `held_again` of them broke by their connection to the agent and were repeated.
+    """
 
     mean: float | None
     standard_error: float | None
@@ -55,6 +58,7 @@ class PrintedEstimate(TypedDict):
     range: list[float] | None
     used: int
     held: int
+    held_again: int
     excluded: dict[str, int]
     mean_with_excluded_as_0: float | None
     words: str
@@ -277,6 +281,7 @@ def _estimate(estimate: Estimate) -> PrintedEstimate:
         "range": [min(estimate.points), max(estimate.points)] if estimate.points else None,
         "used": estimate.counted.used,
         "held": estimate.counted.held,
+        "held_again": estimate.counted.again,
         "excluded": dict(estimate.counted.reasons),
         "mean_with_excluded_as_0": estimate.with_excluded_as_zero,
         "words": spread_words(estimate),

@@ -35,6 +35,8 @@ class Sample:
     """Of a difference between two independent conversations: their values."""
     stopped: bool = False
     """Whether its batch could stop before its last trial, as soon as the results said enough."""
+    again: bool = False
+    """Whether it was held again, because the connection to the agent broke the first time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ class Counted:
     used: int
     held: int
     reasons: tuple[tuple[str, int], ...] = ()
+    again: int = 0
+    """How many were held again, because the connection to the agent broke the first time."""
 
     @property
     def excluded(self) -> int:
@@ -60,7 +64,8 @@ def count(samples: Sequence[Sample]) -> Counted:
     """Count the used and the excluded, the commonest reason first."""
     reasons = Counter(sample.reason or "no reason" for sample in samples if sample.value is None)
     used = sum(1 for sample in samples if sample.value is not None)
-    return Counted(used, len(samples), tuple(reasons.most_common()))
+    again = sum(sample.again for sample in samples)
+    return Counted(used, len(samples), tuple(reasons.most_common()), again)
 
 
 def by_cluster(samples: Iterable[Sample]) -> dict[tuple[str, str], list[float]]:

@@ -27,6 +27,7 @@ from bioeval_tui.evaluation.seams import (
 from bioeval_tui.record.events import MessageCompleted, StateObserved, write_event
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.result import result_of
+from bioeval_tui.report.sentences import counted_words
 from bioeval_tui.tui.live.score_card_view import why_empty
 from tests.unit.evaluation.conversation.fakes import (
     SIGNOFF,
@@ -216,6 +217,10 @@ async def test_a_conversation_whose_connection_broke_is_held_again_once(
     assert talk.attempt == 2
     (warned,) = [warning for warning in talk.warnings if warning.code == "held_again"]
     assert warned.message.startswith("the connection to the agent broke at message 3, so it was held again: ")
+    result = result_of(state)
+    assert result is not None
+    counted = counted_words(result.summary.conditions[0].score.counted)
+    assert counted.endswith(", 1 held again because the connection broke"), "it stands beside the mean"
     if not is_scored:
         assert "broke twice, at message 3, then at message 5" in talk.ended.detail
 
