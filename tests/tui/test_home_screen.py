@@ -25,7 +25,7 @@ def given(**options: object) -> FakeServices:
 
 
 @SIZES
-async def test_a_new_user_sees_three_ways_to_start_and_enter_starts_a_first_run(
+async def test_a_new_user_sees_three_ways_to_start_of_which_the_second_is_a_first_run(
     size: tuple[int, int],
 ) -> None:
     services = given(history=(), job_items=())
@@ -34,7 +34,8 @@ async def test_a_new_user_sees_three_ways_to_start_and_enter_starts_a_first_run(
         for words in ("Start a first run", "Evaluate your own agent", "Grade submissions for medals"):
             assert words in text
         assert "No runs yet" in text
-        await pilot.press("enter")
+        assert text.index("Evaluate your own agent") < text.index("Start a first run")
+        await pilot.press("down", "enter")
         await until(pilot, lambda: bool(services.started))
     (request,) = services.started
     assert (request.jobs[0].name, request.sample_agent, request.mode) == (DEMO_JOB, True, "rehearsal")

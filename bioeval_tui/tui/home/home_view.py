@@ -54,6 +54,15 @@ def first_steps() -> list[HomeEntry]:
     """Return the three first steps for users without any runs."""
     return [
         _next(
+            "Evaluate your own agent",
+            "over HTTP, or any chat model",
+            "A job is a file that names the agent, the tasks, the facts the user may share and the assertions"
+            " to check. Press Enter, and give your agent's address and what a user wants from it.",
+            command="bioeval-tui new job.yml",
+            does="own",
+            on=(),
+        ),
+        _next(
             "Start a first run",
             "the sample agent, offline, in about ten seconds",
             "A simulated user asks the sample agent for a medication reminder, twice: first knowing no facts,"
@@ -62,15 +71,6 @@ def first_steps() -> list[HomeEntry]:
             "Nothing leaves this machine: a script plays the user, and rules replace the judge model.",
             command="bioeval-tui demo",
             does="sample",
-        ),
-        _next(
-            "Evaluate your own agent",
-            "over HTTP, or any chat model",
-            "A job is a file that names the agent, the tasks, the facts the user may share and the assertions"
-            " to check. Press Enter, and give your agent's address and what a user wants from it.",
-            command="bioeval-tui new job.yml",
-            does="own",
-            on=(),
         ),
         _next(
             "Grade submissions for medals",
@@ -138,7 +138,7 @@ def next_steps(
         found += _compare(ended)
     found += _review(ended)
     found += _run_first(jobs)
-    _, yours, medals = first_steps()
+    yours, _, medals = first_steps()
     return [*([] if own else [yours]), *found[:NEXT], medals]
 
 
