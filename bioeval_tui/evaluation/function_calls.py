@@ -248,9 +248,8 @@ async def in_thread(function: Callable[..., Any], *given: Any) -> Any:
             result = context.run(function, *given)
         except Exception as raised:  # it belongs to the caller
             error = raised
-        except (
-            BaseException
-        ) as raised:  # `sys.exit` would end this thread unheard, and its caller wait forever
+        except BaseException as raised:
+            # `sys.exit` would end this thread unheard, and its caller wait forever.
             error = RuntimeError(f"{type(raised).__name__}: {raised}")
         with contextlib.suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(settle, result, error)
