@@ -41,7 +41,7 @@ async def test_tasks_are_listed_with_description_and_leaderboard(services: AppSe
     assert "Breast cancer" in detail.description
     assert detail.board is not None
     board = detail.board
-    assert len(board.scores) == 16
+    assert len(board.scores) == 14
     assert not board.lower_is_better
     assert board.gold >= board.silver >= board.bronze >= board.median
     assert list(board.scores) == sorted(board.scores, reverse=True)
