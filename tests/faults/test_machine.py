@@ -218,7 +218,8 @@ def test_a_suspended_engine_continues(program: Program) -> None:
     assert [e["reason"] for e in events if e["kind"] == "conversation_ended"] == ["signed_off"] * 2
     assert result["score"] == 1.0, "the agent is not blamed for what it did not do"
     (warned,) = [e["message"] for e in events if e["kind"] == "warned"]
-    assert "was suspended for" in warned
+    assert "did not run for" in warned
+    assert "(it was stopped, or the machine was asleep)" in warned
     assert "its latency does not count" in warned
 
 

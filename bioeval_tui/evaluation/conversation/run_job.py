@@ -127,11 +127,8 @@ def started_fields(plan: RunPlan) -> dict[str, Any]:
 def _long_gaps(gaps: Sequence[Gap]) -> str:
     """Return how often and how long this program did not run, as a sentence."""
     longest = max(gaps, key=lambda gap: gap.length)
-    why = (
-        "it was stopped, or the machine was asleep" if longest.suspended else "it, or this machine, was busy"
-    )
     pieces = plural(len(gaps), "time")
-    return f"this program did not run for over {LONG_S:g} s in one piece, {pieces}, the longest {duration(longest.length)} ({why})"
+    return f"this program did not run for over {LONG_S:g} s in one piece, {pieces}, the longest {duration(longest.length)} ({longest.cause})"
 
 
 class JobRun:

@@ -416,17 +416,14 @@ class Dialogue:
         return counted
 
     def _stood_still(self, what: str, seconds: float) -> None:
-        message = (
-            f"this program was suspended for {duration(seconds)} (stopped, or the machine was asleep); {what}"
-        )
+        why = self.parts.watchdog.cause_since(self._asked_at)
+        message = f"this program did not run for {duration(seconds)} ({why}); {what}"
         self.emitter.emit(events.Warned, code="stood_still", message=message)
 
     def _not_counted(self, number: int, reply: Reply, blocked_ms: float) -> None:
-        suspended = self.parts.watchdog.suspended_since(reply.started) > 0
-        what = "suspended" if suspended else "blocked"
-        why = "it was stopped, or the machine was asleep" if suspended else "it, or this machine, was busy"
+        why = self.parts.watchdog.cause_since(reply.started)
         message = (
-            f"answer {number} took {latency(reply.latency_ms)}, and this program was {what} for {latency(blocked_ms)} of "
+            f"answer {number} took {latency(reply.latency_ms)}, and this program did not run for {latency(blocked_ms)} of "
             f"them ({why}): its latency does not count"
         )
         self.emitter.emit(events.Warned, code="blocked", message=message)

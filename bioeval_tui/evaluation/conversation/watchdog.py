@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 TICK_S = 0.05
@@ -23,6 +24,7 @@ MOST_OF_A_LATENCY = 0.2
 LONG_S = 5.0
 """A run names it if its program did not run for longer than this, in seconds, in one piece."""
 _KEPT = 1000
+_SCHEDSTAT = Path("/proc/thread-self/schedstat")
 
 
 class Gap(NamedTuple):
@@ -31,12 +33,31 @@ class Gap(NamedTuple):
     end: float
     length: float
     suspended: bool
+    starved: bool = False
+    """Whether it waited for a processor: something else kept the machine busy."""
+
+    @property
+    def cause(self) -> str:
+        """Why the loop did not run, as a clause."""
+        if self.starved:
+            return "other work kept this machine busy"
+        return (
+            "it was stopped, or the machine was asleep" if self.suspended else "it, or this machine, was busy"
+        )
 
 
 def slept_s() -> float:
     """Return for how many seconds this machine has slept since it started, which monotonic time leaves out; 0.0 if unknown."""
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return 0.0 if clock is None else time.clock_gettime(clock) - time.clock_gettime(time.CLOCK_MONOTONIC)
+
+
+def starved_s() -> float:
+    """Return for how many seconds this thread has waited for a processor although it could run; 0.0 if unknown."""
+    try:
+        return int(_SCHEDSTAT.read_text("ascii").split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0
 
 
 class Watchdog:
@@ -47,10 +68,12 @@ class Watchdog:
         clock: Callable[[], float] = time.monotonic,
         busy: Callable[[], float] = time.process_time,
         slept: Callable[[], float] = slept_s,
+        starved: Callable[[], float] = starved_s,
     ) -> None:
-        """`clock` returns monotonic time, `busy` processor time and `slept` the time that the machine has slept, in seconds."""
-        self._clock, self._busy, self._slept = clock, busy, slept
-        self._last: tuple[float, float, float] | None = None
+        """`clock` returns monotonic time, `busy` processor time, `slept` the time that the machine has slept, and `starved`
+        that for which this thread waited for a processor, in seconds."""
+        self._clock, self._busy, self._slept, self._starved = clock, busy, slept, starved
+        self._last: tuple[float, float, float, float] | None = None
         self._gaps: list[Gap] = []
         self._sleeps: list[tuple[float, float]] = []
         """When each sleep of the machine ended (monotonic), and how long it was, both in seconds."""
@@ -69,6 +92,12 @@ class Watchdog:
         )
         return stopped + sum(length for end, length in self._sleeps if end > moment)
 
+    def cause_since(self, moment: float) -> str:
+        """Return why this process did not run after `moment` (monotonic), as a clause: of the longest time."""
+        self._look()
+        after = [gap for gap in self._gaps if gap.end > moment]
+        return max(after, key=lambda gap: gap.length).cause if after else "the machine was asleep"
+
     def lost(self, start: float, end: float) -> float:
         """Return for how many seconds from `start` to `end` (monotonic) the event loop did not run."""
         self._look()
@@ -81,18 +110,19 @@ class Watchdog:
 
     def tick(self) -> None:
         """Note that the event loop runs."""
-        now, busy, slept = self._clock(), self._busy(), self._slept()
+        now, busy, slept, starved = self._clock(), self._busy(), self._slept(), self._starved()
         if self._last is not None:
-            ticked, was_busy, had_slept = self._last
+            ticked, was_busy, had_slept, had_starved = self._last
             late = now - ticked - TICK_S
             used = busy - was_busy
             suspended = late > STILL_S and used < BUSY * late
             # A busy machine also delays ticks by a few tenths of a second; the kernel says when an answer came meanwhile.
             if late > STILL_S or (late > BLOCKED_S and used > late / 2):
-                self._gaps = [*self._gaps[1 - _KEPT :], Gap(now, late, suspended)]
+                waited = starved - had_starved > late / 2
+                self._gaps = [*self._gaps[1 - _KEPT :], Gap(now, late, suspended, waited)]
             if slept - had_slept > STILL_S:
                 self._sleeps = [*self._sleeps[1 - _KEPT :], (now, slept - had_slept)]
-        self._last = now, busy, slept
+        self._last = now, busy, slept, starved
 
     def _look(self) -> None:
         if self._last is not None:

@@ -65,7 +65,7 @@ def check_every_span(run: WholeRun, turns: int) -> None:
             assert root.service == "helper"
             assert len([event for event in answer.generation if "request" in event]) == 1
         assert [check.status for check in talk.final_checks.values()] == ["passed"]
-        assert talk.warnings == []
+        assert [warning for warning in talk.warnings if warning.code != "blocked"] == []
 
 
 async def test_spans_of_eight_concurrent_conversations_are_at_their_turns(

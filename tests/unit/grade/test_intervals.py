@@ -159,7 +159,7 @@ def test_a_custom_grader_is_resampled_only_when_asked_and_agrees_with_its_metric
     path = numbers(tasks, code=CODE)
     without, _ = sure(tasks, path)
     assert "only if you ask" in without.why_not
-    found, _ = sure(tasks, path, call_code=True)
+    found, _ = sure(tasks, path, call_code=True, time_limit_s=600.0)
     assert "calls of the grader" in found.method
     tasks.add("lab/other", answers=(tasks.data / "lab/numbers/prepared/private/answers.csv").read_text())
     declared = uncertainty_of(TaskGrading(tasks.registry.get_task("lab/other")), path)

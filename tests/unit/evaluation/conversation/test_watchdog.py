@@ -17,8 +17,10 @@ class Clocks:
     """Clocks that are set by hand."""
 
     def __init__(self) -> None:
-        self.now, self.busy, self.slept = 100.0, 1.0, 0.0
-        self.watchdog = Watchdog(lambda: self.now, lambda: self.busy, lambda: self.slept)
+        self.now, self.busy, self.slept, self.starved = 100.0, 1.0, 0.0, 7.0
+        self.watchdog = Watchdog(
+            lambda: self.now, lambda: self.busy, lambda: self.slept, lambda: self.starved
+        )
         self.watchdog.tick()
 
     def pass_by(self, seconds: float, busy: float = 0.0) -> None:
@@ -48,6 +50,20 @@ def test_a_gap_without_processor_time_is_a_suspended_process(
     assert clocks.watchdog.suspended_since(100.0) == pytest.approx(suspended_s)
     assert clocks.watchdog.lost(100.0, clocks.now) == pytest.approx(lost_s)
     assert clocks.watchdog.suspended_since(clocks.now) == 0.0, "it is over"
+
+
+@pytest.mark.parametrize(
+    ("waited_s", "cause"),
+    [(0.2, "it was stopped, or the machine was asleep"), (1.8, "other work kept this machine busy")],
+)
+def test_a_process_that_waits_for_a_processor_was_not_stopped(waited_s: float, cause: str) -> None:
+    clocks = Clocks()
+    clocks.starved += waited_s
+    clocks.pass_by(2.0)
+    assert clocks.watchdog.cause_since(100.0) == cause
+    assert clocks.watchdog.suspended_since(100.0) == pytest.approx(2.0), (
+        "nobody is to blame for what failed then"
+    )
 
 
 def test_only_the_part_of_a_gap_that_lies_in_a_latency_is_lost_to_it() -> None:
@@ -110,7 +126,7 @@ async def test_a_latency_in_which_the_program_did_not_run_says_so_and_does_not_c
     assert talk.score is not None
     assert (talk.score.score, round(talk.score.average_latency_ms or 0)) == (1.0, 250)
     (warned,) = run.sink.of("warned")
-    assert "answer 2 took 0.25 s, and this program was blocked for 0.12 s of them" in warned.message
+    assert "answer 2 took 0.25 s, and this program did not run for 0.12 s of them" in warned.message
 
 
 async def test_without_any_latency_that_counts_the_conversation_is_not_measured_and_nobody_else_is_to_blame() -> (

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.evaluation.engine.spec import RunRequest
+from bioeval_tui.evaluation.wiring import doctor
 from bioeval_tui.evaluation.wiring.doctor import connections
 from bioeval_tui.sample.paths import DEMO_JOB, sample_jobs
 from bioeval_tui.settings import Settings
@@ -62,6 +63,12 @@ def server() -> Iterator[Server]:
         yield served
         served.shutdown()
         thread.join()
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait longer than a person would, since the machine may be busy."""
+    monkeypatch.setattr(doctor, "PROBE_S", 60.0)
 
 
 def settings(tmp_path: Path, **variables: str) -> Settings:
