@@ -67,12 +67,12 @@ def concordance_of(true: Floats, guess: Floats, event: Floats, counts: NDArray[n
     )  # row i before row j
     won = np.where(comparable, (guess > guess[:, None]) + 0.5 * (guess == guess[:, None]), 0.0)
     pairs, won = comparable.astype(np.float32), won.astype(np.float32)
-    found = []
+    shares = []
     for part in np.array_split(counts.astype(np.float32), max(1, len(counts) // DRAWS)):
         total = np.einsum("ij,ij->i", part @ pairs, part, dtype=np.float64)
         with np.errstate(invalid="ignore", divide="ignore"):
-            found.append(np.einsum("ij,ij->i", part @ won, part, dtype=np.float64) / total)
-    return np.concatenate(found)
+            shares.append(np.einsum("ij,ij->i", part @ won, part, dtype=np.float64) / total)
+    return np.concatenate(shares)
 
 
 def medal_chances(scores: Floats, drawn: Floats, entries: int) -> tuple[float, float, float]:

@@ -213,8 +213,8 @@ def row_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
 
 
 def _interval(report: TaskReport) -> str:
-    found = report.uncertainty
-    return NOTHING if found is None or found.low is None else found.interval_words
+    uncertainty = report.uncertainty
+    return NOTHING if uncertainty is None or uncertainty.low is None else uncertainty.interval_words
 
 
 def _agent(report: TaskReport) -> str:
@@ -273,14 +273,14 @@ def report_card(report: TaskReport, problems: Sequence[Problem] = ()) -> None:
             out.print(Text(clean(line, 400)))
 
 
-def sure_lines(found: Uncertainty) -> list[str]:
+def sure_lines(uncertainty: Uncertainty) -> list[str]:
     """Return the uncertainty of a score as lines: its interval, the chance of each medal, and its possible places."""
-    if found.low is None:
-        return [clean_line(found.interval_words, 400)]
-    places = f"; place {found.place_words}" if found.place_words else ""
+    if uncertainty.low is None:
+        return [clean_line(uncertainty.interval_words, 400)]
+    places = f"; place {uncertainty.place_words}" if uncertainty.place_words else ""
     return [
-        f"95 % interval {found.interval_words} ({found.rows or 0:,} test rows{places})",
-        f"{found.chance_words}: {found.medal_words}",
+        f"95 % interval {uncertainty.interval_words} ({uncertainty.rows or 0:,} test rows{places})",
+        f"{uncertainty.chance_words}: {uncertainty.medal_words}",
     ]
 
 

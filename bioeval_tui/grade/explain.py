@@ -43,7 +43,7 @@ class ExplainedRows:
 
 def declared_rows(scorer: CsvScorer, path: Path) -> list[ExplainedRows]:
     """Return the rows of each target of a declared metric."""
-    spec, found = scorer.spec, []
+    spec, explained = scorer.spec, []
     guesses = scorer.predictions(path)
     for name, truth, guess in zip(spec.targets, scorer.truths, guesses, strict=True):
         kind = spec.metric.kind
@@ -56,8 +56,10 @@ def declared_rows(scorer: CsvScorer, path: Path) -> list[ExplainedRows]:
                 return float(spec.metric.function(codes[: len(truth)][at], codes[len(truth) :][at]))
             return float(spec.metric.function(truth[at], guess[at], *more))
 
-        found.append(ExplainedRows(kind, scorer.ids.to_numpy(), truth, np.asarray(guess), name, event, score))
-    return found
+        explained.append(
+            ExplainedRows(kind, scorer.ids.to_numpy(), truth, np.asarray(guess), name, event, score)
+        )
+    return explained
 
 
 def rows_of_code(scorer: CodeScorer, path: Path) -> list[ExplainedRows]:
@@ -76,7 +78,7 @@ def rows_of_code(scorer: CodeScorer, path: Path) -> list[ExplainedRows]:
     left = [name for name in answers.columns if name != ids]
     if not pairs and len(left) == 1:  # ProteinGym: several predictions of one truth
         pairs = [(str(name), answers[left[0]], aligned[name]) for name in aligned.columns]
-    found = []
+    explained = []
     for name, truth, guess in pairs[:_MOST_COLUMNS]:
         if truth.isna().any() or guess.isna().any():
             continue
@@ -94,15 +96,17 @@ def rows_of_code(scorer: CodeScorer, path: Path) -> list[ExplainedRows]:
             ) -> float:
                 return float(function(values[at], guesses[at]))
 
-            found.append(ExplainedRows(kind, answers[ids].to_numpy(), values, guesses, name, score=score))
+            explained.append(ExplainedRows(kind, answers[ids].to_numpy(), values, guesses, name, score=score))
         else:
             texts, others = truth.astype(str).to_numpy(object), guess.astype(str).to_numpy(object)
 
             def share(at: Any, texts: Any = texts, others: Any = others) -> float:
                 return float(np.mean(texts[at] == others[at]))
 
-            found.append(ExplainedRows("label", answers[ids].to_numpy(), texts, others, name, score=share))
-    return found
+            explained.append(
+                ExplainedRows("label", answers[ids].to_numpy(), texts, others, name, score=share)
+            )
+    return explained
 
 
 MOST_GROUPS = 30

@@ -51,12 +51,12 @@ class Section:
             columns = tuple(map(str, data["columns"]))
             rows = tuple(tuple(map(str, row)) for row in data["rows"])
             bars = tuple(min(1.0, max(0.0, float(bar))) for bar in data.get("bars") or ())
-            found = cls(str(data["title"]), columns, rows, bars, str(data.get("note") or ""))
+            section = cls(str(data["title"]), columns, rows, bars, str(data.get("note") or ""))
         except (KeyError, TypeError, AttributeError):
             raise ValueError("`explanation` must be a list of tables") from None
         if any(len(row) != len(columns) for row in rows) or (bars and len(bars) != len(rows)):
-            raise ValueError(f"`explanation`: the table `{found.title[:60]}` has rows of different lengths")
-        return found
+            raise ValueError(f"`explanation`: the table `{section.title[:60]}` has rows of different lengths")
+        return section
 
     def to_dict(self) -> dict[str, Any]:
         """Return the view, ready for JSON."""

@@ -70,14 +70,14 @@ def uncertainty_of(
         words = rows_words(*rows)
         return Uncertainty(why_not=f"{words}: rows that a file picks say nothing about the others")
     try:
-        found = _draws(ready, path, call_code, time_limit_s)
+        drawn = _draws(ready, path, call_code, time_limit_s)
     except (CannotResampleError, InvalidSubmissionError, OSError) as error:
         return Uncertainty(why_not=clean_line(str(error), 300))
     except Exception as error:  # a grader with code may raise anything
         return Uncertainty(
             why_not=f"resampling failed: {type(error).__name__}: {clean_line(str(error), 200)}"
         )
-    return replace(from_draws(found, ready.board), **_chances(ready, path, found))
+    return replace(from_draws(drawn, ready.board), **_chances(ready, path, drawn))
 
 
 def score_uncertainty(submission: Path, task: Task, *, call_code: bool = False) -> Uncertainty:
@@ -89,9 +89,9 @@ def score_uncertainty(submission: Path, task: Task, *, call_code: bool = False) 
     return uncertainty_of(grading_of(task), Path(submission), call_code=call_code)
 
 
-def from_draws(found: Draws, board: Leaderboard) -> Uncertainty:
+def from_draws(drawn: Draws, board: Leaderboard) -> Uncertainty:
     """Return the interval of resampled scores and its places."""
-    low, high = found.ends
+    low, high = drawn.ends
     places = [board.rank(end).position for end in (low, high)]
     best, worst = places if board.is_lower_better else reversed(places)
     return Uncertainty(
@@ -99,8 +99,8 @@ def from_draws(found: Draws, board: Leaderboard) -> Uncertainty:
         high=round(high, 5),
         place_best=best,
         place_worst=worst,
-        rows=found.rows,
-        method=found.method,
+        rows=drawn.rows,
+        method=drawn.method,
     )
 
 
@@ -170,8 +170,8 @@ def rivals_of(ready: TaskGrading) -> Rivals | None:
 def _draws(ready: TaskGrading, path: Path, call_code: bool, time_limit_s: float) -> Draws:
     scorer: Any = ready.scorer
     if not isinstance(scorer, CodeScorer):
-        found: Draws = scorer.draws(path)
-        return found
+        drawn: Draws = scorer.draws(path)
+        return drawn
     if path.suffix.lower() == H5AD:
         raise CannotResampleError("its grader is code that reads h5ad files itself")
     if (ready.task.data_source or {}).get("type") == "proteingym-dms":

@@ -120,8 +120,8 @@ class Ledger:
                 self._take_in(whole)
             if not _is_end(self._number, self._last, head):
                 hashes = list(map(_hash, _lines(self.path.read_bytes())))
-                found = _end_problem(hashes, self._number, head)
-                self._write(descriptor, {"kind": CHANGED, "found": found})
+                problem = _end_problem(hashes, self._number, head)
+                self._write(descriptor, {"kind": CHANGED, "found": problem})
             self._write(descriptor, entry)
 
     def _write(self, descriptor: int, entry: dict[str, Any]) -> None:

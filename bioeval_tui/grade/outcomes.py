@@ -96,13 +96,13 @@ class Verdict:
 
 def verdict_of(outcome: Outcome, findings: Iterable[Problem]) -> Verdict:
     """Return what validation says of a file, from how it is graded and what is wrong with it."""
-    found = [item.message for item in findings]
+    messages = [item.message for item in findings]
     if isinstance(outcome, NotGraded):
-        return Verdict("not_graded", (*found, outcome.reason))
+        return Verdict("not_graded", (*messages, outcome.reason))
     if isinstance(outcome, Invalid):
         own = [item.message for item in outcome.problems] or [outcome.reason]
-        return Verdict("invalid", tuple(dict.fromkeys([*own, *found])))
-    return Verdict("valid", tuple(found), outcome.rows_missing)
+        return Verdict("invalid", tuple(dict.fromkeys([*own, *messages])))
+    return Verdict("valid", tuple(messages), outcome.rows_missing)
 
 
 def outcome_to_dict(outcome: Outcome) -> dict[str, Any]:

@@ -123,10 +123,10 @@ def load_outcomes(path: Path) -> Loaded:
     Raises:
         InputError: as `load_reports`.
     """
-    found = list(_outcomes(Path(path)))
+    outcomes = list(_outcomes(Path(path)))
     return Loaded(
-        tuple(item for item in found if isinstance(item, TaskReport)),
-        tuple(item for item in found if isinstance(item, NotGraded)),
+        tuple(item for item in outcomes if isinstance(item, TaskReport)),
+        tuple(item for item in outcomes if isinstance(item, NotGraded)),
     )
 
 

@@ -101,8 +101,8 @@ def _of_share(share: float, n: float, bounds: Bounds, rows: int, method: str) ->
     half = _PROBABILITIES[: RESAMPLES // 2]
     least, most = share_ends(share, n, half)
     scores = low + np.concatenate([least, most[::-1]]) * (high - low)
-    found = share_interval(share, n, bounds)
-    return Draws(scores, method, rows, (found.low, found.high))
+    interval = share_interval(share, n, bounds)
+    return Draws(scores, method, rows, (interval.low, interval.high))
 
 
 def draws(metric: Metric, pairs: Sequence[tuple[Any, Any]], event: Floats | None = None) -> Draws:
@@ -165,15 +165,15 @@ def resample(
         CannotResampleError: it took too long, or the score was undefined too often.
     """
     deadline = time.monotonic() + time_limit_s
-    found = []
+    values = []
     for _ in range(RESAMPLES):
         drawn = np.concatenate([part[random.integers(0, len(part), len(part))] for part in strata])
-        found.append(once(drawn))
+        values.append(once(drawn))
         if time.monotonic() > deadline:
             break
-    if len(found) < fewest:
+    if len(values) < fewest:
         raise CannotResampleError(f"resampling took longer than {time_limit_s:g} s")
-    scores = np.array(found)
+    scores = np.array(values)
     known = scores[np.isfinite(scores)]
     if len(known) < (1 - _UNDEFINED) * len(scores):
         raise CannotResampleError("the metric is undefined on too many resamples")
@@ -437,8 +437,8 @@ def _of_confusion(
 
 def _of_comparable_pairs(true: Floats, guess: Floats, event: Floats, random: np.random.Generator) -> Draws:
     rows = len(true)
-    found = concordance_of(true, guess, event, random.multinomial(rows, np.full(rows, 1 / rows), RESAMPLES))
-    known = found[np.isfinite(found)]
+    shares = concordance_of(true, guess, event, random.multinomial(rows, np.full(rows, 1 / rows), RESAMPLES))
+    known = shares[np.isfinite(shares)]
     if len(known) < (1 - _UNDEFINED) * RESAMPLES:
         raise CannotResampleError("too many resamples have no comparable pair")
     return drawn(np.sort(known), _words(RESAMPLES, "rows"), rows)

@@ -72,8 +72,8 @@ def find_runs(
     """
     places = [folder.absolute() for folder in folders]
     groups = [group for place in places for group in _groups(place)]
-    found = [item for group in groups for item in _submissions(group)]
-    submissions = tuple(replace(item, number=number) for number, item in enumerate(found))
+    submissions_found = [item for group in groups for item in _submissions(group)]
+    submissions = tuple(replace(item, number=number) for number, item in enumerate(submissions_found))
     above = [base for place in places for base in (place, *place.parents) if _is_checkout(base)]
     roots = list(tasks_dirs or default_tasks_dirs())
     roots += [base for base in dict.fromkeys(above) if tasks_root(base) not in map(tasks_root, roots)]

@@ -96,10 +96,10 @@ class CodeScorer:
     def _coverage_of_cells(self, path: Path) -> alignment.Coverage | None:
         from bioeval_tui.grade.files.h5ad_reading import cells_of
 
-        expected, found = cells_of(self._answers_path), cells_of(path)
-        if expected is None or found is None or not expected.is_unique:
+        expected, handed_in = cells_of(self._answers_path), cells_of(path)
+        if expected is None or handed_in is None or not expected.is_unique:
             return None
-        return alignment.Coverage(int(expected.isin(found).sum()), len(expected))
+        return alignment.Coverage(int(expected.isin(handed_in).sum()), len(expected))
 
     @cached_property
     def _predictions(self) -> list[str]:
@@ -229,8 +229,8 @@ class CsvScorer:
         Raises:
             InvalidSubmissionError: as `predictions`.
         """
-        found = [(true, guess) for (_, true), guess in zip(self.true, self.predictions(path), strict=True)]
-        return [alignment.label_codes(*pair) for pair in found] if self.spec.metric.kind == "label" else found
+        pairs = [(true, guess) for (_, true), guess in zip(self.true, self.predictions(path), strict=True)]
+        return [alignment.label_codes(*pair) for pair in pairs] if self.spec.metric.kind == "label" else pairs
 
     def pairs_of(self, predictions: pd.DataFrame, name: str) -> tuple[Any, Any]:
         """Return truth and prediction of the first target, as `pairs`, for a column of a table of predictions."""
@@ -298,16 +298,16 @@ class CsvScorer:
                 problems.append(
                     Problem(f"column `{spec.id}` has no id in line {lines}", line=int(blank[0]) + 2)
                 )
-            found = alignment.as_index(ids.dropna(), self._expected)
-            expected = alignment.as_index(self._expected, found)
-            where, differences = alignment.compare_names(found, expected, "id", spec.id)
+            handed_in = alignment.as_index(ids.dropna(), self._expected)
+            expected = alignment.as_index(self._expected, handed_in)
+            where, differences = alignment.compare_names(handed_in, expected, "id", spec.id)
             problems += differences
             if len(frame) != len(expected):
                 problems.append(
                     Problem(f"the file has {len(frame):,} rows where {len(expected):,} are expected")
                 )
             if where is not None and self._expected is not self.ids:
-                where = found.get_indexer(alignment.as_index(self.ids, found)).astype(np.int64)
+                where = handed_in.get_indexer(alignment.as_index(self.ids, handed_in)).astype(np.int64)
         columns: list[Any] = []
         for name in spec.predictions:
             if name not in frame.columns:

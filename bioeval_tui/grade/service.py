@@ -61,8 +61,8 @@ class Grading:
         """Return the error views of a valid submission; of private answers only if they are to be shown."""
         from bioeval_tui.grade.batch.run import explanations
 
-        found = dict(explanations([report], self._pool_of(self.registry()), show_answers=show_answers))
-        return found.get(0, ())
+        explained = dict(explanations([report], self._pool_of(self.registry()), show_answers=show_answers))
+        return explained.get(0, ())
 
     def lacks_data(self, task_id: str) -> bool:
         """Return whether the task is known but its data is missing, so that preparing it may help."""

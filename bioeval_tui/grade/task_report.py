@@ -301,7 +301,7 @@ class TaskReport:
         extra = values.get("extra")
         if extra is not None and not isinstance(extra, dict):
             raise ValueError("`extra` must be an object")
-        found = ReportExtra.from_dict(extra) if extra is not None else None
+        read = ReportExtra.from_dict(extra) if extra is not None else None
         sure = values.get("uncertainty")
         if sure is not None and not isinstance(sure, dict):
             raise ValueError("`uncertainty` must be an object")
@@ -309,13 +309,13 @@ class TaskReport:
         score = typed["score"]
         if score is not None and not math.isfinite(score):
             typed |= {"score": None, "valid_submission": False, "leaderboard_percentile": None}
-            found = replace(found or ReportExtra(), error=f"the score is not a finite number ({score})")
+            read = replace(read or ReportExtra(), error=f"the score is not a finite number ({score})")
         views = values.get("explanation") or ()
         if not isinstance(views, list | tuple):
             raise ValueError("`explanation` must be a list of tables")
         return cls(
             **typed,
-            extra=found,
+            extra=read,
             uncertainty=Uncertainty.from_dict(sure) if sure else None,
             explanation=tuple(Section.from_dict(view) for view in views),
         )
@@ -351,15 +351,15 @@ def _number_or_none(name: str, value: Any) -> float | None:
 
 
 def _number(name: str, value: Any) -> float:
-    found = _number_or_none(name, value)
-    return math.nan if found is None else found
+    number = _number_or_none(name, value)
+    return math.nan if number is None else number
 
 
 def _count(name: str, value: Any) -> int | None:
-    found = _number_or_none(name, value)
-    if found is not None and not found.is_integer():
+    number = _number_or_none(name, value)
+    if number is not None and not number.is_integer():
         raise ValueError(f"`{name}` must be a whole number, found {value!r:.60}")
-    return None if found is None else int(found)
+    return None if number is None else int(number)
 
 
 def _yes_or_none(name: str, value: Any) -> bool | None:

@@ -39,12 +39,12 @@ def faults_of_file(task: Task, scorer: Scorer, path: Path) -> list[Problem]:
     if task.grader.spec is not None or suffix == ".h5ad":
         return scorer.examine(path)
     try:
-        found = read_frame(path)
+        frame = read_frame(path)
     except InvalidSubmissionError as error:
         return [Problem(str(error))]
-    if not len(found.columns):
+    if not len(frame.columns):
         return [Problem("the file is empty")]
-    return [] if len(found) else [Problem("the file has a header and no rows")]
+    return [] if len(frame) else [Problem("the file has a header and no rows")]
 
 
 def _compare_with_sample(task: Task, scorer: Scorer, path: Path) -> list[Problem]:
@@ -58,31 +58,31 @@ def _compare_with_sample(task: Task, scorer: Scorer, path: Path) -> list[Problem
     if suffix == ".h5ad":
         return []
     try:
-        found, sample = (read_frame(each).rename(columns=str) for each in (path, sample_path))
+        frame, sample = (read_frame(each).rename(columns=str) for each in (path, sample_path))
     except (InvalidSubmissionError, OSError):
         return []
-    problems = alignment.missing_columns(list(found.columns), list(sample.columns))
-    if len(found) != len(sample):
+    problems = alignment.missing_columns(list(frame.columns), list(sample.columns))
+    if len(frame) != len(sample):
         problems.append(
-            Problem(f"the file has {len(found):,} rows where the sample submission has {len(sample):,}")
+            Problem(f"the file has {len(frame):,} rows where the sample submission has {len(sample):,}")
         )
     first = sample.columns[0]
-    if first in found.columns and sample[first].is_unique:
+    if first in frame.columns and sample[first].is_unique:
         expected = alignment.as_index(sample[first])
-        ids = alignment.as_index(found[first].dropna(), expected)
+        ids = alignment.as_index(frame[first].dropna(), expected)
         problems += alignment.compare_names(ids, alignment.as_index(expected, ids), "id", str(first))[1]
     for name in sample.columns[1:]:
-        if name in found.columns:
-            problems += _compare_column(found[name], sample[name], str(name))
+        if name in frame.columns:
+            problems += _compare_column(frame[name], sample[name], str(name))
     return problems
 
 
-def _compare_column(found: pd.Series, sample: pd.Series, name: str) -> list[Problem]:
+def _compare_column(column: pd.Series, sample: pd.Series, name: str) -> list[Problem]:
     if sample.isna().any():
         return []
     if sample.dtype.kind in "iuf":
-        return alignment.numbers(found, name)[1]
-    missing = np.flatnonzero(found.isna().to_numpy())
+        return alignment.numbers(column, name)[1]
+    missing = np.flatnonzero(column.isna().to_numpy())
     if not len(missing):
         return []
     lines = alignment.examples([int(row) + 2 for row in missing[: alignment.FIRST]], len(missing))

@@ -144,7 +144,7 @@ def agent_of(report: TaskReport) -> str:
 
 def entries_of(reports: Sequence[TaskReport], not_graded: Sequence[NotGraded]) -> list[AgentEntry]:
     """Return the submissions of agents that are known by name, in their order."""
-    found = [
+    entries = [
         AgentEntry(
             agent_of(report),
             report.task_id,
@@ -154,13 +154,13 @@ def entries_of(reports: Sequence[TaskReport], not_graded: Sequence[NotGraded]) -
         )
         for report in reports
     ]
-    found += [
+    entries += [
         AgentEntry(
             item.agent or extract_agent_from_submission_path(item.submission_path), item.task_id, None, False
         )
         for item in not_graded
     ]
-    return [entry for entry in found if entry.agent != UNKNOWN_AGENT]
+    return [entry for entry in entries if entry.agent != UNKNOWN_AGENT]
 
 
 def standings(entries: Sequence[AgentEntry]) -> Standings:
@@ -175,13 +175,13 @@ def standings(entries: Sequence[AgentEntry]) -> Standings:
     means = {agent: fmean(map(fmean, tasks.values())) for agent, tasks in everything.items()}
     # Of equal means, an agent with a valid submission comes before one without.
     order = sorted(ranking.ranks, key=lambda one: (-means[one.name], not graded[one.name], one.name))
-    found = []
+    ranked = []
     for place, one in enumerate(order):
         before = everything[order[place - 1].name] if place else None
-        found.append(
+        ranked.append(
             _standing(by_agent[one.name], everything[one.name], graded[one.name], one, ranks_graded[one.name], before)
         )  # fmt: skip
-    return Standings(tuple(found), ranking.cases)
+    return Standings(tuple(ranked), ranking.cases)
 
 
 def _standing(
@@ -225,11 +225,11 @@ def _standing(
 def _percentiles(
     tasks: Mapping[str, Sequence[AgentEntry]], *, others_as_zero: bool
 ) -> dict[str, list[float]]:
-    found = {}
+    percentiles = {}
     for task, entries in tasks.items():
         values = [
             entry.percentile or 0.0 for entry in entries if others_as_zero or entry.percentile is not None
         ]
         if values:
-            found[task] = values
-    return found
+            percentiles[task] = values
+    return percentiles

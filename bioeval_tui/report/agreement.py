@@ -154,16 +154,16 @@ class AgreementReport:
     @property
     def notes(self) -> list[str]:
         """The caveats on the numbers."""
-        found = []
+        notes = []
         if self.given > self.blind:
             seen = "was" if self.given == 1 else "were"
-            found.append(
+            notes.append(
                 f"{self.given - self.blind} of {plural(self.given, 'score')} {seen} given with the judge's in view, "
                 "which influences people; --blind uses only blind ones"
             )
         if 0 < len(self.items) < 30:
-            found.append(f"{plural(len(self.items), 'task')}: too few for reliable numbers")
-        return [*found, *self.problems]
+            notes.append(f"{plural(len(self.items), 'task')}: too few for reliable numbers")
+        return [*notes, *self.problems]
 
 
 def rated_tasks(
@@ -174,12 +174,12 @@ def rated_tasks(
     With `blind`, only scores given before the judge's was seen count. With `every`, tasks without people's scores
     are included.
     """
-    found: list[RatedTask] = []
+    rated: list[RatedTask] = []
     problems: list[str] = []
     for run in runs:
         problems += map(str, run.problems)
-        found += _of_run(run, blind=blind, every=every)
-    return found, problems
+        rated += _of_run(run, blind=blind, every=every)
+    return rated, problems
 
 
 def agreement_report(
@@ -258,14 +258,14 @@ class AgreementChange:
 
 def change(items: Sequence[RatedTask]) -> AgreementChange | None:
     """Return whether judging again agrees better with the people; None when no such task was judged again."""
-    found = [
+    rated = [
         (item, item.recorded, item.latest)
         for item in items
         if item.recorded is not None and item.latest is not None
     ]
-    if not found:
+    if not rated:
         return None
-    both, old, new = zip(*found, strict=True)
+    both, old, new = zip(*rated, strict=True)
     people = [(item.people_score, item.passed(item.people_score)) for item in both]
     errors = [
         (
@@ -291,7 +291,7 @@ def _of_run(run: RecordedRun, *, blind: bool, every: bool) -> list[RatedTask]:
         ]
         for key, scored in judged:
             given.setdefault(reviews.TaskKey(key, scored.task), {})
-    found = []
+    rated = []
     for (key, task), opinions in sorted(given.items()):
         people = {name: entry for name, entry in opinions.items() if entry.blind or not blind}
         talk = run.conversation(*key)
@@ -301,7 +301,7 @@ def _of_run(run: RecordedRun, *, blind: bool, every: bool) -> list[RatedTask]:
         recorded = run.recorded_verdict(key)
         own = [next(iter(each.items())) for verdict, each in scores if verdict is recorded and each]
         later = [next(iter(each.items())) for verdict, each in scores if verdict is not recorded and each]
-        found.append(
+        rated.append(
             RatedTask(
                 run_id=run.path.stem,
                 job=clean_line(run.started.job_name, 80),
@@ -324,7 +324,7 @@ def _of_run(run: RecordedRun, *, blind: bool, every: bool) -> list[RatedTask]:
                 case_trial=talk.case.trial if talk.case is not None else 1,
             )
         )
-    return found
+    return rated
 
 
 def _verdicts(run: RecordedRun, talk: ConversationState) -> list[tuple[TranscriptScored, JudgeId]]:
@@ -350,7 +350,7 @@ def _scores(verdict: TranscriptScored, judge: JudgeId, task: int) -> dict[JudgeI
     scored = next((one.score for one in verdict.tasks if one.task == task and one.measured), None)
     if verdict.error or scored is None:
         return {}
-    found = {judge: scored}
+    scores = {judge: scored}
     members: dict[str, list[float]] = {}
     for one in verdict.verdicts:
         for given in one.get("tasks") or ():
@@ -358,8 +358,8 @@ def _scores(verdict: TranscriptScored, judge: JudgeId, task: int) -> dict[JudgeI
             if isinstance(value, int | float) and 0 <= value <= 1:
                 members.setdefault(clean_line(str(one.get("judge")), 100), []).append(float(value))
     if len(members) > 1:
-        found |= {JudgeId(name, judge.prompt): median(values) for name, values in members.items()}
-    return found
+        scores |= {JudgeId(name, judge.prompt): median(values) for name, values in members.items()}
+    return scores
 
 
 def _judge_pair(name: JudgeId, items: Sequence[RatedTask]) -> RatedPair:
@@ -381,14 +381,14 @@ def _people_pair(a: str, b: str, items: Sequence[RatedTask]) -> RatedPair | None
 
 
 def _pair(a: str, b: str, prompt: str, scored: Sequence[tuple[RatedTask, float, float]]) -> RatedPair:
-    found = agreement(
+    figures = agreement(
         [(x, item.passed(x)) for item, x, _ in scored], [(y, item.passed(y)) for item, _, y in scored]
     )
     gaps = sorted(
         (Gap(item, x, y) for item, x, y in scored if abs(x - y) > 1e-9),
         key=lambda gap: (-abs(gap.difference), gap.item.run_id, gap.item.key, gap.item.task),
     )
-    return RatedPair(a, b, prompt, found, tuple(gaps))
+    return RatedPair(a, b, prompt, figures, tuple(gaps))
 
 
 COLUMNS = ("people_score", "label", "score", "passed", "people")
@@ -433,7 +433,7 @@ def with_labels(items: Sequence[RatedTask], file: Path, column: str = "") -> lis
         raise InputError(f"{file}: {missing} is missing")
     if not {"case", "trial"} & set(heading):
         raise InputError(f"{file}: a column `case` or `trial` is required, to identify the conversation")
-    found = {place: dict[str, Reviewed]() for place in range(len(items))}
+    reviews = {place: dict[str, Reviewed]() for place in range(len(items))}
     for number, row in rows:
         if not (row.get(wanted) or "").strip():
             continue
@@ -448,8 +448,8 @@ def with_labels(items: Sequence[RatedTask], file: Path, column: str = "") -> lis
             raise InputError(f"{file}, line {number}: {what}")
         author = clean_line(row.get("reviewer") or wanted, 80)
         value = _value(row[wanted], file, number, wanted)
-        found[fitting[0]][author] = _review(items[fitting[0]], author, value)
-    return [replace(item, people=found[place]) for place, item in enumerate(items)]
+        reviews[fitting[0]][author] = _review(items[fitting[0]], author, value)
+    return [replace(item, people=reviews[place]) for place, item in enumerate(items)]
 
 
 def _check(row: Mapping[str, str | None], file: Path, number: int) -> None:

@@ -238,19 +238,23 @@ class ConditionComparison:
     @property
     def advice(self) -> str:
         """What the difference of the scores leaves open, and how many trials would tell; empty if it is beyond chance."""
-        found = advice(self.score)
-        return sentence(found) if found else ""
+        finding = advice(self.score)
+        return sentence(finding) if finding else ""
 
     @property
     def corrected(self) -> str:
         """Which tasks and assertions differ; empty unless two or more could be told from chance."""
         tested = [
-            (what, found) for what, found in self._details if found.verdict not in ("too few", "not measured")
+            (what, difference)
+            for what, difference in self._details
+            if difference.verdict not in ("too few", "not measured")
         ]
         if len(tested) < 2:
             return ""
         different = tuple(
-            (what, found.p) for what, found in tested if found.p is not None and found.p <= FOUND_AT
+            (what, difference.p)
+            for what, difference in tested
+            if difference.p is not None and difference.p <= FOUND_AT
         )
         return sentence(of.ChecksCorrected(self.title, len(tested), different))
 
@@ -263,16 +267,16 @@ class ConditionComparison:
             if part.name in GATED and part.difference is not None
         ]
         return tuple(
-            of.FellBeyondChance(self.title, what, found)
-            for what, found in ((of.Checked("score"), self.score), *parts, *self._details)
-            if found.verdict == "worse"
+            of.FellBeyondChance(self.title, what, difference)
+            for what, difference in ((of.Checked("score"), self.score), *parts, *self._details)
+            if difference.verdict == "worse"
         )
 
     @property
     def _details(self) -> list[tuple[of.Checked, Difference]]:
         named = [(of.Checked("task", one.title), one.difference) for one in self.tasks]
         named += [(of.Checked("assertion", one.title), one.difference) for one in self.assertions]
-        return [(what, found) for what, found in named if found is not None]
+        return [(what, difference) for what, difference in named if difference is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,22 +326,22 @@ class Comparison:
     @property
     def regressions(self) -> tuple[str, ...]:
         """What is worse in B than in A beyond chance, by condition, in words."""
-        return tuple(sentence(fall) for found in self.conditions for fall in found.falls)
+        return tuple(sentence(fall) for condition in self.conditions for fall in condition.falls)
 
     @property
     def undecided(self) -> str:
         """Why the runs cannot show a regression, and how many trials or cases would do; empty if they can."""
-        few = [found.score for found in self.conditions if found.score.verdict == "too few"]
+        few = [condition.score for condition in self.conditions if condition.score.verdict == "too few"]
         if not few:
             return ""
-        least = min(few, key=lambda found: found.units)
+        least = min(few, key=lambda condition: condition.units)
         units = of.Units(least.units, least.unit)
         return sentence(of.RegressionUndecided(units, least.needed, least.of_trials))
 
     @property
     def advice(self) -> tuple[str, ...]:
         """What the differences leave open, by condition; one sentence where all leave the same."""
-        told = [(found.title, found.advice) for found in self.conditions]
+        told = [(condition.title, condition.advice) for condition in self.conditions]
         if len({text for _, text in told}) == 1:
             return tuple(filter(None, (told[0][1],)))
         return tuple(under(title, text) for title, text in told if text)
@@ -345,7 +349,9 @@ class Comparison:
     @property
     def measured(self) -> bool:
         """Whether every condition has at least one pair of composites."""
-        return bool(self.conditions) and all(found.score.mean is not None for found in self.conditions)
+        return bool(self.conditions) and all(
+            condition.score.mean is not None for condition in self.conditions
+        )
 
 
 def compare(a: RunResult, b: RunResult) -> Comparison:
@@ -381,8 +387,8 @@ def _condition(a: RunResult, b: RunResult, condition: Condition, without_times: 
     def score(talk: ConversationResult) -> Sample:
         if talk.score is None or not without_timing:
             return talk.sample
-        found = _composite(talk, without_timing)
-        value = found.score if found else None
+        composite = _composite(talk, without_timing)
+        value = composite.score if composite else None
         return replace(
             talk.sample, value=value, reason="" if value is not None else "only timing was measured"
         )
@@ -411,9 +417,9 @@ def _condition(a: RunResult, b: RunResult, condition: Condition, without_times: 
 
 
 def _cost(run: RunResult, condition: Condition) -> Spent:
-    found = run.summary.of(condition)
-    assert found is not None
-    return found.spent
+    summary = run.summary.of(condition)
+    assert summary is not None
+    return summary.spent
 
 
 Value = Callable[[ConversationResult], Sample | None]
@@ -422,10 +428,10 @@ Value = Callable[[ConversationResult], Sample | None]
 def _pairs(
     a: RunResult, b: RunResult, condition: Condition, value: Value, value_b: Value | None = None
 ) -> list[tuple[Sample | None, Sample | None]]:
-    found = []
+    pairs = []
     for one, two in _matched(a, b, condition):
-        found.append((value(one) if one else None, (value_b or value)(two) if two else None))
-    return found
+        pairs.append((value(one) if one else None, (value_b or value)(two) if two else None))
+    return pairs
 
 
 def _matched(
@@ -437,11 +443,11 @@ def _matched(
 
 
 def _by_place(run: RunResult, condition: Condition) -> dict[tuple[str, int], ConversationResult]:
-    found = {}
+    talks = {}
     for talk in run.conversations_in(condition):
         place = (talk.case.words, talk.case.trial) if talk.case is not None else ("", talk.trial)
-        found[place] = talk
-    return found
+        talks[place] = talk
+    return talks
 
 
 def _score(talk: ConversationResult) -> Sample:
@@ -474,20 +480,20 @@ def _compare_parts(
     a: RunResult, b: RunResult, condition: Condition, without_timing: bool
 ) -> tuple[ValueComparison, ...]:
     def added(talk: ConversationResult, name: str) -> Sample:
-        found = _composite(talk, without_timing)
-        if found is None or not found.parts:
+        compared = _composite(talk, without_timing)
+        if compared is None or not compared.parts:
             return replace(talk.sample, value=None)
-        return replace(talk.sample, value=contributions(found.parts, found.penalty).get(name, 0.0))
+        return replace(talk.sample, value=contributions(compared.parts, compared.penalty).get(name, 0.0))
 
-    found = []
+    compared = []
     for name in (*PARTS, PENALTY):
         of = partial(added, name=name)
         sides = [[of(talk) for talk in run.conversations_in(condition)] for run in (a, b)]
         if any(sample.value for side in sides for sample in side):
             both = difference(differences(_pairs(a, b, condition, of)))
             one, two = (estimate(side, (-1.0, 1.0)) for side in sides)
-            found.append(ValueComparison(name, part_title(name), one, two, both))
-    return tuple(sorted(found, key=lambda part: -abs(part.change or 0.0)))
+            compared.append(ValueComparison(name, part_title(name), one, two, both))
+    return tuple(sorted(compared, key=lambda part: -abs(part.change or 0.0)))
 
 
 def _compare_tasks(a: RunResult, b: RunResult, condition: Condition) -> list[ValueComparison]:
@@ -504,14 +510,14 @@ def _compare_tasks(a: RunResult, b: RunResult, condition: Condition) -> list[Val
         held = (talk.task_sample(number) for talk in run.conversations_in(condition))
         return estimate([sample for sample in held if sample is not None])
 
-    found = []
+    compared = []
     for title in dict.fromkeys([*numbers_a, *numbers_b]):
         one, two = numbers_a.get(title), numbers_b.get(title)
         both = None
         if one is not None and two is not None:
             both = difference(differences(_pairs(a, b, condition, of(one), of(two))))
-        found.append(ValueComparison(title, title, summed(a, one), summed(b, two), both))
-    return found
+        compared.append(ValueComparison(title, title, summed(a, one), summed(b, two), both))
+    return compared
 
 
 def _corrected(conditions: Sequence[ConditionComparison]) -> tuple[ConditionComparison, ...]:
@@ -523,10 +529,10 @@ def _corrected(conditions: Sequence[ConditionComparison]) -> tuple[ConditionComp
             if tested is not None:
                 is_first = kind == "score" or (kind == "part" and title in GATED)
                 (first if is_first else beside)[one.condition, kind, title] = tested
-    found = corrected(first, beside)
+    differences = corrected(first, beside)
 
     def of(one: ConditionComparison, kind: str, title: str = "") -> Difference | None:
-        return found.get((one.condition, kind, title))
+        return differences.get((one.condition, kind, title))
 
     return tuple(
         replace(
@@ -543,13 +549,13 @@ def _corrected(conditions: Sequence[ConditionComparison]) -> tuple[ConditionComp
     )
 
 
-def _tested(found: ConditionComparison) -> list[tuple[str, str, Difference | None]]:
+def _tested(condition: ConditionComparison) -> list[tuple[str, str, Difference | None]]:
     return [
-        ("score", "", found.score),
-        *(("task", task.title, task.difference) for task in found.tasks),
-        *(("assertion", check.title, check.difference) for check in found.assertions),
-        *(("part", part.name, part.difference) for part in found.parts),
-        ("latency", "", found.latency),
+        ("score", "", condition.score),
+        *(("task", task.title, task.difference) for task in condition.tasks),
+        *(("assertion", check.title, check.difference) for check in condition.assertions),
+        *(("part", part.name, part.difference) for part in condition.parts),
+        ("latency", "", condition.latency),
     ]
 
 
@@ -568,7 +574,7 @@ def _compare_assertions(a: RunResult, b: RunResult, condition: Condition) -> lis
 
         return value
 
-    found = []
+    compared = []
     for title, weight in weights.items():
         one, two = (side.get(title) for side in indices)
         shares = [
@@ -578,12 +584,12 @@ def _compare_assertions(a: RunResult, b: RunResult, condition: Condition) -> lis
         both = None
         if one is not None and two is not None:
             both = difference(differences(_pairs(a, b, condition, passed(one), passed(two))))
-        found.append(AssertionComparison(title, weight, shares[0], shares[1], both))
-    return found
+        compared.append(AssertionComparison(title, weight, shares[0], shares[1], both))
+    return compared
 
 
 def _turns(a: RunResult, b: RunResult, condition: Condition, without_timing: bool) -> list[TurnComparison]:
-    found = []
+    turns = []
     for talks in _matched(a, b, condition):
         sides = [
             grouped((m.turn, m) for m in talk.messages if talk.sent(m)) if talk else {} for talk in talks
@@ -594,8 +600,8 @@ def _turns(a: RunResult, b: RunResult, condition: Condition, without_timing: boo
             a_ms, b_ms = _latency(one), _latency(two)
             both = a_ms is not None and b_ms is not None and not without_timing
             change = b_ms - a_ms if both and a_ms is not None and b_ms is not None else None
-            found.append(TurnComparison(trial, turn, one, two, a_ms, b_ms, change))
-    return found
+            turns.append(TurnComparison(trial, turn, one, two, a_ms, b_ms, change))
+    return turns
 
 
 def _latency(messages: tuple[MessageState, ...]) -> float | None:

@@ -79,12 +79,12 @@ NEVER_STARTED = Conclusion(of.NeverStarted())
 
 def conclude(run: RecordedRun, summary: Summary) -> Conclusion:
     """Return a run's conclusion, or why it has none."""
-    found = _without_end(run)
-    if found is not None:
-        return Conclusion(found)
-    found = _missing_score(run) or _broken_by_agent(run, summary)
-    if found is not None:
-        return Conclusion(found, run.started.rehearsal)
+    finding = _without_end(run)
+    if finding is not None:
+        return Conclusion(finding)
+    finding = _missing_score(run) or _broken_by_agent(run, summary)
+    if finding is not None:
+        return Conclusion(finding, run.started.rehearsal)
     about = _about_facts(run, summary)
     own = isinstance(about, _EFFECTS) and run.has_own_criteria
     return Conclusion(about, run.started.rehearsal, own)
@@ -207,7 +207,7 @@ def _about_facts(run: RecordedRun, summary: Summary) -> ConclusionFinding:
 
 
 def _one_condition(run: RecordedRun, summary: Summary, only: Condition) -> of.OneCondition:
-    score = next(found for found in summary.conditions if found.condition == only).score
+    score = next(summarised for summarised in summary.conditions if summarised.condition == only).score
     return of.OneCondition(
         of.SideScore(_side(run, only), score.mean),
         of.Trials(len(score.points), run.started.trials),
@@ -297,8 +297,8 @@ def _scored_pairs(run: RecordedRun) -> list[tuple[ConversationResult, Conversati
 def _checks(talk: ConversationResult, *, passed: bool) -> set[tuple[str, int]]:
     """Return the assertions and tasks that passed, or those that failed, as `Gain` numbers them."""
     status = "passed" if passed else "failed"
-    found = {("assertion", index) for index, check in talk.final_checks.items() if check.status == status}
-    return found | {("task", task.task) for task in talk.tasks if task.outcome == status}
+    checks = {("assertion", index) for index, check in talk.final_checks.items() if check.status == status}
+    return checks | {("task", task.task) for task in talk.tasks if task.outcome == status}
 
 
 def _penalty(run: RecordedRun) -> of.Penalty | None:
@@ -323,20 +323,18 @@ def _best_gain(run: RecordedRun, condition: Condition) -> of.Gain | None:
 
 def _about_models(runs: Sequence[RecordedRun]) -> ConclusionFinding:
     summaries = summarise_runs(runs)
-    means = {found.label: mean for found in summaries if (mean := _overall(found)) is not None}
+    means = {each.label: mean for each in summaries if (mean := _overall(each)) is not None}
     if not means:
         return of.NoRunMeasured()
     if len(summaries) == 1:
         scores = [
-            of.SideScore(of.Side(found.condition, found.title), found.score.mean)
-            for found in summaries[0].conditions
+            of.SideScore(of.Side(each.condition, each.title), each.score.mean)
+            for each in summaries[0].conditions
         ]
         return of.OneModelOnly(len(runs), tuple(scores))
-    names = _distinguished([found.label for found in summaries])
-    ranked = sorted(
-        (found for found in summaries if found.label in means), key=lambda found: -means[found.label]
-    )
-    models = tuple(of.ModelScore(names[found.label], means[found.label]) for found in ranked)
+    names = _distinguished([each.label for each in summaries])
+    ranked = sorted((each for each in summaries if each.label in means), key=lambda each: -means[each.label])
+    models = tuple(of.ModelScore(names[each.label], means[each.label]) for each in ranked)
     if len(ranked) == 1:
         return of.OneModelMeasured(models[0])
     return _best_of(models, [_apart(other, ranked[0]) for other in ranked[1:]])
@@ -344,26 +342,28 @@ def _about_models(runs: Sequence[RecordedRun]) -> ConclusionFinding:
 
 def _best_of(models: tuple[of.ModelScore, ...], apart: Sequence[Difference]) -> ConclusionFinding:
     """Return what the differences of the first model from the others can show; one for each of the others."""
-    if any(found.mean is None for found in apart):
+    if any(difference.mean is None for difference in apart):
         return of.ModelsUnpaired(models)
     close = [
-        (other, found) for other, found in zip(models[1:], apart, strict=True) if found.verdict != "better"
+        (other, difference)
+        for other, difference in zip(models[1:], apart, strict=True)
+        if difference.verdict != "better"
     ]
     if not close:
-        return of.BestModel(models, min(found.mean or 0.0 for found in apart))
-    if not any(round(point, 2) for _, found in close for point in found.estimate.points):
-        fewest = _fewest(found for _, found in close)
+        return of.BestModel(models, min(difference.mean or 0.0 for difference in apart))
+    if not any(round(point, 2) for _, difference in close for point in difference.estimate.points):
+        fewest = _fewest(difference for _, difference in close)
         few = of.Units(fewest.units, fewest.unit) if fewest.units < FEWEST else None
         return of.ModelsTied(models, (models[0].name, *(other.name for other, _ in close)), few)
-    uncertain = [found for found in apart if found.verdict == "too few"]
+    uncertain = [difference for difference in apart if difference.verdict == "too few"]
     if uncertain:
         least = _fewest(uncertain)
         return of.TooFewForBest(models, of.Units(least.units, least.unit), least.needed)
     return of.ModelsWithinChance(models)
 
 
-def _fewest(found: Iterable[Difference]) -> Difference:
-    return min(found, key=lambda one: one.units)
+def _fewest(differences: Iterable[Difference]) -> Difference:
+    return min(differences, key=lambda one: one.units)
 
 
 def _distinguished(labels: Sequence[str]) -> dict[str, str]:
@@ -381,10 +381,10 @@ def _apart(other: Summary, best: Summary) -> Difference:
     sides = [
         {
             (run.started.job_name, trial): _trial_sample(run, trial)
-            for run in found.runs
+            for run in summary.runs
             for trial in run.trials
         }
-        for found in (other, best)
+        for summary in (other, best)
     ]
     keys = sorted(sides[0].keys() | sides[1].keys())
     pairs: list[tuple[Sample | None, Sample | None]] = [
@@ -404,7 +404,7 @@ def _trial_sample(run: RecordedRun, trial: int) -> Sample | None:
 
 
 def _overall(summary: Summary) -> float | None:
-    means = [found.score.mean for found in summary.conditions]
+    means = [condition.score.mean for condition in summary.conditions]
     known = [mean for mean in means if mean is not None]
     return sum(known) / len(known) if known and len(known) == len(means) else None
 
@@ -422,7 +422,7 @@ def _side(run: RecordedRun, condition: Condition) -> of.Side:
 
 def _scores(run: RecordedRun, summary: Summary) -> tuple[of.SideScore, ...]:
     """Return the mean score of each condition."""
-    means = {found.condition: found.score.mean for found in summary.conditions}
+    means = {condition.condition: condition.score.mean for condition in summary.conditions}
     return tuple(of.SideScore(_side(run, name), means.get(name)) for name in run.conditions)
 
 

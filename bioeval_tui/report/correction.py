@@ -135,7 +135,7 @@ def corrections(
     """
     found_draw, why = (None, "") if drawn else _draw_of(runs, items)
     names = dict.fromkeys(name for item in items for name in item.judges)
-    found = []
+    made = []
     for name in names:
         own = [item for item in items if name in item.judges]
         if not any(item.people for item in own):
@@ -145,10 +145,10 @@ def corrections(
         reason = why or _stale(own, [name], found_draw)
         for what in ("score", "passes"):
             try:
-                found.append(Correction(name, what, _corrected(what, scored, found_draw, reason, counted)))
+                made.append(Correction(name, what, _corrected(what, scored, found_draw, reason, counted)))
             except NotCorrectable as problem:
-                found.append(Correction(name, what, None, str(problem)))
-    return found
+                made.append(Correction(name, what, None, str(problem)))
+    return made
 
 
 def people_say(run: RecordedRun) -> tuple[PeopleWouldSay, ...]:
@@ -193,10 +193,10 @@ def progress(runs: Sequence[RecordedRun]) -> str:
     items = rated_tasks(runs, every=True)[0]
     drawn = _draw_of(runs, items)[0]
     asked, given = len(drawn.order) if drawn else 0, len(_counted(items, drawn))
-    found = [each for each in corrections(runs, items) if each.what == "score"]
-    if given < asked or not found:
+    of_scores = [each for each in corrections(runs, items) if each.what == "score"]
+    if given < asked or not of_scores:
         return f"{given} of {asked} drawn are reviewed"
-    best = max(found, key=lambda each: each.found.reviews if each.found else 0)
+    best = max(of_scores, key=lambda each: each.found.reviews if each.found else 0)
     return f"{best.words}; {best.worth}" if best.found else best.refused
 
 
@@ -283,12 +283,12 @@ def _corrected(
 def _counted(items: Iterable[RatedTask], drawn: _Draw | None) -> set[str]:
     """Return the drawn tasks whose blind scores count: in the drawn order, up to the first that has none."""
     reviewed = {_name(item) for item in items if item.blind_score is not None}
-    found = set()
+    names = set()
     for name in drawn.order if drawn is not None else ():
         if name not in reviewed:
             break
-        found.add(name)
-    return found
+        names.add(name)
+    return names
 
 
 def _stratum(item: RatedTask, strata: Strata | None) -> str:

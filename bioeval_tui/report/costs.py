@@ -70,7 +70,7 @@ class Spent:
 
     def of(self, peer: Peer) -> PeerCost:
         """Return one peer's share."""
-        return next(found for found in self.peers if found.peer == peer)
+        return next(cost for cost in self.peers if cost.peer == peer)
 
 
 def spent(runs: Iterable[RecordedRun], condition: Condition | None = None) -> Spent:
@@ -82,16 +82,18 @@ def spent(runs: Iterable[RecordedRun], condition: Condition | None = None) -> Sp
 
 
 def _sum(peer: Peer, each: Sequence[dict[Peer, PeerCost]]) -> PeerCost:
-    found = [costs[peer] for costs in each]
-    why = next((cost.why_unknown for cost in found if cost.dollars is None), "")
+    costs_of_peer = [costs[peer] for costs in each]
+    why = next((cost.why_unknown for cost in costs_of_peer if cost.dollars is None), "")
     return PeerCost(
         peer,
-        known_sum(cost.tokens_in for cost in found),
-        known_sum(cost.tokens_out for cost in found),
-        None if why or not found else sum(cost.dollars for cost in found if cost.dollars is not None),
-        why or ("" if found else "no conversation was run"),
-        sum(cost.known for cost in found),
-        sum(cost.uncounted for cost in found),
+        known_sum(cost.tokens_in for cost in costs_of_peer),
+        known_sum(cost.tokens_out for cost in costs_of_peer),
+        None
+        if why or not costs_of_peer
+        else sum(cost.dollars for cost in costs_of_peer if cost.dollars is not None),
+        why or ("" if costs_of_peer else "no conversation was run"),
+        sum(cost.known for cost in costs_of_peer),
+        sum(cost.uncounted for cost in costs_of_peer),
     )
 
 
@@ -228,12 +230,12 @@ class PrintedCost(TypedDict):
     peers: dict[str, PrintedPeerCost]
 
 
-def cost_dict(found: Spent) -> PrintedCost:
+def cost_dict(spent: Spent) -> PrintedCost:
     """Return the cost for JSON, in dollars: `dollars` is null when a peer's cost is unknown, `known_dollars` a lower bound."""
     return {
-        "dollars": _rounded(found.dollars),
-        "known_dollars": _rounded(found.known),
-        "conversations": found.held,
+        "dollars": _rounded(spent.dollars),
+        "known_dollars": _rounded(spent.known),
+        "conversations": spent.held,
         "peers": {
             peer.peer: {
                 "tokens_in": peer.tokens_in,
@@ -243,7 +245,7 @@ def cost_dict(found: Spent) -> PrintedCost:
                 "known_dollars": _rounded(peer.known),
                 "why_unknown": peer.why_unknown or None,
             }
-            for peer in found.peers
+            for peer in spent.peers
         },
     }
 

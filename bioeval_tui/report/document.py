@@ -360,8 +360,8 @@ def _document(**fields: Any) -> dict[str, Any]:
 
 def _condition(run: RunResult, condition: Condition) -> dict[str, Any] | None:
     trials = [_conversation(talk) for talk in run.conversations_in(condition)]
-    found = run.summary.of(condition)
-    if not trials or found is None:
+    summary = run.summary.of(condition)
+    if not trials or summary is None:
         return None
     used = [trial["score"] for trial in trials if trial["score"] is not None]
     return {
@@ -374,13 +374,13 @@ def _condition(run: RunResult, condition: Condition) -> dict[str, Any] | None:
                 "high": each.interval.high if each.interval else None,
                 "tasks": each.tasks,
             }
-            for each in found.pass_k
+            for each in summary.pass_k
         },
-        "tags": {tag.tag: fmean(tag.score.points) for tag in found.tags},
+        "tags": {tag.tag: fmean(tag.score.points) for tag in summary.tags},
         "trials_held": len(trials),
         "trials_used": len(used),
         "mean_of_used": score.mean_of(used) if used else None,
-        "asking": found.asking and asdict(found.asking),
+        "asking": summary.asking and asdict(summary.asking),
         "trials": trials,
     }
 
@@ -392,7 +392,7 @@ def _task(task: TaskScored) -> dict[str, Any]:
 
 def _conversation(talk: Conversation) -> dict[str, Any]:
     scored, ended, case = talk.scored, talk.ended, talk.case
-    found = ConversationResult.model_validate(
+    result = ConversationResult.model_validate(
         {
             "trial": talk.trial,
             "case": case.name if case else None,
@@ -423,4 +423,4 @@ def _conversation(talk: Conversation) -> dict[str, Any]:
             "assertions": talk.checks,
         }
     )
-    return dict(found)
+    return dict(result)

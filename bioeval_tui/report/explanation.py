@@ -78,13 +78,13 @@ def parse_weights(text: str) -> dict[str, float]:
 
 def explain(run: RunResult, target: float, weights: Mapping[str, float]) -> list[Explanation]:
     """Explain every scored conversation of a run, from its recording, without calling a model."""
-    found = []
+    explained = []
     for talk in run.conversations:
         failures = talk.scored.failures if talk.scored else 0
         wanted = needed(talk.parts, failures, target) if talk.parts else ()
         other = reweighted(talk.parts, failures, weights) if weights and talk.parts else None
-        found.append(Explanation(talk, wanted, other))
-    return found
+        explained.append(Explanation(talk, wanted, other))
+    return explained
 
 
 class PrintedNeeded(TypedDict):
@@ -126,7 +126,7 @@ class PrintedExplanation(TypedDict):
     conversations: list[PrintedConversation]
 
 
-def explanation_dict(run: RunResult, found: Sequence[Explanation], target: float) -> PrintedExplanation:
+def explanation_dict(run: RunResult, explained: Sequence[Explanation], target: float) -> PrintedExplanation:
     """Return the explanation for JSON."""
     return {
         "run_id": run.run_id,
@@ -153,14 +153,14 @@ def explanation_dict(run: RunResult, found: Sequence[Explanation], target: float
                     "weights": {part.name: part.weight for part in each.reweighted.parts},
                 },
             }
-            for each in found
+            for each in explained
         ],
     }
 
 
-def print_explanation(found: Sequence[Explanation], target: float, console: Console) -> None:
+def print_explanation(explained: Sequence[Explanation], target: float, console: Console) -> None:
     """Print each conversation's bar, parts, what would reach the target, and the score with other weights."""
-    for each in found:
+    for each in explained:
         console.print(
             Text(f"{each.talk.title}, {each.talk.trial_words}   {number(each.talk.score)}", style="bold")
         )

@@ -149,24 +149,24 @@ def _sum(counts: Iterator[int | None]) -> int | None:
 
 def _tasks(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
     for number, title in run.task_titles(talk.condition, talk.trial).items():
-        found = talk.task(number)
+        task = talk.task(number)
         cells: dict[str, Any] = {"task": number, "title": title}
-        if found is None:
+        if task is None:
             yield {**cells, "not_measured": talk.why_no_verdict}
             continue
         yield {
             **cells,
-            "score": found.score if found.measured else None,
-            "passed": found.passed if found.measured else None,
-            "reason": found.reason,
-            "weight": found.weight,
-            "asked": found.asked,
-            "kept_by": found.kept_by,
-            "not_measured": None if found.measured else why_not_asked(found),
-            "unproved": found.unproved,
-            "spread": found.spread,
-            "points": found.points,
-            "tags": " ".join(found.tags) or None,
+            "score": task.score if task.measured else None,
+            "passed": task.passed if task.measured else None,
+            "reason": task.reason,
+            "weight": task.weight,
+            "asked": task.asked,
+            "kept_by": task.kept_by,
+            "not_measured": None if task.measured else why_not_asked(task),
+            "unproved": task.unproved,
+            "spread": task.spread,
+            "points": task.points,
+            "tags": " ".join(task.tags) or None,
             "judge": talk.verdict.judge if talk.verdict else None,
         }
 

@@ -291,14 +291,14 @@ def _bar(option: str, part: str, number: str) -> float:
 
 def _slower(part: str) -> SlowRule:
     """Read a limit such as `p95:2s`."""
-    found = _SLOWER.fullmatch(part)
-    if found is None or not float(found["number"]):
+    match = _SLOWER.fullmatch(part)
+    if match is None or not float(match["number"]):
         raise UsageError(
             f"--fail-slower {part}: use a percentile from p1 to p99 and a time in s or ms, such as p95:2s or supplied.p50:800ms"
         )
-    limit_ms = float(found["number"]) * (1000 if found["unit"] == "s" else 1)
-    condition = next((each for each in CONDITIONS if each == found["condition"]), None)
-    return SlowRule(condition, int(found["percent"]), limit_ms)
+    limit_ms = float(match["number"]) * (1000 if match["unit"] == "s" else 1)
+    condition = next((each for each in CONDITIONS if each == match["condition"]), None)
+    return SlowRule(condition, int(match["percent"]), limit_ms)
 
 
 def _planned(run: RecordedRun, only: Condition | None = None) -> list[Sample]:
@@ -314,23 +314,23 @@ def _under(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
         condition: estimate([sample for run in runs for sample in _planned(run, condition)])
         for condition in conditions_of(runs)
     }
-    found = []
+    checks = []
     for name, bar in rules.under.items():
         if name == "mean":
             basis = of.ScoreBasis(tuple((each, values[each].counted) for each in values), of_mean=True)
-            found.append(_check(first, "mean of both", _mean(values), bar, basis))
+            checks.append(_check(first, "mean of both", _mean(values), bar, basis))
         elif name in values:
             only = of.ScoreBasis(((name, values[name].counted),))
-            found.append(_check(first, "score", values[name].mean, bar, only, condition=name))
+            checks.append(_check(first, "score", values[name].mean, bar, only, condition=name))
         else:
-            found.append(_check(first, "score", None, bar, of.ConditionNotRun(name)))
-    return found
+            checks.append(_check(first, "score", None, bar, of.ConditionNotRun(name)))
+    return checks
 
 
 def _of_parts(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
     """Check thresholds of parts and of single tasks, in each condition by itself."""
     first = runs[0].started
-    found = []
+    checks = []
     for rule in rules.parts:
         asked = [condition for condition in conditions_of(runs) if rule.condition in (None, condition)]
         counts = [name for name in asked if _has(runs, rule, name)]
@@ -343,8 +343,8 @@ def _of_parts(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
             ]
             value = estimate(samples)
             basis = of.ScoreBasis(((condition, value.counted),))
-            found.append(_check(first, rule.name, value.mean, rule.bar, basis, condition=condition))
-    return found
+            checks.append(_check(first, rule.name, value.mean, rule.bar, basis, condition=condition))
+    return checks
 
 
 def _has(runs: Sequence[RecordedRun], rule: PartRule, condition: Condition) -> bool:
@@ -370,18 +370,18 @@ def _part_sample(run: RecordedRun, talk: ConversationResult | None, rule: PartRu
 
 def _mean(values: Mapping[Condition, Estimate]) -> float | None:
     """Return the mean of both conditions; None if one has none, or was not run."""
-    known = [found.mean for found in values.values() if found.mean is not None]
+    known = [estimated.mean for estimated in values.values() if estimated.mean is not None]
     if len(known) < len(CONDITIONS):
         return None
     # One conversation a condition: exactly the published number, rounding and all.
-    if all(found.counted.used == 1 for found in values.values()):
+    if all(estimated.counted.used == 1 for estimated in values.values()):
         return score.mean_of(known)
     return sum(known) / len(known)
 
 
 def _pass_k(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
     first = runs[0].started
-    found = []
+    checks = []
     for k, bar in rules.pass_k:
         for condition in conditions_of(runs):
             tries = task_tries(runs, condition)
@@ -391,14 +391,14 @@ def _pass_k(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
             basis = of.PassShareBasis(
                 len(tries) if value is None else result.tasks, k, most, value is not None
             )
-            found.append(_check(first, f"pass^{k}", value, bar, basis, condition=condition))
-    return found
+            checks.append(_check(first, f"pass^{k}", value, bar, basis, condition=condition))
+    return checks
 
 
 def _slow(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
     """Check the response times of the conversations that count."""
     first = runs[0].started
-    found = []
+    checks = []
     for rule in rules.slower:
         for condition in conditions_of(runs):
             if rule.condition not in (None, condition):
@@ -410,7 +410,7 @@ def _slow(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
                 "not_measured" if value is None else "passed" if value <= rule.limit_ms else "failed"
             )
             basis = of.TimesBasis(rule.percent, len(times), sum(talk.failures for talk in held))
-            found.append(
+            checks.append(
                 GateCheck(
                     first.job_name,
                     first.model,
@@ -423,7 +423,7 @@ def _slow(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
                     "ms",
                 )
             )
-    return found
+    return checks
 
 
 def _assertions(runs: list[RecordedRun]) -> list[GateCheck]:

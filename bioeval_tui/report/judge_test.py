@@ -44,7 +44,7 @@ class Reaction:
 
 def reactions_of(asked: Sequence[JudgeAsked]) -> dict[str, Reaction]:
     """Return the judge's reaction to each control that it scored; a rubric's undesired items are left out."""
-    found = {}
+    reactions = {}
     for control in CONTROLS:
         scored = [one for one in asked if one.change == control.name and one.wanted]
         about = {(one.cluster, one.task) for one in scored}
@@ -52,8 +52,8 @@ def reactions_of(asked: Sequence[JudgeAsked]) -> dict[str, Reaction]:
             one.score for one in asked if one.change == UNCHANGED and (one.cluster, one.task) in about
         ]
         if scored and recorded:
-            found[control.name] = Reaction(fmean(one.score for one in scored), fmean(recorded))
-    return found
+            reactions[control.name] = Reaction(fmean(one.score for one in scored), fmean(recorded))
+    return reactions
 
 
 def stability_of(asked: Sequence[JudgeAsked]) -> dict[str, Stability]:
@@ -67,7 +67,7 @@ def stability_of(asked: Sequence[JudgeAsked]) -> dict[str, Stability]:
     }
     counts: dict[tuple[str, str, int], int] = {}
     changes = {change.name for change in CHANGES}
-    found = []
+    asked_again = []
     for one in asked:
         if one.change not in changes:
             continue
@@ -81,9 +81,9 @@ def stability_of(asked: Sequence[JudgeAsked]) -> dict[str, Stability]:
                 pair = one, same[place]  # the first tasks have moved to the end
             first, second = pair
             item = f"{one.task}/{place}"
-            found.append(
+            asked_again.append(
                 AskedAgain(
                     one.change, one.cluster, item, first.score, second.score, first.passed, second.passed
                 )
             )
-    return judge_stability(found)
+    return judge_stability(asked_again)

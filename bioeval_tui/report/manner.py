@@ -114,15 +114,15 @@ class RunManner:
 
 def manners(runs: Sequence[RecordedRun]) -> list[RunManner]:
     """Return how the simulated user speaks in each condition; nothing without messages, or if it follows a script."""
-    found = []
+    made = []
     runs = [run for run in runs if run.kind_of("evaluator") != "scripted"]
     for condition in CONDITIONS:
         transcripts = [_transcript(run, talk) for run in runs for talk in run.conversations_in(condition)]
         told = realism(transcripts)
         if told.words_per_turn.value is not None:
             title, count = condition_title(runs, condition), told.words_per_turn.conversations
-            found.append(RunManner(condition, title, count, tuple(_rows(told)), REFERENCES[0]))
-    return found
+            made.append(RunManner(condition, title, count, tuple(_rows(told)), REFERENCES[0]))
+    return made
 
 
 def _rows(told: Realism) -> list[MannerRow]:
@@ -144,21 +144,21 @@ def _transcript(run: RecordedRun, talk: ConversationResult) -> UserTranscript:
     names |= {str(target[key]) for key in ("user", "chatbot") if isinstance(target, dict) and target.get(key)}
     told = tuple(map(str, facts)) if talk.condition == "supplied" else ()
     evaluator = run.state.job.get("evaluator")
-    found: Collection[int] | None
+    out: Collection[int] | None
     if not greeting:
         # Imported only for a foreign file, on which no guard ran: it takes a tenth of a second.
         from bioeval_tui.evaluation.guards.transcripts import out_of_role
 
-        found = out_of_role(messages)
+        out = out_of_role(messages)
     elif isinstance(evaluator, dict) and evaluator.get("guards") == "off":
-        found = None
+        out = None
     else:
         faulty = {fault.message for fault in talk.user_faults if fault.kind in ROLE_RULES}
-        found = [place for place, message in enumerate(sent) if message.message in faulty]
-    return UserTranscript(messages, told, tuple(sorted(names - {"user", "agent"})), found)
+        out = [place for place, message in enumerate(sent) if message.message in faulty]
+    return UserTranscript(messages, told, tuple(sorted(names - {"user", "agent"})), out)
 
 
-def manner_dicts(found: Sequence[RunManner]) -> dict[str, Any]:
+def manner_dicts(manners_of_run: Sequence[RunManner]) -> dict[str, Any]:
     """Return it for JSON, by condition."""
     return {
         one.condition: {
@@ -180,5 +180,5 @@ def manner_dicts(found: Sequence[RunManner]) -> dict[str, Any]:
                 for row in one.rows
             },
         }
-        for one in found
+        for one in manners_of_run
     }

@@ -106,7 +106,7 @@ def _all_texts(tokens: Iterable[Token]) -> Iterator[Texts]:
 
 def _texts(tokens: Iterable[Token]) -> Texts:
     """Return one text for each change of style. Emphasis within the same emphasis changes nothing."""
-    found: list[StyledText] = []
+    texts: list[StyledText] = []
     depth: dict[TextStyle, int] = {}
     for token in tokens:
         if style := _EMPHASIS.get(token.tag):
@@ -114,8 +114,8 @@ def _texts(tokens: Iterable[Token]) -> Texts:
             if not depth[style]:
                 del depth[style]
         styles: tuple[TextStyle, ...] = (*depth, "code") if token.type == "code_inline" else tuple(depth)
-        found.append(StyledText("\n" if token.type == "hardbreak" else token.content, styles))
-    groups = groupby((one for one in found if one.text), attrgetter("styles"))
+        texts.append(StyledText("\n" if token.type == "hardbreak" else token.content, styles))
+    groups = groupby((one for one in texts if one.text), attrgetter("styles"))
     return tuple(StyledText(_joined(alike), styles) for styles, alike in groups)
 
 

@@ -104,22 +104,25 @@ def _groups(runs: Sequence[RunResult]) -> list[Scores]:
     """Return each agent's scores by case, in the condition supplied, or withheld if supplied was not run."""
     held = {name for run in runs for name in run.started.conditions}
     condition: Condition = "supplied" if "supplied" in held else "withheld"
-    found: dict[tuple[str, str], Scores] = {}
+    by_agent: dict[tuple[str, str], Scores] = {}
     for run, talk in conversations_of(runs, condition):
         if talk.score is not None:
             agent = (run.brief.agent, run.brief.served_model or run.started.model or "")
-            found.setdefault(agent, {}).setdefault(talk.common_case, []).append(talk.score)
-    return list(found.values())
+            by_agent.setdefault(agent, {}).setdefault(talk.common_case, []).append(talk.score)
+    return list(by_agent.values())
 
 
 def _components(
     groups: Sequence[Scores], assumed: VarianceComponents | None, correlation: float, *, difference: bool
 ) -> tuple[VarianceComponents, str]:
     if len(groups) == 2 and difference:
-        found = paired_components(*groups)
-        if found is None:
+        components = paired_components(*groups)
+        if components is None:
             raise UsageError("the two agents have fewer than two cases in common")
-        return found, f"from {plural(found.trials, 'trial')} of both agents on {plural(found.cases, 'case')}"
+        return (
+            components,
+            f"from {plural(components.trials, 'trial')} of both agents on {plural(components.cases, 'case')}",
+        )
     if groups:
         own = variance_components(groups[0])
         if own is None:
@@ -167,33 +170,33 @@ RARE = 0.1
 """The share of trials in which a difference may be missed, to plan for."""
 
 
-def advice(found: Difference) -> Finding | None:
+def advice(difference: Difference) -> Finding | None:
     """Return what cannot be concluded from a difference yet; None if it is beyond chance."""
-    estimate, pairs = found.estimate, found.units
+    estimate, pairs = difference.estimate, difference.units
     if not estimate.points:
         return of.NothingPaired()
     if pairs < FEWEST and estimate.clusters == 1:
         return of.PairsWithoutInterval(len(estimate.points))
-    if found.verdict == "too few":
-        return of.PairsWithinChance(of.Units(pairs, found.unit), found.needed)
-    if found.verdict in ("better", "worse"):
+    if difference.verdict == "too few":
+        return of.PairsWithinChance(of.Units(pairs, difference.unit), difference.needed)
+    if difference.verdict in ("better", "worse"):
         return None
     of_cases = estimate.clusters > 1
-    if found.verdict == "same":
+    if difference.verdict == "same":
         enough = next(n for n in count(pairs) if _unseen(n) < RARE)
         return of.UnseenDifference(_unseen(pairs), RARE, enough if enough > pairs else None, of_cases)
     for effect in EFFECTS:
-        wanted = needed(found, effect)
-        if wanted and wanted > found.units:
+        wanted = needed(difference, effect)
+        if wanted and wanted > difference.units:
             return of.OpenDifference(estimate.interval, wanted, effect, POWER, of_cases)
     return of.OpenDifference(estimate.interval, None, 0.0, POWER, of_cases)
 
 
-def needed(found: Difference, effect: float) -> int | None:
+def needed(difference: Difference, effect: float) -> int | None:
     """Return how many trials, or cases, show a true difference of `effect` if they vary as much as these; None if no number."""
-    error = found.estimate.standard_error
+    error = difference.estimate.standard_error
     assert error is not None
-    return trials_for_difference(VarianceComponents(0.0, error**2 * found.units), effect, 1, POWER)
+    return trials_for_difference(VarianceComponents(0.0, error**2 * difference.units), effect, 1, POWER)
 
 
 def expected_interval(trials: int) -> of.IntervalExpected:

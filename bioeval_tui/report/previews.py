@@ -48,12 +48,14 @@ class RunPreview:
 
 def preview_of(run: RunResult) -> RunPreview:
     """Return a run's conclusion, and where its lowest conversation lost points."""
-    found, trials = run.conclusion, run.planned_trials
+    conclusion, trials = run.conclusion, run.planned_trials
     names: dict[str, str] = {condition: run.condition_name(condition) for condition in CONDITIONS}
     held = run.as_begun
     talk = run.lowest or next(reversed(held), None)
     if talk is None:
-        return RunPreview(found.sentence, names=names, brief=found.brief, about=run.brief, trials=trials)
+        return RunPreview(
+            conclusion.sentence, names=names, brief=conclusion.brief, about=run.brief, trials=trials
+        )
     times = [talk.ended.duration_ms / 1000 for talk in held if talk.ended and talk.ended.duration_ms]
     said = talk.messages
     if talk.end_reason == "signed_off" and said and said[-1].role == "user":
@@ -61,14 +63,14 @@ def preview_of(run: RunResult) -> RunPreview:
     cost = run.summary.spent.dollars
     possible = talk.gains[:GAINS]
     return RunPreview(
-        found.sentence,
+        conclusion.sentence,
         run.place_words(talk),
         talk.losses(LOSSES),
         tuple((sentence(gain), signed(gain.by)) for gain in possible),
         talk.ways,
         () if possible else tuple((m.role, shorten(clean_line(m.text), LONGEST_LOSS)) for m in said[-LAST:]),
         names,
-        found.brief,
+        conclusion.brief,
         run.brief,
         trials,
         fmean(times) if times else None,

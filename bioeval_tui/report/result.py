@@ -342,8 +342,8 @@ class RunResult(RecordedRun):
     @cached_property
     def user_faults_words(self) -> str:
         """How often the simulated user did something wrong, by kind; empty if nothing was found."""
-        found = user_errors(self.talks)
-        return sentence(found) if found else ""
+        errors = user_errors(self.talks)
+        return sentence(errors) if errors else ""
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
@@ -363,8 +363,8 @@ class RunResult(RecordedRun):
     @property
     def judged_again_words(self) -> str:
         """How many conversations were judged again, and which verdicts count; empty if none were."""
-        found = verdicts_replaced(self.judged_again, len(self.state.conversations))
-        return sentence(found) if found else ""
+        replaced = verdicts_replaced(self.judged_again, len(self.state.conversations))
+        return sentence(replaced) if replaced else ""
 
     @cached_property
     def people_would_say(self) -> tuple[of.PeopleWouldSay, ...]:
@@ -386,12 +386,12 @@ class RunResult(RecordedRun):
     @property
     def reviewed_words(self) -> str:
         """The reviewed scores in one line; empty without reviews."""
-        found = self.reviewed
-        if found is None:
+        reviewed = self.reviewed
+        if reviewed is None:
             return ""
-        told, who = ", ".join(found.told(self.state)), ", ".join(found.reviewers)
-        differ = f"; reviewers differ on {found.disputed}" if found.disputed else ""
-        by = f"by {who}, {found.tasks} of {plural(found.of_tasks, 'task')}{differ}"
+        told, who = ", ".join(reviewed.told(self.state)), ", ".join(reviewed.reviewers)
+        differ = f"; reviewers differ on {reviewed.disputed}" if reviewed.disputed else ""
+        by = f"by {who}, {reviewed.tasks} of {plural(reviewed.of_tasks, 'task')}{differ}"
         return f"{told}; {by}" if told else by
 
     def anchor(self, condition: Condition, trial: int, message: int) -> str:
@@ -506,8 +506,8 @@ def _fact_rows(state: RunState, trial: int, talks: Talks) -> list[FactRow]:
     for number_, text in enumerate(state.job_of(trial).get("facts") or [], start=1):
         given = []
         for talk in talks:
-            found = [fact for fact in talk.facts if fact.fact == number_] if talk else []
-            words = [f"turn {fact.turn}, {'asked' if fact.asked else 'not asked'}" for fact in found]
+            disclosures = [fact for fact in talk.facts if fact.fact == number_] if talk else []
+            words = [f"turn {fact.turn}, {'asked' if fact.asked else 'not asked'}" for fact in disclosures]
             given.append("; ".join(words) or "–")
         found_rows.append(FactRow(number_, str(text), tuple(given)))
     return found_rows
@@ -674,24 +674,24 @@ def _provenance(started: RunStarted) -> list[tuple[str, Any]]:
 
 def _warnings(run: RunResult) -> list[str]:
     """Return the warnings, once each; the same warning of several conversations is one line."""
-    found = [warning.message for warning in run.state.warnings]
+    warnings = [warning.message for warning in run.state.warnings]
     if again := verdicts_replaced(run.judged_again, len(run.state.conversations)):
-        found.append(sentence(again))
+        warnings.append(sentence(again))
     shared: dict[str, list[str]] = {}
     for talk in run.talks:
         for line in dict.fromkeys(_troubles(talk)):
             shared.setdefault(line, []).append(
                 f"{run.state.condition_title(talk.key.condition)}, {talk.trial_words}"
             )
-    found += [seen_in(where, line) for line, where in shared.items()]
+    warnings += [seen_in(where, line) for line, where in shared.items()]
     if erred := user_errors(run.talks):
-        found.append(sentence(erred))
-    found += map(str, run.problems)
+        warnings.append(sentence(erred))
+    warnings += map(str, run.problems)
     if run.state.resumed:
-        found.append(sentence(WasResumed(run.state.resumed)))
+        warnings.append(sentence(WasResumed(run.state.resumed)))
     if run.state.unknown:
-        found.append(sentence(NewerEvents(tuple(sorted({event.kind for event in run.state.unknown})))))
-    return list(dict.fromkeys(found))
+        warnings.append(sentence(NewerEvents(tuple(sorted({event.kind for event in run.state.unknown})))))
+    return list(dict.fromkeys(warnings))
 
 
 def user_errors(talks: Sequence[ConversationState]) -> UserErred | None:

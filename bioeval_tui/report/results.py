@@ -83,7 +83,7 @@ class Results:
     @property
     def scores(self) -> dict[Condition, float | None]:
         """The mean of each condition over the trials that have a score; `conditions` has its interval."""
-        return {name: found.score.mean for name, found in self.conditions.items()}
+        return {name: condition.score.mean for name, condition in self.conditions.items()}
 
     @property
     def conditions(self) -> dict[Condition, ConditionSummary]:
@@ -91,7 +91,7 @@ class Results:
 
         Raises `UsageError` if there are several agents or models, which are never pooled.
         """
-        return {found.condition: found for found in self._summary().conditions}
+        return {condition.condition: condition for condition in self._summary().conditions}
 
     @property
     def difference(self) -> FactsDifference | None:
@@ -155,8 +155,14 @@ class Results:
     @staticmethod
     def _score_cells(summary: Summary) -> Iterator[str]:
         for name in CONDITIONS:
-            found = next((found for found in summary.conditions if found.condition == name), None)
-            yield "not run" if found is None else f"{number(found.score.mean)} ({spread_words(found.score)})"
+            condition = next(
+                (condition for condition in summary.conditions if condition.condition == name), None
+            )
+            yield (
+                "not run"
+                if condition is None
+                else f"{number(condition.score.mean)} ({spread_words(condition.score)})"
+            )
         yield difference_words(summary.uplift) if summary.uplift else "not run"
 
     def _only(self) -> RunResult:

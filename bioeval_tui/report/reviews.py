@@ -89,10 +89,10 @@ def submission_key(report: TaskReport) -> str:
     return f"{report.task_id} {report.submission_path} {report.created_at.isoformat()}"
 
 
-def marks_at(path: Path, found: Iterable[TaskReport]) -> list[str]:
+def marks_at(path: Path, reports: Iterable[TaskReport]) -> list[str]:
     """Return the reviews of each report loaded from `path`, a file or a folder; empty without any."""
     said = report_reviews(reports_folder(path)).submissions
-    return [reviews.mark_words(said.get(submission_key(report), {})) for report in found]
+    return [reviews.mark_words(said.get(submission_key(report), {})) for report in reports]
 
 
 # Later verdicts
@@ -141,7 +141,7 @@ class JudgedAgain:
 
 def judged_again(state: RunState, overlay: Overlay, *, counts: bool) -> dict[ConversationKey, JudgedAgain]:
     """Return what was judged again; when it `counts`, the latest verdict of each conversation does."""
-    found: dict[ConversationKey, JudgedAgain] = {}
+    by_talk: dict[ConversationKey, JudgedAgain] = {}
     for key, same in judgings(state, overlay).items():
         talk = state.conversations[key]
         rows = [
@@ -159,8 +159,8 @@ def judged_again(state: RunState, overlay: Overlay, *, counts: bool) -> dict[Con
             score = talk.score.score if talk.score else None
             rows.insert(0, JudgingRow(talk.verdict, recorded_prompts(state, talk.verdict), score, not counts))
         where = f"{state.condition_title(key.condition)}, {talk.trial_words}"
-        found[key] = JudgedAgain(key, where, talk.verdict, tuple(rows))
-    return found
+        by_talk[key] = JudgedAgain(key, where, talk.verdict, tuple(rows))
+    return by_talk
 
 
 def recorded_prompts(state: RunState, verdict: TranscriptScored) -> dict[str, str]:
@@ -174,14 +174,14 @@ def recorded_prompts(state: RunState, verdict: TranscriptScored) -> dict[str, st
 
 
 def verdicts_replaced(
-    found: Mapping[ConversationKey, JudgedAgain], held: int, *, run: str = ""
+    judged: Mapping[ConversationKey, JudgedAgain], held: int, *, run: str = ""
 ) -> VerdictsReplaced | None:
     """Return which verdicts count of `held` conversations; None if nothing was judged again."""
-    if not found:
+    if not judged:
         return None
-    latest = [again.rows[-1] for again in found.values()]
+    latest = [again.rows[-1] for again in judged.values()]
     judges = tuple(sorted({row.judge for row in latest}))
-    return VerdictsReplaced(len(found), held, latest[0].counts, judges, run)
+    return VerdictsReplaced(len(judged), held, latest[0].counts, judges, run)
 
 
 class PrintedJudging(TypedDict):
@@ -200,7 +200,7 @@ class PrintedJudging(TypedDict):
     counts: bool
 
 
-def judged_again_dicts(found: Mapping[ConversationKey, JudgedAgain]) -> list[PrintedJudging]:
+def judged_again_dicts(judged: Mapping[ConversationKey, JudgedAgain]) -> list[PrintedJudging]:
     """Return one object for each verdict on a conversation that was judged again, the recorded one first."""
     return [
         {
@@ -218,6 +218,6 @@ def judged_again_dicts(found: Mapping[ConversationKey, JudgedAgain]) -> list[Pri
             "score": row.score,
             "counts": row.counts,
         }
-        for again in found.values()
+        for again in judged.values()
         for row in again.rows
     ]

@@ -305,13 +305,13 @@ class RecordedRun:
     @cached_property
     def talks(self) -> list[ConversationState]:
         """The folded conversations, trial by trial, withheld before supplied."""
-        found = self.state.conversations.values()
-        return sorted(found, key=lambda talk: (talk.key.trial, talk.key.condition == "supplied"))
+        talks = self.state.conversations.values()
+        return sorted(talks, key=lambda talk: (talk.key.trial, talk.key.condition == "supplied"))
 
     def kind_of(self, role: Literal["evaluator", "scorer"]) -> str:
         """Return the job's kind of evaluator or judge, such as `scripted`."""
-        found = self.state.job.get(role)
-        return str(found.get("kind", "llm")) if isinstance(found, dict) else "llm"
+        part = self.state.job.get(role)
+        return str(part.get("kind", "llm")) if isinstance(part, dict) else "llm"
 
     def people_score(self, condition: Condition, trial: int, task: int) -> float | None:
         """Return people's score of a task; None without one."""
@@ -532,13 +532,13 @@ def gains(talk: ConversationResult) -> list[Gain]:
     scored = talk.scored
     if scored is None or scored.score is None:
         return []
-    found = []
+    gains_found = []
     for mended in (_assertions, _tasks, _timing, _failures):
         for gain, parts, failures in mended(talk, scored):
             better = composite.compose(parts, failures).score
             if better is not None and better > scored.score:
-                found.append(replace(gain, by=round(better - scored.score, 2)))
-    return sorted(found, key=lambda gain: -gain.by)
+                gains_found.append(replace(gain, by=round(better - scored.score, 2)))
+    return sorted(gains_found, key=lambda gain: -gain.by)
 
 
 def _assertions(talk: ConversationResult, scored: ConversationScored) -> Iterator[Mended]:
@@ -580,10 +580,10 @@ def _instead(scored: ConversationScored, name: str, part: ScorePart) -> list[Sco
     return [part if old.name == name else old for old in scored.parts]
 
 
-def lost_points(talk: ConversationResult, found: Sequence[Gain]) -> tuple[Loss, ...]:
+def lost_points(talk: ConversationResult, gains_of_talk: Sequence[Gain]) -> tuple[Loss, ...]:
     """Return why a conversation lost its points: the reasons behind these gains, in their order."""
     losses = []
-    for gain in found:
+    for gain in gains_of_talk:
         turn, quoted = _quotation(talk, gain)
         losses.append(Loss(sentence(_loss(talk, gain)), turn if quoted else None, quoted))
     return tuple(losses)

@@ -102,10 +102,10 @@ TEXTS: dict[type, str] = {
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
-def sentence(found: Finding) -> str:
+def sentence(finding: Finding) -> str:
     """Return a finding in words."""
-    text = TEXTS.get(type(found))
-    return write(found) if text is None else _TABLE.format(text, found)
+    text = TEXTS.get(type(finding))
+    return write(finding) if text is None else _TABLE.format(text, finding)
 
 
 class _Table(Formatter):
@@ -123,26 +123,26 @@ _TABLE = _Table()
 
 
 @singledispatch
-def write(found: object) -> str:
+def write(finding: object) -> str:
     """Write a finding whose words need more than its fields.
 
     Raises:
         TypeError: this type has no writer.
     """
-    raise TypeError(f"no sentence for {type(found).__name__}")
+    raise TypeError(f"no sentence for {type(finding).__name__}")
 
 
 # Why a run has no result
 
 
 @write.register
-def _(found: of.CouldNotStart) -> str:
-    return f"The run could not be started: {_short(found.detail or 'no reason was recorded')}."
+def _(finding: of.CouldNotStart) -> str:
+    return f"The run could not be started: {_short(finding.detail or 'no reason was recorded')}."
 
 
 @write.register
-def _(found: of.EvaluatorFailures) -> str:
-    did = (("stepped out of its role", found.left_role), ("failed", found.failed))
+def _(finding: of.EvaluatorFailures) -> str:
+    did = (("stepped out of its role", finding.left_role), ("failed", finding.failed))
     parts = [f"{what} {_places(which.places)} ({_short(which.detail)})" for what, which in did if which]
     count = sum(len(which.places.at) for _, which in did if which)
     about = "that conversation says" if count == 1 else "they say"
@@ -150,8 +150,8 @@ def _(found: of.EvaluatorFailures) -> str:
 
 
 @write.register
-def _(found: of.JudgeFailures) -> str:
-    failed = found.judge
+def _(finding: of.JudgeFailures) -> str:
+    failed = finding.judge
     kept = "the conversation is" if len(failed.places.at) == 1 else "the conversations are"
     return (
         f"The judge failed {_places(failed.places, turns=False)} ({_short(failed.detail)}), so there is no score; "
@@ -160,138 +160,138 @@ def _(found: of.JudgeFailures) -> str:
 
 
 @write.register
-def _(found: of.AgentBroke) -> str:
-    did = (("the agent failed", found.failed), ("the conversation ran out of time", found.late))
+def _(finding: of.AgentBroke) -> str:
+    did = (("the agent failed", finding.failed), ("the conversation ran out of time", finding.late))
     parts = [f"{what} {_places(which.places)}{_bracket(which.detail)}" for what, which in did if which]
-    lost = [f"by {number(taken.score)} {in_side(taken.side)}" for taken in found.penalties]
+    lost = [f"by {number(taken.score)} {in_side(taken.side)}" for taken in finding.penalties]
     lowered = f"; failed requests lowered this {' and '.join(lost)}" if lost else ""
-    return f"{upper_first(' and '.join(parts))}: {_scores(found.scores)}{lowered}."
+    return f"{upper_first(' and '.join(parts))}: {_scores(finding.scores)}{lowered}."
 
 
 # What the facts do
 
 
 @write.register
-def _(found: of.OneCondition) -> str:
-    where = upper_first(in_side(found.score.side))
-    says = f"{where}, the only condition that was run, the agent scores {number(found.score.score)}"
-    if found.trials.planned == 1:
-        best = "nothing was left to gain" if found.score.score == 1 else _largest_gain(found.best)
+def _(finding: of.OneCondition) -> str:
+    where = upper_first(in_side(finding.score.side))
+    says = f"{where}, the only condition that was run, the agent scores {number(finding.score.score)}"
+    if finding.trials.planned == 1:
+        best = "nothing was left to gain" if finding.score.score == 1 else _largest_gain(finding.best)
         return f"{says} (one trial){f': {best}' if best else ''}."
-    used = found.trials.used
-    if found.all_equal:
+    used = finding.trials.used
+    if finding.all_equal:
         return f"{says} in each of {used} trials."
-    if found.interval is None:
+    if finding.interval is None:
         return f"{says} over {plural(used, 'trial')}, too few for an interval."
-    return (
-        f"{says} over {used} trials (95 % interval {interval_words(found.interval)}, {found.interval.scope})."
+    return f"{says} over {used} trials (95 % interval {interval_words(finding.interval)}, {finding.interval.scope})."
+
+
+@write.register
+def _(finding: of.NothingToGain) -> str:
+    over = _over(finding.trials, all_equal=True)
+    return f"The agent scores 1.00 whether or not it can learn {_that(finding.facts)}{over}: nothing was left to gain."
+
+
+@write.register
+def _(finding: of.NoEffectOfFacts) -> str:
+    each = _over(finding.trials, all_equal=True)
+    best = f"; {_largest_gain(finding.best)}" if finding.best else ""
+    return f"Knowing {_that(finding.facts)} made no difference: the agent scores {number(finding.score)} either way{each}{best}."
+
+
+@write.register
+def _(finding: of.EffectOfFacts) -> str:
+    verb = "lifts" if finding.helps else "lowers"
+    over = _over(finding.trials, finding.interval, all_equal=finding.all_equal)
+    because = (
+        f": {_because(finding.cause, 'it' if len(finding.facts) == 1 else 'them')}" if finding.cause else ""
     )
+    span = _from_to(finding.withheld, finding.supplied)
+    return f"Knowing {_that(finding.facts)} {verb} the agent {span}{over}{because}."
 
 
 @write.register
-def _(found: of.NothingToGain) -> str:
-    over = _over(found.trials, all_equal=True)
-    return f"The agent scores 1.00 whether or not it can learn {_that(found.facts)}{over}: nothing was left to gain."
-
-
-@write.register
-def _(found: of.NoEffectOfFacts) -> str:
-    each = _over(found.trials, all_equal=True)
-    best = f"; {_largest_gain(found.best)}" if found.best else ""
-    return f"Knowing {_that(found.facts)} made no difference: the agent scores {number(found.score)} either way{each}{best}."
-
-
-@write.register
-def _(found: of.EffectOfFacts) -> str:
-    verb = "lifts" if found.helps else "lowers"
-    over = _over(found.trials, found.interval, all_equal=found.all_equal)
-    because = f": {_because(found.cause, 'it' if len(found.facts) == 1 else 'them')}" if found.cause else ""
-    span = _from_to(found.withheld, found.supplied)
-    return f"Knowing {_that(found.facts)} {verb} the agent {span}{over}{because}."
-
-
-@write.register
-def _(found: of.EffectWithinChance) -> str:
-    over = _over(found.trials, found.interval, all_equal=found.all_equal)
-    span = _from_to(found.withheld, found.supplied)
+def _(finding: of.EffectWithinChance) -> str:
+    over = _over(finding.trials, finding.interval, all_equal=finding.all_equal)
+    span = _from_to(finding.withheld, finding.supplied)
     return f"The effect of the facts cannot be distinguished from chance: {span}{over}."
 
 
 @write.register
-def _(found: of.TooFewForEffect) -> str:
-    because = f"; {_because(found.cause, 'them')}" if found.cause else ""
-    lost = f"; {_penalty(found.penalty)}" if found.penalty else ""
-    one = found.cases == 1 or (found.cases is None and found.trials.used == 1)
+def _(finding: of.TooFewForEffect) -> str:
+    because = f"; {_because(finding.cause, 'them')}" if finding.cause else ""
+    lost = f"; {_penalty(finding.penalty)}" if finding.penalty else ""
+    one = finding.cases == 1 or (finding.cases is None and finding.trials.used == 1)
     return (
-        f"{_scores_first(found.scores)}; {_few(found)} {'is' if one else 'are'} too few to tell what knowing "
-        f"{_that(found.facts)} changes ({found.needed} would do){because}{lost}."
+        f"{_scores_first(finding.scores)}; {_few(finding)} {'is' if one else 'are'} too few to tell what knowing "
+        f"{_that(finding.facts)} changes ({finding.needed} would do){because}{lost}."
     )
 
 
-def _few(found: of.TooFewForEffect) -> str:
-    if found.cases is not None:
-        return plural(found.cases, "case")
-    used, planned = found.trials.used, found.trials.planned
-    return _spelt(used, "trial") if used == planned else f"{_used(found.trials)} with both scores"
+def _few(finding: of.TooFewForEffect) -> str:
+    if finding.cases is not None:
+        return plural(finding.cases, "case")
+    used, planned = finding.trials.used, finding.trials.planned
+    return _spelt(used, "trial") if used == planned else f"{_used(finding.trials)} with both scores"
 
 
 # A run at a glance
 
 
 @write.register
-def _(found: of.RunLead) -> str:
-    if not found.conditions:
+def _(finding: of.RunLead) -> str:
+    if not finding.conditions:
         return "No conversation was run."
-    text = f"{upper_first('; '.join(map(_condition, found.conditions)))}."
-    if found.uplift is not None and found.facts_given:
-        text += f" The difference is {signed(found.uplift)}."
-    elif found.uplift is not None:
-        text += f" No fact was given, so the difference of {signed(found.uplift)} is not due to the facts."
-    elif found.why_not_clean:
-        text += f" {upper_first(found.why_not_clean)}: {found.cleanness}."
-    return f"{text} The run is clean: {sentence(found.same_start)}." if found.same_start else text
+    text = f"{upper_first('; '.join(map(_condition, finding.conditions)))}."
+    if finding.uplift is not None and finding.facts_given:
+        text += f" The difference is {signed(finding.uplift)}."
+    elif finding.uplift is not None:
+        text += f" No fact was given, so the difference of {signed(finding.uplift)} is not due to the facts."
+    elif finding.why_not_clean:
+        text += f" {upper_first(finding.why_not_clean)}: {finding.cleanness}."
+    return f"{text} The run is clean: {sentence(finding.same_start)}." if finding.same_start else text
 
 
-def _condition(found: of.ConditionLead) -> str:
-    where = in_side(found.score.side)
-    if found.score.score is None:
-        why = ", ".join(FAILED.get(reason, reason) for reason in found.excluded)
+def _condition(finding: of.ConditionLead) -> str:
+    where = in_side(finding.score.side)
+    if finding.score.score is None:
+        why = ", ".join(FAILED.get(reason, reason) for reason in finding.excluded)
         return f"{where} the agent could not be scored{f' ({why})' if why else ''}"
-    done = f"tasks passed {found.passed} of {found.tasks} times"
-    if found.once:
-        done = f"{found.passed} of {plural(found.tasks, 'task')} done"
-    return f"{where} the agent scored {number(found.score.score)}{f', {done}' if found.tasks else ''}"
+    done = f"tasks passed {finding.passed} of {finding.tasks} times"
+    if finding.once:
+        done = f"{finding.passed} of {plural(finding.tasks, 'task')} done"
+    return f"{where} the agent scored {number(finding.score.score)}{f', {done}' if finding.tasks else ''}"
 
 
 @write.register
-def _(found: of.NoUplift) -> str:
-    return f"{found.cleanness}: {found.why}{', so no difference is shown' if found.missed else ''}"
+def _(finding: of.NoUplift) -> str:
+    return f"{finding.cleanness}: {finding.why}{', so no difference is shown' if finding.missed else ''}"
 
 
 @write.register
-def _(found: of.NoMean) -> str:
-    if found.only:
-        return f"The mean {NEEDS_BOTH}, and this run has {found.only} only."
-    if not found.ended:
+def _(finding: of.NoMean) -> str:
+    if finding.only:
+        return f"The mean {NEEDS_BOTH}, and this run has {finding.only} only."
+    if not finding.ended:
         return "The run has not ended, so there is no mean."
     return "A conversation could not be used, so there is no mean."
 
 
 @write.register
-def _(found: of.NeverAsked) -> str:
+def _(finding: of.NeverAsked) -> str:
     why = {
         "user": "The user never asked for it, although there were turns left: not measured, the simulated user's fault",
         "turns": "The user had not asked for it when the turns were used up",
         "agent": "The user had not asked for it when the agent failed or said goodbye",
     }
-    return why[found.kept_by]
+    return why[finding.kept_by]
 
 
 @write.register
-def _(found: of.UserErred) -> str:
-    kinds = ", ".join(f"{kind.replace('_', ' ')} {count}" for kind, count in found.kinds)
-    judged = f" ({found.judged} found by the judge)" if found.judged else ""
-    return f"the simulated user erred in {found.conversations} of {plural(found.of, 'conversation')}: {kinds}{judged}"
+def _(finding: of.UserErred) -> str:
+    kinds = ", ".join(f"{kind.replace('_', ' ')} {count}" for kind, count in finding.kinds)
+    judged = f" ({finding.judged} found by the judge)" if finding.judged else ""
+    return f"the simulated user erred in {finding.conversations} of {plural(finding.of, 'conversation')}: {kinds}{judged}"
 
 
 def seen_in(where: Sequence[str], text: str) -> str:
@@ -303,78 +303,78 @@ def seen_in(where: Sequence[str], text: str) -> str:
 
 
 @write.register
-def _(found: of.BestModel) -> str:
-    best, second = found.models[:2]
-    than, by = (second.name, "by") if len(found.models) == 2 else ("every other model", "by at least")
-    return f"{best.name} does better than {than}, {by} {number(found.margin)} ({_models(found.models)})."
+def _(finding: of.BestModel) -> str:
+    best, second = finding.models[:2]
+    than, by = (second.name, "by") if len(finding.models) == 2 else ("every other model", "by at least")
+    return f"{best.name} does better than {than}, {by} {number(finding.margin)} ({_models(finding.models)})."
 
 
 @write.register
-def _(found: of.ModelsTied) -> str:
-    all_tied = len(found.tied) == len(found.models)
-    scores = number(found.models[0].score) if all_tied else _models(found.models)
-    few = f"; {_too_few(found.few)} to tell more" if found.few else ""
-    return f"No model can be called best: {' and '.join(found.tied)} score the same ({scores}){few}."
+def _(finding: of.ModelsTied) -> str:
+    all_tied = len(finding.tied) == len(finding.models)
+    scores = number(finding.models[0].score) if all_tied else _models(finding.models)
+    few = f"; {_too_few(finding.few)} to tell more" if finding.few else ""
+    return f"No model can be called best: {' and '.join(finding.tied)} score the same ({scores}){few}."
 
 
 # Submissions
 
 
 @write.register
-def _(found: of.InvalidSubmission) -> str:
-    why = _short(found.error or "no reason was recorded")
-    return f"The submission for {found.task} is invalid: {why}."
+def _(finding: of.InvalidSubmission) -> str:
+    why = _short(finding.error or "no reason was recorded")
+    return f"The submission for {finding.task} is invalid: {why}."
 
 
 @write.register
-def _(found: of.GradedSubmission) -> str:
-    medal = found.medal.capitalize() if found.medal else "No medal"
-    median = "above the median" if found.above_median else "not above the median"
-    place = f"place {found.place}" if found.place else ""
-    parts = (found.score, found.rows, place, "" if found.medal else median, found.away)
-    return f"{medal} on {found.task}: {', '.join(filter(None, parts))}."
+def _(finding: of.GradedSubmission) -> str:
+    medal = finding.medal.capitalize() if finding.medal else "No medal"
+    median = "above the median" if finding.above_median else "not above the median"
+    place = f"place {finding.place}" if finding.place else ""
+    parts = (finding.score, finding.rows, place, "" if finding.medal else median, finding.away)
+    return f"{medal} on {finding.task}: {', '.join(filter(None, parts))}."
 
 
 # Where a conversation lost points
 
 
 @write.register
-def _(found: of.Gain) -> str:
-    match found.kind:
+def _(finding: of.Gain) -> str:
+    match finding.kind:
         case "assertion":
-            return f"assertion “{found.title}”"
-        case "task" if found.met is None:
-            return f"task “{found.title}” to 1.0"
+            return f"assertion “{finding.title}”"
+        case "task" if finding.met is None:
+            return f"task “{finding.title}” to 1.0"
         case "task":
-            return f"“{found.title}” {'met' if found.met else 'not met'}"
+            return f"“{finding.title}” {'met' if finding.met else 'not met'}"
         case "timing":
-            return f"answers within {latency(found.target_s * 1000)} on average"
+            return f"answers within {latency(finding.target_s * 1000)} on average"
         case "failures":
-            return f"no failures (now {found.failures})"
+            return f"no failures (now {finding.failures})"
 
 
 @write.register
-def _(found: of.TaskFellShort) -> str:
-    return _loss(f"“{found.title}”: {found.reason or f'the judge scored it {found.judged}'}")
+def _(finding: of.TaskFellShort) -> str:
+    return _loss(f"“{finding.title}”: {finding.reason or f'the judge scored it {finding.judged}'}")
 
 
 @write.register
-def _(found: of.AssertionFails) -> str:
-    since = f" since turn {found.since}" if found.since else ""
-    reason = f": {found.reason}" if found.reason else ""
-    return _loss(f"“{found.title}” fails{since}{reason}")
+def _(finding: of.AssertionFails) -> str:
+    since = f" since turn {finding.since}" if finding.since else ""
+    reason = f": {finding.reason}" if finding.reason else ""
+    return _loss(f"“{finding.title}” fails{since}{reason}")
 
 
 @write.register
-def _(found: of.SlowAnswers) -> str:
-    if found.turn is None:
+def _(finding: of.SlowAnswers) -> str:
+    if finding.turn is None:
         return "slow answers"
-    return f"slow answers: the slowest, in turn {found.turn}, took {latency(found.latency_ms)}"
+    return f"slow answers: the slowest, in turn {finding.turn}, took {latency(finding.latency_ms)}"
 
 
 @write.register
-def _(found: of.RequestsFailed) -> str:
-    return _loss(plural(found.count, "failed request") + (f": {found.error}" if found.error else ""))
+def _(finding: of.RequestsFailed) -> str:
+    return _loss(plural(finding.count, "failed request") + (f": {finding.error}" if finding.error else ""))
 
 
 def _loss(text: str) -> str:
@@ -385,107 +385,109 @@ def _loss(text: str) -> str:
 
 
 @write.register
-def _(found: of.TasksCompared) -> str:
-    moved = [f"{PARTS.get(part, part)} {signed(change)}" for part, change in found.moved]
+def _(finding: of.TasksCompared) -> str:
+    moved = [f"{PARTS.get(part, part)} {signed(change)}" for part, change in finding.moved]
     by_part = f" By part: {', '.join(moved)}." if moved else ""
-    return f"{upper_first(found.title)}: {_tasks(found)}; overall {difference_words(found.overall)}.{by_part}"
+    return f"{upper_first(finding.title)}: {_tasks(finding)}; overall {difference_words(finding.overall)}.{by_part}"
 
 
-def _tasks(found: of.TasksCompared) -> str:
-    if not found.tasks:
+def _tasks(finding: of.TasksCompared) -> str:
+    if not finding.tasks:
         return "no task can be compared"
-    if not found.better and not found.worse:
-        return f"B scores the same on {plural(found.tasks, 'task')}"
-    lower = f" and lower on {found.worse}" if found.worse else ""
-    return f"B scores higher on {found.better} of {plural(found.tasks, 'task')}{lower}"
+    if not finding.better and not finding.worse:
+        return f"B scores the same on {plural(finding.tasks, 'task')}"
+    lower = f" and lower on {finding.worse}" if finding.worse else ""
+    return f"B scores higher on {finding.better} of {plural(finding.tasks, 'task')}{lower}"
 
 
 @write.register
-def _(found: of.ChecksCorrected) -> str:
-    told = ", ".join(f"{_checked(what)}{_p(p)}" for what, p in found.different)
+def _(finding: of.ChecksCorrected) -> str:
+    told = ", ".join(f"{_checked(what)}{_p(p)}" for what, p in finding.different)
     what = f"significantly different: {told}" if told else "none is significantly different"
-    return f"{upper_first(found.title)}: of {found.tested} tasks and assertions, corrected for looking at all (Holm), {what}."
+    return f"{upper_first(finding.title)}: of {finding.tested} tasks and assertions, corrected for looking at all (Holm), {what}."
 
 
 @write.register
-def _(found: of.FellBeyondChance) -> str:
-    return f"{found.condition}: {_checked(found.checked)} fell, {difference_words(found.found)}{_p(found.found.p)}"
+def _(finding: of.FellBeyondChance) -> str:
+    return f"{finding.condition}: {_checked(finding.checked)} fell, {difference_words(finding.found)}{_p(finding.found.p)}"
 
 
 @write.register
-def _(found: of.RegressionUndecided) -> str:
-    needed, few = found.needed, found.few
-    enough = f"{needed} trials of each run (--repeat {needed})" if found.of_trials else f"{needed} cases"
+def _(finding: of.RegressionUndecided) -> str:
+    needed, few = finding.needed, finding.few
+    enough = f"{needed} trials of each run (--repeat {needed})" if finding.of_trials else f"{needed} cases"
     pairs = f"{plural(few.count, few.unit)} that both runs scored"
     return f"cannot tell whether B is worse: {pairs} may differ by chance alone; {enough} would do"
 
 
 @write.register
-def _(found: of.PairsWithoutInterval) -> str:
-    seen = "One pair shows" if found.pairs == 1 else f"{found.pairs} pairs show"
+def _(finding: of.PairsWithoutInterval) -> str:
+    seen = "One pair shows" if finding.pairs == 1 else f"{finding.pairs} pairs show"
     return f"{seen} what happened, not what to expect: {FEWEST} trials of each run could tell a large difference."
 
 
 @write.register
-def _(found: of.PairsWithinChance) -> str:
-    few = plural(found.few.count, found.few.unit)
-    return f"{few} cannot tell a difference from chance: {found.needed} would do."
+def _(finding: of.PairsWithinChance) -> str:
+    few = plural(finding.few.count, finding.few.unit)
+    return f"{few} cannot tell a difference from chance: {finding.needed} would do."
 
 
 @write.register
-def _(found: of.UnseenDifference) -> str:
+def _(finding: of.UnseenDifference) -> str:
     more = ""
-    if found.enough is not None:
-        units = _units(of_cases=found.of_cases)
-        more = f"; {found.enough} {units} without one would leave less than {share(found.rare)}"
-    return f"A difference in up to {share(found.share)} of trials could have been missed{more}."
+    if finding.enough is not None:
+        units = _units(of_cases=finding.of_cases)
+        more = f"; {finding.enough} {units} without one would leave less than {share(finding.rare)}"
+    return f"A difference in up to {share(finding.share)} of trials could have been missed{more}."
 
 
 @write.register
-def _(found: of.OpenDifference) -> str:
+def _(finding: of.OpenDifference) -> str:
     more = ""
-    if found.needed is not None:
-        units, power = _units(of_cases=found.of_cases), share(found.power)
-        more = f"; about {found.needed:,} {units} would show one of {found.effect:g} ({power} power)"
-    if found.interval is None:
+    if finding.needed is not None:
+        units, power = _units(of_cases=finding.of_cases), share(finding.power)
+        more = f"; about {finding.needed:,} {units} would show one of {finding.effect:g} ({power} power)"
+    if finding.interval is None:
         return f"The difference may be chance{more}."
-    return f"A difference from {interval_words(found.interval)} remains possible{more}."
+    return f"A difference from {interval_words(finding.interval)} remains possible{more}."
 
 
 @write.register
-def _(found: of.JobsDiffer) -> str:
-    listed = [f"{path}: A {a}, B {b}" for path, a, b in found.changed]
-    listed += [f"and {found.more} more"] if found.more else []
+def _(finding: of.JobsDiffer) -> str:
+    listed = [f"{path}: A {a}, B {b}" for path, a, b in finding.changed]
+    listed += [f"and {finding.more} more"] if finding.more else []
     told = "; ".join(listed) or "only in layout or comments"
     return f"the job files differ ({told}): tasks and assertions are matched by their titles"
 
 
 @write.register
-def _(found: of.IdentityDiffers) -> str:
-    listed = "; ".join(f"{what}: A {a or 'none'}, B {b or 'none'}" for what, a, b in found.changed)
+def _(finding: of.IdentityDiffers) -> str:
+    listed = "; ".join(f"{what}: A {a or 'none'}, B {b or 'none'}" for what, a, b in finding.changed)
     return f"the runs differ in more than their results ({listed})"
 
 
 @write.register
-def _(found: of.TimingLeftOut) -> str:
-    why = ", because the targets for response times differ" if found.targets_differ else ""
+def _(finding: of.TimingLeftOut) -> str:
+    why = ", because the targets for response times differ" if finding.targets_differ else ""
     return f"scores here leave out the timing part on both sides{why}"
 
 
 @write.register
-def _(found: of.PeopleWouldSay) -> str:
-    where = f"{found.title}: " if found.title else ""
-    if found.estimate is None or found.interval is None:
-        return f"{where}what people would say about the tasks is unknown: {found.refused}"
-    span = f"[{number(found.interval.low)}, {number(found.interval.high)}]"
-    of_all = f"{found.reviews} of {found.verdicts:,} verdicts reviewed"
-    return f"{where}tasks: people would say {number(found.estimate)} {span} ({of_all}; the judge said {number(found.judge)})"
+def _(finding: of.PeopleWouldSay) -> str:
+    where = f"{finding.title}: " if finding.title else ""
+    if finding.estimate is None or finding.interval is None:
+        return f"{where}what people would say about the tasks is unknown: {finding.refused}"
+    span = f"[{number(finding.interval.low)}, {number(finding.interval.high)}]"
+    of_all = f"{finding.reviews} of {finding.verdicts:,} verdicts reviewed"
+    return f"{where}tasks: people would say {number(finding.estimate)} {span} ({of_all}; the judge said {number(finding.judge)})"
 
 
 @write.register
-def _(found: of.JudgeOnSentinels) -> str:
-    count = plural(found.sentinels, "conversation with a known verdict", "conversations with known verdicts")
-    if not found.faults:
+def _(finding: of.JudgeOnSentinels) -> str:
+    count = plural(
+        finding.sentinels, "conversation with a known verdict", "conversations with known verdicts"
+    )
+    if not finding.faults:
         return f"this judge gets nothing wrong about {count} beyond chance"
     told = {
         "lenient": "is too lenient (scores what is not met {}, right is 0)",
@@ -495,31 +497,31 @@ def _(found: of.JudgeOnSentinels) -> str:
         "inventing": "invents quotations (in {} of the conversations)",
     }
     shown = {"lenient": number, "strict": number, "drifting": signed, "changed": signed, "inventing": share}
-    said = [told[fault].format(shown[fault](size)) for fault, size in found.faults]
+    said = [told[fault].format(shown[fault](size)) for fault, size in finding.faults]
     return f"on {count}, this judge {', '.join(said)}"
 
 
 @write.register
-def _(found: of.SimulatedUsers) -> str:
-    apart, interval = found.difference.mean, found.difference.estimate.interval
+def _(finding: of.SimulatedUsers) -> str:
+    apart, interval = finding.difference.mean, finding.difference.estimate.interval
     if apart is None:
-        return f"{found.title}: no conversation that simulated users held was also held by a person"
-    both = plural(found.difference.units, found.difference.unit)
+        return f"{finding.title}: no conversation that simulated users held was also held by a person"
+    both = plural(finding.difference.units, finding.difference.unit)
     spread = f", 95 % interval {interval_words(interval)}" if interval else ", too few for an interval"
-    if found.difference.verdict in ("better", "worse"):
+    if finding.difference.verdict in ("better", "worse"):
         more = "higher" if apart > 0 else "lower"
-        return f"{found.title}: simulated users score the agent {number(abs(apart))} {more} than a person ({both}{spread})"
-    end = VERDICTS[found.difference.verdict]
-    return f"{found.title}: scores with simulated users lie {signed(apart)} from a person's ({both}{spread}): {end}"
+        return f"{finding.title}: simulated users score the agent {number(abs(apart))} {more} than a person ({both}{spread})"
+    end = VERDICTS[finding.difference.verdict]
+    return f"{finding.title}: scores with simulated users lie {signed(apart)} from a person's ({both}{spread}): {end}"
 
 
 @write.register
-def _(found: of.VerdictsReplaced) -> str:
-    run = f"{found.run}: " if found.run else ""
-    what = f"{run}{found.conversations} of {plural(found.held, 'conversation')} judged again"
-    if not found.counts:
+def _(finding: of.VerdictsReplaced) -> str:
+    run = f"{finding.run}: " if finding.run else ""
+    what = f"{run}{finding.conversations} of {plural(finding.held, 'conversation')} judged again"
+    if not finding.counts:
         return f"{what}: the recorded verdicts count, the later ones are shown beside them"
-    judges = ", ".join(found.judges)
+    judges = ", ".join(finding.judges)
     return f"{what}: the latest verdict of each counts ({judges}), the recorded ones are shown beside them"
 
 
@@ -527,90 +529,94 @@ def _(found: of.VerdictsReplaced) -> str:
 
 
 @write.register
-def _(found: of.ScoreBasis) -> str:
-    if not found.of_mean:
-        return "; ".join(counted_words(counted) for _, counted in found.counted)
-    listed = "; ".join(f"{condition} {counted_words(counted)}" for condition, counted in found.counted)
-    return f"{NEEDS_BOTH}; {listed}" if len(found.counted) < 2 else listed
+def _(finding: of.ScoreBasis) -> str:
+    if not finding.of_mean:
+        return "; ".join(counted_words(counted) for _, counted in finding.counted)
+    listed = "; ".join(f"{condition} {counted_words(counted)}" for condition, counted in finding.counted)
+    return f"{NEEDS_BOTH}; {listed}" if len(finding.counted) < 2 else listed
 
 
 @write.register
-def _(found: of.PassShareBasis) -> str:
-    if found.measured:
-        return f"over {found.tasks} tasks"
-    return f"{found.k} trials are needed, there are {found.most}" if found.tasks else "the job has no tasks"
+def _(finding: of.PassShareBasis) -> str:
+    if finding.measured:
+        return f"over {finding.tasks} tasks"
+    return (
+        f"{finding.k} trials are needed, there are {finding.most}"
+        if finding.tasks
+        else "the job has no tasks"
+    )
 
 
 @write.register
-def _(found: of.TimesBasis) -> str:
-    if not found.answers:
+def _(finding: of.TimesBasis) -> str:
+    if not finding.answers:
         return "no answer in a conversation that counts"
-    said = f"of {plural(found.answers, 'answer')} in conversations that count"
-    if found.answers * (100 - found.percent) < 100:
-        said += f", so few that p{found.percent} is the longest"
-    failed = plural(found.failures, "failed request")
-    return f"{said}; {failed} left out" if found.failures else said
+    said = f"of {plural(finding.answers, 'answer')} in conversations that count"
+    if finding.answers * (100 - finding.percent) < 100:
+        said += f", so few that p{finding.percent} is the longest"
+    failed = plural(finding.failures, "failed request")
+    return f"{said}; {failed} left out" if finding.failures else said
 
 
 @write.register
-def _(found: of.AssertionMissed) -> str:
-    return f"{found.trial}: {found.reason or 'failed'}"
+def _(finding: of.AssertionMissed) -> str:
+    return f"{finding.trial}: {finding.reason or 'failed'}"
 
 
 @write.register
-def _(found: of.StopDecision) -> str:
-    left = f"; {plural(found.left_out, 'round')} left out, since a conversation could not be measured"
-    tail = left if found.left_out else ""
-    if found.interval is None:
+def _(finding: of.StopDecision) -> str:
+    left = f"; {plural(finding.left_out, 'round')} left out, since a conversation could not be measured"
+    tail = left if finding.left_out else ""
+    if finding.interval is None:
         return f"undecided: no round could be measured{tail}"
-    rounds, subject = plural(found.rounds, "round"), _subject(found)
-    low, high = signless(found.interval.low), signless(found.interval.high)
+    rounds, subject = plural(finding.rounds, "round"), _subject(finding)
+    low, high = signless(finding.interval.low), signless(finding.interval.high)
     width = f"[{low}, {high}], valid at every look"
-    if found.decision == "undecided":
+    if finding.decision == "undecided":
         return f"undecided after {rounds}: {subject} lies in {width}{tail}"
-    if found.models:
-        better, worse = found.models if found.decision == "above" else found.models[::-1]
+    if finding.models:
+        better, worse = finding.models if finding.decision == "above" else finding.models[::-1]
         return f"decided after {rounds}: {better} is better than {worse}; {subject} lies in {width}{tail}"
-    return f"decided after {rounds}: {subject} is {found.decision} {found.bar:g}; it lies in {width}{tail}"
+    return (
+        f"decided after {rounds}: {subject} is {finding.decision} {finding.bar:g}; it lies in {width}{tail}"
+    )
 
 
-def _subject(found: of.StopDecision) -> str:
-    over = f" over {plural(len(found.jobs), 'job')}" if len(found.jobs) > 1 else f" of {found.jobs[0]}"
-    facts = f"facts {found.conditions[0]}"
-    if found.models:
-        first, second = found.models
+def _subject(finding: of.StopDecision) -> str:
+    over = f" over {plural(len(finding.jobs), 'job')}" if len(finding.jobs) > 1 else f" of {finding.jobs[0]}"
+    facts = f"facts {finding.conditions[0]}"
+    if finding.models:
+        first, second = finding.models
         return f"{first} − {second}, {facts}{over},"
-    return f"{'the mean of both conditions' if len(found.conditions) > 1 else facts}{over}"
+    return f"{'the mean of both conditions' if len(finding.conditions) > 1 else facts}{over}"
 
 
 @write.register
-def _(found: of.RanksBasis) -> str:
-    cases = plural(found.cases, "common case")
-    if found.cases < found.needed:
-        return f"{cases}: too few to tell the agents apart, {found.needed} are needed"
-    left = f"; {found.left_out} that not all agents have are left out" if found.left_out else ""
+def _(finding: of.RanksBasis) -> str:
+    cases = plural(finding.cases, "common case")
+    if finding.cases < finding.needed:
+        return f"{cases}: too few to tell the agents apart, {finding.needed} are needed"
+    left = f"; {finding.left_out} that not all agents have are left out" if finding.left_out else ""
     return f"with 95 % confidence, all true ranks are in these intervals; {cases}{left}"
 
 
 @write.register
-def _(found: of.AgentRanksBasis) -> str:
-    if found.shared < found.needed:
-        return f"ranks need {found.needed} tasks that all agents have; there are {found.shared}"
-    return (
-        f"ranks on {found.shared:,} tasks that all agents have, with 95 % confidence in all of them together"
-    )
+def _(finding: of.AgentRanksBasis) -> str:
+    if finding.shared < finding.needed:
+        return f"ranks need {finding.needed} tasks that all agents have; there are {finding.shared}"
+    return f"ranks on {finding.shared:,} tasks that all agents have, with 95 % confidence in all of them together"
 
 
 @write.register
-def _(found: of.BehindNext) -> str:
+def _(finding: of.BehindNext) -> str:
     mean, interval, pairs = (
-        found.behind.mean,
-        found.behind.estimate.interval,
-        len(found.behind.estimate.points),
+        finding.behind.mean,
+        finding.behind.estimate.interval,
+        len(finding.behind.estimate.points),
     )
     if mean is None:
         return ""
-    verdict = found.behind.verdict
+    verdict = finding.behind.verdict
     shown = f"{signed(mean, 1)} percentiles on {pairs:,} shared task{'' if pairs == 1 else 's'}"
     if interval is None:
         return f"{shown}: {VERDICTS[verdict]}"
@@ -619,101 +625,103 @@ def _(found: of.BehindNext) -> str:
 
 
 @write.register
-def _(found: of.MannerBasis) -> str:
+def _(finding: of.MannerBasis) -> str:
     few = ""
-    if found.conversations < found.needed:
+    if finding.conversations < finding.needed:
         few = (
-            f"{_too_few(of.Units(found.conversations, 'conversation'))} to tell whether this user is like people; "
-            f"{found.needed} would give intervals. "
+            f"{_too_few(of.Units(finding.conversations, 'conversation'))} to tell whether this user is like people; "
+            f"{finding.needed} would give intervals. "
         )
     return (
-        f"{few}people: {found.people} ({found.licence}), {found.about}; mean and the middle 90 % of "
-        f"{found.of_people} conversations; English phrases"
+        f"{few}people: {finding.people} ({finding.licence}), {finding.about}; mean and the middle 90 % of "
+        f"{finding.of_people} conversations; English phrases"
     )
 
 
 @write.register
-def _(found: of.PartNeeded) -> str:
-    name, target = PARTS[found.part], number(found.target)
-    if found.value is None:
-        return f"{name} alone cannot reach {target}: even 1.00 gives {number(found.best)}"
-    now, wanted = number(found.now), number_up(found.value)
-    if found.value <= found.now:
+def _(finding: of.PartNeeded) -> str:
+    name, target = PARTS[finding.part], number(finding.target)
+    if finding.value is None:
+        return f"{name} alone cannot reach {target}: even 1.00 gives {number(finding.best)}"
+    now, wanted = number(finding.now), number_up(finding.value)
+    if finding.value <= finding.now:
         return f"{name} could fall from {now} to {wanted} and still reach {target}"
     return f"to reach {target}, {name} would have to rise from {now} to {wanted}"
 
 
 @write.register
-def _(found: of.IntervalExpected) -> str:
-    about = f"an interval of about ±{number(found.half)}, if trials vary by {number(found.deviation)}"
-    if found.trials >= found.needed:
-        return f"{found.trials} trials give {about}"
-    return f"{plural(found.trials, 'trial')}: no interval; {found.needed} give {about}"
+def _(finding: of.IntervalExpected) -> str:
+    about = f"an interval of about ±{number(finding.half)}, if trials vary by {number(finding.deviation)}"
+    if finding.trials >= finding.needed:
+        return f"{finding.trials} trials give {about}"
+    return f"{plural(finding.trials, 'trial')}: no interval; {finding.needed} give {about}"
 
 
 # A moment of a conversation
 
 
 @write.register
-def _(found: of.Beginning) -> str:
-    return f"Conversation {found.number} of {found.of}: {_knows(found)}."
+def _(finding: of.Beginning) -> str:
+    return f"Conversation {finding.number} of {finding.of}: {_knows(finding)}."
 
 
-def _knows(found: of.Beginning) -> str:
-    if found.scripted_model:
-        told = "does not name the medicine" if found.withheld else "names the medicine this time"
+def _knows(finding: of.Beginning) -> str:
+    if finding.scripted_model:
+        told = "does not name the medicine" if finding.withheld else "names the medicine this time"
         return f"a script plays the user and {told}; the agent is a real language model"
-    if found.withheld:
+    if finding.withheld:
         return "the user knows no facts, and cannot answer when the agent asks"
-    return f"the same user again, who now knows {plural(found.facts, 'fact')} and shares them when asked"
+    return f"the same user again, who now knows {plural(finding.facts, 'fact')} and shares them when asked"
 
 
 @write.register
-def _(found: of.RequestJustFailed) -> str:
-    error = shorten(found.error, LONGEST_TITLE)
-    return f"A request to the {found.peer} failed ({error}); failures of the agent lower its score."
+def _(finding: of.RequestJustFailed) -> str:
+    error = shorten(finding.error, LONGEST_TITLE)
+    return f"A request to the {finding.peer} failed ({error}); failures of the agent lower its score."
 
 
 @write.register
-def _(found: of.NowTrue) -> str:
-    more = f" and {found.more} more" if found.more else ""
-    return f"Now true: {_title(found.title)}{more}. This is checked in the agent's state, not in its answers."
+def _(finding: of.NowTrue) -> str:
+    more = f" and {finding.more} more" if finding.more else ""
+    return (
+        f"Now true: {_title(finding.title)}{more}. This is checked in the agent's state, not in its answers."
+    )
 
 
 @write.register
-def _(found: of.FactJustGiven) -> str:
-    why = "because the agent asked" if found.asked else "without being asked"
-    return f"The user gives fact {found.fact} {why}."
+def _(finding: of.FactJustGiven) -> str:
+    why = "because the agent asked" if finding.asked else "without being asked"
+    return f"The user gives fact {finding.fact} {why}."
 
 
 @write.register
-def _(found: of.AwaitsVerdict) -> str:
-    reads = "Rules judge" if found.by_rules else "The judge reads"
-    where = in_side(found.side)
+def _(finding: of.AwaitsVerdict) -> str:
+    reads = "Rules judge" if finding.by_rules else "The judge reads"
+    where = in_side(finding.side)
     return f"The conversation {where} has ended. {reads} it, and every assertion is checked once more."
 
 
 @write.register
-def _(found: of.EndsWithoutScore) -> str:
-    return f"This conversation could not be scored: {shorten(found.reason, 120)}."
+def _(finding: of.EndsWithoutScore) -> str:
+    return f"This conversation could not be scored: {shorten(finding.reason, 120)}."
 
 
 @write.register
-def _(found: of.EndsWithScore) -> str:
-    where = upper_first(in_side(found.score.side))
-    return f"{where} the agent scores {number(found.score.score)}: {_holds(found)}."
+def _(finding: of.EndsWithScore) -> str:
+    where = upper_first(in_side(finding.score.side))
+    return f"{where} the agent scores {number(finding.score.score)}: {_holds(finding)}."
 
 
-def _holds(found: of.EndsWithScore) -> str:
-    if not found.assertions:
+def _holds(finding: of.EndsWithScore) -> str:
+    if not finding.assertions:
         return "it had no assertions"
-    count, first = plural(found.assertions, "assertion"), _title(found.first)
-    if not found.fails:
-        return f"all {count} hold, such as {first}" if found.first else f"all {count} hold"
+    count, first = plural(finding.assertions, "assertion"), _title(finding.first)
+    if not finding.fails:
+        return f"all {count} hold, such as {first}" if finding.first else f"all {count} hold"
     return (
         f"{first} does not hold"
-        if found.fails == 1
-        else f"{found.fails} of {count} do not hold, such as {first}"
+        if finding.fails == 1
+        else f"{finding.fails} of {count} do not hold, such as {first}"
     )
 
 
@@ -728,9 +736,9 @@ class StepWords(NamedTuple):
     about: str
 
 
-def next_step(found: NextFinding) -> StepWords:
+def next_step(finding: NextFinding) -> StepWords:
     """Return a suggestion in words."""
-    match found:
+    match finding:
         case of.WatchNext(job):
             return StepWords(f"Watch {job}", "in progress", "Follow the run live.")
         case of.RepeatNext(job, trials, needed):
@@ -766,51 +774,51 @@ def next_step(found: NextFinding) -> StepWords:
 # Estimates
 
 
-def interval_words(found: Interval) -> str:
+def interval_words(finding: Interval) -> str:
     """Return such as `0.61 to 0.83`."""
-    return f"{signless(found.low)} to {signless(found.high)}"
+    return f"{signless(finding.low)} to {signless(finding.high)}"
 
 
-def spread_words(found: Estimate) -> str:
+def spread_words(finding: Estimate) -> str:
     """Return the interval with its scope, or the points and their range when there are too few for one."""
-    interval, points = found.interval, found.points
+    interval, points = finding.interval, finding.points
     if interval is not None:
         return f"95 % interval {interval_words(interval)}, {interval.scope}"
     if not points:
         return "no value"
     if len(points) == 1:
         return "one value, no interval"
-    if found.all_equal:
+    if finding.all_equal:
         return f"all {len(points)} values are equal, too few for an interval"
     listed = ", ".join(signless(point) for point in points[:FEWEST]) + ", …" * (len(points) > FEWEST)
     spread = f"range {signless(min(points))} to {signless(max(points))}"
     return f"{len(points)} values: {listed}; {spread}, too few for an interval"
 
 
-def counted_words(found: Counted) -> str:
+def counted_words(finding: Counted) -> str:
     """Return such as `9 of 10 used (the judge failed in 1), 2 held again because the connection broke`."""
     why = ", ".join(
         f"{FAILED[reason]} in {count}" if reason in FAILED else f"{count} {reason}"
-        for reason, count in found.reasons
+        for reason, count in finding.reasons
     )
-    again = f", {found.again} held again because the connection broke" if found.again else ""
-    return f"{found.used} of {found.held} used{f' ({why})' if why else ''}{again}"
+    again = f", {finding.again} held again because the connection broke" if finding.again else ""
+    return f"{finding.used} of {finding.held} used{f' ({why})' if why else ''}{again}"
 
 
-def difference_words(found: Difference) -> str:
+def difference_words(finding: Difference) -> str:
     """Return such as `+0.07, 95 % interval −0.01 to 0.15: not yet distinguishable`."""
-    if found.mean is None:
-        return f"not measured ({counted_words(found.estimate.counted)})"
-    mean, end = signed(found.mean), VERDICTS[found.verdict]
-    points, interval = found.estimate.points, found.estimate.interval
+    if finding.mean is None:
+        return f"not measured ({counted_words(finding.estimate.counted)})"
+    mean, end = signed(finding.mean), VERDICTS[finding.verdict]
+    points, interval = finding.estimate.points, finding.estimate.interval
     if len(points) == 1:
         return f"{mean} in one pair: {end}"
     low, high = signed(min(points)), signed(max(points))
-    if low == high and (interval is None or found.estimate.all_equal):
+    if low == high and (interval is None or finding.estimate.all_equal):
         return f"{mean} in each of {len(points)} pairs: {end}"
     if interval is None:
         return f"{mean}, {len(points)} pairs from {low} to {high}: {end}"
-    return f"{mean}, 95 % interval {interval_words(interval)}: {end}{_p(found.p) if found.beyond_interval else ''}"
+    return f"{mean}, 95 % interval {interval_words(interval)}: {end}{_p(finding.p) if finding.beyond_interval else ''}"
 
 
 def p_words(p: float) -> str:
@@ -818,15 +826,15 @@ def p_words(p: float) -> str:
     return "< 0.001" if p < 0.001 else number3(p)
 
 
-def rank_words(found: AgentRank) -> str:
+def rank_words(finding: AgentRank) -> str:
     """Return such as `rank 2–7`, or `rank 1`."""
-    return f"rank {found.best}" if found.best == found.worst else f"rank {found.best}–{found.worst}"
+    return f"rank {finding.best}" if finding.best == finding.worst else f"rank {finding.best}–{finding.worst}"
 
 
-def concurrency_words(found: LatencySummary) -> str:
+def concurrency_words(finding: LatencySummary) -> str:
     """Return such as `1 conversation at a time`."""
-    listed = " and ".join(str(number) for number in found.concurrency)
-    plain = found.concurrency == (1,)
+    listed = " and ".join(str(number) for number in finding.concurrency)
+    plain = finding.concurrency == (1,)
     return f"{listed} conversation{'' if plain else 's'} at a time" if listed else "concurrency unknown"
 
 
@@ -931,9 +939,9 @@ def _because(cause: of.Cause, them: str) -> str:
     return f"{there} the task {title} is not done" + (f" in any trial{among}" if several else "")
 
 
-def _penalty(found: of.Penalty) -> str:
-    requests = f"{plural(found.failures, 'failed request')} {in_side(found.side)}"
-    return f"{number(found.points)} of the difference is the penalty for {requests}"
+def _penalty(finding: of.Penalty) -> str:
+    requests = f"{plural(finding.failures, 'failed request')} {in_side(finding.side)}"
+    return f"{number(finding.points)} of the difference is the penalty for {requests}"
 
 
 def _largest_gain(best: of.Gain | None) -> str:

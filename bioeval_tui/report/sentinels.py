@@ -59,7 +59,7 @@ def sentinel_checks(
             if earlier and (key := f"{one.sentinel} {one.task}") in earlier
         ],
     }
-    found = {
+    tested = {
         fault: (fmean(value for _, value in values), len(dict(values)), _beyond(fault, values))
         for fault, values in wrong.items()
         if values
@@ -67,9 +67,9 @@ def sentinel_checks(
     if known:
         invented = grouped((one.sentinel, one.invented) for one in first)
         share = fmean(any(each) for each in invented.values())
-        found["inventing"] = (share, len(invented), binomial_p(share, len(invented), INVENTS))
-    adjusted = holm({fault: p for fault, (_, _, p) in found.items()})
-    return [SentinelCheck(fault, size, count, adjusted[fault]) for fault, (size, count, _) in found.items()]
+        tested["inventing"] = (share, len(invented), binomial_p(share, len(invented), INVENTS))
+    adjusted = holm({fault: p for fault, (_, _, p) in tested.items()})
+    return [SentinelCheck(fault, size, count, adjusted[fault]) for fault, (size, count, _) in tested.items()]
 
 
 def scores_of(judged: SentinelsJudged) -> dict[str, float]:

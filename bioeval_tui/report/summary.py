@@ -127,20 +127,20 @@ class Summary:
 
     def of(self, condition: Condition) -> ConditionSummary | None:
         """Return one condition's summary."""
-        return next((found for found in self.conditions if found.condition == condition), None)
+        return next((one for one in self.conditions if one.condition == condition), None)
 
 
 def groups(runs: Sequence[RecordedRun]) -> list[tuple[RecordedRun, ...]]:
     """Split runs by what must not be pooled: agent, model (as the server names it, if it does), and whether it was a
     rehearsal."""
-    found: dict[tuple[str, str, bool, str], list[RecordedRun]] = {}
+    by_agent: dict[tuple[str, str, bool, str], list[RecordedRun]] = {}
     for run in runs:
         started = run.started
         # Two imported files without an agent's name may be from different agents.
         own = started.run_id if _is_nameless(run) else ""
         model = run.brief.served_model or started.model or ""
-        found.setdefault((started.agent, model, started.rehearsal, own), []).append(run)
-    return [tuple(group) for group in found.values()]
+        by_agent.setdefault((started.agent, model, started.rehearsal, own), []).append(run)
+    return [tuple(group) for group in by_agent.values()]
 
 
 def _is_nameless(run: RecordedRun) -> bool:
@@ -150,14 +150,14 @@ def _is_nameless(run: RecordedRun) -> bool:
 
 def summarise_runs(runs: Sequence[RecordedRun]) -> list[Summary]:
     """Return one summary for each agent and model among the runs."""
-    found = [_summary(group) for group in groups(runs)]
-    labels = [summary.label for summary in found]
+    summaries = [_summary(group) for group in groups(runs)]
+    labels = [summary.label for summary in summaries]
     return [
         # Two groups that would read the same differ in the model that was asked for.
         replace(summary, label=f"{summary.label} · asked for {summary.runs[0].started.model or 'no model'}")
         if labels.count(summary.label) > 1
         else summary
-        for summary in found
+        for summary in summaries
     ]
 
 
@@ -177,9 +177,11 @@ def _summary(runs: tuple[RecordedRun, ...]) -> Summary:
         return Summary(label, runs, conditions, None, (), cost)
     pairs = [pair for run in paired for pair in _score_pairs(run)]
     tasks = _task_uplifts(paired)
-    found = corrected({(): difference(differences(pairs))}, tasks)
-    uplifts = tuple(TaskUplift(job, title, found[job, number, title]) for job, number, title in tasks)
-    return Summary(label, runs, conditions, found[()], uplifts, cost)
+    corrected_by_name = corrected({(): difference(differences(pairs))}, tasks)
+    uplifts = tuple(
+        TaskUplift(job, title, corrected_by_name[job, number, title]) for job, number, title in tasks
+    )
+    return Summary(label, runs, conditions, corrected_by_name[()], uplifts, cost)
 
 
 def _condition(runs: tuple[RecordedRun, ...], condition: Condition) -> ConditionSummary:
@@ -193,7 +195,9 @@ def _condition(runs: tuple[RecordedRun, ...], condition: Condition) -> Condition
         score=estimate([talk.sample for talk in talks]),
         tasks=tuple(_tasks(runs, condition)),
         assertions=tuple(_assertions(runs, condition)),
-        tags=tuple(TagSummary(tag, estimate(found)) for tag, found in tag_samples(runs, condition).items()),
+        tags=tuple(
+            TagSummary(tag, estimate(samples)) for tag, samples in tag_samples(runs, condition).items()
+        ),
         tries=tries,
         pass_k=pass_series(tries),
         asking=asking(runs, condition),
@@ -250,14 +254,14 @@ def assertion_share(runs: Sequence[RecordedRun], condition: Condition, index: in
 
 def tag_samples(runs: Sequence[RecordedRun], condition: Condition) -> dict[str, list[Sample]]:
     """Return each conversation's scores over the items with each tag, by tag; `ALL_ITEMS` is first."""
-    found: dict[str, list[Sample]] = {}
+    by_tag: dict[str, list[Sample]] = {}
     for talk in (talk for run in runs for talk in run.conversations_in(condition) if not talk.excluded):
         items = [(item, {ALL_ITEMS, *item.tags}) for item in talk.tasks if item.points is not None]
         for tag in {tag for _, tags in items for tag in tags}:
             value = rubric_score([item for item, tags in items if tag in tags])
             if value is not None:  # only what must not be done has this tag here
-                found.setdefault(tag, []).append(replace(talk.sample, value=value))
-    return dict(sorted(found.items(), key=lambda pair: (pair[0] != ALL_ITEMS, pair[0])))
+                by_tag.setdefault(tag, []).append(replace(talk.sample, value=value))
+    return dict(sorted(by_tag.items(), key=lambda pair: (pair[0] != ALL_ITEMS, pair[0])))
 
 
 def task_tries(runs: Sequence[RecordedRun], condition: Condition) -> list[Tries]:
@@ -281,7 +285,7 @@ def task_tries(runs: Sequence[RecordedRun], condition: Condition) -> list[Tries]
 
 
 def _tasks(runs: Sequence[RecordedRun], condition: Condition) -> list[TaskSummary]:
-    found = []
+    tasks = []
     for job, same in by_job(runs).items():
         talks = [talk for run in same for talk in run.conversations_in(condition)]
         stopped = any(run.could_stop for run in same)
@@ -293,17 +297,17 @@ def _tasks(runs: Sequence[RecordedRun], condition: Condition) -> list[TaskSummar
                 if (task := talk.task(number)) is not None and task.measured
             ]
             share = proportion(passed, stopped=stopped)
-            found.append(TaskSummary(job, number, title, estimate(scored), share))
-    return found
+            tasks.append(TaskSummary(job, number, title, estimate(scored), share))
+    return tasks
 
 
 def _assertions(runs: Sequence[RecordedRun], condition: Condition) -> list[AssertionSummary]:
-    found = []
+    assertions = []
     for job, same in by_job(runs).items():
         for index, (title, weight) in same[-1].assertion_titles(condition).items():
             share, unknown = assertion_share(same, condition, index)
-            found.append(AssertionSummary(job, index, title, weight, share, unknown))
-    return found
+            assertions.append(AssertionSummary(job, index, title, weight, share, unknown))
+    return assertions
 
 
 def _score_pairs(run: RecordedRun) -> list[tuple[Sample | None, Sample | None]]:
@@ -312,15 +316,15 @@ def _score_pairs(run: RecordedRun) -> list[tuple[Sample | None, Sample | None]]:
 
 def _task_uplifts(runs: Sequence[RecordedRun]) -> dict[tuple[Any, ...], Difference]:
     """Return the uplift of each task, by its job, number and title."""
-    found: dict[tuple[Any, ...], Difference] = {}
+    by_task: dict[tuple[Any, ...], Difference] = {}
     for job, same in by_job(runs).items():
         withheld, supplied = (same[-1].task_titles(name) for name in CONDITIONS)
         for number, title in withheld.items():
             if number in supplied:
                 scores = partial(_task_sample, number=number)
                 pairs = [_pair(run, trial, scores) for run in same for trial in run.trials]
-                found[job, number, title] = difference(differences(pairs))
-    return found
+                by_task[job, number, title] = difference(differences(pairs))
+    return by_task
 
 
 def _task_sample(talk: ConversationResult, number: int) -> Sample | None:
@@ -392,11 +396,11 @@ def rankings(summaries: Sequence[Summary]) -> list[ConditionRanking]:
 
 
 def _scores(summary: Summary, condition: Condition) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = {}
+    by_case: dict[str, list[float]] = {}
     for talk in (talk for run in summary.runs for talk in run.conversations_in(condition)):
         if talk.score is not None:
-            found.setdefault(talk.common_case, []).append(talk.score)
-    return found
+            by_case.setdefault(talk.common_case, []).append(talk.score)
+    return by_case
 
 
 class PrintedRank(TypedDict):
@@ -419,7 +423,7 @@ class PrintedRanking(TypedDict):
     agents: list[PrintedRank]
 
 
-def ranking_dicts(found: Sequence[ConditionRanking]) -> list[PrintedRanking]:
+def ranking_dicts(rankings: Sequence[ConditionRanking]) -> list[PrintedRanking]:
     """Return rankings for JSON."""
     return [
         {
@@ -438,5 +442,5 @@ def ranking_dicts(found: Sequence[ConditionRanking]) -> list[PrintedRanking]:
                 for each in one.ranking.ranks
             ],
         }
-        for one in found
+        for one in rankings
     ]

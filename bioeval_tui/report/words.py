@@ -75,7 +75,7 @@ def dot_tone(status: str, checks: Sequence[AssertionChecked], place: int) -> str
     return TONES[status]
 
 
-def pass_words(found: Sequence[PassK]) -> str:
+def pass_words(shares: Sequence[PassK]) -> str:
     """Return pass^1 … pass^N on one line, such as `k = 1: 0.67, 2: 0.33`, or with intervals `k = 1: 0.420 [0.321, 0.526]`."""
 
     def one(each: PassK) -> str:
@@ -84,61 +84,61 @@ def pass_words(found: Sequence[PassK]) -> str:
             return f"{each.k}: {number(each.value)}"
         return f"{each.k}: {number3(each.value)} [{number3(interval.low)}, {number3(interval.high)}]"
 
-    shown = found[:SHOWN_K]
+    shown = shares[:SHOWN_K]
     listed = ", ".join(map(one, shown))
-    more = f", … {one(found[-1])}" if len(found) > SHOWN_K else ""
+    more = f", … {one(shares[-1])}" if len(shares) > SHOWN_K else ""
     return f"k = {listed}{more}" if listed else "no trials"
 
 
-def token_words(found: Spent) -> str:
+def token_words(spent: Spent) -> str:
     """Return the tokens of each peer's models, such as `agent unknown; evaluator 1,204 in, 88 out; judge at least 812 in, 40 out`."""
     said = {
-        each.peer: peer_tokens(each) or ("unknown" if each.dollars is None else "") for each in found.peers
+        each.peer: peer_tokens(each) or ("unknown" if each.dollars is None else "") for each in spent.peers
     }
     return "; ".join(f"{peer} {words}" for peer, words in said.items() if words) or "none"
 
 
-def peer_tokens(found: PeerCost) -> str:
+def peer_tokens(cost: PeerCost) -> str:
     """Return a peer's tokens, a lower bound if some answers have no count; empty if nothing is known."""
-    if found.tokens_in is None and found.tokens_out is None:
+    if cost.tokens_in is None and cost.tokens_out is None:
         return ""
-    least = "at least " if found.uncounted else ""
-    return f"{least}{count(found.tokens_in)} in, {count(found.tokens_out)} out"
+    least = "at least " if cost.uncounted else ""
+    return f"{least}{count(cost.tokens_in)} in, {count(cost.tokens_out)} out"
 
 
-def tokens(found: int | None, peer: PeerCost) -> str:
+def tokens(used: int | None, peer: PeerCost) -> str:
     """Return a count of tokens; a dash if no model was called, `unknown` if it reported none."""
-    if found is None:
-        return DASH if peer.dollars == 0 else count(found)
-    return f"at least {count(found)}" if peer.uncounted else count(found)
+    if used is None:
+        return DASH if peer.dollars == 0 else count(used)
+    return f"at least {count(used)}" if peer.uncounted else count(used)
 
 
-def peer_dollars(found: PeerCost) -> str:
+def peer_dollars(cost: PeerCost) -> str:
     """Return a peer's cost: `$0.0123`, `at least $0.0123`, or `unknown`."""
-    return f"at least {dollars(found.known)}" if found.is_partly_known else dollars(found.dollars)
+    return f"at least {dollars(cost.known)}" if cost.is_partly_known else dollars(cost.dollars)
 
 
-def cost_words(found: Spent) -> str:
+def cost_words(spent: Spent) -> str:
     """Return the known cost, and the peers of whose cost nothing is known: `at least $0.0123; the agent's is unknown`."""
-    unknown = [peer for peer in found.unknown if not peer.is_partly_known]
-    least = "at least " if len(unknown) < len(found.unknown) else ""
-    known = [f"{least}{dollars(found.known)}"] if found.known or not unknown else []
+    unknown = [peer for peer in spent.unknown if not peer.is_partly_known]
+    least = "at least " if len(unknown) < len(spent.unknown) else ""
+    known = [f"{least}{dollars(spent.known)}"] if spent.known or not unknown else []
     whose = " and ".join(f"the {peer.peer}'s" for peer in unknown)
     return "; ".join(
         [*known, *([f"{whose} {'is' if len(unknown) == 1 else 'are'} unknown"] if unknown else [])]
     )
 
 
-def cost_short(found: Spent) -> str:
+def cost_short(spent: Spent) -> str:
     """Return the known cost for a narrow cell: `$0.0123`, `at least $0.0123` or `unknown`."""
-    if not found.unknown:
-        return dollars(found.known)
-    return f"at least {dollars(found.known)}" if found.known else "unknown"
+    if not spent.unknown:
+        return dollars(spent.known)
+    return f"at least {dollars(spent.known)}" if spent.known else "unknown"
 
 
-def why_unknown(found: Spent) -> str:
+def why_unknown(spent: Spent) -> str:
     """Return why some of the cost is unknown, by peer; empty if all of it is known."""
-    return "; ".join(f"{peer.peer}: {peer.why_unknown}" for peer in found.unknown)
+    return "; ".join(f"{peer.peer}: {peer.why_unknown}" for peer in spent.unknown)
 
 
 def medal_word(report: TaskReport) -> str:
@@ -173,12 +173,12 @@ def standing(report: TaskReport) -> str:
 
 def sure_words(report: TaskReport) -> str:
     """Return the uncertainty of a score: its interval, the chances of medals and its possible places; empty if unknown."""
-    found = report.uncertainty
-    if found is None:
+    uncertainty = report.uncertainty
+    if uncertainty is None:
         return ""
-    if found.low is None:
-        return found.interval_words
-    return f"95 % interval {found.interval_words}; {found.medal_words}; place {found.place_words}"
+    if uncertainty.low is None:
+        return uncertainty.interval_words
+    return f"95 % interval {uncertainty.interval_words}; {uncertainty.medal_words}; place {uncertainty.place_words}"
 
 
 def next_words(report: TaskReport) -> str:
@@ -195,10 +195,10 @@ def unproved_words(condition: ConditionSummary) -> str:
 
 def summary_lines(summary: Summary) -> list[tuple[str, str]]:
     """Return lines as (label, value)."""
-    found: list[tuple[str, str]] = []
+    lines: list[tuple[str, str]] = []
     for condition in summary.conditions:
         about = condition.title
-        found += [
+        lines += [
             (about, _estimate(condition.score)),
             (about, f"pass^k over tasks {pass_words(condition.pass_k)}"),
             *((about, said) for said in (rounds_words(condition), asking_words(condition.asking)) if said),
@@ -206,17 +206,17 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
             *tag_lines(condition),
             (about, f"{_times(summary, condition)}; {plural(condition.failures, 'failure')}"),
         ]
-    found += cost_lines(summary)
+    lines += cost_lines(summary)
     if summary.uplift is not None and summary.uplift.mean is not None:
         counted = summary.uplift.estimate.counted
         left_out = f"; {counted_words(counted)}" if counted.excluded else ""
-        found.append(("difference", difference_words(summary.uplift) + left_out))
-        found += [
+        lines.append(("difference", difference_words(summary.uplift) + left_out))
+        lines += [
             (f"difference of “{uplift.title}”", difference_words(uplift.difference))
             for uplift in summary.task_uplifts
             if uplift.difference.mean is not None
         ]
-    return found
+    return lines
 
 
 def rounds_words(condition: ConditionSummary) -> str:

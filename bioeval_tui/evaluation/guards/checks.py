@@ -55,8 +55,8 @@ def check(view: EvaluatorView, text: str, prompt: Prompt | None = None) -> list[
     if mode == "off":
         return []
     text = text[:MAX_CHECKED]
-    found = [leak(view, text, prompt), *(guard(view, text) for guard in _GUARDS)]
-    violations = [violation for violation in found if violation is not None]
+    verdicts = [leak(view, text, prompt), *(guard(view, text) for guard in _GUARDS)]
+    violations = [violation for violation in verdicts if violation is not None]
     if mode == "strict":
         violations = [replace(violation, effect="void") for violation in violations]
     return sorted(violations, key=lambda violation: violation.effect != "void")

@@ -52,9 +52,9 @@ def facts_given_away(view: EvaluatorView, text: str) -> Violation | None:
         return _withheld(view, words)
     if len(view.job.personas) == 1 and view.job.personas[0].tells != "asked":
         return None
-    found = disclosed(words, view.job.facts, (), known_text(view))
+    given = disclosed(words, view.job.facts, (), known_text(view))
     questions = said_by(view, "assistant")
-    unasked = [number for number in found if not _asked(view, questions, view.job.facts[number - 1])]
+    unasked = [number for number in given if not _asked(view, questions, view.job.facts[number - 1])]
     if not unasked:
         return None
     fact = shorten(clean_line(view.job.facts[unasked[0] - 1]), 80)
@@ -181,8 +181,8 @@ def _withheld(view: EvaluatorView, words: str) -> Violation | None:
         if run := _word_for_word(ours, _tokens(fact), told):
             detail = f"says a withheld fact word for word: “{shorten(run, 80)}”"
             return Violation("fact_withheld", detail, note)
-    if found := disclosed(words, facts, (), known):
-        fact = shorten(clean_line(facts[found[0] - 1]), 80)
+    if given := disclosed(words, facts, (), known):
+        fact = shorten(clean_line(facts[given[0] - 1]), 80)
         detail = f"says what only the withheld facts say: “{fact}”"
         return Violation("fact_withheld", detail, note, "mark")
     return None

@@ -131,12 +131,12 @@ def gave_up(view: EvaluatorView, text: str) -> Violation | None:
     if word_count(words) > LONGEST_GIVING_UP or "?" in words or re.search(r"\d", words):
         return None
     for part in sentences(words.replace("’", "'")):
-        if found := _GIVES_UP.search(part):
+        if match := _GIVES_UP.search(part):
             return Violation(
                 "gave_up",
-                f"gives up: “{shorten(found.group().strip(), 80)}”",
+                f"gives up: “{shorten(match.group().strip(), 80)}”",
                 "You gave up. Stay with what you want until the chatbot has done it, has answered it, or clearly cannot.",
                 "mark",
-                found.group().strip(),
+                match.group().strip(),
             )
     return None

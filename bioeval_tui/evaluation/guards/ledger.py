@@ -60,7 +60,7 @@ def disclosed(text: str, facts: Sequence[str], already: Collection[int], known: 
         return ()
     known_specifics, known_stems = specifics(known), stems(known)
     said, said_stems = _said(text)
-    found = []
+    numbers = []
     for number, fact in enumerate(facts, start=1):
         if number in already:
             continue
@@ -71,8 +71,8 @@ def disclosed(text: str, facts: Sequence[str], already: Collection[int], known: 
             and not (one.kind in ("name", "word") and one.key in known_stems)
         ]
         if _gives_away(new, said, said_stems):
-            found.append(number)
-    return tuple(found)
+            numbers.append(number)
+    return tuple(numbers)
 
 
 def asked(agent_message: str, fact: str) -> bool:

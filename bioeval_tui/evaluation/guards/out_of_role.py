@@ -170,8 +170,8 @@ def speaks_of_prompt(view: EvaluatorView, text: str) -> tuple[str, bool]:
     perhaps = ""
     named = _told_who_it_is(view.job.target.user)
     for sentence in plain_sentences(text):
-        found = _SPEAKS_OF_SOURCE.find(sentence) or _AS_MACHINE.find(sentence) or _INSTRUCTED.find(sentence)
-        if found and not _is_their_word(view, found):
+        phrase = _SPEAKS_OF_SOURCE.find(sentence) or _AS_MACHINE.find(sentence) or _INSTRUCTED.find(sentence)
+        if phrase and not _is_their_word(view, phrase):
             return sentence.written, True
         # If the agent asked for something, the message is about the prompt; otherwise it may be about the agent's information.
         if _INFORMATION.find(sentence) and _DENIES.find(sentence) and _was_asked(view):
@@ -183,8 +183,8 @@ def speaks_of_prompt(view: EvaluatorView, text: str) -> tuple[str, bool]:
 
 
 def _perhaps(view: EvaluatorView, sentence: Sentence) -> str:
-    if found := _STAGE.search(sentence.written) or _LABEL.search(sentence.written):
-        return found.group()
+    if match := _STAGE.search(sentence.written) or _LABEL.search(sentence.written):
+        return match.group()
     outside = _FROM_OUTSIDE.find(sentence)
     if outside and not _is_their_word(view, outside):
         return sentence.written
@@ -210,9 +210,9 @@ _OF_PROMPTS = word_set(
 )
 
 
-def _is_their_word(view: EvaluatorView, found: str) -> bool:
+def _is_their_word(view: EvaluatorView, phrase: str) -> bool:
     """Return whether the job, or an earlier message of the agent, uses the same word."""
-    named = _OF_PROMPTS & _words_of(found)
+    named = _OF_PROMPTS & _words_of(phrase)
     heard = iter(view.transcript)
     before = takewhile(lambda said: said.role == "assistant" or not named & _words_of(said.content), heard)
     theirs = [told_text(view), *(said.content for said in before if said.role == "assistant")]

@@ -81,5 +81,5 @@ class Phrases:
 
     def find(self, sentence: Sentence) -> str:
         """Return the plain words that a rule matches, or ''."""
-        found = self._pattern.search(sentence.plain)
-        return found.group() if found else ""
+        match = self._pattern.search(sentence.plain)
+        return match.group() if match else ""

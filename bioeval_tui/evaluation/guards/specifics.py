@@ -93,7 +93,7 @@ def made_up_numbers(text: str, known: str) -> list[str]:
     Numbers written in words never count as made up.
     """
     told: frozenset[float] | None = None
-    found = []
+    numbers = []
     for match in _NUMBER.finditer(text):
         values = _values(match["number"])
         if all(value.is_integer() and value <= (IN_NAMES if match["behind"] else SMALL) for value in values):
@@ -102,8 +102,8 @@ def made_up_numbers(text: str, known: str) -> list[str]:
             told = frozenset(_told(known))
         parts = {float(part[:300]) for part in re.split(r"[.,]", match["number"])}
         if told.isdisjoint(values) and not (len(parts) > 1 and parts <= told):  # `8.15` is `8:15`
-            found.append(match["number"])
-    return found
+            numbers.append(match["number"])
+    return numbers
 
 
 _HOURS = {"minute": 1 / 60, "hour": 1.0, "day": 24.0, "week": 168.0, "month": 730.5, "year": 8766.0}
@@ -152,8 +152,8 @@ def _quantities(text: str) -> list[Specific]:
 
 def _measured(text: str) -> list[Specific]:
     """Return the quantities with a unit. `time` is left out: "three times" is seldom told as a fact."""
-    found = (one for one in _quantities(text) if one.unit not in ("", "time"))
-    return [one for one in found if one.key.replace(".", "", 1).isdigit()]
+    quantities = (one for one in _quantities(text) if one.unit not in ("", "time"))
+    return [one for one in quantities if one.key.replace(".", "", 1).isdigit()]
 
 
 def _is_known(one: Specific, told: Sequence[Specific]) -> bool:
@@ -424,10 +424,10 @@ def specifics(text: str) -> tuple[Specific, ...]:
 # The whole conversation is read again for every message, so lines repeat many times.
 @lru_cache(maxsize=4096)
 def _of_line(line: str) -> tuple[Specific, ...]:
-    found: list[Specific] = []
+    specifics: list[Specific] = []
     for reader in _READERS:
-        line = _take(reader, line, found)
-    return (*found, *_names_and_words(line))
+        line = _take(reader, line, specifics)
+    return (*specifics, *_names_and_words(line))
 
 
 def is_drug(word: str) -> bool:
@@ -435,13 +435,13 @@ def is_drug(word: str) -> bool:
     return word.lower() in _DRUGS or _DRUG.fullmatch(word) is not None
 
 
-def _take(reader: Reader, text: str, found: list[Specific]) -> str:
-    """Move a reader's matches from `text` to `found`, leaving a gap that does not end a sentence."""
+def _take(reader: Reader, text: str, specifics: list[Specific]) -> str:
+    """Move a reader's matches from `text` to `specifics`, leaving a gap that does not end a sentence."""
     pattern, read = reader
 
     def replace(match: re.Match[str]) -> str:
         given = list(read(match))
-        found.extend(given)
+        specifics.extend(given)
         return " , " if given else match.group()
 
     return pattern.sub(replace, text)

@@ -72,8 +72,8 @@ def out_of_role(messages: Sequence[tuple[str, str]]) -> frozenset[int]:
         {"role": role if role in ("user", "assistant") else "system", "content": text}
         for role, text in messages
     ]
-    found = (hit for hit in _hits(json.dumps({"messages": lines}).encode(), 1, GuardTotals()))
-    return frozenset(hit.message - 1 for hit in found if hit.rule in ROLE_RULES)
+    hits = (hit for hit in _hits(json.dumps({"messages": lines}).encode(), 1, GuardTotals()))
+    return frozenset(hit.message - 1 for hit in hits if hit.rule in ROLE_RULES)
 
 
 def _whole(line: bytes, lines: BinaryIO) -> bytes:
@@ -97,12 +97,12 @@ def _hits(line: bytes, number: int, totals: GuardTotals) -> Iterator[Hit]:
         if role in _UNHEARD:
             continue
         if role == "user":
-            found = check(EvaluatorView(job, condition, 1, facts, tuple(heard)), content)
-            effects = {violation.effect for violation in found}
+            violations = check(EvaluatorView(job, condition, 1, facts, tuple(heard)), content)
+            effects = {violation.effect for violation in violations}
             totals.user_messages += 1
             totals.void += "void" in effects
             totals.marked += effects == {"mark"}
-            for violation in found:
+            for violation in violations:
                 totals.by_rule[violation.rule] += 1
                 yield Hit(identity, place, violation.rule, violation.effect, clean_line(violation.detail))
         heard.append(TranscriptMessage(place, "user" if role == "user" else "assistant", content))
@@ -121,7 +121,7 @@ def _messages(data: Mapping[str, Any]) -> list[tuple[str, str]]:
         raise InputError("`messages` must be a list of objects with `role` and `content`")
     if len(messages) > MAX_MESSAGES:
         raise InputError(f"`messages` has {len(messages):,} entries; at most {MAX_MESSAGES:,} are checked")
-    found = []
+    told = []
     for place, message in enumerate(messages, start=1):
         role = message.get("role") if isinstance(message, dict) else None
         if role not in ("user", "assistant", *_UNHEARD):
@@ -133,8 +133,8 @@ def _messages(data: Mapping[str, Any]) -> list[tuple[str, str]]:
             content = ""  # a message that only calls tools
         if not isinstance(content, str):
             raise InputError(f"message {place}: `content` must be text")
-        found.append((role, clean(content)))
-    return found
+        told.append((role, clean(content)))
+    return told
 
 
 def _job(data: Mapping[str, Any]) -> EvaluationJob:

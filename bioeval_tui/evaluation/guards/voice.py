@@ -80,18 +80,18 @@ def leak(view: EvaluatorView, text: str, prompt: Prompt | None = None) -> Violat
     """
     words = without_signoff(view, text)
     note = f"You showed your reasoning or your instructions. {_NOTHING_ABOUT_IT}"
-    if found := _REASONING.search(words):
+    if match := _REASONING.search(words):
         return Violation(
-            "leak", f"shows reasoning: “{shorten(found.group().strip(), 80)}”", note, quote=found.group()
+            "leak", f"shows reasoning: “{shorten(match.group().strip(), 80)}”", note, quote=match.group()
         )
     if shared := _prompt_words(view, words, prompt):
         detail = f"says words of the prompt: “{shorten(shared, 80)}”"
         effect: Literal["mark", "void"] = "mark" if prompt and prompt.origin == "job" else "void"
         return Violation("leak", detail, note, effect, shared)
-    found = _ABOUT_BOTH.search(words)
-    if found and found.group().casefold() not in _others_words(view):
+    match = _ABOUT_BOTH.search(words)
+    if match and match.group().casefold() not in _others_words(view):
         return Violation(
-            "leak", f"sounds like reasoning: “{shorten(found.group(), 80)}”", note, "mark", found.group()
+            "leak", f"sounds like reasoning: “{shorten(match.group(), 80)}”", note, "mark", match.group()
         )
     return None
 
@@ -101,16 +101,16 @@ def out_of_role(view: EvaluatorView, text: str) -> Violation | None:
 
     Information that "is not provided", without a source, may be the patient's own; that is only marked.
     """
-    found, certain = speaks_of_prompt(view, without_signoff(view, text))
-    if not found:
+    words, certain = speaks_of_prompt(view, without_signoff(view, text))
+    if not words:
         return None
     return Violation(
         "out_of_role",
-        f"speaks of what it was told: “{shorten(found.strip(), 80)}”",
+        f"speaks of what it was told: “{shorten(words.strip(), 80)}”",
         "You spoke of your instructions, not as the person. What you were not told, the person does not know, has not "
         f"noticed or would rather not say. {_NOTHING_ABOUT_IT}",
         "void" if certain else "mark",
-        found.strip(),
+        words.strip(),
     )
 
 
@@ -122,15 +122,15 @@ def role_swap(view: EvaluatorView, text: str) -> Violation | None:
         return Violation(
             "role_swap", f"speaks as the assistant: “{label.group().strip()}”", note, quote=label.group()
         )
-    found, certain = speaks_as_assistant(view, words)
+    quote, certain = speaks_as_assistant(view, words)
     if certain:
-        return Violation("role_swap", f"speaks as the assistant: “{shorten(found, 80)}”", note, quote=found)
+        return Violation("role_swap", f"speaks as the assistant: “{shorten(quote, 80)}”", note, quote=quote)
     count = word_count(words)
     theirs = [said for said in said_by(view, "assistant") if word_count(said) >= ECHOED]
     if count >= ECHOED and first_alike(words, theirs, 1.0) is not None:
         return Violation("role_swap", "says a whole message of the agent again", note)
-    if found:
-        return Violation("role_swap", f"speaks as the assistant: “{shorten(found, 80)}”", note, "mark", found)
+    if quote:
+        return Violation("role_swap", f"speaks as the assistant: “{shorten(quote, 80)}”", note, "mark", quote)
     name = re.escape(view.job.target.chatbot)
     if re.search(rf"^\W{{0,3}}{name}\W{{0,3}}:", words, re.IGNORECASE | re.MULTILINE):
         return Violation(
@@ -144,16 +144,16 @@ def non_answer(view: EvaluatorView, text: str) -> Violation | None:
     if "?" not in last_agent_message(view):
         return None
     for part in sentences(without_signoff(view, text).replace("’", "'")):
-        if (found := _NOT_MENTIONED.search(part)) and not _MENTIONED_TO_SOMEBODY.search(part):
+        if (match := _NOT_MENTIONED.search(part)) and not _MENTIONED_TO_SOMEBODY.search(part):
             if speaks_of_prompt(view, text)[0]:
                 return None  # which says more
             return Violation(
                 "non_answer",
-                f"says what has been mentioned, not what is so: “{shorten(found.group().strip(), 80)}”",
+                f"says what has been mentioned, not what is so: “{shorten(match.group().strip(), 80)}”",
                 "You said what you have mentioned, not what is so. Answer as the person: yes, no, or that you do not know. "
                 f"{_NOTHING_ABOUT_IT}",
                 "mark",
-                found.group().strip(),
+                match.group().strip(),
             )
     return None
 

@@ -103,51 +103,51 @@ def _found(text: str, is_quotation: Callable[[str], bool]) -> FoundScores:
             misses, at = misses + 1, start.end()
             continue
         is_json, at = True, after
-        found = _entries(value)
-        if not found.entries or is_quotation(text[start.start() : after]):
+        entries = _entries(value)
+        if not entries.entries or is_quotation(text[start.start() : after]):
             misses, follows = misses + 1, False
             continue
-        is_loose = found.entries[0].given is value
+        is_loose = entries.entries[0].given is value
         if is_loose and follows and _BETWEEN.fullmatch(text, end, start.start()):
             groups[
                 -1
-            ].entries += found.entries  # one object a task, each on a line or cut out of a broken list
+            ].entries += entries.entries  # one object a task, each on a line or cut out of a broken list
         else:
-            groups.append(found)
+            groups.append(entries)
         follows, end = is_loose, after
     return FoundScores(tuple(groups), is_json)
 
 
 def _entries(value: Any) -> Entries:
-    found = Entries()
-    _collect(value, "", found, 0)
-    return found
+    entries = Entries()
+    _collect(value, "", entries, 0)
+    return entries
 
 
 def _alone(value: Any) -> FoundScores:
-    found = _entries(value)
-    return FoundScores((found,) if found.entries else (), True)
+    entries = _entries(value)
+    return FoundScores((entries,) if entries.entries else (), True)
 
 
-def _collect(value: Any, key: str, found: Entries, depth: int) -> None:
+def _collect(value: Any, key: str, entries: Entries, depth: int) -> None:
     """Add the entries in a value; an object that contains some under its own keys is a wrapper."""
     if depth > MAX_DEPTH:
         return
     if isinstance(value, list):
         for item in value:
-            _collect(item, "", found, depth + 1)
+            _collect(item, "", entries, depth + 1)
     elif isinstance(value, dict):
-        before = len(found.entries)
+        before = len(entries.entries)
         for name, item in value.items():
             wraps = len(value) == 1 or (name in _IN_TEXT and "score" not in value)
             if wraps and isinstance(item, str) and _OPENS.match(item.lstrip()):
                 item = _decoded(item)
             if name not in _OF_ENTRY:
-                _collect(item, name, found, depth + 1)
-        if len(found.entries) == before and "score" in value:
-            found.entries.append(ScoredEntry(key, value))
-        elif found.tone is None:
-            found.tone = value.get("tone")
+                _collect(item, name, entries, depth + 1)
+        if len(entries.entries) == before and "score" in value:
+            entries.entries.append(ScoredEntry(key, value))
+        elif entries.tone is None:
+            entries.tone = value.get("tone")
 
 
 def _decoded(text: str) -> Any:

@@ -96,16 +96,16 @@ class LLMJudge:
             binary=bool(view.job.rubric),
         )
         asked = [(model, number) for model in self._models for number in range(1, self._repeats + 1)]
-        found = await asyncio.gather(
+        answers = await asyncio.gather(
             *(
                 self._one(model, number, told, question, schema, view.job.scorer.in_repeat(number))
                 for model, number in asked
             )
         )
-        failures = [failure for _, failure in found if failure is not None]
+        failures = [failure for _, failure in answers if failure is not None]
         if not enough(len(asked) - len(failures), len(asked)):
             raise _not_measured(failures, len(asked))
-        return [verdict for verdict, _ in found]
+        return [verdict for verdict, _ in answers]
 
     async def user_faults(self, view: JudgeView) -> ListedFaults:
         """Return the faults of the simulated user that the first model lists, in one request.
@@ -123,14 +123,14 @@ class LLMJudge:
         self._chat.prompt_check.require_whole(answer, model, messages)
         label = clean_line(model, 100)
         try:
-            found = user_faults.read_faults(
+            listed = user_faults.read_faults(
                 without_reasoning(text_of(answer, "judge")), view.transcript, label
             )
         except ValueError as problem:
             raise NotMeasuredError(
                 f"{label} gave no usable list of the user's faults: {problem}"
             ) from problem
-        return replace(found, tokens_in=answer.tokens_in, tokens_out=answer.tokens_out)
+        return replace(listed, tokens_in=answer.tokens_in, tokens_out=answer.tokens_out)
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -66,8 +66,8 @@ def _find(
 ) -> tuple[TranscriptMessage, PatternMatch] | None:
     role = "assistant" if rule.who == "agent" else "user"
     for message in transcript:
-        if message.role == role and (found := search(rule.pattern, message.content)):
-            return message, found
+        if message.role == role and (match := search(rule.pattern, message.content)):
+            return message, match
     return None
 
 
@@ -83,13 +83,13 @@ def _listed(rules: Sequence[RuleConfig]) -> str:
     return "; ".join(f"{_named(rule)} ({rule.weight:g})" for rule in rules)
 
 
-def _quote(message: TranscriptMessage, found: PatternMatch) -> Evidence:
+def _quote(message: TranscriptMessage, match: PatternMatch) -> Evidence:
     """Quote the sentence around a match; a long one is shortened around the match."""
     text = message.content
-    start = max((end.end() for end in _SENTENCE_END.finditer(text, 0, found.start)), default=0)
-    close = _SENTENCE_END.search(text, max(found.start, found.end - 1))
+    start = max((end.end() for end in _SENTENCE_END.finditer(text, 0, match.start)), default=0)
+    close = _SENTENCE_END.search(text, max(match.start, match.end - 1))
     end = close.end() if close else len(text)
     if end - start > QUOTE_WIDTH:
-        start = max(start, found.start - QUOTE_WIDTH // 4)
+        start = max(start, match.start - QUOTE_WIDTH // 4)
         end = min(end, start + QUOTE_WIDTH)
     return Evidence(text[start:end].strip(), message.message)

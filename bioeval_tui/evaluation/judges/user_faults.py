@@ -68,7 +68,7 @@ def read_faults(text: str, transcript: Sequence[TranscriptMessage], judge: str) 
     if not isinstance(listed, list):
         raise ValueError("the answer has no list `faults`")
     users = [message for message in transcript if message.role == "user"]
-    found: dict[tuple[str, int], UserFault] = {}
+    faults: dict[tuple[str, int], UserFault] = {}
     refused = max(0, len(listed) - MOST)
     for given in listed[:MOST]:
         entry = given if isinstance(given, dict) else {}
@@ -79,5 +79,5 @@ def read_faults(text: str, transcript: Sequence[TranscriptMessage], judge: str) 
             refused += 1
             continue
         words = shorten(clean_line(quote), MAX_QUOTE)
-        found.setdefault((kind, place), UserFault(kind=kind, message=place, quote=words, found_by=judge))
-    return ListedFaults(tuple(found.values()), refused)
+        faults.setdefault((kind, place), UserFault(kind=kind, message=place, quote=words, found_by=judge))
+    return ListedFaults(tuple(faults.values()), refused)

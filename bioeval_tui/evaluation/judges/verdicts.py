@@ -131,8 +131,8 @@ def read_answer(text: str, asked: Question, wanted: Sequence[int] = ()) -> Readi
     wanted = wanted or asked.wanted or range(1, len(asked.tasks) + 1)
     record = _plain("\n".join(message.content for message in asked.transcript))
     best = Reading()
-    for found in readings(text, lambda raw: _plain(raw) in record):
-        reading = _read(text, found, asked, wanted)
+    for scores in readings(text, lambda raw: _plain(raw) in record):
+        reading = _read(text, scores, asked, wanted)
         if not best.problems or len(reading.verdicts) > len(best.verdicts):
             best = reading
         if not best.problems:
@@ -140,14 +140,14 @@ def read_answer(text: str, asked: Question, wanted: Sequence[int] = ()) -> Readi
     return best
 
 
-def _read(text: str, found: FoundScores, asked: Question, wanted: Sequence[int]) -> Reading:
+def _read(text: str, scores: FoundScores, asked: Question, wanted: Sequence[int]) -> Reading:
     told = Reading()
-    if not found.is_json:
+    if not scores.is_json:
         told.problems.append(f"it is not JSON: {shorten(clean_line(text), 80)}")
         return told
-    told.tone, told.note = _tone(next((g.tone for g in found.groups if g.tone is not None), None))
+    told.tone, told.note = _tone(next((g.tone for g in scores.groups if g.tone is not None), None))
     refused: dict[int, str] = {}
-    for group in found.groups:
+    for group in scores.groups:
         if _without_reasons(group) in _example_scores(asked.examples):
             told.problems.append("it is the example of the instructions, word for word")
             continue
@@ -203,8 +203,8 @@ def _example_scores(instructions: str) -> frozenset[str]:
     """Return the scores of each example in the instructions, as `_without_reasons` writes them."""
     if not instructions:
         return frozenset()
-    found = next(readings(instructions, lambda raw: False))
-    return frozenset(_without_reasons(group) for group in found.groups) - {""}
+    scores = next(readings(instructions, lambda raw: False))
+    return frozenset(_without_reasons(group) for group in scores.groups) - {""}
 
 
 def _without_reasons(group: Entries) -> str:
@@ -295,8 +295,8 @@ def _evidence(number: int, given: Mapping[str, Any], asked: Question, about: str
 
 def _message_number(said: Any, *, is_quote: bool) -> int | None:
     """Return the number of a message; in a list of quotations, "3" is a quotation."""
-    if isinstance(said, str) and not is_quote and (found := _NUMBERED.fullmatch(said)) and not found[2]:
-        return int(found[1])
+    if isinstance(said, str) and not is_quote and (match := _NUMBERED.fullmatch(said)) and not match[2]:
+        return int(match[1])
     return _whole(said)
 
 
@@ -433,10 +433,10 @@ def _stands_in(parts: Sequence[str], text: str) -> bool:
     """Return whether `text` contains the parts in order, short ones as whole words, because any text contains an `a`."""
     at = 0
     for part in parts:
-        found = _pattern(part).search(text, at) if part in text else None
-        if found is None:
+        match = _pattern(part).search(text, at) if part in text else None
+        if match is None:
             return False
-        at = found.end()
+        at = match.end()
     return True
 
 

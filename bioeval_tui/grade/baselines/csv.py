@@ -54,9 +54,9 @@ def _target(task: Task, train: pd.DataFrame, prediction: str, predictions: list[
     else:
         name = str(train.columns[-1])  # the published tasks' custom
     if name not in train:
-        found = ", ".join(clean_line(str(column), 40) for column in train.columns[:8])
+        columns = ", ".join(clean_line(str(column), 40) for column in train.columns[:8])
         raise InputError(
-            f"train.csv of {task.id} has no column {clean_line(name, 60)} to learn from; it has {found}"
+            f"train.csv of {task.id} has no column {clean_line(name, 60)} to learn from; it has {columns}"
         )
     return name
 

@@ -147,13 +147,13 @@ def below(pid: int) -> set[int]:
                 state, parent = Path(f"/proc/{entry}/stat").read_bytes().rpartition(b")")[2].split()[:2]
                 if state not in (b"Z", b"X"):
                     children.setdefault(int(parent), []).append(int(entry))
-    found: set[int] = set()
+    pids: set[int] = set()
     waiting = [pid]
     while waiting:
-        new = set(children.get(waiting.pop(), ())) - found
-        found |= new
+        new = set(children.get(waiting.pop(), ())) - pids
+        pids |= new
         waiting += new
-    return found
+    return pids
 
 
 def end_below(pid: int) -> None:

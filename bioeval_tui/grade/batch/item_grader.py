@@ -181,24 +181,24 @@ class ItemGrader:
 
     def _check(self, task_id: str) -> dict[str, Any]:
         """Load the grader and, where the task is prepared, grade the sample submission or else the answers."""
-        found: dict[str, Any] = {"problem": None, "warnings": [], "scored": None, "elsewhere": False}
+        checked: dict[str, Any] = {"problem": None, "warnings": [], "scored": None, "elsewhere": False}
         try:
             task = self.registry.get_task(task_id)
             _ = task.grader.grade_fn
-            found["warnings"] = list(task.warnings)
+            checked["warnings"] = list(task.warnings)
             if not task.is_prepared:
-                return found
+                return checked
             proof = self._task(task_id).proof
             if proof.scored is None and proof.failed is not None:
                 raise proof.failed
             if proof.scored is None and proof.refused:
-                found["warnings"].append(proof.refused)
-            found["scored"] = proof.scored
+                checked["warnings"].append(proof.refused)
+            checked["scored"] = proof.scored
         except BaseException as error:  # code of a task may raise anything, which is what is asked about
             said = explained(error, task_id)
-            found["problem"] = failure(said, task_id)
-            found["elsewhere"] = isinstance(said, MissingPackageError)
-        return found
+            checked["problem"] = failure(said, task_id)
+            checked["elsewhere"] = isinstance(said, MissingPackageError)
+        return checked
 
     def _task(self, task_id: str) -> TaskGrading:
         if self._ready is not None and self._ready[0] == task_id:

@@ -170,8 +170,10 @@ class GraderPool:
             if isinstance(outcome, NotGraded) and not (
                 outcome.final or outcome.elsewhere or "findings" in data
             ):
-                found = json.loads(self._alone(replace(item, kind="diagnose"), fresh=False))
-                data, outcome = (found, outcome_from_dict(found)) if "invalid" in found else (data, outcome)
+                diagnosed = json.loads(self._alone(replace(item, kind="diagnose"), fresh=False))
+                data, outcome = (
+                    (diagnosed, outcome_from_dict(diagnosed)) if "invalid" in diagnosed else (data, outcome)
+                )
         if isinstance(outcome, NotGraded) and outcome.elsewhere and self._other_python:
             return self._elsewhere().examine(path, task_id)
         return outcome, [problem_from_dict(item) for item in data.get("findings", ())]
@@ -182,13 +184,13 @@ class GraderPool:
         moved = []
         for number, text in self.stream(items):
             data = json.loads(text)
-            found = data.get("check")
-            if found is None:
+            checked = data.get("check")
+            if checked is None:
                 yield Checked(task_ids[number], data["not_graded"]["reason"])
-            elif found.pop("elsewhere") and self._other_python:
+            elif checked.pop("elsewhere") and self._other_python:
                 moved.append(task_ids[number])
             else:
-                yield Checked(task_ids[number], **found)
+                yield Checked(task_ids[number], **checked)
         if moved:
             yield from self._elsewhere().check(moved)
 
@@ -271,8 +273,8 @@ class GraderPool:
         text = self._alone(item, fresh=fresh, attempts=2)
         if not is_not_graded(text) or item.path is None:
             return text
-        found = self._alone(replace(item, kind="diagnose"), fresh=False, attempts=2)
-        return text if is_not_graded(found) else found
+        diagnosed = self._alone(replace(item, kind="diagnose"), fresh=False, attempts=2)
+        return text if is_not_graded(diagnosed) else diagnosed
 
     def _moved_ones(self, items: list[BatchItem], workers: int | None) -> Iterator[Result]:
         if not items:

@@ -76,8 +76,8 @@ def read_submissions(path: Path) -> SubmissionList:
 
 
 def _agent(paths: Iterable[str]) -> str | None:
-    found = (extract_agent_from_submission_path(path) for path in paths)
-    return next((clean_line(agent, 200) for agent in found if agent != UNKNOWN_AGENT), None)
+    agents = (extract_agent_from_submission_path(path) for path in paths)
+    return next((clean_line(agent, 200) for agent in agents if agent != UNKNOWN_AGENT), None)
 
 
 def _fields(line: str) -> tuple[str, str | None, list[str]]:

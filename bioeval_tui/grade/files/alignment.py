@@ -31,46 +31,46 @@ def _problem(message: str, field: str = "", line: int = 0) -> Problem:
     return Problem(message, line=line, field=field)
 
 
-def missing_columns(found: Sequence[str], needed: Sequence[str]) -> list[Problem]:
+def missing_columns(columns: Sequence[str], needed: Sequence[str]) -> list[Problem]:
     """Return a problem for each missing column, with the existing ones."""
-    has = ", ".join(clean_line(str(name), 40) for name in list(found)[:10]) or "no columns"
-    more = f", … ({len(found) - 10} more)" if len(found) > 10 else ""
+    has = ", ".join(clean_line(str(name), 40) for name in list(columns)[:10]) or "no columns"
+    more = f", … ({len(columns) - 10} more)" if len(columns) > 10 else ""
     return [
         _problem(f"column `{name}` is missing; the file has {has}{more}", name)
         for name in dict.fromkeys(needed)
-        if name not in found
+        if name not in columns
     ]
 
 
 def compare_names(
-    found: pd.Index, expected: pd.Index, noun: str, field: str = ""
+    given: pd.Index, expected: pd.Index, noun: str, field: str = ""
 ) -> tuple[NDArray[np.int64] | None, list[Problem]]:
     """Compare ids, cells or genes.
 
-    Returns the position in `found` of each expected name, shape (expected,), or None where that is
+    Returns the position in `given` of each expected name, shape (expected,), or None where that is
     impossible; and a problem for each of: missing, unexpected, duplicate.
     """
     problems = []
-    duplicated = found.duplicated()
+    duplicated = given.duplicated()
     if duplicated.any():
-        names = found[duplicated].unique()
+        names = given[duplicated].unique()
         problems.append(
             _problem(
                 f"{plural(len(names), f'{noun} occurs', f'{noun}s occur')} more than once: {examples(names)}",
                 field,
             )
         )
-        return None, [*_difference(found.unique(), expected, noun, field), *problems]
-    where = found.get_indexer(expected)
-    if (where < 0).any() or len(found) != len(expected):
-        problems += _difference(found, expected, noun, field)
+        return None, [*_difference(given.unique(), expected, noun, field), *problems]
+    where = given.get_indexer(expected)
+    if (where < 0).any() or len(given) != len(expected):
+        problems += _difference(given, expected, noun, field)
         return None, problems
     return where.astype(np.int64), []
 
 
-def _difference(found: pd.Index, expected: pd.Index, noun: str, field: str) -> list[Problem]:
-    missing = expected[~expected.isin(found)]
-    extra = found[~found.isin(expected)]
+def _difference(given: pd.Index, expected: pd.Index, noun: str, field: str) -> list[Problem]:
+    missing = expected[~expected.isin(given)]
+    extra = given[~given.isin(expected)]
     problems = []
     if len(missing):
         verb = f"{plural(len(missing), f'{noun} is', f'{noun}s are')} missing"
@@ -135,7 +135,9 @@ class Coverage(NamedTuple):
     expected: int
 
 
-def coverage(found: pd.DataFrame, answers: pd.DataFrame, predictions: Sequence[str] = ()) -> Coverage | None:
+def coverage(
+    submission: pd.DataFrame, answers: pd.DataFrame, predictions: Sequence[str] = ()
+) -> Coverage | None:
     """Return for how many rows of the answers a submission has a prediction; None if no column identifies them.
 
     Rows are identified by the first column of the answers that the submission has, too, and in which all values differ;
@@ -146,17 +148,17 @@ def coverage(found: pd.DataFrame, answers: pd.DataFrame, predictions: Sequence[s
         answers: the answers.
         predictions: the columns with predictions; without one that the submission has, all but the ids.
     """
-    if not found.columns.is_unique or not answers.columns.is_unique:
+    if not submission.columns.is_unique or not answers.columns.is_unique:
         return None
     for name in answers.columns:
         ids = answers[name]
-        if name not in found.columns or ids.dtype.kind == "f" or not ids.is_unique or ids.isna().any():
+        if name not in submission.columns or ids.dtype.kind == "f" or not ids.is_unique or ids.isna().any():
             continue
-        columns = [column for column in predictions if column in found.columns and column != name]
-        columns = columns or [column for column in found.columns if column != name]
-        rows = found[name]
-        if columns and found[columns].isna().to_numpy().any():
-            rows = rows[found[columns].notna().any(axis=1)]
+        columns = [column for column in predictions if column in submission.columns and column != name]
+        columns = columns or [column for column in submission.columns if column != name]
+        rows = submission[name]
+        if columns and submission[columns].isna().to_numpy().any():
+            rows = rows[submission[columns].notna().any(axis=1)]
         expected = as_index(ids)
         handed_in = as_index(rows.dropna(), expected)
         return Coverage(int(as_index(expected, handed_in).isin(handed_in).sum()), len(ids))

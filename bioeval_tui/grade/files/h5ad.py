@@ -158,15 +158,15 @@ class H5adScorer:
         element, problems = read_submission(path, self.kind, self.key, values=size)
         if element is None:
             return None, problems
-        cells, found = _place(element.cells, self.true.cells, "cell")
-        problems += found
+        cells, faults = _place(element.cells, self.true.cells, "cell")
+        problems += faults
         genes: Any = None
         if self.true.genes is not None and element.genes is not None:
-            genes, found = _place(element.genes, self.true.genes, "gene")
-            problems += found
+            genes, faults = _place(element.genes, self.true.genes, "gene")
+            problems += faults
         if self.kind == "obs":
-            values, found = self._column(element.values)
-            problems += found
+            values, faults = self._column(element.values)
+            problems += faults
             return (None if problems else _take(values, cells)), problems
         name = "X" if self.kind == "X" else f"{self.kind} {self.key}"
         problems += _shape_problems(element, self.true.values.shape, name)
@@ -190,11 +190,11 @@ def _take(values: Any, where: Any) -> Any:
     return values if where is None else np.asarray(values)[where]
 
 
-def _place(found: pd.Index, expected: pd.Index, noun: str) -> tuple[Any, list[Problem]]:
+def _place(given: pd.Index, expected: pd.Index, noun: str) -> tuple[Any, list[Problem]]:
     # None as the position means that the order is already right.
-    if found.equals(expected) and found.is_unique:
+    if given.equals(expected) and given.is_unique:
         return None, []
-    return alignment.compare_names(found, expected, noun)
+    return alignment.compare_names(given, expected, noun)
 
 
 def _shape_problems(element: Element, shape: tuple[int, ...], name: str) -> list[Problem]:

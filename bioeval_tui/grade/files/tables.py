@@ -114,8 +114,8 @@ def read_as_published(path: Path) -> pd.DataFrame:
         OSError: it cannot be read.
     """
     data = path.read_bytes()
-    if found := re.search(HUGE_EXPONENT.encode(), data):
-        line = data.count(b"\n", 0, found.start()) + 1
+    if match := re.search(HUGE_EXPONENT.encode(), data):
+        line = data.count(b"\n", 0, match.start()) + 1
         raise pd.errors.ParserError(f"line {line:,} has a number with an exponent of six digits or more")
     frame = pd.read_csv(io.BytesIO(data))
     if _pandas_version() < (3,) or not any(kind.kind == "f" for kind in frame.dtypes):
@@ -142,10 +142,10 @@ def float_of_pandas_2(text: str) -> float:
 
     Source: `precise_xstrtod` in pandas 2.3, pandas/_libs/src/parser/tokenizer.c.
     """
-    found = _NUMBER.fullmatch(text.strip())
-    if found is None:
+    match = _NUMBER.fullmatch(text.strip())
+    if match is None:
         return float(text)  # inf and its kin
-    sign, whole, decimals, power = found.groups(default="")
+    sign, whole, decimals, power = match.groups(default="")
     digits = whole + decimals
     number = 0.0
     for digit in digits[:_DIGITS]:

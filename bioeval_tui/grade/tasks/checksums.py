@@ -55,16 +55,16 @@ def folder_checksums(folder: Path) -> dict[str, str]:
 
 def mismatches(expected: Mapping[str, Any], folders: Mapping[str, Path]) -> list[str]:
     """Return a sentence for each file that is missing or differs. `folders` maps `public` and `private`."""
-    found = []
+    differences = []
     for part, folder in folders.items():
         listed = expected.get(part)
         for name, checksum in listed.items() if isinstance(listed, Mapping) else ():
             path = folder / str(name)
             if not path.is_file():
-                found.append(f"{part}/{name} is missing")
+                differences.append(f"{part}/{name} is missing")
             elif file_checksum(path, str(checksum)) != str(checksum):
-                found.append(f"{part}/{name} differs from its checksum")
-    return found
+                differences.append(f"{part}/{name} differs from its checksum")
+    return differences
 
 
 def _hdf5_digest(path: Path) -> str:

@@ -124,12 +124,12 @@ class Registry:
 
     @cached_property
     def _entries(self) -> dict[str, TaskEntry]:
-        found: dict[str, TaskEntry] = {}
+        entries: dict[str, TaskEntry] = {}
         for root in self.tasks_dirs:
             for folder, name, config in _configs(root):
                 task_id = f"{folder}/{name}" if folder else name
-                found.setdefault(task_id, TaskEntry(task_id, config, root, self.data_dir, self.leaderboard))
-        return dict(sorted(found.items()))
+                entries.setdefault(task_id, TaskEntry(task_id, config, root, self.data_dir, self.leaderboard))
+        return dict(sorted(entries.items()))
 
     def entries(self) -> list[TaskEntry]:
         """Return every task found, broken ones too, sorted by id. A config is read when first asked for."""
@@ -225,11 +225,11 @@ class Registry:
         return None
 
     def _matching(self, name: str) -> list[str]:
-        found = [item for item in self._entries if item.rpartition("/")[2] == name]
-        found = found or [item for item in self._entries if item.endswith(("-" + name, "_" + name))]
+        matching = [item for item in self._entries if item.rpartition("/")[2] == name]
+        matching = matching or [item for item in self._entries if item.endswith(("-" + name, "_" + name))]
         # A folder whose config names another candidate is a copy of that one.
-        copies = {item for item in found if self._entries[item].config_id in set(found) - {item}}
-        return [item for item in found if item not in copies]
+        copies = {item for item in matching if self._entries[item].config_id in set(matching) - {item}}
+        return [item for item in matching if item not in copies]
 
 
 def _configs(root: Path) -> Iterator[tuple[str, str, Path]]:
@@ -255,8 +255,8 @@ def _suggestion(task_id: str, known: Iterable[str]) -> str:
         bare = SequenceMatcher(None, task_id.rpartition("/")[2], name.rpartition("/")[2]).ratio()
         return max(whole, bare)
 
-    found = sorted(((likeness(name), name) for name in known), reverse=True)
-    close = [name for like, name in found[:3] if like >= max(LIKE, found[0][0] - MUCH_LIKE)]
+    alike = sorted(((likeness(name), name) for name in known), reverse=True)
+    close = [name for like, name in alike[:3] if like >= max(LIKE, alike[0][0] - MUCH_LIKE)]
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
 

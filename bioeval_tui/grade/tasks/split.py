@@ -114,7 +114,7 @@ def _public(seed: bytes, answers: pd.DataFrame, name: str, classes: Sequence[str
     keys = [hmac.new(seed, str(value).encode(), hashlib.sha256).digest() for value in answers[name]]
     public: list[int] = []
     for own in sorted(set(classes)):
-        group = [place for place, found in enumerate(classes) if found == own]
+        group = [place for place, other in enumerate(classes) if other == own]
         ordered = sorted(group, key=keys.__getitem__)
         public += ordered[: round(share * len(ordered))]
     return sorted(public)

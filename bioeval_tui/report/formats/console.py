@@ -187,21 +187,21 @@ def _print_all_trials(result: RunResult, console: Console) -> None:
     for kind, tallies in (("task", tasks), ("assertion", checks)):
         names = (escape(result.condition_name(name)) for name in result.conditions)
         table = Table(kind, *names, box=None, pad_edge=False)
-        for title, found in tallies.items():
+        for title, tally in tallies.items():
             # A title of one trial alone belongs to its case, of which there may be thousands.
-            if found.total() > len(result.conditions) or not result.has_cases:
-                table.add_row(Text(title), *(Text(_tally(found, name)) for name in result.conditions))
+            if tally.total() > len(result.conditions) or not result.has_cases:
+                table.add_row(Text(title), *(Text(_tally(tally, name)) for name in result.conditions))
         if table.row_count:
             console.print(table)
 
 
-def _tally(found: Counter[tuple[Condition, str]], condition: Condition) -> str:
+def _tally(tally: Counter[tuple[Condition, str]], condition: Condition) -> str:
     """Return how often a task or assertion failed, or that it always passed: `✗ failed in 2 of 3`."""
-    held = sum(count for (name, _), count in found.items() if name == condition)
+    held = sum(count for (name, _), count in tally.items() if name == condition)
     told = [
         f"{sign} in {count} of {held}"
         for status, sign in (*STATUS_SIGNS.items(), ("", NOT_AT_THE_END))
-        if (count := found[condition, status]) and (status != "passed" or count == held)
+        if (count := tally[condition, status]) and (status != "passed" or count == held)
     ]
     return ", ".join(told) or DASH
 
@@ -264,17 +264,17 @@ def _print_assertions(talks: Sequence[ConversationResult], console: Console) -> 
 
 def print_manner(result: RunResult, console: Console) -> None:
     """Print how the simulated user speaks, compared with people."""
-    for found in result.manners:
-        talks = plural(found.conversations, "conversation")
-        console.print(Text(f"\nthe simulated user, {found.title}, {talks}", style="bold"))
+    for manner in result.manners:
+        talks = plural(manner.conversations, "conversation")
+        console.print(Text(f"\nthe simulated user, {manner.title}, {talks}", style="bold"))
         table = Table("", box=None, pad_edge=False)
-        table.add_column(Text(found.column), justify="right")
+        table.add_column(Text(manner.column), justify="right")
         table.add_column("people", justify="right")
         table.add_column("")
-        for row in found.rows:
+        for row in manner.rows:
             table.add_row(row.label, Text(row.found), row.people, "unlike these people" if row.unlike else "")
         console.print(table)
-        console.print(Text(found.note), soft_wrap=True)
+        console.print(Text(manner.note), soft_wrap=True)
 
 
 def print_judged_again(result: RunResult, console: Console) -> None:

@@ -308,12 +308,12 @@ def summary_dict(summary: Summary) -> PrintedSummary:
         "model": summary.runs[0].started.model,
         "rehearsal": summary.runs[0].started.rehearsal,
         "runs": [run.run_id for run in summary.runs],
-        "conditions": {found.condition: _condition(found) for found in summary.conditions},
+        "conditions": {condition.condition: _condition(condition) for condition in summary.conditions},
         "cost": cost_dict(summary.spent),
         "difference": difference_dict(summary.uplift),
         "task_differences": [
-            {"job": found.job, "title": found.title, **_difference(found.difference)}
-            for found in summary.task_uplifts
+            {"job": condition.job, "title": condition.title, **_difference(condition.difference)}
+            for condition in summary.task_uplifts
         ],
     }
 

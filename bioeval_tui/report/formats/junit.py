@@ -163,15 +163,15 @@ def _following(held: GateResult, case: JUnitCase) -> JUnitCase:
 def _gate_cases(held: GateResult) -> list[JUnitCase]:
     """Return the checks that no single conversation's suite can show."""
     outcomes: dict[str, Outcome] = {"passed": "passed", "failed": "failure", "not_measured": "error"}
-    found = []
+    cases = []
     for check in held.checks:
         if check.bar is not None and (check.condition is None or check.rule != "score"):
             model = f" · {check.model}" if check.model else ""
             where = f", facts {check.condition}" if check.condition else ""
             least = "at most" if check.unit else "at least"
             name = f"{check.job}{model}{where}: {check.rule} {least} {check.bar_words}"
-            found.append(JUnitCase(name, outcomes[check.status], f"{check.value_words}; {check.words}"))
-    return found
+            cases.append(JUnitCase(name, outcomes[check.status], f"{check.value_words}; {check.words}"))
+    return cases
 
 
 def _properties(run: RunResult) -> dict[str, str]:

@@ -196,7 +196,7 @@ def gate_markdown(result: GateResult, runs: Sequence[RunResult]) -> str:
     rows, sentences = [], []
     for run in runs:
         conditions = [
-            units.number(found.score.mean) if (found := run.summary.of(name)) else units.DASH
+            units.number(condition.score.mean) if (condition := run.summary.of(name)) else units.DASH
             for name in CONDITIONS
         ]
         job = " · ".join(filter(None, (run.brief.job, run.brief.model if several else None)))
@@ -210,14 +210,14 @@ def gate_markdown(result: GateResult, runs: Sequence[RunResult]) -> str:
     return "\n".join([*lines, ""])
 
 
-def _ranks(found: ConditionRanking) -> list[str]:
-    rows = [[escape(name), mean, escape(ranks)] for name, mean, ranks in found.rows]
-    head = ["agent", escape(found.title), "rank"]
-    return ["## Ranks", "", *table(head, rows), "", f"{escape(found.note)}.", ""]
+def _ranks(ranking: ConditionRanking) -> list[str]:
+    rows = [[escape(name), mean, escape(ranks)] for name, mean, ranks in ranking.rows]
+    head = ["agent", escape(ranking.title), "rank"]
+    return ["## Ranks", "", *table(head, rows), "", f"{escape(ranking.note)}.", ""]
 
 
 def _overview(summary: Summary) -> list[str]:
-    lines = [f"- {escape(about)}: {escape(found)}" for about, found in summary_lines(summary)]
+    lines = [f"- {escape(about)}: {escape(words)}" for about, words in summary_lines(summary)]
     return [f"## {escape(summary.label)}", "", *lines, ""]
 
 
@@ -246,7 +246,7 @@ def _page(page: RunResult) -> list[str]:
     if len(page.trial_results) > 1:
         lines += _overview(page.summary)
     elif tagged := [line for condition in page.summary.conditions for line in tag_lines(condition)]:
-        lines += [*(f"- {escape(about)}: {escape(found)}" for about, found in tagged), ""]
+        lines += [*(f"- {escape(about)}: {escape(words)}" for about, words in tagged), ""]
     for trial in page.trial_results:
         if len(page.trial_results) > 1:
             lines += [f"## {escape(trial.heading)}", ""]
@@ -335,18 +335,18 @@ def _conversations(trial: TrialResult, level: str) -> list[str]:
 
 def _manner(page: RunResult) -> list[str]:
     lines: list[str] = []
-    for found in page.manners:
+    for manner in page.manners:
         rows = [
             [row.label, escape(row.found), escape(row.people), "unlike these people" if row.unlike else ""]
-            for row in found.rows
+            for row in manner.rows
         ]
-        head = ["", escape(found.column), "people", ""]
+        head = ["", escape(manner.column), "people", ""]
         lines += [
-            f"## The simulated user, {escape(found.title)}",
+            f"## The simulated user, {escape(manner.title)}",
             "",
             *table(head, rows),
             "",
-            f"{escape(found.note)}.",
+            f"{escape(manner.note)}.",
             "",
         ]
     return lines

@@ -53,14 +53,14 @@ class MedalTally:
     def words(self) -> str:
         """Such as `5 gold, 7 silver, 9 bronze; 27 above the median; 3 invalid; 1 not graded`."""
         counts = f"{self.gold} gold, {self.silver} silver, {self.bronze} bronze"
-        found = f"{counts}; {self.above_median} above the median; {self.invalid} invalid"
-        found += f"; {self.not_graded} not graded"
-        found += f"; {self.partial} scored on a part of the rows" if self.partial else ""
+        said = f"{counts}; {self.above_median} above the median; {self.invalid} invalid"
+        said += f"; {self.not_graded} not graded"
+        said += f"; {self.partial} scored on a part of the rows" if self.partial else ""
         if self.percentile is None:
-            return found
+            return said
         others = self.invalid + self.not_graded
         beside = f" ({number1(self.with_zeros)} with invalid and not graded as 0)" if others else ""
-        return f"{found}; average percentile {number1(self.percentile)}{beside}"
+        return f"{said}; average percentile {number1(self.percentile)}{beside}"
 
 
 def tally(reports: Sequence[TaskReport], not_graded: int = 0) -> MedalTally:
@@ -87,7 +87,7 @@ AGENT_COLUMNS = (
 )  # fmt: skip
 
 
-def agent_rows(found: Standings) -> list[list[str]]:
+def agent_rows(standings: Standings) -> list[list[str]]:
     """Return the cells of each agent, in the order of `AGENT_COLUMNS`."""
     return [
         [
@@ -101,7 +101,7 @@ def agent_rows(found: Standings) -> list[list[str]]:
             rank_words(one.rank_graded),
             one.behind_words or DASH,
         ]
-        for one in found.agents
+        for one in standings.agents
     ]
 
 
@@ -251,7 +251,7 @@ def medals_dicts(
 
 
 def _not_graded(item: NotGraded) -> PrintedNotGraded:
-    found: PrintedNotGraded = {
+    printed: PrintedNotGraded = {
         "task_id": item.task_id,
         "score": None,
         "valid_submission": False,
@@ -259,14 +259,21 @@ def _not_graded(item: NotGraded) -> PrintedNotGraded:
         "not_graded": item.reason,
     }
     if item.agent is not None:
-        found["extra"] = {"agent": item.agent}
-    return found
+        printed["extra"] = {"agent": item.agent}
+    return printed
 
 
-def _sure(found: Uncertainty | None) -> list[object]:
-    found = found or Uncertainty()
-    ends = [_number(found.low), _number(found.high)]
-    return [*ends, found.gold, found.silver, found.bronze, found.place_best, found.place_worst]
+def _sure(uncertainty: Uncertainty | None) -> list[object]:
+    uncertainty = uncertainty or Uncertainty()
+    ends = [_number(uncertainty.low), _number(uncertainty.high)]
+    return [
+        *ends,
+        uncertainty.gold,
+        uncertainty.silver,
+        uncertainty.bronze,
+        uncertainty.place_best,
+        uncertainty.place_worst,
+    ]
 
 
 def _agent(report: TaskReport) -> str | None:

@@ -66,29 +66,29 @@ def _same_cases(plan: Planned) -> str:
     return f"{with_these} {plural(plan.same_cases, 'trial')} each are enough{alone}"
 
 
-def print_estimates(found: Sequence[PrintedEstimate]) -> None:
+def print_estimates(estimates: Sequence[PrintedEstimate]) -> None:
     """Print conversations, maximum calls and costs of each run by role, and the totals."""
     console = plain_console()
-    hosts = list(dict.fromkeys(host for run in found for host in run["hosts"]))
+    hosts = list(dict.fromkeys(host for run in estimates for host in run["hosts"]))
     table = Table("job", "role", "who", box=None, pad_edge=False)
     for title in ("max. calls", "max. cost"):
         table.add_column(title, justify="right")
-    for run in found:
+    for run in estimates:
         job = run["job"]
         for name, role in run["roles"].items():
             calls, cost = f"{role['most_calls']:,}", dollars(role["most_cost"])
             table.add_row(*map(Text, (job, name, _who(role), calls, cost)))
             job = ""
     console.print(
-        Text(f"{plural(sum(run['conversations'] for run in found), 'conversation')}, nothing is sent")
+        Text(f"{plural(sum(run['conversations'] for run in estimates), 'conversation')}, nothing is sent")
     )
     console.print(table)
     console.print(
         Text(
-            f"at most {sum(run['most_calls'] for run in found):,} calls, {dollars(total_cost(found))} in total; a failed request is tried up to 4 times"
+            f"at most {sum(run['most_calls'] for run in estimates):,} calls, {dollars(total_cost(estimates))} in total; a failed request is tried up to 4 times"
         )
     )
-    roles = [item for run in found for item in run["roles"].items()]
+    roles = [item for run in estimates for item in run["roles"].items()]
     for why in dict.fromkeys(role["why_unknown"] for _, role in roles if role["why_unknown"]):
         console.print(Text(f"unknown: {why}"), soft_wrap=True)
     console.print(
@@ -97,9 +97,9 @@ def print_estimates(found: Sequence[PrintedEstimate]) -> None:
     for line in dict.fromkeys(_options(name, role) for name, role in roles if role["options"]):
         console.print(Text(line), soft_wrap=True)
     console.print(Text(f"transcripts would go to: {', '.join(hosts)}"), soft_wrap=True)
-    for sentence in dict.fromkeys(run["judge_sees"] for run in found if run["judge_sees"]):
+    for sentence in dict.fromkeys(run["judge_sees"] for run in estimates if run["judge_sees"]):
         console.print(Text(sentence), soft_wrap=True)
-    for warning in dict.fromkeys(warning for run in found for warning in run["warnings"]):
+    for warning in dict.fromkeys(warning for run in estimates for warning in run["warnings"]):
         console.print(Text(f"note: {warning}"), soft_wrap=True)
 
 

@@ -110,14 +110,14 @@ FORMATS = (
 
 def known(*contents: Content) -> list[Format]:
     """Return this program's formats of one of these contents, and the bundled ones if they are runs."""
-    found = plugins.in_order(Format, "formats", FORMATS) if _RUNS.intersection(contents) else FORMATS
-    return [one for one in found if one.writers.keys() & set(contents)]
+    formats = plugins.in_order(Format, "formats", FORMATS) if _RUNS.intersection(contents) else FORMATS
+    return [one for one in formats if one.writers.keys() & set(contents)]
 
 
 def names(*contents: Content) -> list[str]:
     """Return the names of the formats that support one of these contents; other packages' are for runs."""
     others = plugins.of_others("formats") if _RUNS.intersection(contents) else ()
-    return [*(found.name for found in known(*contents)), *(found.name for found in others)]
+    return [*(each.name for each in known(*contents)), *(each.name for each in others)]
 
 
 def format_of(name: str) -> Format:
@@ -141,21 +141,21 @@ def choose(output: Path | None, name: str | None, *contents: Content, default: s
     if default is not None and (output is None or output.is_dir()):
         return format_of(default)
     tried = chain(fitting, plugins.usable(Format, "formats") if _RUNS.intersection(contents) else ())
-    found = next((f for f in tried if output is not None and output.name.lower().endswith(f.endings)), None)
-    if found is None:
+    chosen = next((f for f in tried if output is not None and output.name.lower().endswith(f.endings)), None)
+    if chosen is None:
         *most, last = (f.endings[0] for f in fitting)
         raise UsageError(f"{output}: unknown extension; use {', '.join(most)} or {last}, or give --format")
-    return found
+    return chosen
 
 
-def write_runs(found: Format, runs: Any, asked: Asked) -> str | bytes:
+def write_runs(format_: Format, runs: Any, asked: Asked) -> str | bytes:
     """Return one document of these runs.
 
     Raises:
         UsageError: the format supports one run, and there are several.
     """
-    if "runs" in found.writers:
-        return found.write("runs", runs, asked)
+    if "runs" in format_.writers:
+        return format_.write("runs", runs, asked)
     if len(runs) != 1:
-        raise UsageError(f"the format {found.name} contains one run; write each run to its own file")
-    return found.write("run", runs[0], asked)
+        raise UsageError(f"the format {format_.name} contains one run; write each run to its own file")
+    return format_.write("run", runs[0], asked)

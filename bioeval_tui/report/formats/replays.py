@@ -110,7 +110,7 @@ def player(frames: Sequence[TimedFrame], title: str, sentence: str) -> str:
 
 
 def _changes(frames: Sequence[TimedFrame], names: dict[Style, str]) -> list[list[object]]:
-    found: list[list[object]] = []
+    changes: list[list[object]] = []
     shown: tuple[Line, ...] = ()
     for at_s, marker, lines in frames:
         changed = [
@@ -118,9 +118,9 @@ def _changes(frames: Sequence[TimedFrame], names: dict[Style, str]) -> list[list
             for row, line in enumerate(lines)
             if row >= len(shown) or shown[row] != line
         ]
-        found.append([round(at_s, 2), marker, changed])
+        changes.append([round(at_s, 2), marker, changed])
         shown = lines
-    return found
+    return changes
 
 
 def _fitted(lines: Sequence[Line]) -> str:

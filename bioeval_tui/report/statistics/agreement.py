@@ -142,11 +142,11 @@ def _centred(counts: Counter[float]) -> dict[float, float]:
 
 def _mid_ranks(counts: Counter[float]) -> dict[float, float]:
     """Return the mean rank of each value, centred; their differences are the ordinal metric's distances."""
-    below, found = 0, {}
+    below, ranks = 0, {}
     for value in sorted(counts):
-        found[value] = below + (counts[value] - counts.total()) / 2
+        ranks[value] = below + (counts[value] - counts.total()) / 2
         below += counts[value]
-    return found
+    return ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,5 +257,5 @@ class _Paired:
 
 def _share(right: Iterable[tuple[str, bool]]) -> Figure:
     groups = grouped((cluster, float(yes)) for cluster, yes in right)
-    found = mean_of(groups, UNIT, unit="conversation")
-    return Figure(found.value, found.interval) if found else Figure(None, None)
+    measured = mean_of(groups, UNIT, unit="conversation")
+    return Figure(measured.value, measured.interval) if measured else Figure(None, None)

@@ -27,20 +27,20 @@ def differences(
 
     `independent` says that a pair are two conversations, not two readings of one.
     """
-    found = []
+    samples = []
     for first, second in pairs:
         some = next((side for side in (first, second) if side is not None), None)
         job, case = (some.job, some.case) if some is not None else ("", "")
         missing = next((side for side in (first, second) if side is None or side.value is None), first)
         if first is None or second is None:
-            found.append(Sample(job, None, "not run on both sides", case))
+            samples.append(Sample(job, None, "not run on both sides", case))
         elif first.value is None or second.value is None:
-            found.append(Sample(job, None, missing.reason if missing else "", case))
+            samples.append(Sample(job, None, missing.reason if missing else "", case))
         else:
             sides = (first.value, second.value) if independent else None
             stopped = first.stopped or second.stopped
-            found.append(Sample(job, second.value - first.value, case=case, sides=sides, stopped=stopped))
-    return found
+            samples.append(Sample(job, second.value - first.value, case=case, sides=sides, stopped=stopped))
+    return samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +106,16 @@ class Difference:
 
 def difference(samples: Sequence[Sample], *, higher_is_better: bool = True, unit: bool = True) -> Difference:
     """Sum up paired differences. `unit` says that the values lie in [0, 1], their differences in [−1, 1]."""
-    found = estimate(samples, CHANGE if unit else (-inf, inf), paired=True)
+    estimated = estimate(samples, CHANGE if unit else (-inf, inf), paired=True)
     sides = [sample.sides for sample in samples if sample.value is not None]
     known = [side for side in sides if side is not None]
-    of_trials = found.clusters == 1 and len(known) == len(sides)
-    tested = Difference(found, of_trials=of_trials, higher_is_better=higher_is_better)
-    if tested.units < FEWEST or not any(abs(x) > TINY for x in found.points):
+    of_trials = estimated.clusters == 1 and len(known) == len(sides)
+    tested = Difference(estimated, of_trials=of_trials, higher_is_better=higher_is_better)
+    if tested.units < FEWEST or not any(abs(x) > TINY for x in estimated.points):
         return tested
     if any(sample.stopped for sample in samples):
         # Chance stops a batch where it looks like a difference; its interval says whether there is one.
-        apart = found.interval is not None and not found.interval.low <= 0 <= found.interval.high
+        apart = estimated.interval is not None and not estimated.interval.low <= 0 <= estimated.interval.high
         return replace(tested, p=FOUND_AT if apart else 1.0)
     return replace(tested, p=_p_value(tested, known if of_trials else ()))
 
@@ -131,30 +131,30 @@ def corrected(first: Mapping[Name, Difference], beside: Mapping[Name, Difference
     return _corrected(first, 1 - BESIDE if enough else 1.0) | rest
 
 
-def _corrected(found: Mapping[Name, Difference], share: float) -> dict[Name, Difference]:
+def _corrected(named: Mapping[Name, Difference], share: float) -> dict[Name, Difference]:
     """Return differences with p-values for so large a share of the 5 %.
 
     A difference of 0 in every pair is no test: no assignment of its values to the two sides shows anything.
     """
-    p_values = {name: one.p for name, one in found.items() if one.p is not None}
+    p_values = {name: one.p for name, one in named.items() if one.p is not None}
     adjusted = holm(p_values)
     return {
         # Any that have too few pairs yet may become a test with more.
         name: replace(
             one,
             p=None if one.p is None else min(1.0, adjusted[name] / share),
-            tests=len(found if one.p is None else p_values) / share,
+            tests=len(named if one.p is None else p_values) / share,
         )
-        for name, one in found.items()
+        for name, one in named.items()
     }
 
 
-def _p_value(found: Difference, sides: Sequence[tuple[float, float]]) -> float:
+def _p_value(difference: Difference, sides: Sequence[tuple[float, float]]) -> float:
     """Return the p-value of the t test, or that of the strongest result of so many pairs in an exact test if it is larger.
 
     With few pairs, or equal differences, the t test claims more than so few can show.
     """
-    estimated, units = found.estimate, found.units
+    estimated, units = difference.estimate, difference.units
     assert estimated.mean is not None
     assert estimated.standard_error is not None
     assert estimated.degrees is not None

@@ -77,10 +77,10 @@ def by_cluster(samples: Iterable[Sample]) -> dict[tuple[str, str], list[float]]:
 
 def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
     """Return the values of each key, both in the order in which they come."""
-    found: dict[Key, list[Value]] = {}
+    groups: dict[Key, list[Value]] = {}
     for key, value in pairs:
-        found.setdefault(key, []).append(value)
-    return found
+        groups.setdefault(key, []).append(value)
+    return groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,20 +117,20 @@ def estimate(samples: Sequence[Sample], bounds: Bounds = UNIT, *, paired: bool =
     values = [value for group in groups.values() for value in group]
     counted = count(samples)
     unit = "case" if any(case for _, case in groups) else "job"
-    found = mean_of(groups, bounds, unit=unit, within="trial", paired=paired)
-    if found is None:
+    measured = mean_of(groups, bounds, unit=unit, within="trial", paired=paired)
+    if measured is None:
         return Estimate(None, None, None, (), counted, 0.0 if samples else None)
-    interval = found.interval
+    interval = measured.interval
     if inf not in bounds and any(sample.stopped for sample in samples):
         interval = stopped_interval(groups.values(), bounds)
     return Estimate(
-        found.value,
-        found.standard_error,
+        measured.value,
+        measured.standard_error,
         interval,
         tuple(values),
         counted,
         fsum(values) / counted.held,
-        found.degrees,
+        measured.degrees,
         len(groups),
         unit,
     )
@@ -151,12 +151,12 @@ def proportion(
 ) -> Proportion:
     """Return the share of successes; each is given with the case (or conversation) that it belongs to, and `stopped` as of a sample."""
     groups = grouped((where, float(yes)) for where, yes in held)
-    found = mean_of(groups, UNIT, unit=unit, within="trial")
-    if found is None:
+    measured = mean_of(groups, UNIT, unit=unit, within="trial")
+    if measured is None:
         return Proportion(0, 0, None, None)
     successes = round(fsum(value for group in groups.values() for value in group))
-    interval = stopped_interval(groups.values(), UNIT) if stopped else found.interval
-    return Proportion(successes, found.values, found.value, interval)
+    interval = stopped_interval(groups.values(), UNIT) if stopped else measured.interval
+    return Proportion(successes, measured.values, measured.value, interval)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,8 +236,8 @@ def pass_k_interval(tasks: Sequence[Tries], k: int) -> Interval | None:
             name: [comb(task.successes, k) / comb(task.trials, k) for task in held]
             for name, held in cases.items()
         }
-        found = mean_of(values, UNIT)
-        return found.interval if found else None
+        measured = mean_of(values, UNIT)
+        return measured.interval if measured else None
     talks = sorted({talk for task in known for talk in task.passed})
     whole = fmean(comb(task.successes, k) / comb(task.trials, k) for task in known)
     left = [

@@ -117,12 +117,12 @@ def _stability(change: str, answers: Sequence[AskedAgain], p_values: Mapping[str
 
 def _p_of_flips(answers: Sequence[AskedAgain]) -> float:
     """Return the one-sided binomial p-value of the flips with the effective number of items, rounded cautiously."""
-    found = _flips(answers)
-    if not found.value or found.standard_error is None:
+    flips = _flips(answers)
+    if not flips.value or flips.standard_error is None:
         return 1.0
-    spread = found.value * (1 - found.value) / found.standard_error**2 if found.standard_error else 0.0
-    n = min(found.values, floor(spread)) if spread else found.units
-    return binomial_p(found.value, n, TOLERATED_FLIPS)
+    spread = flips.value * (1 - flips.value) / flips.standard_error**2 if flips.standard_error else 0.0
+    n = min(flips.values, floor(spread)) if spread else flips.units
+    return binomial_p(flips.value, n, TOLERATED_FLIPS)
 
 
 def binomial_p(share: float, n: int, tolerated: float) -> float:
@@ -134,9 +134,9 @@ def binomial_p(share: float, n: int, tolerated: float) -> float:
 
 def _flips(answers: Sequence[AskedAgain]) -> Measured:
     groups = grouped((one.cluster, float(_flipped(one))) for one in answers)
-    found = mean_of(groups, UNIT, unit="conversation")
-    assert found is not None
-    return found
+    measured = mean_of(groups, UNIT, unit="conversation")
+    assert measured is not None
+    return measured
 
 
 def _signed_rank_of_clusters(shifts: Iterable[tuple[str, float]]) -> float:

@@ -210,8 +210,8 @@ def trials_for_width(components: VarianceComponents, width: float, cases: int) -
     """Return how many trials of each of these cases give an interval of `width`; None when no number does."""
 
     def narrow(trials: int) -> bool:
-        found = design_width(components, cases, trials)
-        return found is not None and found <= width
+        reached = design_width(components, cases, trials)
+        return reached is not None and reached <= width
 
     return _fewest(1, narrow)
 
@@ -222,12 +222,12 @@ def _plans(
     reached: Callable[[int, int], float],
     enough: Callable[[float], bool],
 ) -> list[Plan]:
-    found = []
+    plans = []
     for m in trials:
         cases = _fewest(2, lambda n, m=m: enough(reached(n, m)))  # type: ignore[misc]
         if cases is not None:
-            found.append(_plan(cases, m, reached(cases, m), costs or Costs()))
-    return found
+            plans.append(_plan(cases, m, reached(cases, m), costs or Costs()))
+    return plans
 
 
 def _plan(cases: int, trials: int, reached: float, costs: Costs) -> Plan:

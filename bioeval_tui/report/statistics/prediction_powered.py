@@ -233,12 +233,12 @@ def _tuned(items: Sequence[JudgedItem], clusters: int | None) -> tuple[float, fl
 
 
 def _strata(items: Sequence[JudgedItem]) -> Mapping[str, list[JudgedItem]]:
-    found = grouped((item.stratum, item) for item in items)
+    strata = grouped((item.stratum, item) for item in items)
     stratum_of: dict[str, str] = {}
     for item in items:
         if item.cluster and stratum_of.setdefault(item.cluster, item.stratum) != item.stratum:
             raise NotCorrectable(f"cluster {item.cluster!r} is in several strata: stratify whole clusters")
-    return found
+    return strata
 
 
 def draw_reviews(strata: Mapping[str, str], n: int, seed: int) -> list[str]:

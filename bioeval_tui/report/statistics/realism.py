@@ -162,7 +162,7 @@ def _repetition(turns: Sequence[Sequence[tuple[str, ...]]]) -> Iterator[float]:
 
 def _without_label(turns: Sequence[str]) -> Iterator[str]:
     """Yield the turns without the speaker's name, where most of them begin with the same `Name:`."""
-    labels = [found.group(1) if (found := _LABEL.match(turn)) else "" for turn in turns]
+    labels = [match.group(1) if (match := _LABEL.match(turn)) else "" for turn in turns]
     usual = max(set(labels), key=labels.count, default="")
     strip = bool(usual) and 2 * labels.count(usual) > len(labels)
     for turn, label in zip(turns, labels, strict=True):
@@ -183,8 +183,8 @@ def _content(text: str) -> frozenset[str]:
 
 def _measure(values: Sequence[tuple[float, ...]], *, share: bool = True) -> Measure:
     groups = dict(enumerate(values))
-    found = mean_of(groups, UNIT if share else (0.0, inf), unit="conversation")
-    return Measure(found.value, found.interval, found.units) if found else Measure(None, None, 0)
+    measured = mean_of(groups, UNIT if share else (0.0, inf), unit="conversation")
+    return Measure(measured.value, measured.interval, measured.units) if measured else Measure(None, None, 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,18 +146,18 @@ def glances_of(state: RunState, *, gone: bool = False) -> list[Glance]:
     if started is None:
         return []
     over = gone or state.ended is not None
-    found = []
+    glances = []
     for trial in range(1, started.trials + 1):
         for condition in heads_view.conditions(state):
             conversation = state.conversation(condition, trial)
             key = GlanceKey(started.run_id, condition, trial)
             if conversation is not None:
-                found.append(_with_names(state, _glance(state, conversation, key, gone)))
+                glances.append(_with_names(state, _glance(state, conversation, key, gone)))
             elif over:
-                found.append(_not_run(state, key))
+                glances.append(_not_run(state, key))
             else:
-                found.append(_named(state, key, Rank.QUEUED, Cell("◌ queued", "quiet")))
-    return found
+                glances.append(_named(state, key, Rank.QUEUED, Cell("◌ queued", "quiet")))
+    return glances
 
 
 def planned(
@@ -274,11 +274,11 @@ def arrange(glances: Iterable[Glance], now: datetime | None, words: str = "") ->
 
 def counts(glances: Sequence[Glance], now: datetime | None, *, words: bool = True) -> list[Cell]:
     """Return the number of conversations in each state, for the title; without `words`, only signs and numbers."""
-    found = Counter(glance.ranked(now) for glance in glances)
+    counted = Counter(glance.ranked(now) for glance in glances)
     cells = [Cell(plural(len(glances), "conversation"), "quiet")] if words else []
     for rank, (sign, word) in _WORDS.items():
-        if found[rank]:
-            said = f"{sign} {found[rank]:,}{f' {word}' if words else ''}"
+        if counted[rank]:
+            said = f"{sign} {counted[rank]:,}{f' {word}' if words else ''}"
             cells.append(Cell(said, _TONES.get(rank, "quiet")))
     return cells
 
@@ -296,9 +296,9 @@ def standings(glances: Sequence[Glance]) -> str:
                 scores.setdefault(glance.model, {}).setdefault(f"{glance.job} {glance.case}", []).append(
                     glance.value
                 )
-        found = ranking_of(scores) if len(scores) > 1 else None
-        if found is not None and found.cases >= FEWEST_CASES:
-            ranks = ", ".join(f"{one.name} {rank_words(one)}" for one in found.ranks)
+        ranking = ranking_of(scores) if len(scores) > 1 else None
+        if ranking is not None and ranking.cases >= FEWEST_CASES:
+            ranks = ", ".join(f"{one.name} {rank_words(one)}" for one in ranking.ranks)
             found_ranks.append(f"{condition_of(glances, condition)}: {ranks}")
     return "; ".join(found_ranks)
 
@@ -393,8 +393,8 @@ def distinct(names: Sequence[str], width: int) -> dict[str, str]:
         lambda name: name if len(name) <= width else f"…{name[1 - width :]}",
         lambda name: name if len(name) <= width else shorten(f"…{name[common:]}", max(1, width)),
     )
-    found = [{name: cut(name) for name in names} for cut in cuts]
-    return next((cut for cut in found if len(set(cut.values())) == len(set(names))), found[0])
+    shortened = [{name: cut(name) for name in names} for cut in cuts]
+    return next((cut for cut in shortened if len(set(cut.values())) == len(set(names))), shortened[0])
 
 
 def outcome(glance: Glance) -> str:

@@ -112,21 +112,21 @@ def _mean(held: Sequence[Glance], condition: str) -> float | None:
 
 def _bar(held: Sequence[Glance], condition: str, room: int) -> tuple[Line, str]:
     """Return a mean in figures and on the scale, and what is around it: `interval`, `range` or nothing."""
-    found = estimate(_values(held, condition))
-    if found.mean is None:
+    estimated = estimate(_values(held, condition))
+    if estimated.mean is None:
         return [Cell(f"{'–':>4} ", "quiet"), Cell("·" * room + "  ", "quiet")], ""
-    low, high = min(found.points), max(found.points)
-    if found.interval is not None:
-        low, high = found.interval.low, found.interval.high
-    places = [round(value * (room - 1)) for value in (low, found.mean, high)]
+    low, high = min(estimated.points), max(estimated.points)
+    if estimated.interval is not None:
+        low, high = estimated.interval.low, estimated.interval.high
+    places = [round(value * (room - 1)) for value in (low, estimated.mean, high)]
     cells = ["·"] * room
     for x in range(places[0], places[2] + 1):
         cells[x] = "─"
-    cells[places[0]], cells[places[2]] = ("├", "┤") if found.interval else ("╶", "╴")
+    cells[places[0]], cells[places[2]] = ("├", "┤") if estimated.interval else ("╶", "╴")
     cells[places[1]] = "●"
-    tone = score_tone(found.mean)
-    drawn = [Cell(f"{score(found.mean)} ", tone), Cell("".join(cells), tone), Cell("  ")]
-    return drawn, "interval" if found.interval is not None else "range" if low < high else ""
+    tone = score_tone(estimated.mean)
+    drawn = [Cell(f"{score(estimated.mean)} ", tone), Cell("".join(cells), tone), Cell("  ")]
+    return drawn, "interval" if estimated.interval is not None else "range" if low < high else ""
 
 
 def _p90(held: Sequence[Glance]) -> str:
@@ -182,9 +182,9 @@ def _at(held: Sequence[Glance], column: str, condition: str, by_job: bool) -> Es
     return estimate([Sample(column, value) for value in values])
 
 
-def _field(found: Estimate, width: int) -> Cell:
+def _field(estimated: Estimate, width: int) -> Cell:
     """Return a mean, with half of its 95 % interval where there is one and room for it."""
-    value, interval = found.mean, found.interval
+    value, interval = estimated.mean, estimated.interval
     if value is None:
         return Cell(f"{'·':^{width}}", "quiet")
     around = (

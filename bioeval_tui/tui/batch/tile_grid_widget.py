@@ -224,13 +224,13 @@ class TileGrid(ScrollView, can_focus=True):
 
     def _ink(self, style: str, here: bool, frame: _Frame) -> RichStyle:
         """Return a style on the tile's background, looked up once."""
-        found = self._inks.get((style, here))
-        if found is None:
+        ink = self._inks.get((style, here))
+        if ink is None:
             base = frame.here if here else frame.style
-            found = (base + self._get_style(style) if style else base).rich_style
-            found = readable(found) if here else found
-            self._inks[style, here] = found
-        return found
+            ink = (base + self._get_style(style) if style else base).rich_style
+            ink = readable(ink) if here else ink
+            self._inks[style, here] = ink
+        return ink
 
     def notify_style_update(self) -> None:
         """Use the new theme's colours."""

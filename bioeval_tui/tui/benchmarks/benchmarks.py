@@ -66,9 +66,9 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
 
     async def load(self) -> Sequence[BenchmarkItem]:
         """Return the tasks; their leaderboards are read afterwards, one by one."""
-        found = await self.bioeval.services.benchmarks()
-        self._read_all(found)
-        return found
+        items = await self.bioeval.services.benchmarks()
+        self._read_all(items)
+        return items
 
     @work(group="boards", exclusive=True)
     async def _read_all(self, items: Sequence[BenchmarkItem]) -> None:

@@ -123,21 +123,21 @@ HEIGHT = 6
 
 def _marks(board: Board) -> dict[str, float]:
     """Return the scores of a leaderboard's marks; `human` is the median of the human baselines, if there are any."""
-    found = {"median": board.median, "bronze": board.bronze, "silver": board.silver, "gold": board.gold}
-    return found | ({"human": median(board.humans)} if board.humans else {})
+    marks = {"median": board.median, "bronze": board.bronze, "silver": board.silver, "gold": board.gold}
+    return marks | ({"human": median(board.humans)} if board.humans else {})
 
 
 def _board_lines(board: Board, graded: TaskReport | None, width: int) -> list[Line]:
     better = "lower is better" if board.lower_is_better else "higher is better"
     marks = _marks(board)
     own = graded.score if graded is not None else None
-    found = histogram_view.histogram(board.scores, marks, lower_is_better=board.lower_is_better, own=own)
+    histogram = histogram_view.histogram(board.scores, marks, lower_is_better=board.lower_is_better, own=own)
     lines: list[Line] = [
         [
             Cell("LEADERBOARD", "strong"),
             Cell(f"   {plural(len(board.scores), 'entry', 'entries')}, {better}", "quiet"),
         ],
-        *histogram_view.lines(found, width, HEIGHT),
+        *histogram_view.lines(histogram, width, HEIGHT),
         [],
     ]
     if graded is not None and own is not None:

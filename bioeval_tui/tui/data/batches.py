@@ -122,19 +122,19 @@ class Batch:
         while True:
             written = still_written()
             changed, more = await asyncio.to_thread(self._look)
-            found = self._all()
+            glances = self._all()
             if more:
-                yield found
+                yield glances
                 await asyncio.sleep(0.01)  # the screen gets its turn between pieces
                 continue
-            over = not is_running(found) and all(run.over for run in self._runs.values())
+            over = not is_running(glances) and all(run.over for run in self._runs.values())
             if over or not (written or self._any_live()):
                 for run in self._runs.values():
                     run.close()
                 yield [_never(glance) if glance.rank is Rank.QUEUED else glance for glance in self._all()]
                 return
             if changed:
-                yield found
+                yield glances
             await asyncio.sleep(LOOK_S)
 
     def _any_live(self) -> bool:
@@ -156,10 +156,10 @@ class Batch:
         return changed, any(run.has_more for run in self._runs.values() if not run.over)
 
     def _all(self) -> list[Glance]:
-        found: list[Glance] = []
+        glances: list[Glance] = []
         for path, run in self._runs.items():
-            found += run.glances or self._plan.get(path, [])
-        return found
+            glances += run.glances or self._plan.get(path, [])
+        return glances
 
     async def stop(self) -> str | None:
         """Cancel every conversation and start no more; return a sentence saying why that failed, if it did."""

@@ -63,8 +63,8 @@ class Benchmarks:
             return BenchmarkDetail(task.description, no_board=clean_line(str(error)))
         humans: tuple[float, ...] = ()
         with contextlib.suppress(OSError, ValueError):
-            found = load_humans(task.public_dir / "human_baselines.csv")
-            humans = tuple(float(score) for score in found if score == score)
+            baselines = load_humans(task.public_dir / "human_baselines.csv")
+            humans = tuple(float(score) for score in baselines if score == score)
         marks = board.rank(None)
         return BenchmarkDetail(
             task.description,
@@ -123,8 +123,8 @@ class Benchmarks:
 
     def examine(self, task_id: str, file: str) -> Verdict:
         """Return everything that is wrong with a file."""
-        found = verdict_of(*self._grading.examine(file_path(file), task_id))
-        return masked(replace(found, findings=tuple(clean(line, 2000) for line in found.findings)))
+        verdict = verdict_of(*self._grading.examine(file_path(file), task_id))
+        return masked(replace(verdict, findings=tuple(clean(line, 2000) for line in verdict.findings)))
 
 
 def _reference(task: Task) -> tuple[str, float] | None:

@@ -53,8 +53,8 @@ async def grade_rows(
     """
     outcomes = grading.grade_many(submissions)
     try:
-        while (found := await asyncio.to_thread(next, outcomes, None)) is not None:
-            number, outcome = found
+        while (graded := await asyncio.to_thread(next, outcomes, None)) is not None:
+            number, outcome = graded
             task_id, path = submissions[number]
             yield await asyncio.to_thread(_outcome_row, grading, task_id, path, outcome)
     except (asyncio.CancelledError, GeneratorExit):
@@ -77,9 +77,9 @@ async def row_intervals(
     reports = [
         replace(row.report, submission_path=str(row.path)) for row in waiting if row.report is not None
     ]
-    found = grading.uncertainties(reports) if reports else iter(())
+    intervals = grading.uncertainties(reports) if reports else iter(())
     try:
-        while (one := await asyncio.to_thread(next, found, None)) is not None:
+        while (one := await asyncio.to_thread(next, intervals, None)) is not None:
             yield waiting[one[0]], one[1]
     except (asyncio.CancelledError, GeneratorExit):
         grading.close()
@@ -141,12 +141,12 @@ def _written(path: Path) -> tuple[Written, bool]:
         if not path.is_dir():
             return ((path.name, path.stat().st_mtime_ns, path.stat().st_size),), False
         with os.scandir(path) as items:
-            found = [(item.name, item.stat().st_mtime_ns, item.stat().st_size) for item in items]
+            files = [(item.name, item.stat().st_mtime_ns, item.stat().st_size) for item in items]
     except OSError:  # it went away, or an item did meanwhile: the next look will tell
         return (), False
-    names = {name for name, _, _ in found}
+    names = {name for name, _, _ in files}
     ends = [name.removesuffix("_grading.jsonl") for name in names if name.endswith("_grading.jsonl")]
-    return tuple(sorted(found)), any(f"{start}_grading_report.json" not in names for start in ends)
+    return tuple(sorted(files)), any(f"{start}_grading_report.json" not in names for start in ends)
 
 
 def rows_at(grading: Grading, path: Path) -> list[MedalRow]:

@@ -87,14 +87,14 @@ class JobList:
         Checking takes `BUDGET_S` at most, however many files are new; the rest is checked the next time.
         """
         history = _history(runs)
-        found: dict[Path, JobItem] = {}
+        items: dict[Path, JobItem] = {}
         until = monotonic() + BUDGET_S
         for path, asked_for in self._files():
             item = self._read(path, asked_for, check=monotonic() < until)
             if item is not None:
-                found[path] = self._with_history(item, history.get(item.name, []))
-        self._items = found
-        return list(found.values())
+                items[path] = self._with_history(item, history.get(item.name, []))
+        self._items = items
+        return list(items.values())
 
     def _files(self) -> Iterator[tuple[Path, bool]]:
         seen: set[Path] = set()
@@ -196,13 +196,13 @@ def _yaml_files(folder: Path) -> list[Path]:
 
 def _history(runs: Iterable[RunSummary]) -> dict[str, list[RunSummary]]:
     """Return the ended runs of each job, oldest first."""
-    found: dict[str, list[RunSummary]] = defaultdict(list)
+    by_job: dict[str, list[RunSummary]] = defaultdict(list)
     for run in runs:
         if run.status != "running":
-            found[run.job].append(run)
-    for of_job in found.values():
+            by_job[run.job].append(run)
+    for of_job in by_job.values():
         of_job.sort(key=lambda run: run.started_at)
-    return found
+    return by_job
 
 
 _AT_LINE = {"vi", "vim", "nvim", "nano", "emacs", "micro", "kak", "joe", "ne", "pico", "jed", "emacsclient"}

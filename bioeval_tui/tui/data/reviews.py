@@ -51,18 +51,18 @@ class ReviewDesk:
         Raises:
             RecordingError, InputError, UsageError: a recording or report cannot be read or found.
         """
-        found: list[ReviewItem] = []
+        queue: list[ReviewItem] = []
         paths = [find_recording(run_id, self._runs_dir) for run_id in source.run_ids]
         for run_id, path in zip(source.run_ids, paths, strict=True):
-            found += run_items(run_id, self._state(path), read_overlay(path))
+            queue += run_items(run_id, self._state(path), read_overlay(path))
         if source.drawn:
-            return _drawn(found, paths, source)
+            return _drawn(queue, paths, source)
         rows = list(source.rows)
         for path in source.reports:
             if path not in self._rows:
                 self._rows[path] = rows_at(self._grading, path)
             rows += self._rows[path]
-        return [*found, *self._submissions(rows)]
+        return [*queue, *self._submissions(rows)]
 
     def give(self, item: ReviewItem, given: Given, author: str) -> str:
         """Append a review of an item; return the entry's id.
@@ -94,11 +94,11 @@ class ReviewDesk:
 
     def marks(self, rows: Sequence[MedalRow]) -> list[reviews.Opinions]:
         """Return the reviews of each row's submission; none where it has no report file."""
-        found: dict[Path, reviews.Reviews] = {}
+        by_folder: dict[Path, reviews.Reviews] = {}
         for folder in {row.folder for row in rows if row.folder is not None}:
-            found[folder] = report_reviews(folder)
+            by_folder[folder] = report_reviews(folder)
         return [
-            dict(found[row.folder].submissions.get(row.submission, {})) if row.folder is not None else {}
+            dict(by_folder[row.folder].submissions.get(row.submission, {})) if row.folder is not None else {}
             for row in rows
         ]
 
@@ -118,15 +118,15 @@ class ReviewDesk:
                 continue
             if row.folder not in folders:
                 folders[row.folder] = report_reviews(row.folder)
-            found = folders[row.folder]
+            reviewed = folders[row.folder]
             key = row.submission
             yield ReviewItem(
                 id=ItemId(str(row.folder), None, None, key),
                 subject=masked(row.task_id),
                 title=masked(row.task_id),
                 row=row,
-                opinions=found.submissions.get(key, {}),
-                notes=tuple(note for note in found.notes if note.submission == key),
+                opinions=reviewed.submissions.get(key, {}),
+                notes=tuple(note for note in reviewed.notes if note.submission == key),
                 graded=_graded(row.report),
             )
 
@@ -170,7 +170,7 @@ def run_items(place: str, state: RunState, overlay: Overlay) -> list[ReviewItem]
     """Return a run's judged tasks, with the verdict in force, and the submissions that were graded in it."""
     folded = reviews.fold_reviews(overlay.events, state)
     now = in_force(state, overlay)
-    found: list[ReviewItem] = []
+    items: list[ReviewItem] = []
     order = state.started.conditions if state.started else ()
     places = {condition: at for at, condition in enumerate(order)}
     conversations = sorted(
@@ -181,9 +181,9 @@ def run_items(place: str, state: RunState, overlay: Overlay) -> list[ReviewItem]
             continue
         verdict = now.conversations[key].verdict
         for number, item in judged_in(state.job_of(key.trial), key.condition).items():
-            found.append(_task_item(place, state, folded, conversation, verdict, number, item))
-        found += _graded_items(place, state, folded, conversation)
-    return found
+            items.append(_task_item(place, state, folded, conversation, verdict, number, item))
+        items += _graded_items(place, state, folded, conversation)
+    return items
 
 
 def _task_item(

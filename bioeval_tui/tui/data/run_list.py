@@ -49,10 +49,10 @@ class RunList:
         Raises:
             UsageError: there is no such run.
         """
-        found = next((run for run in self.runs() if run.run_id == run_id), None)
-        if found is None:
+        summary = next((run for run in self.runs() if run.run_id == run_id), None)
+        if summary is None:
             raise UsageError("the run no longer exists")
-        return found
+        return summary
 
     def delete(self, run_ids: Sequence[str]) -> None:
         """Move recordings and all files beside them into a new folder of the trash.

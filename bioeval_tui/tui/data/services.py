@@ -292,7 +292,7 @@ class AppServices:
         def examined() -> list[Finding]:
             from bioeval_tui.evaluation.wiring.doctor import examine
 
-            return [found for found in examine(self._settings, online=False) if found.state != "works"]
+            return [finding for finding in examine(self._settings, online=False) if finding.state != "works"]
 
         return await asyncio.to_thread(examined)
 
@@ -372,8 +372,8 @@ class AppServices:
 
     def intervals(self, rows: Sequence[MedalRow]) -> AsyncIterator[tuple[MedalRow, Uncertainty]]:
         """Yield the uncertainty of each valid row's score, one by one, where it is missing and can be computed."""
-        found: AsyncIterator[tuple[MedalRow, Uncertainty]] = self._rows.row_intervals(self._grading, rows)
-        return found
+        intervals: AsyncIterator[tuple[MedalRow, Uncertainty]] = self._rows.row_intervals(self._grading, rows)
+        return intervals
 
     async def explain(self, row: MedalRow, *, show_answers: bool = False) -> Sequence[Section]:
         """Return why a valid submission's score is what it is, of private answers only if asked; cancelling ends the worker."""
@@ -438,8 +438,8 @@ def sample_list() -> list[tuple[str, Path | None]]:
     from bioeval_tui.grade.batch.submissions import read_submissions
     from bioeval_tui.sample.paths import sample_submissions
 
-    found = read_submissions(sample_submissions() / "submissions.jsonl").submissions
-    return [(item.task_id, Path(item.path) if item.path else None) for item in found[:SAMPLES_SHOWN]]
+    submissions = read_submissions(sample_submissions() / "submissions.jsonl").submissions
+    return [(item.task_id, Path(item.path) if item.path else None) for item in submissions[:SAMPLES_SHOWN]]
 
 
 # Preferences
@@ -475,10 +475,10 @@ class Preferences:
         try:
             if self._path.stat().st_size > MAX_BYTES:
                 return {}
-            found = json.loads(self._path.read_text("utf-8"))
+            preferences = json.loads(self._path.read_text("utf-8"))
         except (OSError, ValueError, RecursionError):
             return {}
-        return found if isinstance(found, dict) else {}
+        return preferences if isinstance(preferences, dict) else {}
 
     def _write(self, values: dict[str, Any]) -> None:
         text = json.dumps(values, ensure_ascii=False, indent=1)

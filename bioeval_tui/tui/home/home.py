@@ -209,8 +209,8 @@ class HomeScreen(RefreshedScreen):
     @property
     def entry(self) -> HomeEntry | None:
         """The entry under the cursor."""
-        found = self.here
-        return found.entries[found.rows.cursor] if found.rows.cursor < len(found.entries) else None
+        section = self.here
+        return section.entries[section.rows.cursor] if section.rows.cursor < len(section.entries) else None
 
     def _draw(self) -> None:
         now = datetime.now(UTC)
@@ -252,8 +252,8 @@ class HomeScreen(RefreshedScreen):
         lines = [[Cell("Reading…", "quiet")]] if entry is None else list(entry.about)
         if entry is not None and entry.run is not None:
             width = max(20, about.scrollable_content_region.width)
-            found = self._previews.get(entry.run.run_id)
-            card = runs_view.card(entry.run, self._runs, datetime.now(UTC), width, found)
+            preview = self._previews.get(entry.run.run_id)
+            card = runs_view.card(entry.run, self._runs, datetime.now(UTC), width, preview)
             # Where few lines fit, the list's row stands for the card's first line.
             lines += card if about.size.height >= ROOMY else [line for line in card[1:] if line]
         about.query_one(Labelled).show(lines)
@@ -279,8 +279,8 @@ class HomeScreen(RefreshedScreen):
     def caption(self) -> str:
         """The conclusion of the selected run."""
         run = self.entry.run if self.entry is not None else None
-        found = self._previews.get(run.run_id) if run is not None else None
-        return found.sentence if found else ""
+        preview = self._previews.get(run.run_id) if run is not None else None
+        return preview.sentence if preview else ""
 
     # Keys
 

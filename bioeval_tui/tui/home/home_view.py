@@ -131,15 +131,15 @@ def next_steps(
         return first_steps()
     own = any(run.agent not in ("", SAMPLE_AGENT) and not run.imported for run in runs)
     ended = [run for run in runs if run.status == "completed" and run.measured]
-    found = [_watch(run) for run in runs if run.status == "running"]
+    steps = [_watch(run) for run in runs if run.status == "running"]
     if ended:
         in_question = ended[0] in last_runs(runs)
-        found += _repeat(ended[0], jobs, previews) if in_question else []
-        found += _compare(ended)
-    found += _review(ended)
-    found += _run_first(jobs)
+        steps += _repeat(ended[0], jobs, previews) if in_question else []
+        steps += _compare(ended)
+    steps += _review(ended)
+    steps += _run_first(jobs)
     yours, _, medals = first_steps()
-    return [*([] if own else [yours]), *found[:NEXT], medals]
+    return [*([] if own else [yours]), *steps[:NEXT], medals]
 
 
 def _suggest(
@@ -206,11 +206,11 @@ def _run_first(jobs: Sequence[JobItem]) -> list[HomeEntry]:
 
 def last_runs(runs: Iterable[RunSummary]) -> list[RunSummary]:
     """Return the newest ended run of each job."""
-    found: dict[str, RunSummary] = {}
+    by_job: dict[str, RunSummary] = {}
     for run in runs:
         if run.status != "running":
-            found.setdefault(run.job, run)
-    return list(found.values())
+            by_job.setdefault(run.job, run)
+    return list(by_job.values())
 
 
 def _score(run: RunSummary) -> float | None:
@@ -235,7 +235,7 @@ def recent(runs: Sequence[RunSummary], previews: Mapping[str, RunPreview], now: 
     shown = runs[:RECENT]
     width = max((cell_len(run.job) for run in shown), default=0)
     agents = max((cell_len(run.agent_words) for run in shown), default=0)
-    found = []
+    entries = []
     for run in shown:
         state = status_of(run)
         known = previews.get(run.run_id)
@@ -248,8 +248,8 @@ def recent(runs: Sequence[RunSummary], previews: Mapping[str, RunPreview], now: 
             *([Cell(f", {plural(known.trials, 'trial')}")] if known and said else []),
             Cell(f"  {ago(run.started_at, now)}", "quiet"),
         )
-        found.append(HomeEntry(row, does="open", on=(run.run_id,), run=run))
-    return found
+        entries.append(HomeEntry(row, does="open", on=(run.run_id,), run=run))
+    return entries
 
 
 def trends(runs: Iterable[RunSummary], width: int, height: int, now: datetime) -> list[Line]:
@@ -303,7 +303,7 @@ def problems(
     now: datetime,
 ) -> list[HomeEntry]:
     """Return the problems: parts of the installation, jobs that cannot run or whose last run failed, interrupted runs; hints last."""
-    found = []
+    entries = []
     for finding in findings:
         broken = finding.state == "broken"
         if broken or finding.part == "openai endpoint":
@@ -311,7 +311,7 @@ def problems(
             about += [[Cell(finding.to_do, "busy")]] if finding.to_do else []
             about += [[], [Cell("bioeval-tui doctor examines every part.", "quiet")]]
             sign = Cell("✗ ", "bad") if broken else Cell("– ", "quiet")
-            found.append(HomeEntry((sign, Cell(f"{finding.part}: {finding.said}")), tuple(about)))
+            entries.append(HomeEntry((sign, Cell(f"{finding.part}: {finding.said}")), tuple(about)))
     for job in jobs:
         if job.checked and job.errors and not job.needs_code:
             about = [[Cell(home_relative(job.path), "strong")], []]
@@ -324,13 +324,13 @@ def problems(
                 for error in job.errors
             ]
             row = (Cell("✗ ", "bad"), Cell(f"{job.name} cannot run: {plural(len(job.errors), 'error')}"))
-            found.append(HomeEntry(row, tuple(about), "job", (str(job.path),)))
+            entries.append(HomeEntry(row, tuple(about), "job", (str(job.path),)))
     for run in last_runs(runs[:RECENT]):
         state, known = status_of(run), previews.get(run.run_id)
         if state in (AGENT_FAILED, NO_SCORE, STATUS["failed"]):
             said = known.brief if known and known.brief else state.text.partition(" ")[2]
             row = (Cell("✗ ", "bad"), Cell(f"{run.job}: {said}, {ago(run.started_at, now)}"))
-            found.append(HomeEntry(row, does="open", on=(run.run_id,), run=run))
+            entries.append(HomeEntry(row, does="open", on=(run.run_id,), run=run))
     for run in runs[:RECENT]:
         if run.status == "interrupted":
             about = [
@@ -339,5 +339,5 @@ def problems(
                 [Cell("in a shell: ", "quiet"), Cell(f"bioeval-tui runs resume {run.run_id}", "busy")],
             ]  # fmt: skip
             row = (Cell("◐ ", "warn"), Cell(f"{run.job} was interrupted {ago(run.started_at, now)}"))
-            found.append(HomeEntry(row, tuple(about), "open", (run.run_id,)))
-    return sorted(found, key=lambda entry: entry.row[0].tone == "quiet")[:PROBLEMS]
+            entries.append(HomeEntry(row, tuple(about), "open", (run.run_id,)))
+    return sorted(entries, key=lambda entry: entry.row[0].tone == "quiet")[:PROBLEMS]

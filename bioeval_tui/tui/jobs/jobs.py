@@ -70,10 +70,10 @@ class JobsScreen(ListScreen[JobItem]):
 
     async def load(self) -> Sequence[JobItem]:
         """Return the current job files; reload at once if some are not checked yet."""
-        found = await self.bioeval.services.jobs()
-        if not all(job.checked for job in found):
+        jobs = await self.bioeval.services.jobs()
+        if not all(job.checked for job in jobs):
             self.set_timer(SOON_S, self.refresh_items)
-        return found
+        return jobs
 
     def cells(self, item: JobItem) -> Mapping[str, Cell | Content]:
         """Return a job's cells."""
@@ -217,9 +217,9 @@ class JobsScreen(ListScreen[JobItem]):
         mine = by_job.get(str(job.path)) if isinstance(by_job, Mapping) else None
         if mine is None and job.sample:
             return jobs_view.RunForm(agent="sample", played="rehearsal", repeats=str(repeats))
-        found = jobs_view.RunForm.remembered(mine if mine is not None else kept.get("run.last"))
+        form = jobs_view.RunForm.remembered(mine if mine is not None else kept.get("run.last"))
         # How many conversations a run has is asked each time: enter, enter must not start a batch.
-        return replace(found, models="", repeats=str(repeats))
+        return replace(form, models="", repeats=str(repeats))
 
     def _run(self, job: JobItem, form: jobs_view.RunForm | None) -> None:
         if form is None:

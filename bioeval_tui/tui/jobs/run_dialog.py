@@ -178,10 +178,10 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
         self._say_answers(
             [
                 Cell(
-                    f"{SIGNS[found.state].text} {found.part}: {found.said}",
-                    SIGNS[found.state].tone,
+                    f"{SIGNS[finding.state].text} {finding.part}: {finding.said}",
+                    SIGNS[finding.state].tone,
                 )
-                for found in findings
+                for finding in findings
             ]
         )
 

@@ -49,19 +49,19 @@ class Source:
         by_line: dict[int, list[Problem]] = defaultdict(list)
         for problem in self.problems:
             by_line[problem.line].append(problem)
-        found = [row for problem in by_line.pop(0, []) for row in _problem_rows(problem, width)]
+        shown = [row for problem in by_line.pop(0, []) for row in _problem_rows(problem, width)]
         lines = self.text.split("\n")
         if lines and not lines[-1]:
             lines.pop()
         for number, (line, block) in enumerate(_blocks(lines[:MAX_LINES]), 1):
-            found += _text_rows(number, line, width, block)
+            shown += _text_rows(number, line, width, block)
             for problem in by_line.pop(number, ()):
-                found += _problem_rows(problem, width)
+                shown += _problem_rows(problem, width)
         if len(lines) > MAX_LINES:
-            found.append(SourceRow(None, (Cell(f"… {len(lines) - MAX_LINES:,} more lines", "quiet"),)))
+            shown.append(SourceRow(None, (Cell(f"… {len(lines) - MAX_LINES:,} more lines", "quiet"),)))
         for number in sorted(by_line):
-            found += [row for problem in by_line[number] for row in _problem_rows(problem, width)]
-        return found
+            shown += [row for problem in by_line[number] for row in _problem_rows(problem, width)]
+        return shown
 
     @property
     def first_problem(self) -> Problem | None:
@@ -72,16 +72,16 @@ class Source:
 
 def _blocks(lines: Sequence[str]) -> list[tuple[str, bool]]:
     """Return each line with whether it is text of a block scalar, in which a colon is only a colon."""
-    found = []
+    blocks = []
     inside: int | None = None
     for line in lines:
         spaces = len(_SPACES.match(line).group())  # type: ignore[union-attr]
         if inside is not None and line.strip() and spaces <= inside:
             inside = None
-        found.append((line, inside is not None))
+        blocks.append((line, inside is not None))
         if inside is None and _BLOCK.search(line):
             inside = spaces
-    return found
+    return blocks
 
 
 def _text_rows(number: int, line: str, width: int, block: bool) -> list[SourceRow]:

@@ -83,11 +83,11 @@ def detail(state: RunState, condition: Condition, trial: int, index: int, turn: 
 
 def _question(state: RunState, trial: int, index: int) -> list[tuple[str, str]]:
     item = _definition(state, trial, index)
-    found: list[tuple[str, str]] = [
+    labelled: list[tuple[str, str]] = [
         (key, str(item[key])) for key in ("expression", "cypher", "medal", "task") if key in item
     ]
     asked = item.get("toolCalls")
-    return [*found, ("tool calls", tool_calls_text(asked))] if isinstance(asked, dict) else found
+    return [*labelled, ("tool calls", tool_calls_text(asked))] if isinstance(asked, dict) else labelled
 
 
 def _check(conversation: ConversationState | None, index: int, turn: int | None) -> AssertionChecked | None:

@@ -49,12 +49,12 @@ def caption(state: RunState, trial: int) -> str:
         return ""
     if conversation.ended is not None:
         return sentence(_end(state, conversation))
-    found: of.Finding | None = None
+    finding: of.Finding | None = None
     if conversation.messages:
-        found = _newest(state, conversation, trial) or _fallen(state, conversation)
-    if found is None and conversation.turns <= 1:
-        found = _beginning(state, conversation)
-    return sentence(found) if found else ""
+        finding = _newest(state, conversation, trial) or _fallen(state, conversation)
+    if finding is None and conversation.turns <= 1:
+        finding = _beginning(state, conversation)
+    return sentence(finding) if finding else ""
 
 
 def _beginning(state: RunState, conversation: ConversationState) -> of.Beginning:

@@ -46,12 +46,12 @@ class FindLine(AskLine):
     def _in_trials(self, text: str) -> dict[int, int]:
         """Return the number of matches in each trial of the run."""
         state, pattern = self._conversations.watched.state, pattern_of(text)
-        found: dict[int, int] = {}
+        counts: dict[int, int] = {}
         for key, frame in sorted(state.conversations.items()) if state and pattern else ():
             count = sum(len(pattern.findall(message.text)) for message in frame.messages) if pattern else 0
             if count:
-                found[key.trial] = found.get(key.trial, 0) + count
-        return found
+                counts[key.trial] = counts.get(key.trial, 0) + count
+        return counts
 
     @on(AskLine.Typed)
     def _look_for(self, event: AskLine.Typed) -> None:

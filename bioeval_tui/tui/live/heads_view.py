@@ -306,8 +306,8 @@ def banner(state: RunState, link: LinkState, failure: str, now: datetime | None)
         return f"! Could not be measured: {state.ended.detail or 'the run failed'}"
     unclean = next((w for w in _warnings(state) if w.code in NOT_CLEAN), None)
     if unclean is not None:
-        found = NoUplift(state.cleanness, unclean.message, not state.only_condition)
-        return f"! {upper_first(sentence(found))}."
+        finding = NoUplift(state.cleanness, unclean.message, not state.only_condition)
+        return f"! {upper_first(sentence(finding))}."
     if state.ended is None and state.warnings and now is not None:
         newest = state.warnings[-1]
         if (now - newest.at).total_seconds() < NEWS_S:

@@ -48,14 +48,14 @@ class MannerDialog(Dialog[None]):
             )
 
 
-def manner_lines(found: Sequence[RunManner], scripted: bool = False) -> list[list[Cell]]:
+def manner_lines(manners: Sequence[RunManner], scripted: bool = False) -> list[list[Cell]]:
     """Return a row for each statistic and condition, with the values of people beside it."""
     if scripted:
         return [[Cell("Not measured: a script plays the user, and says the job's lines.", "quiet")]]
-    if not found:
+    if not manners:
         return [[Cell("no messages from the simulated user yet", "quiet")]]
     lines: list[list[Cell]] = []
-    for one in found:
+    for one in manners:
         conversations = plural(one.conversations, "conversation")
         interval = any(row.measure.interval for row in one.rows)
         heads = f"{'value (95 % interval)' if interval else 'value':<{FOUND}}people (middle 90 %)"
@@ -67,6 +67,6 @@ def manner_lines(found: Sequence[RunManner], scripted: bool = False) -> list[lis
                 [Cell(f"{row.label:<{LABEL}}"), Cell(f"{said:<{FOUND}}", tone), Cell(row.people, "quiet")]
             )
         lines.append([])
-    if any(row.unlike for one in found for row in one.rows):
+    if any(row.unlike for one in manners for row in one.rows):
         lines.append([Cell("! unlike these people: the whole interval is outside their middle 90 %", "warn")])
-    return [*lines, [Cell(found[0].note, "quiet")]]
+    return [*lines, [Cell(manners[0].note, "quiet")]]

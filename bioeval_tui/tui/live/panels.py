@@ -35,9 +35,9 @@ def task_cell(row: rows.TaskRow, condition: Condition, conversation: Conversatio
     """Return the judge's verdict on a task, or its state."""
     if conversation is None:
         return Cell("·", "quiet")
-    found = row.verdicts[condition]
-    if found is not None:
-        return verdict_cell(found)
+    verdict = row.verdicts[condition]
+    if verdict is not None:
+        return verdict_cell(verdict)
     if row.only not in (None, condition):
         return Cell("–", "quiet")
     if conversation.verdict is not None:
@@ -102,8 +102,8 @@ def latest_mark(row: rows.AssertionRow, condition: Condition) -> Cell:
     """Return the mark of the newest check, the final one first; `·` before any, `–` for one of the other condition."""
     if row.outcome(condition) == "elsewhere":
         return Cell("–", "quiet")
-    found = assertion_marks(row.timelines[condition])
-    return final_mark(row.finals[condition]) or (found[max(found)] if found else Cell("·", "quiet"))
+    marks = assertion_marks(row.timelines[condition])
+    return final_mark(row.finals[condition]) or (marks[max(marks)] if marks else Cell("·", "quiet"))
 
 
 def final_mark(check: AssertionChecked | None) -> Cell | None:
@@ -343,8 +343,8 @@ class LatencyPanel(Panel):
     def message_at(self, state: RunState, look: Look, index: int) -> int | None:
         """Return the number of the message that row `index` is about."""
         turns = latency_rows(state, look.trial, look.now)
-        found = turns[index].bars.values() if index < len(turns) else ()
-        return next((bar.message for bar in found), None)
+        bars = turns[index].bars.values() if index < len(turns) else ()
+        return next((bar.message for bar in bars), None)
 
 
 def _second(ms: float | None, width: int) -> Cell:

@@ -47,24 +47,24 @@ class GainsPanel(DrawnPanel):
 
     def _lines(self, result: RunResult, trial: TrialResult, condition: Condition, width: int) -> Content:
         talk = trial.by_condition.get(condition)
-        found = talk.gains if talk else ()
+        gains = talk.gains if talk else ()
         height = self.size.height
         if height == 1:
-            line = Content.assemble(("raises it most  ", "$quiet"), sentence(found[0]) if found else "–")
-            return spread(line, paint(Cell(signed(found[0].by) if found else "", "good")), width)
+            line = Content.assemble(("raises it most  ", "$quiet"), sentence(gains[0]) if gains else "–")
+            return spread(line, paint(Cell(signed(gains[0].by) if gains else "", "good")), width)
         heading = (
             f"{result.condition_name(condition)} {score_card_view.score_words(talk)}: what raises it most"
         )
         lines = [paint(Cell(heading, "quiet"))]
-        shown, room = found[:SHOWN], max(1, width - 8 - BAR)
+        shown, room = gains[:SHOWN], max(1, width - 8 - BAR)
         needed = 1 + sum(len(title_lines(sentence(gain), room, width)) for gain in shown)
         for gain in shown:
-            bar = Cell("█" * max(1, round(gain.by / found[0].by * BAR)), "warn")
+            bar = Cell("█" * max(1, round(gain.by / gains[0].by * BAR)), "warn")
             cells = [right(Cell(signed(gain.by), "good"), 7), Content(" "), left(bar, BAR)]
             lines.append(
                 wrapped_row(Content(""), sentence(gain), cells, width, height if needed <= height else 1)
             )
-        if not found:
+        if not gains:
             perfect = talk is not None and talk.score == 1
             lines.append(
                 paint(Cell("nothing was left to gain" if perfect else "unknown without a score", "quiet"))
@@ -297,12 +297,12 @@ class ScoreCard(Dialog[CardEvidence]):
     @property
     def _columns(self) -> list[int]:
         """The columns' widths: as narrow as their cells and headings allow."""
-        found = []
+        widths = []
         for at, name in enumerate(self._names):
             texts = [line.plain.rstrip() for line in Content(name).wrap(COLUMN - 1)]
             texts += [self._cells(row)[at].text for row in self._rows]
-            found.append(min(COLUMN, 2 + max(map(cell_len, texts))))
-        return found
+            widths.append(min(COLUMN, 2 + max(map(cell_len, texts))))
+        return widths
 
     def _cells(self, row: score_card_view.Row) -> list[Cell]:
         """Return a row's cells: one for each condition, and the difference if there are two."""
@@ -413,10 +413,10 @@ class ScoreCard(Dialog[CardEvidence]):
     @work(group="reviewed")
     async def _reviewed(self, run_id: str) -> None:
         try:
-            found, said = await self.bioeval.services.from_runs(reviewed, run_id)
+            scores, said = await self.bioeval.services.from_runs(reviewed, run_id)
         except (BioevalError, OSError):
             return  # the card stands as it was recorded; the review screen says what is wrong
-        words = score_card_view.reviewed_words(self._result, found, said, wide=self._wide)
+        words = score_card_view.reviewed_words(self._result, scores, said, wide=self._wide)
         for line in self.query("#reviewed").results(Static):  # none, if the card was closed meanwhile
             line.display = bool(words)
             line.update(paint(*words))

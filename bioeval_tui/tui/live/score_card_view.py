@@ -58,12 +58,12 @@ def score_bar(conversation: ConversationResult, width: int) -> list[Cell]:
     """Return the stacked bar of a conversation: parts, penalty, and the rest up to 1."""
     if not conversation.is_scored:
         return [Cell(REST_SIGN * width, "quiet")]
-    found = shares(conversation)
-    weighted = sum(item.share for item in found)
+    parts = shares(conversation)
+    weighted = sum(item.share for item in parts)
     kept = round(max(0.0, weighted - conversation.penalty) * width)
     cells: list[Cell] = []
     at, total = 0, 0.0
-    for item in found:
+    for item in parts:
         total += item.share
         sign, tone = SIGNS[item.name]
         end = min(kept, round(total * width))
@@ -90,10 +90,10 @@ def legend(conversation: ConversationResult) -> list[Cell]:
             points = f"{number(part.value * part.weight)} of {part.weight:g}"
             cells += [Cell(sign * 2, tone), Cell(f" {WORDS[part.name]} {points}")]
         cells.append(Cell("  "))
-    found, penalty = shares(conversation), conversation.penalty
-    most = sum(share.weight for share in found)
+    parts, penalty = shares(conversation), conversation.penalty
+    most = sum(share.weight for share in parts)
     if conversation.score is not None and most:
-        cells.append(Cell(f"= {number(sum(share.share for share in found) * most)} of {most:g}", "quiet"))
+        cells.append(Cell(f"= {number(sum(share.share for share in parts) * most)} of {most:g}", "quiet"))
     if penalty:
         cells.append(Cell(f"  − penalty {number(penalty)}", "bad"))
     return cells
@@ -189,9 +189,9 @@ def why_empty(trial: TrialResult) -> list[list[Cell]]:
 
 def notes(result: RunResult) -> list[Cell]:
     """Return the caveats on the scores that the conclusion does not name."""
-    found = [Cell(result.no_uplift, "warn")] if result.no_uplift else []
+    cells = [Cell(result.no_uplift, "warn")] if result.no_uplift else []
     if result.user_faults_words:
-        found.append(Cell(result.user_faults_words, "warn"))
+        cells.append(Cell(result.user_faults_words, "warn"))
     unmeasured: dict[str, list[str]] = {}
     for held in result.conversations:
         if held.is_scored and held.score is None:
@@ -200,11 +200,11 @@ def notes(result: RunResult) -> list[Cell]:
         if reason.removeprefix("not measured: ") in result.conclusion.sentence:
             continue
         listed = " and ".join(dict.fromkeys(names))
-        found.append(Cell(f"{listed} could not be measured: {reason.removeprefix('not measured: ')}", "bad"))
+        cells.append(Cell(f"{listed} could not be measured: {reason.removeprefix('not measured: ')}", "bad"))
     for held in result.conversations:
         if held.ended_early and not (held.is_scored and held.score is None):
-            found.append(Cell(f"{held.name} {held.ended_early}", "warn"))
-    return found
+            cells.append(Cell(f"{held.name} {held.ended_early}", "warn"))
+    return cells
 
 
 def headline(result: RunResult, trial: TrialResult) -> list[tuple[str, str]]:
@@ -221,23 +221,23 @@ def mean(result: RunResult, trial: TrialResult) -> str:
 
 
 def reviewed_words(
-    result: RunResult, found: ReviewedScores | None, said: Sequence[str], *, wide: bool = True
+    result: RunResult, scores_reviewed: ReviewedScores | None, said: Sequence[str], *, wide: bool = True
 ) -> list[Cell]:
     """Return what people would say, and the scores after reviews: `ada, 1 of 4 tasks  withheld 0.41 → 0.55 (reviewed) …`.
 
     Unless it is `wide`, the scores stand on a line of their own.
     """
-    known = found is not None and found.drawn
+    known = scores_reviewed is not None and scores_reviewed.drawn
     cells = [Cell("\n".join(said), "strong" if known else "quiet")] if said else []
-    if found is None:
+    if scores_reviewed is None:
         return cells
-    scores = "   ".join(result.reviewed_scores_words(found))
-    who = f"{shorten(', '.join(found.reviewers), 60)}, {found.tasks} of {found.of_tasks} tasks"
+    scores = "   ".join(result.reviewed_scores_words(scores_reviewed))
+    who = f"{shorten(', '.join(scores_reviewed.reviewers), 60)}, {scores_reviewed.tasks} of {scores_reviewed.of_tasks} tasks"
     start = "\n" if said else ""
     space = ("  " if wide else "\n") if scores else ""
     cells += [Cell(f"{start}{who}{space}", "quiet"), Cell(scores, "strong")]
-    if found.disputed:
-        cells.append(Cell(f"   reviewers differ on {found.disputed}", "warn"))
+    if scores_reviewed.disputed:
+        cells.append(Cell(f"   reviewers differ on {scores_reviewed.disputed}", "warn"))
     return cells
 
 
@@ -264,7 +264,7 @@ def rows(result: RunResult, trial: TrialResult) -> list[Row]:
 
 
 def _task_rows(trial: TrialResult) -> list[Row]:
-    found = []
+    rows = []
     for row in trial.tasks:
         cells, details = {}, {}
         for name, held in trial.by_condition.items():
@@ -274,8 +274,8 @@ def _task_rows(trial: TrialResult) -> list[Row]:
         for condition, task in row.verdicts.items():
             if (quoted := report_rows.task_evidence(task)) is not None:
                 evidence[condition] = CardEvidence(condition, *quoted, "tasks")
-        found.append(Row(f"{row.number} ", Cell(row.title), cells, uplift(row.uplift), details, evidence))
-    return found
+        rows.append(Row(f"{row.number} ", Cell(row.title), cells, uplift(row.uplift), details, evidence))
+    return rows
 
 
 def _task_cell(row: report_rows.TaskRow, condition: Condition, held: ConversationResult | None) -> Cell:
@@ -327,7 +327,7 @@ def _tone_rows(trial: TrialResult) -> list[Row]:
 
 
 def _assertion_rows(trial: TrialResult) -> list[Row]:
-    found = []
+    rows = []
     both = trial.by_condition
     for row in trial.assertions:
         cells: dict[Condition, Cell] = {}
@@ -343,8 +343,8 @@ def _assertion_rows(trial: TrialResult) -> list[Row]:
         elsewhere = max(filter(None, decided.values()), default=None)
         evidence = {c: _turn_of(talk, decided[c] or elsewhere) for c, talk in both.items()}
         shown = {c: found_at for c, found_at in evidence.items() if found_at is not None}
-        found.append(Row(f"{row.weight:g}× ", Cell(row.title), cells, details=details, evidence=shown))
-    return found
+        rows.append(Row(f"{row.weight:g}× ", Cell(row.title), cells, details=details, evidence=shown))
+    return rows
 
 
 def _turn_of(held: ConversationResult | None, turn: int | None) -> CardEvidence | None:
@@ -440,7 +440,7 @@ def run_rows(result: RunResult) -> list[Row]:
 
 
 def _task_shares(result: RunResult) -> list[Row]:
-    gains = {found.title: found.difference.mean for found in result.summary.task_uplifts}
+    gains = {each.title: each.difference.mean for each in result.summary.task_uplifts}
     rows: dict[tuple[int, str], Row] = {}
     for side in result.summary.conditions:
         for task in side.tasks:
@@ -488,13 +488,13 @@ def _assertion_shares(result: RunResult) -> list[Row]:
     return [rows[key] for key in sorted(rows)]
 
 
-def _share(found: Proportion) -> Cell:
-    if not found.total:
+def _share(proportion: Proportion) -> Cell:
+    if not proportion.total:
         return Cell("–", "quiet")
-    words = f"{found.successes}/{found.total}"
-    if found.successes == found.total:
+    words = f"{proportion.successes}/{proportion.total}"
+    if proportion.successes == proportion.total:
         return Cell(f"✓ {words}", "good")
-    return Cell(f"◐ {words}", "warn") if found.successes else Cell(f"✗ {words}", "bad")
+    return Cell(f"◐ {words}", "warn") if proportion.successes else Cell(f"✗ {words}", "bad")
 
 
 def _trial_row(trial: TrialResult) -> Row:
@@ -505,10 +505,10 @@ def _trial_row(trial: TrialResult) -> Row:
 
 def run_totals(result: RunResult) -> tuple[str, Cell]:
     """Return the mean of both conditions over all trials, and the difference that the facts make."""
-    found = result.summary.uplift
+    difference = result.summary.uplift
     if not result.clean:
         return score(result.mean), Cell("not shown", "warn")
-    return score(result.mean), uplift(found.mean if found else None)
+    return score(result.mean), uplift(difference.mean if difference else None)
 
 
 def spread_of(result: RunResult, condition: Condition, width: int) -> list[Cell]:
@@ -525,16 +525,16 @@ def spread_of(result: RunResult, condition: Condition, width: int) -> list[Cell]
 
 def spread_words(result: RunResult, condition: Condition) -> str:
     """Return how many trials stand on the line, and the mean's interval where there is one."""
-    found = result.summary.of(condition)
+    summary = result.summary.of(condition)
     said = f"{plural(len(_points(result, condition)), 'trial')} with a score"
-    if found is not None and found.score.interval is not None:
-        said += f", mean {score(found.score.mean)}, 95 % interval {interval_words(found.score.interval)}"
+    if summary is not None and summary.score.interval is not None:
+        said += f", mean {score(summary.score.mean)}, 95 % interval {interval_words(summary.score.interval)}"
     return said
 
 
 def _points(result: RunResult, condition: Condition) -> Sequence[float]:
-    found = result.summary.of(condition)
-    return found.score.points if found else ()
+    summary = result.summary.of(condition)
+    return summary.score.points if summary else ()
 
 
 def run_notes(result: RunResult) -> list[list[Cell]]:
@@ -560,9 +560,9 @@ def run_as_text(result: RunResult) -> str:
 
 def faults(result: RunResult) -> str:
     """Return in how many conversations each was at fault, as the recording says: agent, evaluator, judge, infrastructure."""
-    found = Counter(held.fault for held in result.conversations)
+    counts = Counter(held.fault for held in result.conversations)
     peers: tuple[Fault, ...] = ("agent", "evaluator", "judge", "infrastructure")
-    return "fault by conversation: " + " · ".join(f"{peer} {found[peer]}" for peer in peers)
+    return "fault by conversation: " + " · ".join(f"{peer} {counts[peer]}" for peer in peers)
 
 
 def as_text(result: RunResult, trial: TrialResult) -> str:

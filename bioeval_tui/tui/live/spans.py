@@ -155,12 +155,12 @@ def _answer(conversation: ConversationState | None, turn: int | None) -> Message
     """Return the answer of a turn; if the turn is None, of the newest turn with spans."""
     if conversation is None:
         return None
-    found = [
+    answers = [
         m
         for m in conversation.messages
         if m.role == "assistant" and (m.spans if turn is None else m.turn == turn)
     ]
-    return found[-1] if found else None
+    return answers[-1] if answers else None
 
 
 class Waterfall(Dialog[None]):

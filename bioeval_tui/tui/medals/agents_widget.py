@@ -66,14 +66,14 @@ def groups(entries: Iterable[Entry]) -> list[Group]:
         agent = entry.row.agent
         whole.setdefault(agent, Tally()).add(entry)
         parts.setdefault(agent, {}).setdefault(entry.domain, Tally()).add(entry)
-    found: list[Group] = []
+    grouped: list[Group] = []
     for agent, totals in sorted(
         ((agent, tally.totals()) for agent, tally in whole.items()), key=lambda pair: _rank(*pair)
     ):
-        found.append(Group(agent, None, totals))
+        grouped.append(Group(agent, None, totals))
         domains = parts[agent] if len(parts[agent]) > 1 else {}
-        found += [Group(agent, domain, domains[domain].totals()) for domain in sorted(domains)]
-    return found
+        grouped += [Group(agent, domain, domains[domain].totals()) for domain in sorted(domains)]
+    return grouped
 
 
 def _rank(agent: str, totals: Totals) -> tuple[float, ...] | tuple[float | str, ...]:
@@ -85,15 +85,15 @@ def _rank(agent: str, totals: Totals) -> tuple[float, ...] | tuple[float | str, 
 
 def entries(table: Iterable[Entry]) -> list[agents.AgentEntry]:
     """Return the submissions in the form that the statistics of agents need."""
-    found = []
+    made = []
     for entry in table:
         report = entry.row.report
         valid = report is not None and entry.standing != "invalid"
         percentile = report.leaderboard_percentile if report is not None and valid else None
         won = entry.standing in ("gold", "silver", "bronze")
         partial = report is not None and report.rows_missing > 0
-        found.append(agents.AgentEntry(entry.row.agent, entry.row.task_id, percentile, won, partial))
-    return found
+        made.append(agents.AgentEntry(entry.row.agent, entry.row.task_id, percentile, won, partial))
+    return made
 
 
 def submission_lines(group: Group, submissions: Iterable[Entry]) -> list[list[Cell]]:
@@ -206,8 +206,8 @@ class Agents(ListTable):
 
     @work(exclusive=True)
     async def _rank(self, submissions: Sequence[Entry]) -> None:
-        found = await asyncio.to_thread(standings, entries(submissions))
-        self._standings = {one.agent: one for one in found.agents}
+        ranked = await asyncio.to_thread(standings, entries(submissions))
+        self._standings = {one.agent: one for one in ranked.agents}
         self.draw(submissions)
 
     def _cells(self, index: int, width: int) -> Mapping[str, Cell]:

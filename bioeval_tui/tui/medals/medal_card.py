@@ -127,28 +127,28 @@ def _tries(report: TaskReport) -> list[Line]:
     return [[Cell(words, "warn")]]
 
 
-def _interval(found: Uncertainty) -> list[Cell]:
-    if found.low is None:
-        return [Cell(found.interval_words, "quiet")]
-    places = [Cell(f"place {found.place_words}", "quiet")] if found.place_words else []
-    rows = Cell(f"{found.rows or 0:,} test rows", "quiet")
-    return [Cell(f"95 % interval {found.interval_words}"), *places, rows]
+def _interval(uncertainty: Uncertainty) -> list[Cell]:
+    if uncertainty.low is None:
+        return [Cell(uncertainty.interval_words, "quiet")]
+    places = [Cell(f"place {uncertainty.place_words}", "quiet")] if uncertainty.place_words else []
+    rows = Cell(f"{uncertainty.rows or 0:,} test rows", "quiet")
+    return [Cell(f"95 % interval {uncertainty.interval_words}"), *places, rows]
 
 
-def _chance_lines(found: Uncertainty, width: int) -> list[Line]:
+def _chance_lines(uncertainty: Uncertainty, width: int) -> list[Line]:
     """Return the chance of each medal as the parts of one bar, named in figures below it."""
-    if not found.medals:
+    if not uncertainty.medals:
         return []
     bar: Line = []
     figures: list[Cell] = []
     done, at = 0.0, 0
-    for name, share in found.medals:
+    for name, share in uncertainty.medals:
         sign, tone = _CHANCES[name]
         done += share
         bar.append(Cell(sign * (round(done * width) - at), tone))
         at = round(done * width)
         figures.append(Cell(f"{sign} {name} {percent(share)}", tone))
-    head: Line = [Cell(found.chance_words, "quiet")]
+    head: Line = [Cell(uncertainty.chance_words, "quiet")]
     return [head, bar, *_flowing(figures, width, "  "), []]
 
 
@@ -176,10 +176,10 @@ def _scale_lines(row: MedalRow, report: TaskReport, width: int, height: int) -> 
         "gold": report.gold_threshold,
         **({"human": row.human} if row.human is not None else {}),
     }
-    found = histogram_view.histogram(
+    histogram = histogram_view.histogram(
         row.leaderboard, marks, lower_is_better=report.is_lower_better, own=report.score
     )
-    return [*histogram_view.lines(found, width, height), []]
+    return [*histogram_view.lines(histogram, width, height), []]
 
 
 def _board_lines(row: MedalRow, report: TaskReport) -> list[Line]:
@@ -234,11 +234,11 @@ class FindingsDialog(Dialog[None]):
     NAME: ClassVar[str] = "Validation"
     ABOUT: ClassVar[str] = "Every problem with the file, not only the first."
 
-    def __init__(self, task_id: str, file: str, found: Verdict) -> None:
+    def __init__(self, task_id: str, file: str, verdict: Verdict) -> None:
         super().__init__()
         self._task_id = task_id
         self._file = file
-        self._found = found
+        self._found = verdict
 
     @property
     def heading(self) -> str:
@@ -247,12 +247,12 @@ class FindingsDialog(Dialog[None]):
 
     def compose_body(self) -> Iterable[Widget]:
         """The verdict, then the findings."""
-        found = self._found
-        head = Cell(f"! {found.words}", "warn") if found.missing else HEADS[found.status]
+        verdict = self._found
+        head = Cell(f"! {verdict.words}", "warn") if verdict.missing else HEADS[verdict.status]
         lines = [paint(head), paint(Cell(self._file, "quiet")), Content("")]
-        if found.findings:
-            lines.append(paint(Cell(plural(len(found.findings), "finding"), "strong")))
-        lines += [paint(Cell(f"· {sentence}")) for sentence in found.findings]
+        if verdict.findings:
+            lines.append(paint(Cell(plural(len(verdict.findings), "finding"), "strong")))
+        lines += [paint(Cell(f"· {sentence}")) for sentence in verdict.findings]
         with DialogText():
             yield Static(Content("\n").join(lines), markup=False)
 

@@ -124,8 +124,12 @@ def row_cells(row: MedalRow) -> dict[str, Cell]:
 
 
 def _interval(report: TaskReport | None) -> Cell:
-    found = report.uncertainty if report else None
-    return Cell("–", "quiet") if found is None or found.low is None else Cell(found.interval_words, "quiet")
+    uncertainty = report.uncertainty if report else None
+    return (
+        Cell("–", "quiet")
+        if uncertainty is None or uncertainty.low is None
+        else Cell(uncertainty.interval_words, "quiet")
+    )
 
 
 EXPORTED = (
@@ -442,8 +446,12 @@ def _next_medal(entry: Entry) -> float:
 
 def _width(entry: Entry) -> float:
     """Narrow intervals first."""
-    found = entry.row.report.uncertainty if entry.row.report else None
-    return inf if found is None or found.low is None or found.high is None else found.high - found.low
+    uncertainty = entry.row.report.uncertainty if entry.row.report else None
+    return (
+        inf
+        if uncertainty is None or uncertainty.low is None or uncertainty.high is None
+        else uncertainty.high - uncertainty.low
+    )
 
 
 _TEXTS: dict[str, Callable[[Entry], str]] = {

@@ -157,11 +157,11 @@ class Submissions(ListTable):
         if not rows:
             return
         try:
-            found = await self._services.marks(rows)
+            opinions_of = await self._services.marks(rows)
         except (BioevalError, OSError) as error:
             self._tell(f"Could not read the reviews: {error}")
             return
-        marks = {id(row): opinions for row, opinions in zip(rows, found, strict=True) if opinions}
+        marks = {id(row): opinions for row, opinions in zip(rows, opinions_of, strict=True) if opinions}
         if marks != self.marks:
             self.marks = marks
             self.draw()
@@ -177,9 +177,9 @@ class Submissions(ListTable):
             return
         waiting: dict[int, MedalRow] = {}
         began = monotonic()
-        found = self._services.intervals(rows)
+        arriving = self._services.intervals(rows)
         try:
-            async with aclosing(cast("AsyncGenerator[tuple[MedalRow, Uncertainty]]", found)) as intervals:
+            async with aclosing(cast("AsyncGenerator[tuple[MedalRow, Uncertainty]]", arriving)) as intervals:
                 async for row, sure in intervals:
                     assert row.report is not None
                     waiting[id(row)] = replace(row, report=replace(row.report, uncertainty=sure))

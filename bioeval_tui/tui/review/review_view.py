@@ -170,24 +170,24 @@ def lines(item: ReviewItem, blind: bool, me: str, *, seen: bool = False) -> list
     `seen` means that the judge's score was shown before it was hidden.
     """
     kept_back = hidden(item, blind, me)
-    found: list[Line] = []
+    shown: list[Line] = []
     if item.criteria:
         names = ("criteria", *[""] * item.criteria.count("\n"))
         parts = zip(names, item.criteria.split("\n"), strict=True)
-        found += [[label(name), Cell(shorten(part, 400))] for name, part in parts]
+        shown += [[label(name), Cell(shorten(part, 400))] for name, part in parts]
     if kept_back:
         known = "; you have seen it, so yours is not blind" if seen else ""
         until = "here, since this is a sample" if item.sample else "until you have given your score"
-        found.append([label("judge"), Cell(f"hidden {until}{known}", "warn")])
+        shown.append([label("judge"), Cell(f"hidden {until}{known}", "warn")])
     elif item.row is not None:
-        found += _graded_lines(item)
+        shown += _graded_lines(item)
     elif item.judged is not None:
-        found += _judged_lines(item)
-    found += _fault_lines(item)
+        shown += _judged_lines(item)
+    shown += _fault_lines(item)
     people = [entry for name, entry in item.opinions.items() if not kept_back or name == me]
-    found += [_said(entry) for entry in (*people, *item.faults.values())]
-    found += [_said(note) for note in item.notes if not kept_back or note.author == me]
-    return found
+    shown += [_said(entry) for entry in (*people, *item.faults.values())]
+    shown += [_said(note) for note in item.notes if not kept_back or note.author == me]
+    return shown
 
 
 def _judged_lines(item: ReviewItem) -> list[Line]:
@@ -206,31 +206,31 @@ def _judged_lines(item: ReviewItem) -> list[Line]:
     line.append(Cell(f"  {shorten(judged.judge, 60)}", "quiet"))
     if judged.spread:
         line.append(Cell(f"  verdicts differ by {number(judged.spread)}", "warn"))
-    found = [line]
+    shown = [line]
     if after is not None:
         many = "" if len(item.opinions) == 1 else f", mean of {len(item.opinions)}"
-        found.append([label("score"), Cell(reviews.words(judged.score, after) + many, "strong")])
+        shown.append([label("score"), Cell(reviews.words(judged.score, after) + many, "strong")])
     if judged.score is not None and judged.reason:
-        found.append([label("reason"), Cell(clean(judged.reason, 2000))])
+        shown.append([label("reason"), Cell(clean(judged.reason, 2000))])
     messages = item.conversation.messages if item.conversation is not None else []
     turns = {message.message: message.turn for message in messages}
     for quoted in judged.evidence:
         place = Cell("not in the transcript", "warn")
         if quoted.message in turns:
             place = Cell(f"turn {turns[quoted.message]}", "quiet")
-        found.append([label("evidence"), Cell(f"“{shorten(plain(quoted.quote), 200)}” "), place])
-    return found
+        shown.append([label("evidence"), Cell(f"“{shorten(plain(quoted.quote), 200)}” "), place])
+    return shown
 
 
 def _graded_lines(item: ReviewItem) -> list[Line]:
     assert item.row is not None
-    found: list[Line] = [[label("graded"), MEDALS[standing(item.row)]]]
+    shown: list[Line] = [[label("graded"), MEDALS[standing(item.row)]]]
     mark = reviews.mark_of(item.opinions)
     if mark is not None:
         word = "accepted" if mark == item.graded else mark
         differ = ", reviewers differ" if reviews.disagree(item.opinions) else ""
-        found.append([label("reviewed"), MARKS[mark]._replace(text=word + differ)])
-    return found
+        shown.append([label("reviewed"), MARKS[mark]._replace(text=word + differ)])
+    return shown
 
 
 def _fault_lines(item: ReviewItem) -> list[Line]:
@@ -269,7 +269,11 @@ def quotes(item: ReviewItem, blind: bool, me: str) -> list[tuple[int, str]]:
     """Return the judge's quotations that are in the transcript, as (message, quote); none while hidden."""
     if item.judged is None or hidden(item, blind, me):
         return []
-    return [(found.message, found.quote) for found in item.judged.evidence if found.message is not None]
+    return [
+        (evidence.message, evidence.quote)
+        for evidence in item.judged.evidence
+        if evidence.message is not None
+    ]
 
 
 # What is given

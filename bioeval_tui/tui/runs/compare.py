@@ -67,9 +67,9 @@ class CompareDialog(Dialog[None]):
     CompareDialog.-narrow > .dialog--box { width: 100%; height: 100%; }
     """
 
-    def __init__(self, found: comparison.Comparison) -> None:
+    def __init__(self, compared: comparison.Comparison) -> None:
         super().__init__()
-        self._found = found
+        self._found = compared
         self._only_differences = False
         self._table: list[comparison_view.ComparisonRow] = []
         self._list = ComparedRows()
@@ -125,10 +125,10 @@ class CompareDialog(Dialog[None]):
     def _draw(self) -> None:
         width = self._list.scrollable_content_region.width
         if width > 0:
-            found = self._found
-            self._table = comparison_view.table(found, width, only_differences=self._only_differences)
+            compared = self._found
+            self._table = comparison_view.table(compared, width, only_differences=self._only_differences)
             self._list.set_rows(len(self._table), self._row, lines=[1 + len(row.more) for row in self._table])
-            self.query_one("#head Labelled", Labelled).show(comparison_view.head(found))
+            self.query_one("#head Labelled", Labelled).show(comparison_view.head(compared))
 
     def _row(self, at: int, width: int) -> Content:
         row = self._table[at]

@@ -53,85 +53,85 @@ class ComparisonRow(NamedTuple):
     """The rest of a title that is longer than its column: a line each below the first."""
 
 
-def head(found: Comparison) -> list[Line]:
+def head(comparison: Comparison) -> list[Line]:
     """Return which runs are compared, how they differ in setup, and a sentence for each condition."""
-    shown: list[Line] = [*map(_labelled, found.brief_words), []]
-    if not found.conditions:
+    shown: list[Line] = [*map(_labelled, comparison.brief_words), []]
+    if not comparison.conditions:
         shown.append([Cell("the runs have no condition in common", "warn")])
-    shown += ([Cell(condition.sentence)] for condition in found.conditions)
-    shown += ([Cell(line, "quiet")] for line in found.advice)
-    return [*shown, *([Cell(f"! {note}", "warn")] for note in found.notes)]
+    shown += ([Cell(condition.sentence)] for condition in comparison.conditions)
+    shown += ([Cell(line, "quiet")] for line in comparison.advice)
+    return [*shown, *([Cell(f"! {note}", "warn")] for note in comparison.notes)]
 
 
-def table(found: Comparison, width: int, *, only_differences: bool = False) -> list[ComparisonRow]:
+def table(comparison: Comparison, width: int, *, only_differences: bool = False) -> list[ComparisonRow]:
     """Return the rows for `width` cells, the largest changes first; with `only_differences`, without unchanged rows."""
-    reach = _reach(found)
-    told = [_changed(check) for condition in found.conditions for check in condition.assertions]
+    reach = _reach(comparison)
+    told = [_changed(check) for condition in comparison.conditions for check in condition.assertions]
     told += [
         _verdict(difference, is_time=difference is condition.latency)
-        for condition in found.conditions
+        for condition in comparison.conditions
         for difference in (*(value.difference for value in _values(condition)), condition.latency)
     ]
     verdicts = max((len(cell.text) for cell in told), default=0)
     return [
         row
-        for condition in found.conditions
+        for condition in comparison.conditions
         for row in _condition(condition, width, verdicts, reach, only_differences)
     ]
 
 
-def _reach(found: Comparison) -> float:
+def _reach(comparison: Comparison) -> float:
     """Return the range of the plot: the largest difference or end of an interval."""
     values: list[float] = [
         abs(end)
-        for condition in found.conditions
+        for condition in comparison.conditions
         for value in _values(condition)
         for end in (value.change or 0.0, *_interval(value.difference))
     ]
     return max(0.1, *values, 0.1)
 
 
-def _values(found: ConditionComparison) -> tuple[ValueComparison, ...]:
-    return (found.whole, *found.parts, *found.tasks)
+def _values(condition: ConditionComparison) -> tuple[ValueComparison, ...]:
+    return (condition.whole, *condition.parts, *condition.tasks)
 
 
-def _interval(found: Difference | None) -> tuple[float, ...]:
+def _interval(difference: Difference | None) -> tuple[float, ...]:
     """Return both ends of a difference's interval; empty without one."""
-    interval = found.estimate.interval if found is not None else None
+    interval = difference.estimate.interval if difference is not None else None
     return (interval.low, interval.high) if interval else ()
 
 
-def _verdict(found: Difference | None, *, is_time: bool = False) -> Cell:
+def _verdict(difference: Difference | None, *, is_time: bool = False) -> Cell:
     """Return the verdict of a row; where there are too few pairs for one, only the direction."""
-    if found is None:
+    if difference is None:
         return VERDICTS["not measured"]
-    if found.verdict != "too few":
-        return VERDICTS[found.verdict]
-    change = found.mean or 0.0
+    if difference.verdict != "too few":
+        return VERDICTS[difference.verdict]
+    change = difference.mean or 0.0
     if not round(change, 2):
         return VERDICTS["same"]
     higher, lower = ("slower", "faster") if is_time else ("higher", "lower")
     return Cell(f"↑ {higher}" if change > 0 else f"↓ {lower}", "quiet")
 
 
-def forest(found: Difference | None, reach: float, width: int) -> Line:
+def forest(difference: Difference | None, reach: float, width: int) -> Line:
     """Return a difference on a scale around 0: `●`, with `├─┤` for its interval where there is one."""
     middle = width // 2
     cells = [" "] * width
     cells[middle] = "│"
-    if found is None or found.mean is None:
+    if difference is None or difference.mean is None:
         return [Cell("".join(cells), "quiet")]
 
     def place(at: float) -> int:
         return max(0, min(width - 1, middle + round(at / reach * middle)))
 
-    if interval := _interval(found):
+    if interval := _interval(difference):
         low, high = map(place, interval)
         for x in range(low, high + 1):
             cells[x] = "─" if x != middle else "┼"
         cells[low], cells[high] = "├", "┤"
-    cells[place(found.mean)] = "●"
-    return [Cell("".join(cells), _verdict(found).tone)]
+    cells[place(difference.mean)] = "●"
+    return [Cell("".join(cells), _verdict(difference).tone)]
 
 
 def _labelled(line: str) -> Line:
@@ -143,24 +143,24 @@ def _labelled(line: str) -> Line:
 
 
 def _condition(
-    found: ConditionComparison, width: int, verdicts: int, reach: float, only_differences: bool
+    condition: ConditionComparison, width: int, verdicts: int, reach: float, only_differences: bool
 ) -> list[ComparisonRow]:
     plot = PLOT if width >= WIDE else 0
     label = max(16, min(56, width - 3 * NUMBER - 5 - verdicts - plot))
     heading = f"{'A':>{NUMBER}}{'B':>{NUMBER}}{'B − A':>{NUMBER + 1}}"
     half = (plot - 2) // 2
     scale = f"  {'A better':<{half}}0{'B better':>{half}}" if plot else ""
-    name = f"{shorten(found.title, label - 1):<{label}}".upper()
+    name = f"{shorten(condition.title, label - 1):<{label}}".upper()
 
     def row(title: str, line: Line) -> ComparisonRow:
         shown, *numbers = line
         first, *more = wrap(shown.text, label - 1) or [""]
         return ComparisonRow(
-            [shown._replace(text=f"{first:<{label}}"), *numbers], found.condition, title, tuple(more)
+            [shown._replace(text=f"{first:<{label}}"), *numbers], condition.condition, title, tuple(more)
         )
 
-    tasks = sorted(found.tasks, key=lambda task: -abs(task.change or 0.0))
-    checks = sorted(found.assertions, key=lambda check: check.change == "same")
+    tasks = sorted(condition.tasks, key=lambda task: -abs(task.change or 0.0))
+    checks = sorted(condition.assertions, key=lambda check: check.change == "same")
     evidence = {
         "timing": TIMES,
         "penalty": FAILURES,
@@ -169,19 +169,19 @@ def _condition(
     }
     rows = [
         (_moved(part), row(evidence.get(part.name, ""), _value(part, reach, plot, is_part=True)))
-        for part in found.parts
+        for part in condition.parts
     ]
     rows += [(_moved(task), row(task.title, _value(task, reach, plot))) for task in tasks]
     rows += [(check.change != "same", row(check.title, _check(check, plot))) for check in checks]
     rows.sort(key=lambda changed: not changed[0])
     shown = [one for changed, one in rows if changed or not only_differences]
-    if found.latency is not None:
-        shown.append(row(TIMES, _time(found.latency, found.averages_ms, plot)))
+    if condition.latency is not None:
+        shown.append(row(TIMES, _time(condition.latency, condition.averages_ms, plot)))
     if same := len(rows) - sum(changed for changed, _ in rows) if only_differences else 0:
         shown.append(ComparisonRow([Cell(f"{plural(same, 'row')} without a difference", "quiet")]))
     return [
         ComparisonRow([Cell(name, "strong"), Cell(heading + scale, "quiet")]),
-        row(SCORE, _value(found.whole, reach, plot, "strong")),
+        row(SCORE, _value(condition.whole, reach, plot, "strong")),
         *shown,
         ComparisonRow([]),
     ]
@@ -226,16 +226,16 @@ def _check(check: AssertionComparison, plot: int) -> Line:
 
 def _changed(check: AssertionComparison) -> Cell:
     """Return what became of an assertion, in colour only if chance alone would rarely do it."""
-    found = check.difference
-    said, higher = CHANGES[check.change], found is not None and (found.mean or 0.0) > 0
-    if found is not None and found.verdict in ("better", "worse"):
+    difference = check.difference
+    said, higher = CHANGES[check.change], difference is not None and (difference.mean or 0.0) > 0
+    if difference is not None and difference.verdict in ("better", "worse"):
         return Cell(f"{'▲' if higher else '▼'} {said.removeprefix('◐ ')}", "good" if higher else "bad")
     return Cell(f"{'↑' if higher else '↓'} {said}" if check.change in ("fixed", "broken") else said, "quiet")
 
 
-def _held(found: Proportion | None) -> Cell:
+def _held(proportion: Proportion | None) -> Cell:
     """Return `✓` or `✗` for one trial, the share of trials for several."""
-    share = found.share if found is not None else None
+    share = proportion.share if proportion is not None else None
     if share is None:
         return Cell(f"{'–':>{NUMBER}}", "quiet")
     if share in (0.0, 1.0):
@@ -243,11 +243,11 @@ def _held(found: Proportion | None) -> Cell:
     return Cell(f"{share:>{NUMBER}.0%}", "warn")
 
 
-def _time(found: Difference, averages_ms: tuple[float | None, float | None], plot: int) -> Line:
+def _time(difference: Difference, averages_ms: tuple[float | None, float | None], plot: int) -> Line:
     a, b = map(latency, averages_ms)
-    change = "–" if found.mean is None else latency_change(found.mean)
+    change = "–" if difference.mean is None else latency_change(difference.mean)
     return [
         Cell(TIMES),
         Cell(f"{a:>{NUMBER}}{b:>{NUMBER}}{change:>{NUMBER + 1}}  {' ' * plot}"),
-        _verdict(found, is_time=True),
+        _verdict(difference, is_time=True),
     ]

@@ -68,11 +68,11 @@ class RunsScreen(ListScreen[RunSummary]):
 
     async def load(self) -> Sequence[RunSummary]:
         """Return the runs; unmark those that no longer exist."""
-        found = await self.bioeval.services.runs()
+        runs = await self.bioeval.services.runs()
         if self.marked:
-            present = {run.run_id for run in found}
+            present = {run.run_id for run in runs}
             self.marked = [run_id for run_id in self.marked if run_id in present]
-        return found
+        return runs
 
     def cells(self, item: RunSummary) -> Mapping[str, Cell | Content]:
         """Return a run's cells."""
@@ -108,9 +108,9 @@ class RunsScreen(ListScreen[RunSummary]):
         if item is None:
             card.show(())
             return
-        found = self._previews.get(item.run_id)
-        card.show(runs_view.card(item, self.listing.items, datetime.now(UTC), card.size.width, found))
-        if found is None and item.status != "running" and self.in_view:
+        preview = self._previews.get(item.run_id)
+        card.show(runs_view.card(item, self.listing.items, datetime.now(UTC), card.size.width, preview))
+        if preview is None and item.status != "running" and self.in_view:
             self._preview(item.run_id)
 
     @work(group="preview", exclusive=True)
@@ -244,5 +244,5 @@ class RunsScreen(ListScreen[RunSummary]):
 
     def caption(self) -> str:
         """The conclusion of the selected run."""
-        found = self._previews.get(self.looked_at.run_id) if self.looked_at is not None else None
-        return found.sentence if found else ""
+        preview = self._previews.get(self.looked_at.run_id) if self.looked_at is not None else None
+        return preview.sentence if preview else ""

@@ -131,10 +131,10 @@ def trend(runs: Iterable[RunSummary], of: RunSummary) -> list[RunSummary]:
 
 
 def card(
-    run: RunSummary, runs: Sequence[RunSummary], now: datetime, width: int, found: RunPreview | None = None
+    run: RunSummary, runs: Sequence[RunSummary], now: datetime, width: int, preview: RunPreview | None = None
 ) -> list[Line]:
     """Return the lines beside the table: the run, its conclusion and losses if known, and its job's trend."""
-    began, brief = date(run.started_at, seconds=True), found.about if found else None
+    began, brief = date(run.started_at, seconds=True), preview.about if preview else None
     lines: list[Line] = [
         [
             Cell(f"{run.job}  ", "strong"),
@@ -143,8 +143,8 @@ def card(
         ],
         *(who_and_what(brief) if brief else []),
         [],
-        *([[Cell(found.sentence, "strong")], [], *_preview_lines(found)] if found else []),
-        *_score_lines(run, found.names if found else {}),
+        *([[Cell(preview.sentence, "strong")], [], *_preview_lines(preview)] if preview else []),
+        *_score_lines(run, preview.names if preview else {}),
         [],
         [Cell(f"{began}, {ago(run.started_at, now)}", "quiet")],
         [Cell(f"run {run.run_id}", "quiet")],
@@ -155,19 +155,19 @@ def card(
     return lines + trend_lines(trend(runs, run), run, width)
 
 
-def _preview_lines(found: RunPreview) -> list[Line]:
+def _preview_lines(preview: RunPreview) -> list[Line]:
     """Return why the lowest conversation lost points, and its largest possible gains; without a loss, what to do about it or its last messages."""
-    lines = lost_lines(found.lowest, found.lost)
+    lines = lost_lines(preview.lowest, preview.lost)
     lines += [[]] if lines else []
-    if found.gains:
+    if preview.gains:
         lines.append([Cell("what would raise it most", "quiet")])
-        lines += [[Cell(f"{by:<6} ", "good"), Cell(what)] for what, by in found.gains]
+        lines += [[Cell(f"{by:<6} ", "good"), Cell(what)] for what, by in preview.gains]
         lines.append([])
-    if found.ways:
-        lines += [[Cell("what you can do", "quiet")], *([Cell(way)] for way in found.ways), []]
-    if found.last:
-        lines.append([Cell(f"the last messages: {found.lowest}", "quiet")])
-        lines += [*(_message(role, text) for role, text in found.last), []]
+    if preview.ways:
+        lines += [[Cell("what you can do", "quiet")], *([Cell(way)] for way in preview.ways), []]
+    if preview.last:
+        lines.append([Cell(f"the last messages: {preview.lowest}", "quiet")])
+        lines += [*(_message(role, text) for role, text in preview.last), []]
     return lines
 
 

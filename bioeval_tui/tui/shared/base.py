@@ -127,8 +127,8 @@ def key_name(key: str) -> str:
 
 def key_for(node: DOMNode, action: str) -> str:
     """Return the key of an action of a screen, or the application, or empty if it has none."""
-    found = (binding for _, binding in node._bindings if binding.action == action)
-    return next((key_name(binding.key) for binding in found), "")
+    bindings = (binding for _, binding in node._bindings if binding.action == action)
+    return next((key_name(binding.key) for binding in bindings), "")
 
 
 def hints(screen: Screen[Any], *, hidden: bool = False) -> list[Hint]:
@@ -139,7 +139,7 @@ def hints(screen: Screen[Any], *, hidden: bool = False) -> list[Hint]:
     """
     places = order()
     going = f"{SCREENS[0].key}…{SCREENS[-1].key}"
-    found: dict[object, Hint] = {}
+    by_label: dict[object, Hint] = {}
     seen: set[tuple[DOMNode, str]] = set()
     for key, (node, binding, enabled, tooltip) in screen.active_bindings.items():
         if not enabled or binding.system or not (binding.show or (hidden and tooltip)):
@@ -155,16 +155,16 @@ def hints(screen: Screen[Any], *, hidden: bool = False) -> list[Hint]:
             elif binding.group is not None:
                 words = binding.group.description
         label = (node, words) if binding.group is not None and not hidden else action
-        known = found.get(label)
+        known = by_label.get(label)
         if known is None:
             moves = binding.id is None and not binding.show
-            found[label] = Hint(name, words, action, everywhere, place, tooltip, node, moves)
+            by_label[label] = Hint(name, words, action, everywhere, place, tooltip, node, moves)
         elif name not in known.key.split() and (hidden or (node, action) not in seen):
-            found[label] = known._replace(key=f"{known.key} {name}")
+            by_label[label] = known._replace(key=f"{known.key} {name}")
         seen.add((node, action))
     below = getattr(screen, "key_owners", ()) if screen.is_modal else ()
     return sorted(
-        found.values(), key=lambda hint: (hint.moves, hint.everywhere, hint.node in below, hint.place)
+        by_label.values(), key=lambda hint: (hint.moves, hint.everywhere, hint.node in below, hint.place)
     )
 
 
@@ -220,12 +220,12 @@ class KeysFooter(Widget):
         if self.app.screen is not self.screen:
             self._places = []
             return Content("")
-        found = hints(self.screen)
-        kept, ends = fit(found, width)
-        if left_out := sum(not hint.everywhere for hint in found) - len(kept):
+        offered = hints(self.screen)
+        kept, ends = fit(offered, width)
+        if left_out := sum(not hint.everywhere for hint in offered) - len(kept):
             words = f"help, {plural(left_out, 'more key')}"
-            found = [hint._replace(words=words) if hint.key == "?" else hint for hint in found]
-            kept, ends = fit(found, width)
+            offered = [hint._replace(words=words) if hint.key == "?" else hint for hint in offered]
+            kept, ends = fit(offered, width)
         self._places = []
         line = self._draw(kept, 0)
         end = self._draw(ends, max(line.cell_length, width - _length(ends) + 2))

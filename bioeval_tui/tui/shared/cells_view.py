@@ -42,13 +42,13 @@ class Cell(NamedTuple):
 
 def joined(pieces: Iterable[tuple[str, Tone]]) -> list[Cell]:
     """Return texts with their tones as cells; neighbours of the same tone are one."""
-    found: list[Cell] = []
+    cells: list[Cell] = []
     for text, tone in pieces:
-        if found and found[-1].tone == tone:
-            found[-1] = Cell(found[-1].text + text, tone)
+        if cells and cells[-1].tone == tone:
+            cells[-1] = Cell(cells[-1].text + text, tone)
         else:
-            found.append(Cell(text, tone))
-    return found
+            cells.append(Cell(text, tone))
+    return cells
 
 
 def bulleted(rows: Iterable[tuple[str, str]], tone: Tone = "plain") -> list[list[Cell]]:

@@ -81,7 +81,7 @@ class Histogram:
 
     def _tone(self, score: float) -> Tone:
         reached = (name for name in reversed(MEDALS) if name in self.marks and self._reaches(score, name))
-        return TONES[found] if (found := next(reached, "")) else "entries"
+        return TONES[mark] if (mark := next(reached, "")) else "entries"
 
     def _reaches(self, score: float, name: str) -> bool:
         return self.scale.at(score) >= self.scale.at(self.marks[name])
@@ -124,22 +124,24 @@ def histogram(
     return Histogram(scores, marks, Scale(sign * worst, sign * best), bins, own)
 
 
-def lines(found: Histogram, width: int, height: int) -> list[Line]:
+def lines(histogram: Histogram, width: int, height: int) -> list[Line]:
     """Return the histogram for `width` cells; where its medals are too close together, also that part enlarged."""
-    found = replace(found, bins=min(found.bins, width))
-    closely = _enlarged(found) if _crowded(found, width) else None
-    named = _named({name: found.marks[name] for name in found.marks if closely is None or name not in MEDALS})
-    start, end = f"{number(found.scale.worst)} worse", f"better {number(found.scale.best)}"
-    most = max(found.counts)
-    middle = f"up to {most:,} of {plural(len(found.scores), 'entry', 'entries')} a column" if most else ""
+    histogram = replace(histogram, bins=min(histogram.bins, width))
+    closely = _enlarged(histogram) if _crowded(histogram, width) else None
+    named = _named(
+        {name: histogram.marks[name] for name in histogram.marks if closely is None or name not in MEDALS}
+    )
+    start, end = f"{number(histogram.scale.worst)} worse", f"better {number(histogram.scale.best)}"
+    most = max(histogram.counts)
+    middle = f"up to {most:,} of {plural(len(histogram.scores), 'entry', 'entries')} a column" if most else ""
     if len(start) + len(middle) + len(end) + 4 > width:
         middle = ""
     shown = [
-        *_picture(found, width, height, named),
+        *_picture(histogram, width, height, named),
         [Cell(f"{start}{middle:^{max(1, width - len(start) - len(end))}}{end}", "quiet")],
     ]
-    if found.below:
-        shown.append([Cell(f"◂ {plural(found.below, 'entry', 'entries')} further out", "quiet")])
+    if histogram.below:
+        shown.append([Cell(f"◂ {plural(histogram.below, 'entry', 'entries')} further out", "quiet")])
     if closely is not None:
         names = {
             name: f"{words} {number(closely.marks[name])}" for name, words in _named(closely.marks).items()
@@ -154,61 +156,61 @@ def lines(found: Histogram, width: int, height: int) -> list[Line]:
 
 def _named(marks: Mapping[str, float]) -> dict[str, str]:
     """Return the words below each mark; marks of one score share those of the last."""
-    found: dict[float, list[str]] = {}
+    by_score: dict[float, list[str]] = {}
     for name, score in marks.items():
-        found.setdefault(score, []).append(name)
-    return {names[-1]: ", ".join(names) for names in found.values()}
+        by_score.setdefault(score, []).append(name)
+    return {names[-1]: ", ".join(names) for names in by_score.values()}
 
 
-def _enlarged(found: Histogram) -> Histogram | None:
+def _enlarged(histogram: Histogram) -> Histogram | None:
     """Return the part from bronze to gold, with the own score if it is near; None if all medals begin at one score."""
-    medals = {name: found.marks[name] for name in MEDALS if name in found.marks}
+    medals = {name: histogram.marks[name] for name in MEDALS if name in histogram.marks}
     near = Scale(medals["bronze"], medals["gold"]) if {"bronze", "gold"} <= medals.keys() else None
     if near is None or near.worst == near.best:
         return None
     start, end = 0.0, 1.0
-    if found.own is not None and -1 <= near.at(found.own) <= 2:
-        start, end = min(start, near.at(found.own)), max(end, near.at(found.own))
+    if histogram.own is not None and -1 <= near.at(histogram.own) <= 2:
+        start, end = min(start, near.at(histogram.own)), max(end, near.at(histogram.own))
     edge, span = 0.05 * (end - start), near.best - near.worst
     scale = Scale(near.worst + (start - edge) * span, near.worst + (end + edge) * span)
-    return replace(found, marks=medals, scale=scale)
+    return replace(histogram, marks=medals, scale=scale)
 
 
-def _crowded(found: Histogram, width: int) -> bool:
+def _crowded(histogram: Histogram, width: int) -> bool:
     """Return whether medals are too close on the axis for their names to fit below them."""
-    places = [found.cell(found.marks[name], width) for name in MEDALS if name in found.marks]
+    places = [histogram.cell(histogram.marks[name], width) for name in MEDALS if name in histogram.marks]
     return any(later - before < CLOSE for before, later in pairwise(places))
 
 
-def _picture(found: Histogram, width: int, height: int, names: Mapping[str, str]) -> list[Line]:
+def _picture(histogram: Histogram, width: int, height: int, names: Mapping[str, str]) -> list[Line]:
     """Return the own score above columns and axis, and the marks' names below them."""
-    places = {name: found.cell(score, width) for name, score in found.marks.items()}
+    places = {name: histogram.cell(score, width) for name, score in histogram.marks.items()}
     return [
-        *([_pointer(found, found.own, width)] if found.own is not None else []),
-        *_columns(found, width, height),
-        _axis(places, width, cut=found.below > 0),
+        *([_pointer(histogram, histogram.own, width)] if histogram.own is not None else []),
+        *_columns(histogram, width, height),
+        _axis(places, width, cut=histogram.below > 0),
         *_labels({name: places[name] for name in names}, names, width),
     ]
 
 
-def _columns(found: Histogram, width: int, height: int) -> list[Line]:
+def _columns(histogram: Histogram, width: int, height: int) -> list[Line]:
     """Return the columns; from the bottom up, each has the colours of its entries' medals, the worst first.
 
     A dotted line leads from above to the own score's column.
     """
-    most = max(found.counts)
+    most = max(histogram.counts)
     if not most or height < 1:
         return []
-    gap = 1 if width >= 4 * found.bins else 0
+    gap = 1 if width >= 4 * histogram.bins else 0
     levels = [0] * width
     ranges: list[Sequence[Tone]] = [()] * width
-    for at, count in enumerate(found.counts):
-        begins, ends = found.begin(at, width), found.begin(at + 1, width)
+    for at, count in enumerate(histogram.counts):
+        begins, ends = histogram.begin(at, width), histogram.begin(at + 1, width)
         level = max(1, round(count / most * height * 8)) if count else 0
         levels[begins + gap : ends] = [level] * (ends - begins - gap)
-        ranges[begins + gap : ends] = [found.tones(at, -(-level // 8))] * (ends - begins - gap)
-    own = found.own
-    pointed = found.cell(own, width) if own is not None and 0 <= found.scale.at(own) <= 1 else None
+        ranges[begins + gap : ends] = [histogram.tones(at, -(-level // 8))] * (ends - begins - gap)
+    own = histogram.own
+    pointed = histogram.cell(own, width) if own is not None and 0 <= histogram.scale.at(own) <= 1 else None
     lines: list[Line] = []
     for row in reversed(range(height)):
         cells = [
@@ -230,10 +232,10 @@ def _axis(places: Mapping[str, int], width: int, *, cut: bool) -> Line:
     return joined(cells)
 
 
-def _pointer(found: Histogram, own: float, width: int) -> Line:
+def _pointer(histogram: Histogram, own: float, width: int) -> Line:
     """Return the line with `▼` at the own score and its number beside it; an arrow at the edge if it lies beyond."""
-    at, words = found.cell(own, width), f"this {number(own)}"
-    sign = "◂" if found.scale.at(own) < 0 else "▸" if found.scale.at(own) > 1 else "▼"
+    at, words = histogram.cell(own, width), f"this {number(own)}"
+    sign = "◂" if histogram.scale.at(own) < 0 else "▸" if histogram.scale.at(own) > 1 else "▼"
     if at + len(words) + 2 <= width:
         return [Cell(" " * at), Cell(f"{sign} {words}", "strong")]
     return [Cell(" " * max(0, at - len(words) - 1)), Cell(f"{words} {sign}", "strong")]

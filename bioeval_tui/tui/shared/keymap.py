@@ -34,16 +34,18 @@ class KeyOwners:
 
     def binding_of(self, action: str) -> Binding | None:
         """Return the binding of an action of one of the owners."""
-        found = (binding for own in self._bindings.values() for _, binding in own if binding.action == action)
-        return next(found, None)
+        bindings = (
+            binding for own in self._bindings.values() for _, binding in own if binding.action == action
+        )
+        return next(bindings, None)
 
     def chain(self, chain: list[tuple[DOMNode, BindingsMap]]) -> list[tuple[DOMNode, BindingsMap]]:
         """Return Textual's chain of bindings with the owners' before the screen's, but for keys that are typed."""
         focused = self._screen.focused
         own: list[tuple[DOMNode, BindingsMap]] = []
-        for owner, found in self._bindings.items():
-            left = found.copy()
-            for key in found.key_to_bindings:
+        for owner, bound in self._bindings.items():
+            left = bound.copy()
+            for key in bound.key_to_bindings:
                 if focused is not None and focused.check_consume_key(key, key_to_character(key)):
                     del left.key_to_bindings[key]
             own.append((owner, left))

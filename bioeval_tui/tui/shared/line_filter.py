@@ -46,12 +46,12 @@ class MaskedLines(LineFilter):
         for start, end, instead in spans:
             fitted = set_cell_size(instead, cell_len(line[start:end]))
             letters[start:end] = [fitted, *[""] * (end - start - 1)]
-        found, at = [], 0
+        masked, at = [], 0
         for segment in segments:
             if segment.control:
-                found.append(segment)
+                masked.append(segment)
                 continue
             text = "".join(letters[at : at + len(segment.text)])
             at += len(segment.text)
-            found.append(Segment(text, segment.style))
-        return found
+            masked.append(Segment(text, segment.style))
+        return masked

@@ -140,14 +140,14 @@ def legible(variables: Mapping[str, str], *, dark: bool) -> dict[str, str]:
 
     The terminal's own 16 colours are not known, and stay.
     """
-    found, ground = dict(variables), Color.parse(variables["background"])
+    colours, ground = dict(variables), Color.parse(variables["background"])
     if ground.ansi is not None:
-        return found
+        return colours
     backs = [ground + Color.parse(variables[name]) for name in _BACKS]
     end = WHITE if dark else BLACK
     for name in _TEXTS:
         colour, share = Color.parse(variables[name]), 0.0
         while share < 1 and min(contrast(colour.blend(end, share), back) for back in backs) < LEAST_CONTRAST:
             share += 0.1
-        found[name] = colour.blend(end, share).hex if share else variables[name]
-    return found
+        colours[name] = colour.blend(end, share).hex if share else variables[name]
+    return colours

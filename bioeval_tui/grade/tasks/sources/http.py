@@ -42,7 +42,7 @@ def fetch_text(url: str, hint: str) -> str:
     Raises:
         SourceError: the host cannot be reached or refuses.
     """
-    found: list[str] = []
+    texts: list[str] = []
 
     def keep(response: httpx2.Response) -> None:
         body = bytearray()
@@ -53,10 +53,10 @@ def fetch_text(url: str, hint: str) -> str:
                 raise SourceError(
                     f"{host} sent more than {MAX_TEXT_BYTES:,} bytes for {clean_line(url)}; {hint}"
                 )
-        found.append(body.decode(response.encoding or "utf-8", "replace"))
+        texts.append(body.decode(response.encoding or "utf-8", "replace"))
 
     _get(url, hint, keep)
-    return found[-1]
+    return texts[-1]
 
 
 def _get(url: str, hint: str, use: _Use) -> None:

@@ -122,8 +122,8 @@ _OTHER = re.compile(r"^#|rank|name|model|contributor|reference|date|owner")
 
 
 def _number(text: str) -> float | None:
-    found = re.match(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", text.replace("−", "-"))
-    value = float(found.group()) if found else math.nan
+    match = re.match(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", text.replace("−", "-"))
+    value = float(match.group()) if match else math.nan
     return value if math.isfinite(value) else None
 
 

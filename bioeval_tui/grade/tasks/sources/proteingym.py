@@ -88,10 +88,10 @@ class ProteinGymSource:
         line = next((row for row in rows[1:] if row and row[0] == assay), None)
         if line is None:
             raise InputError(f"ProteinGym's leaderboard has no assay {clean_line(assay)}")
-        found = [
+        scores = [
             (clean_line(team), _number(value)) for team, value in zip(rows[0][1:], line[1:], strict=False)
         ]
-        board = [BoardRow(team, score, DATE) for team, score in found if score is not None]
+        board = [BoardRow(team, score, DATE) for team, score in scores if score is not None]
         return sorted(board, key=lambda row: -row.score)
 
     def human_baselines(self, config: Mapping[str, Any]) -> list[HumanRow]:

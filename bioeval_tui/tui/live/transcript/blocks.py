@@ -229,11 +229,11 @@ def _parted(message: MessageState, choices: Choices) -> bool:
 
 def folds_of(message: MessageState, choices: Choices) -> list[Fold]:
     """Return the folds of a message, in order, without building its blocks."""
-    found: list[Fold] = []
+    folds: list[Fold] = []
     if choices.show_events:
-        found = [Fold("event", message.message, index) for index, _ in _shown_events(message)]
-        found += [Fold("span", message.message, index) for index in _shown_spans(message)]
-    return found + [Fold("violation", message.message, index) for index in range(len(message.violations))]
+        folds = [Fold("event", message.message, index) for index, _ in _shown_events(message)]
+        folds += [Fold("span", message.message, index) for index in _shown_spans(message)]
+    return folds + [Fold("violation", message.message, index) for index in range(len(message.violations))]
 
 
 def head_blocks(conversation: ConversationState | None, choices: Choices) -> list[Block]:

@@ -70,10 +70,10 @@ class Highlights:
         self.counts.pop(index, None)
         if self.pattern is None or not self._may_match(index, document):
             return
-        found = [self._in_block(block) for block in document.blocks(index)]
-        if any(found):
+        counts = [self._in_block(block) for block in document.blocks(index)]
+        if any(counts):
             last = next(reversed(self.counts), -1)
-            self.counts[index] = found
+            self.counts[index] = counts
             if last > index:
                 self.counts = dict(sorted(self.counts.items()))
 
@@ -100,8 +100,8 @@ class Highlights:
 
     def point_out(self, item: int, quote: str | None) -> re.Pattern[str] | None:
         """Mark `quote` in an item as evidence (None marks nothing) and return its pattern."""
-        found = self.point_out_all([(item, quote)] if quote else [])
-        return found.get(item)
+        patterns = self.point_out_all([(item, quote)] if quote else [])
+        return patterns.get(item)
 
     def point_out_all(self, quotes: Iterable[tuple[int, str]]) -> dict[int, re.Pattern[str]]:
         """Mark several quotations as (item, quote), instead of the previous ones; return the patterns by item."""
@@ -140,18 +140,18 @@ class Highlights:
         self, item: int, number: int, block: Block, evidence: re.Pattern[str] | None
     ) -> list[list[Span]]:
         texts = [line.text for line in block.lines or ()]
-        found: list[list[Span]] = [[] for _ in texts]
+        by_row: list[list[Span]] = [[] for _ in texts]
         if evidence is not None:
             for row, spans in enumerate(spans_by_line(texts, evidence)):
-                found[row].extend(Span(start, end, "evidence") for start, end, _ in spans)
+                by_row[row].extend(Span(start, end, "evidence") for start, end, _ in spans)
         if self.pattern is not None:
             here = self.current.which if self.current and self.current[:2] == (item, number) else -1
             for row, spans in enumerate(spans_by_line(texts, self.pattern)):
-                found[row].extend(
+                by_row[row].extend(
                     Span(start, end, "match-current" if which == here else "match")
                     for start, end, which in spans
                 )
-        return found
+        return by_row
 
     def _may_match(self, index: int, document: Document) -> bool:
         item = document.items[index]
@@ -177,7 +177,7 @@ def spans_by_line(lines: list[str], pattern: re.Pattern[str]) -> list[list[tuple
 
     A match that wraps is marked on each of its lines.
     """
-    found: list[list[tuple[int, int, int]]] = [[] for _ in lines]
+    by_line: list[list[tuple[int, int, int]]] = [[] for _ in lines]
     joined = "\n".join(lines)
     starts, at = [], 0
     for line in lines:
@@ -194,6 +194,6 @@ def spans_by_line(lines: list[str], pattern: re.Pattern[str]) -> list[list[tuple
             last = min(len(lines[here]), end - starts[here])
             first += len(lines[here][first:last]) - len(lines[here][first:last].lstrip()) if here > row else 0
             if last > first:
-                found[here].append((first, last, which))
+                by_line[here].append((first, last, which))
             here += 1
-    return found
+    return by_line

@@ -107,12 +107,12 @@ def cut(text: str, after: list[Chunk] | None = None) -> list[Chunk]:
 
 def pieces(text: str) -> list[str]:
     """Return `text` cut at lines into pieces of at most `MAX_CHARS` and `MAX_LINES`."""
-    found, start = [], 0
+    parts, start = [], 0
     while start < len(text):
         end = _piece_end(text, start, len(text))
-        found.append(text[start:end].removesuffix("\n"))
+        parts.append(text[start:end].removesuffix("\n"))
         start = end
-    return found
+    return parts
 
 
 def _cut(text: str, start: int, gap: bool, fence: Fence | None, heading: str) -> Iterator[Chunk]:

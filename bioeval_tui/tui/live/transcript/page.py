@@ -44,7 +44,7 @@ def selected_text(document: Document, selection: Selection) -> str:
         return ""
     start = spot_of_key(selection.start.y) if selection.start is not None else Spot(0, 0, 0)
     end = spot_of_key(selection.end.y) if selection.end is not None else document.end()
-    found: list[str] = []
+    texts: list[str] = []
     for item in range(start.item, min(end.item, len(document.items) - 1) + 1):
         for number, block in enumerate(document.blocks(item)):
             here = (item, number)
@@ -56,10 +56,10 @@ def selected_text(document: Document, selection: Selection) -> str:
                 for key, text in zip(keys, lines, strict=True):
                     span = selection.get_span(key)
                     if span is not None:
-                        found.append(text[max(0, span[0]) : None if span[1] < 0 else max(0, span[1])])
+                        texts.append(text[max(0, span[0]) : None if span[1] < 0 else max(0, span[1])])
             else:
-                found.append(clean(block.text))
-    return "\n".join(found)
+                texts.append(clean(block.text))
+    return "\n".join(texts)
 
 
 def with_timer(strip: Strip, document: Document, now: datetime | None) -> Strip:
