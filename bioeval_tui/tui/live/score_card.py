@@ -224,7 +224,8 @@ class ScoreCard(Dialog[CardEvidence]):
                 yield self._list
             yield self._side
         yield Static(id="details", markup=False)
-        yield Static(Content(score_card_view.faults(self._result)), id="faults", markup=False)
+        if faults := score_card_view.faults(self._result):
+            yield Static(Content(faults), id="faults", markup=False)
 
     def _rest(self) -> Content:
         if self._result.only_condition:

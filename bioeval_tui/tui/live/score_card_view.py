@@ -559,10 +559,11 @@ def run_as_text(result: RunResult) -> str:
 
 
 def faults(result: RunResult) -> str:
-    """Return in how many conversations each was at fault, as the recording says: agent, evaluator, judge, infrastructure."""
+    """Return in how many conversations each broke down, as the recording says; empty if none did."""
     counts = Counter(held.fault for held in result.conversations)
     peers: tuple[Fault, ...] = ("agent", "evaluator", "judge", "infrastructure")
-    return "fault by conversation: " + " · ".join(f"{peer} {counts[peer]}" for peer in peers)
+    listed = [f"{peer} {counts[peer]}" for peer in peers if counts[peer]]
+    return f"broke down, by conversation: {' · '.join(listed)}" if listed else ""
 
 
 def as_text(result: RunResult, trial: TrialResult) -> str:
@@ -587,5 +588,5 @@ def as_text(result: RunResult, trial: TrialResult) -> str:
         cells = [row.cells[name].text if name in row.cells else "–" for name in trial.conditions]
         gain = [row.uplift.text] if compared else []
         lines.append("\t".join([f"{row.mark}{row.label.text}".strip(), *cells, *gain]))
-    lines.append(faults(result))
+    lines += [faults(result)] if faults(result) else []
     return "\n".join(lines)
