@@ -149,6 +149,8 @@ def test_a_recorded_demo_plays_offline_and_ends_with_its_conclusion(
 ) -> None:
     with Screen("demo", "--show", name, "--pace", "fast", data_dir=tmp_path, columns=160) as screen:
         screen.sees("of 20 conversations ended" if name == "batch" else "the user knows no facts")
+        if name == "batch":
+            screen.sees("agents  sample agent and sample agent that guesses")
         if name == "failure":
             screen.press(b"E")  # a key hands the screens over: to the end of the recording
         screen.sees(told[:40])

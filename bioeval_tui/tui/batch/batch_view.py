@@ -64,13 +64,14 @@ _TONES: dict[Rank, Tone] = {
 
 def briefs(glances: Iterable[Glance]) -> list[list[Cell]]:
     """Return the agents and who tested them, then what each job is about with its facts: a line each."""
-    jobs = {glance.job: glance.brief for glance in glances if glance.brief is not None}
-    if not jobs:
+    known = [(glance.job, glance.brief) for glance in glances if glance.brief is not None]
+    if not known:
         return []
-    agents = " and ".join(dict.fromkeys(brief.agent for brief in jobs.values()))
-    others = next(iter(jobs.values())).others_words
-    lines = [[Cell("agent  ", "quiet"), Cell(agents), Cell(f"   {others}", "quiet")]]
-    for job, brief in jobs.items():
+    agents = list(dict.fromkeys(brief.agent for _, brief in known))
+    label = "agents  " if len(agents) > 1 else "agent  "
+    others = known[0][1].others_words
+    lines = [[Cell(label, "quiet"), Cell(" and ".join(agents)), Cell(f"   {others}", "quiet")]]
+    for job, brief in dict(known).items():
         facts = f"   facts {brief.facts_words}"
         lines.append([Cell(f"{job}  ", "strong"), Cell(brief.about_words), Cell(facts, "quiet")])
     return lines
