@@ -10,6 +10,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -221,6 +222,12 @@ def page_title(text: str) -> str:
 def plural(count: int, noun: str, nouns: str = "") -> str:
     """Return `1 turn`, `3 turns`, `1,043 entries`."""
     return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
+
+
+def join_names(names: Sequence[str], separator: str = ", ", most: int = 20) -> str:
+    """Return names for a sentence: `a, b, c`, or the first `most` and how many more there are."""
+    more = [f"and {len(names) - most:,} more"] if len(names) > most else []
+    return separator.join([*names[:most], *more])
 
 
 def home_relative(path: Path) -> str:
