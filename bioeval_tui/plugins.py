@@ -21,7 +21,7 @@ from typing import Any, Literal, Protocol, TypeVar
 from bioeval_tui import agent_protocols
 from bioeval_tui.agent_protocols import AgentProtocol
 from bioeval_tui.errors import BioevalError, UsageError
-from bioeval_tui.text import clean_line
+from bioeval_tui.text import clean_line, join_names
 
 Group = Literal["agents", "evaluators", "judges", "graphs", "formats", "importers", "metrics", "jobs"]
 GROUPS: tuple[Group, ...] = (
@@ -40,6 +40,8 @@ BUILT_IN: Mapping[Group, tuple[str, ...]] = {
 """Names that a plug-in cannot use, besides those of the bundled ones; grading looks among its own metrics first."""
 BUNDLED = "bioeval_tui.bundled."
 """Where this package's own plug-ins are. Asking for a distribution's name would parse its metadata, at every start."""
+MAX_NAME = 60
+"""Maximum number of characters of a plug-in's name, which lists and sentences contain."""
 Described = TypeVar("Described")
 
 
@@ -90,9 +92,9 @@ def of_others(group: Group) -> list[Plugin]:
 
 
 def refused(group: Group) -> list[Plugin]:
-    """Return other packages' plug-ins whose name is taken, so that they are not used."""
-    listed = entry_points(group=f"bioeval_tui.{group}")
-    return [_plugin(group, entry) for entry in listed if is_own(group, entry.name) and not _is_bundled(entry)]
+    """Return other packages' plug-ins whose name is taken or no name, so that they are not used."""
+    others = (one for one in entry_points(group=f"bioeval_tui.{group}") if not _is_bundled(one))
+    return [_plugin(group, one) for one in others if is_own(group, one.name) or not _is_name(one.name)]
 
 
 def is_own(group: Group, name: str) -> bool:
@@ -104,7 +106,7 @@ def is_own(group: Group, name: str) -> bool:
 def require(group: Group, name: str) -> None:
     """Raise `UsageError` with the known names unless there is a plug-in of that name. Imports nothing."""
     if name not in _entries(group):
-        raise UsageError(_missing(group, name))
+        raise UsageError(no_such(group, name))
 
 
 def load(group: Group, name: str) -> Any:
@@ -114,7 +116,7 @@ def load(group: Group, name: str) -> Any:
     """
     entry = _entries(group).get(name)
     if entry is None:
-        raise UsageError(_missing(group, name))
+        raise UsageError(no_such(group, name))
     try:
         return entry.load()
     except Exception as problem:  # whatever a stranger's module does when imported
@@ -168,7 +170,7 @@ def called(group: Group, name: str, function: str | Callable[..., Any], *given: 
 def told(group: Group, own: Iterable[Any]) -> str:
     """Return a line for help: what each of this program's is, and the packages of the others."""
     others = (f"{one.name}: a plug-in of {one.package}" for one in of_others(group))
-    return "; ".join([*(f"{one.name}: {one.about}" for one in own), *others])
+    return join_names([*(f"{one.name}: {one.about}" for one in own), *others], "; ")
 
 
 def usable(kind: type[Described], group: Group) -> Iterator[Described]:
@@ -261,9 +263,8 @@ def _entries(group: Group) -> Mapping[str, EntryPoint]:
 def _entries_on(group: Group, path: tuple[str, ...]) -> Mapping[str, EntryPoint]:
     """Return the entry points by name: first those of this package, whose names nobody can take."""
     entries: dict[str, EntryPoint] = {}
-    listed = entry_points(group=f"bioeval_tui.{group}")
-    for entry in sorted(listed, key=_is_bundled, reverse=True):
-        if entry.name not in BUILT_IN[group]:
+    for entry in sorted(entry_points(group=f"bioeval_tui.{group}"), key=_is_bundled, reverse=True):
+        if entry.name not in BUILT_IN[group] and _is_name(entry.name):
             entries.setdefault(entry.name, entry)
     return entries
 
@@ -272,17 +273,24 @@ def _is_bundled(entry: EntryPoint) -> bool:
     return entry.value.startswith(BUNDLED)
 
 
+def _is_name(name: str) -> bool:
+    return len(name) <= MAX_NAME and name.isprintable()
+
+
 def _plugin(group: Group, entry: EntryPoint) -> Plugin:
     package = f"{entry.dist.name} {entry.dist.version}" if entry.dist else "an unknown package"
-    return Plugin(group, clean_line(entry.name, 100), clean_line(entry.value, 200), clean_line(package, 100))
+    return Plugin(
+        group, clean_line(entry.name, MAX_NAME), clean_line(entry.value, 200), clean_line(package, 100)
+    )
 
 
-def _missing(group: Group, name: str) -> str:
+def no_such(group: Group, name: str, kind: str = "") -> str:
+    """Return that there is no plug-in of that name, and which there are. `kind` says what it is."""
     shown = clean_line(name, 100)
     known = names(group)
-    kind = group.removesuffix("s")
+    kind = kind or group.removesuffix("s")
     if not known:
         return f"there is no {kind} `{shown}`, and no plug-in of the group bioeval_tui.{group} is installed"
     close = difflib.get_close_matches(name, known, n=1)
     hint = f" (did you mean {close[0]}?)" if close else ""
-    return f"there is no {kind} `{shown}`{hint}; known are: {', '.join(known)}"
+    return f"there is no {kind} `{shown}`{hint}; known are: {join_names(known)}"

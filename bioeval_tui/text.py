@@ -10,6 +10,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +163,18 @@ def _no_number(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
 
 
+def json_problem(error: ValueError | RecursionError) -> str:
+    """Return why `json.loads` rejected a text, for a sentence; what Python says of depth and digits helps nobody."""
+    if isinstance(error, RecursionError):
+        return f"nested too deeply; use at most {MAX_DEPTH} levels"
+    if isinstance(error, json.JSONDecodeError):
+        place = f"line {error.lineno}, column {error.colno}" if error.lineno > 1 else f"column {error.colno}"
+        return f"not JSON at {place}: {clean_line(error.msg)}"
+    if isinstance(error, UnicodeDecodeError):
+        return f"not UTF-8 at byte {error.start + 1}; save it as UTF-8"
+    return "a number has too many digits; write it as a text, in quotes"
+
+
 def as_cell(text: str) -> str:
     """Return `text` for a CSV cell: ends of lines as newlines, and an apostrophe before a would-be formula."""
     text = text.replace("\r\n", "\n").replace(
@@ -209,6 +222,12 @@ def page_title(text: str) -> str:
 def plural(count: int, noun: str, nouns: str = "") -> str:
     """Return `1 turn`, `3 turns`, `1,043 entries`."""
     return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
+
+
+def join_names(names: Sequence[str], separator: str = ", ", most: int = 20) -> str:
+    """Return names for a sentence: `a, b, c`, or the first `most` and how many more there are."""
+    more = [f"and {len(names) - most:,} more"] if len(names) > most else []
+    return separator.join([*names[:most], *more])
 
 
 def home_relative(path: Path) -> str:

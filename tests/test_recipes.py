@@ -147,7 +147,11 @@ scorer: {kind: rules}
         ("echo", ["run", "job.yml", "--headless", "--json"], '"status": "completed"'),
         ("echo", ["check", "job.yml"], "no problems"),
         ("echo", ["check", "job.yml"], "no server was asked: `bioeval-tui doctor job.yml` does that"),
-        ("ecco", ["check", "job.yml"], "there is no protocol `ecco`; known are: a2a, ag-ui, echo, openai, "),
+        (
+            "ecco",
+            ["check", "job.yml"],
+            "there is no protocol `ecco` (did you mean echo?); known are: a2a, ag-ui, echo, ",
+        ),
     ],
 )
 def test_adding_a_protocol_takes_one_file_and_one_line(

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from bioeval_tui.errors import InputError
 from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.grade.task_report import TaskReport
-from bioeval_tui.text import clean_line, clean_value
+from bioeval_tui.text import clean_line, clean_value, json_problem
 
 Outcome = TypeVar("Outcome", TaskReport, NotGraded)
 
@@ -153,7 +153,7 @@ def _outcomes(path: Path) -> Iterator[TaskReport | NotGraded]:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{shown} is not JSON: {clean_line(str(error), 120)}") from None
+        raise InputError(f"{shown}: {json_problem(error)}") from None
     if not isinstance(data, dict):
         raise InputError(f"{shown} is not a grading report: an object is expected")
     listed = data.get("task_reports", data.get("competition_reports"))

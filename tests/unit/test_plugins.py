@@ -505,9 +505,26 @@ def test_a_plugin_whose_name_is_taken_is_refused_in_one_sentence(site):
     found = next(one for one in examine(Settings.from_environment(), online=False) if one.part == "plug-ins")
     assert (found.state, found.said) == (
         "broken",
-        "not used, because this program has one of that name: format json (mine 1.0), format atif (mine 1.0)",
+        "not used, because their names are this program's, or no names: format json (mine 1.0), format atif (mine 1.0)",
     )
     assert {plugin.package for plugin in plugins.installed("formats")} == {f"bioeval-tui {__version__}"}
+
+
+def test_names_that_flood_or_are_no_names_make_no_sentence_long(site, tmp_path):
+    long, odd = "x" * 5_000, "a\x1b]52;c;aGk\x07"
+    entries = "".join(
+        f"{name} = odd:thing\n" for name in (long, odd, *(f"n{number}" for number in range(500)))
+    )
+    install(site, "odd", "".join(f"[bioeval_tui.{group}]\n{entries}" for group in plugins.GROUPS))
+    assert not {long, odd} & set(plugins.names("agents"))
+    found = next(one for one in examine(Settings.from_environment(), online=False) if one.part == "plug-ins")
+    assert "no names: agent xxxxx" in found.said
+    (tmp_path / "job.yml").write_text(JOB.replace("line", long))
+    said = [found.said, *map(str, check_job(tmp_path / "job.yml").errors), plugins.told("formats", [])]
+    with pytest.raises(UsageError, match="and 485 more") as unknown:
+        plugins.load("agents", "nothing")
+    assert len(said) >= 3
+    assert [text for text in [*said, str(unknown.value)] if len(text) > 2_500 or "\x1b" in text] == []
 
 
 def test_listing_plugins_imports_nothing(example):

@@ -20,7 +20,7 @@ from bioeval_tui.evaluation.job import filling
 from bioeval_tui.evaluation.job.loading import LoadedJob, field_path, job_from_data, job_snapshot, message_of
 from bioeval_tui.evaluation.job.models import ConversationSeed, EvaluationJob
 from bioeval_tui.record.events import JobCase
-from bioeval_tui.text import clean_line, clean_value, plural
+from bioeval_tui.text import clean_line, clean_value, excess_of, json_problem, plural
 from bioeval_tui.yaml_positions import Path as FieldPath, show_path
 
 MAX_BYTES = 256 << 20
@@ -253,7 +253,9 @@ def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             except json.JSONDecodeError as error:
                 raise _wrong(f"not JSON: {clean_line(error.msg)}", shown, line, error.colno) from None
             except (ValueError, RecursionError) as error:
-                raise _wrong(f"not JSON: {clean_line(str(error), 100)}", shown, line) from None
+                raise _wrong(json_problem(error), shown, line) from None
+            if excess := excess_of(values):
+                raise _wrong(f"{excess}; leave out what the job does not use", shown, line)
             if not isinstance(values, dict):
                 raise _wrong('a row must be an object, such as {"id": "a", "age": 61}', shown, line)
             yield line, values

@@ -547,7 +547,5 @@ def _name_problems(source: JobSource, agent_is_given: bool) -> Iterator[Problem]
     )
     for group, part, key, what in named:
         name = None if part == "target" and agent_is_given else source.part(part).get(key)
-        known = plugins.names(group)
-        if isinstance(name, str) and name not in known:
-            message = f"there is no {what} `{name}`; known are: {', '.join(known)}"
-            yield source.problem((part, key), message)
+        if isinstance(name, str) and name not in plugins.names(group):
+            yield source.problem((part, key), plugins.no_such(group, name, what))

@@ -36,7 +36,7 @@ from bioeval_tui.grade.service import Grading
 from bioeval_tui.peer_limits import MAX_MODEL_LIST
 from bioeval_tui.record.masking.current import masked
 from bioeval_tui.settings import RoleSettings, Secret, Settings, env_file_hint, private_dir
-from bioeval_tui.text import clean_line, home_relative, parse_json, plural, shorten
+from bioeval_tui.text import clean_line, home_relative, join_names, parse_json, plural, shorten
 
 State = Literal["works", "broken", "absent"]
 PROBE_S = 3.0
@@ -244,16 +244,18 @@ def examine(settings: Settings | None = None, *, online: bool = True) -> list[Fi
 def _plugins(settings: Settings) -> Finding:
     """List the plug-ins of other packages from their metadata, without importing them."""
 
-    def named(listed: Callable[[plugins.Group], list[plugins.Plugin]]) -> str:
-        return ", ".join(
-            f"{plugin.group.removesuffix('s')} {plugin.name} ({plugin.package})"
-            for group in plugins.GROUPS
-            for plugin in listed(group)
+    def named(found: Callable[[plugins.Group], list[plugins.Plugin]]) -> str:
+        return join_names(
+            [
+                f"{plugin.group.removesuffix('s')} {plugin.name} ({plugin.package})"
+                for group in plugins.GROUPS
+                for plugin in found(group)
+            ]
         )
 
     if refused := named(plugins.refused):
         return Finding(
-            "plug-ins", "broken", f"not used, because this program has one of that name: {refused}"
+            "plug-ins", "broken", f"not used, because their names are this program's, or no names: {refused}"
         )
     return Finding("plug-ins", "works", named(plugins.of_others) or "none installed")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from bioeval_tui.errors import InputError, Problem
 from bioeval_tui.grade.paths import UNKNOWN_AGENT, extract_agent_from_submission_path
-from bioeval_tui.text import clean_line, plural
+from bioeval_tui.text import clean_line, json_problem, plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def _fields(line: str) -> tuple[str, str | None, list[str]]:
     try:
         value: Any = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"not JSON: {clean_line(str(error), 120)}") from None
+        raise ValueError(json_problem(error)) from None
     if not isinstance(value, dict):
         raise ValueError("must be an object with `task_id` and `submission_path`")
     task_id, relative = value.get("task_id"), value.get("submission_path")

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from typing import Any, BinaryIO
 
 from bioeval_tui.errors import InputError
+from bioeval_tui.text import json_problem
 
 CHUNK = 1 << 20
 LARGEST = 1 << 27
@@ -74,12 +75,8 @@ def line_value(line: bytes) -> Any:
     """
     try:
         return json.loads(line.decode("utf-8-sig"))
-    except UnicodeDecodeError as problem:
-        raise InputError(f"not UTF-8 at byte {problem.start + 1}") from None
-    except json.JSONDecodeError as problem:
-        raise InputError(f"not JSON at column {problem.colno}: {problem.msg}") from None
-    except (RecursionError, ValueError):
-        raise InputError("nested too deeply, or has a number too long") from None
+    except (RecursionError, ValueError) as error:
+        raise InputError(json_problem(error)) from None
 
 
 class _Reader:
@@ -150,8 +147,8 @@ class _Reader:
                 if self._ended:
                     self._at = problem.pos
                     self.fail(problem.msg)
-            except (RecursionError, ValueError):
-                self.fail("nested too deeply, or a number too long")
+            except (RecursionError, ValueError) as error:
+                self.fail(json_problem(error))
             if len(self._text) - self._at > self._largest:
                 self.fail(f"no piece may have more than {self._largest:,} characters")
             self._more(min(size, self._largest))

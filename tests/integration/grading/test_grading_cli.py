@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bioeval_tui.cli import grade, ledger, medals, tasks as task_commands
-from bioeval_tui.errors import UsageError
+from bioeval_tui.errors import InputError, UsageError
 from bioeval_tui.grade.tasks.registry import UnknownTaskError
 
 
@@ -89,6 +89,14 @@ def test_a_missing_file_is_reported_once_before_anything_else(tasks, run: Any) -
         assert problem.value.exit_code == 2
     with pytest.raises(UsageError, match=r"give a folder for the reports: --output-dir DIR"):
         run("grade", tasks.submit("", "empty.jsonl"))
+
+
+def test_a_line_of_a_list_that_is_nested_too_deeply_is_named_with_what_would_be_right(
+    tasks, run: Any, tmp_path: Path
+) -> None:
+    listed = tasks.submit("[" * 100_000 + "\n", "deep.jsonl")
+    with pytest.raises(InputError, match=r"deep\.jsonl:1: nested too deeply; use at most 64 levels$"):
+        run("grade", listed, "--output-dir", tmp_path / "out")
 
 
 def test_a_misspelt_task_suggests_the_nearest_only(tasks, run: Any) -> None:

@@ -166,6 +166,21 @@ def test_a_table_as_spreadsheets_save_it_says_what_would_be_right(
     assert said(checked(tmp_path, "cases: cases.csv\ntasks: []\nfacts: []\n"), tmp_path) == [problem]
 
 
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ("[" * 100_000 + "]" * 100_000, "nested too deeply; use at most 64 levels"),
+        ("[" * 65 + "]" * 65, "nested deeper than 64; leave out what the job does not use"),
+        ("9" * 5_000, "a number has too many digits; write it as a text, in quotes"),
+    ],
+    ids=["very deep", "deep", "digits"],
+)
+def test_a_row_that_json_cannot_hold_is_named_with_its_line(tmp_path: Path, row: str, problem: str) -> None:
+    table = f'{{"id": "a"}}\n{{"id": {row}}}\n'
+    found = checked(tmp_path, "cases: cases.jsonl\ntasks: []\nfacts: []\n", table, "cases.jsonl")
+    assert said(found, tmp_path) == [f"cases.jsonl:2: {problem}"]
+
+
 def test_a_placeholder_without_a_column_is_reported_once_with_its_position(tmp_path: Path) -> None:
     job = 'cases: cases.csv\ntasks: []\nfacts: []\nassertions: [{expression: "{{ case.age }} +"}]\n'
     (problem,) = said(checked(tmp_path, job, VIGNETTES), tmp_path)

@@ -71,7 +71,7 @@ def test_a_valid_job_has_no_problems(tmp_path):
         ),
         (
             JOB.replace("chatbot: c", "chatbot: c, protocol: rset"),
-            "1:41: target.protocol: there is no protocol `rset`; known are: a2a, ag-ui, openai, python, rest",
+            "1:41: target.protocol: there is no protocol `rset` (did you mean rest?); known are: a2a, ag-ui, openai, python, rest",
         ),
         (
             JOB.replace("chatbot: c", "chatbot: c, protocol: openai") + "seeds: [{text: a paper}]\n",
