@@ -16,6 +16,7 @@ import numpy as np
 
 from bioeval_tui import plugins
 from bioeval_tui.errors import UsageError
+from bioeval_tui.text import join_names
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -332,7 +333,7 @@ def _added(name: str) -> Metric:
     known = [*METRICS, *(plugin.name for plugin in plugins.installed("metrics"))]
     if name not in known:
         close = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
+        hint = f"did you mean {close[0]}?" if close else f"known are {join_names(known)}"
         raise KeyError(f"unknown metric `{name}`; {hint}")
     try:
         metric = plugins.load("metrics", name)

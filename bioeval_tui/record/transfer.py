@@ -28,7 +28,7 @@ from bioeval_tui.record.live import only_here
 from bioeval_tui.record.overlay import append_reviews
 from bioeval_tui.record.paths import SUFFIX, imported_path, is_run_id, live_path, overlay_path, recording_path
 from bioeval_tui.record.reading import CHUNK, LineReader
-from bioeval_tui.text import clean_value, compact_json, plural
+from bioeval_tui.text import clean_value, compact_json, join_names, plural
 
 
 def copy_to(descriptor: int, path: Path, folder: Path) -> io.FileIO:
@@ -94,7 +94,7 @@ def link(path: Path, target: Path) -> None:
 def _no_recording(file: Path) -> RecordingError:
     return RecordingError(
         f"{file}: not a recording (the .jsonl file of a run, whose first line says how the run began), nor recognised as "
-        f"{', '.join(name for name in names() if name != OWN)}; if it is one of them, name it with --format"
+        f"{join_names([name for name in names() if name != OWN])}; if it is one of them, name it with --format"
     )
 
 
@@ -419,7 +419,7 @@ def format_of(file: Path, name: str | None = None) -> ImportFormat | None:
     """
     if name is not None:
         if name not in names():
-            raise UsageError(f"unknown format {name}; use one of {', '.join(names())}")
+            raise UsageError(f"unknown format {name}; use one of {join_names(names())}")
         return None if name == OWN else plugins.find(ImportFormat, "importers", FORMATS, name)
     if file.exists() and not file.is_file():
         raise RecordingError(f"{file}: cannot be read twice, as an import has to: save it as a file first")
@@ -436,5 +436,5 @@ def format_of(file: Path, name: str | None = None) -> ImportFormat | None:
         (each for each in chain(own, plugins.usable(ImportFormat, "importers")) if each.holds(look)), None
     )
     if fitting is None and look.shape in ("zip", "list"):
-        raise RecordingError(f"{file}: unknown format; known are {', '.join(names())}; set it with --format")
+        raise RecordingError(f"{file}: unknown format; known are {join_names(names())}; set it with --format")
     return fitting

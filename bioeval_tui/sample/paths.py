@@ -11,7 +11,7 @@ import bioeval_tui
 from bioeval_tui import plugins
 from bioeval_tui.errors import BioevalError, UsageError
 from bioeval_tui.files import write_whole
-from bioeval_tui.text import clean_line
+from bioeval_tui.text import clean_line, join_names
 
 DEMO_JOB = "medication_reminder.yml"
 LOCAL_MODEL_JOB = "missed_dose.yml"
@@ -155,7 +155,7 @@ def _is_name(path: Path) -> bool:
 
 def _unknown(path: Path, what: str, names: list[str]) -> UsageError:
     shown = clean_line(path.name, 80)
-    return UsageError(f"{shown} is neither a file nor a {what}; use one of {', '.join(names)}")
+    return UsageError(f"{shown} is neither a file nor a {what}; use one of {join_names(names)}")
 
 
 def _folder(name: str) -> Path:
