@@ -248,7 +248,7 @@ def _picture(match: re.Match[str]) -> str:
     return "⍰"
 
 
-_QUESTION = re.compile(r"[^.!?？؟\n]*[?？؟]")
+_SENTENCE_END = re.compile(r"[.!?？؟\n]")
 _OFFER = re.compile(
     r"\banything else (?:i can|you need|you['’]d like|to)\b|\bwould you like me to\b|\bshall i\b"
     r"|\b(?:how|what) (?:can|may|could) i (?:help|assist|do for)\b",
@@ -263,4 +263,11 @@ def offers_help(text: str) -> bool:
 
 def asks_question(text: str) -> bool:
     """Return whether a text has a question, that is one with a question mark, other than an offer of help."""
-    return any(not offers_help(question) for question in _QUESTION.findall(text))
+    start = 0
+    for end in _SENTENCE_END.finditer(
+        text
+    ):  # a pattern for whole sentences would be quadratic without any end
+        if end[0] not in ".!\n" and not offers_help(text[start : end.start()]):
+            return True
+        start = end.end()
+    return False

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from driving import NARROW, WIDE, loaded, opened, screen_text, until
 from fakes import FakeServices
-from medal_rows import board, graded, sample_rows
+from medal_rows import board, graded, invalid, sample_rows
 from textual.pilot import Pilot
 
 from bioeval_tui.errors import BioevalError
@@ -34,6 +34,14 @@ async def test_medal_rows_are_shown_best_first_with_totals(size: tuple[int, int]
         assert "invalid 1" in text
         assert "/ filter" in lines[-1]
         assert "average percentile 82.8 over 6 valid of 8" in text
+
+
+@pytest.mark.parametrize("width", [90, 100, 120, 160])
+async def test_why_there_is_no_score_is_not_cut_beside_empty_columns(width: int) -> None:
+    rows = [*sample_rows(), invalid("oncology/breast-cancer", "hasty", "7 ids are missing from the file")]
+    async with opened(None, (width, 24), services=FakeServices(rows=rows), start="medals") as (app, _):
+        lines = screen_text(app).splitlines()[2:]
+        assert any("! invalid" in line and "7 ids are missing from the file" in line for line in lines)
 
 
 async def test_a_wide_terminal_shows_the_card_of_the_selected_row() -> None:

@@ -33,6 +33,7 @@ from bioeval_tui.record.tool_calls import call_event, result_event
 from bioeval_tui.report.formats.markdown import message_lines
 from bioeval_tui.report.message_blocks import Quotation, message_blocks
 from bioeval_tui.report.statistics.realism import UserTranscript, manner_of
+from bioeval_tui.text import asks_question
 from bioeval_tui.tui.live.transcript import markdown as transcript_markdown
 from tests.rendered import evaluator_prompt
 
@@ -203,6 +204,7 @@ READERS = {
     "manner": lambda t: manner_of(
         UserTranscript((("user", t), ("user", t)), facts=JOB.facts, names=("Ann",))
     ),
+    "questions": asks_question,
     "chunks": transcript_markdown.cut,
     "pieces": transcript_markdown.pieces,
 }

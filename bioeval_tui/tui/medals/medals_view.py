@@ -44,6 +44,8 @@ COLUMNS: tuple[Column, ...] = (
     Column("file", 24, False, 7),
     Column("rows", 26, False, 8),
 )
+SCORED = ("score", "95 % interval", "pctl", "> median", "> human", "next medal")
+"""Columns, side by side, that only a submission with a score fills."""
 HIDDEN_AT_FIRST = frozenset({"domain", "file", "rows"})
 """Columns that are hidden by default."""
 MIN_TASK, TASK_WIDTH = 18, 36
@@ -101,30 +103,31 @@ def next_medal(row: MedalRow) -> Cell:
 
 
 def row_cells(row: MedalRow) -> dict[str, Cell]:
-    """Return a row's cells by the names of the columns."""
-    report, place = row.report, standing(row)
-    fine = report is not None and place != "invalid"
-    percentile = report.leaderboard_percentile if report and fine else None
-    return {
+    """Return a row's cells by the names of the columns; why there is no score stands across what would follow from one."""
+    report = row.report
+    cells = {
         "task": Cell(row.task_id),
         "agent": Cell(row.agent),
         "medal": medal_cell(row),
-        "score": Cell(
-            column_number(report.score if report and fine else None), "strong" if fine else "quiet"
-        ),
-        "95 % interval": _interval(report if fine else None),
-        "pctl": Cell("–" if percentile is None else f"{percentile:.1f}", "plain" if fine else "quiet"),
-        "> median": _yes(report.above_median if report and fine else None),
-        "> human": _yes(report.beats_human if report and fine else None),
-        "next medal": next_medal(row),
         "domain": Cell(row.domain or "–", "plain" if row.domain else "quiet"),
         "file": Cell(row.file, "quiet"),
         "rows": Cell(report.rows_words, "warn" if report.rows_missing else "quiet") if report else Cell(""),
     }
+    if report is None or not report.valid_submission:
+        return cells | dict.fromkeys(SCORED, next_medal(row))
+    percentile = report.leaderboard_percentile
+    return cells | {
+        "score": Cell(column_number(report.score), "strong"),
+        "95 % interval": _interval(report),
+        "pctl": Cell("–" if percentile is None else f"{percentile:.1f}"),
+        "> median": _yes(report.above_median),
+        "> human": _yes(report.beats_human),
+        "next medal": next_medal(row),
+    }
 
 
-def _interval(report: TaskReport | None) -> Cell:
-    uncertainty = report.uncertainty if report else None
+def _interval(report: TaskReport) -> Cell:
+    uncertainty = report.uncertainty
     return (
         Cell("–", "quiet")
         if uncertainty is None or uncertainty.low is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 from rich.cells import cell_len
@@ -217,11 +218,16 @@ CellsOf = Callable[[int, int], Mapping[str, Cell | Content]]
 
 
 def line_of(columns: Sequence[Column], cells: Mapping[str, Cell | Content]) -> Content:
-    """Return a row: text on the left, numbers on the right of their columns."""
+    """Return a row: text on the left, numbers on the right of their columns.
+
+    One and the same cell in columns next to each other stands once, on the left, across them.
+    """
     parts = []
-    for column in columns:
-        cell = cells.get(column.name, Cell(""))
-        parts.append(right(cell, column.width) if column.numeric else left(cell, column.width))
+    shown = [(column, cells.get(column.name, Cell(""))) for column in columns]
+    for _, group in groupby(shown, key=lambda pair: id(pair[1])):
+        (column, cell), *others = group
+        width = column.width + sum(1 + other.width for other, _ in others)
+        parts.append(right(cell, width) if column.numeric and not others else left(cell, width))
     return Content(" ").join(parts)
 
 
