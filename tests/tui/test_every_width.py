@@ -162,8 +162,12 @@ def test_the_shown_runs_keep_names_and_columns_as_they_get_wider() -> None:
     for width in WIDTHS:
         columns = fit(runs_view.COLUMNS, width, least)
         now = run.started_at
-        line = line_of(columns, runs_view.row(run, now, marked=False, exact=False)).plain
-        assert JOB in line or width < 75, width
+        row = line_of(columns, runs_view.row(run, now, marked=False, exact=False), whole=True).plain
+        job, who = columns[0].width, columns[1].width
+        lines = row.split("\n")
+        assert "".join(line[:job].strip() for line in lines) == JOB, width
+        assert "".join(line[job + 1 :][:who].replace(" ", "") for line in lines) == f"{agent}·{model}", width
+        assert "…" not in row, width
         beside = words_of(runs_view.card(run, [run], now, width, preview_of(A)), width)
         assert [name for name in f"{JOB} {AGENT} {FACT} {TASK}".split() if name not in beside] == [], width
         assert before <= {column.name for column in columns}, width
