@@ -115,14 +115,14 @@ def test_keys_that_delete_need_a_modifier() -> None:
 
 
 def key_table() -> str:
-    """Return the table of docs/screens.md."""
+    """Return the table of docs/screens.md: without digits, which open screens, and are scores in a review."""
     rows: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for row in placed():
         if row.place.startswith("~") or row.place == "dialog" or row.key.action.startswith("app."):
             continue
         screen = row.place.partition("/")[0]
         for key in row.key.keys.split(","):
-            if key in MOVING or (screen, key) in ANSWERS:
+            if key in MOVING or (screen, key) in ANSWERS or key.isdigit():
                 continue
             means, where = rows.setdefault(key_name(key), ({}, {}))
             means[LETTERS[key][0] if key in LETTERS else row.key.label] = None
