@@ -16,6 +16,7 @@ from tests.unit.report.recorded import GOLDEN, Recorded, Talk, scoring
 FAILS = Talk(holds=(False,))
 KNOWS = Talk(fact=True)
 
+
 def concluded(recorded: Recorded, folder: Path, *changed: RunEvent) -> Conclusion:
     """Write the recording, with these events in the place of the last ones, read it back and conclude."""
     path = recorded.write(folder)
@@ -24,10 +25,12 @@ def concluded(recorded: Recorded, folder: Path, *changed: RunEvent) -> Conclusio
         path.write_bytes(b"".join(write_event(event) for event in (*kept, *changed)))
     return load_run(path).conclusion
 
+
 def ended(recorded: Recorded, **fields: object) -> events.RunEnded:
     last = recorded.events()[-1]
     assert isinstance(last, events.RunEnded)
     return last.model_copy(update=fields)
+
 
 def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
     found = load_run(GOLDEN).conclusion
@@ -36,6 +39,7 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
         "Rehearsal: the agent scores 0.44 without the facts and 1.00 with the facts; one trial is too few to tell what "
         "knowing that the user lives in Sydney and takes 5 mg of warfarin changes (5 would do); without them “a reminder exists” fails."
     )
+
 
 @pytest.mark.parametrize(
     ("withheld", "supplied", "outcome", "says"),
@@ -91,6 +95,7 @@ def test_each_kind_of_outcome_has_its_sentence(
     assert found.sentence.endswith(".")
     assert "\n" not in found.sentence
 
+
 @pytest.mark.parametrize(
     ("withheld", "supplied", "says"),
     [
@@ -110,12 +115,14 @@ def test_a_sentence_calls_the_conditions_what_the_job_calls_them(
     named = Recorded(withheld, supplied, names=("no card", "has the card"))
     assert says in concluded(named, tmp_path).sentence
 
+
 def test_an_interval_is_named_where_trials_differ(tmp_path: Path) -> None:
     low = [scoring(value) for value in (0.2, 0.3, 0.25, 0.3, 0.2) * 2]
     high = [replace(scoring(value), fact=True) for value in (0.8, 0.9, 0.85, 0.8, 0.9) * 2]
     found = concluded(Recorded(low, high), tmp_path)
     assert found.outcome == "facts_help"
     assert "over 10 trials (95 % interval of the difference 0." in found.sentence
+
 
 @pytest.mark.parametrize(
     ("withheld", "supplied"),
@@ -133,12 +140,14 @@ def test_what_fails_in_some_trials_only_is_not_given_as_the_cause(
     assert "fails" not in sentence
     assert "not done" not in sentence
 
+
 def test_a_difference_within_chance_is_not_called_an_effect(tmp_path: Path) -> None:
     low = [scoring(value) for value in (0.2, 0.9, 0.5, 0.3, 0.8)]
     high = [replace(scoring(value), fact=True) for value in (0.8, 0.3, 0.6, 0.2, 0.9)]
     found = concluded(Recorded(low, high), tmp_path)
     assert found.outcome == "no_difference"
     assert "cannot be distinguished from chance" in found.sentence
+
 
 def test_a_penalty_for_failed_requests_is_not_attributed_to_the_facts(tmp_path: Path) -> None:
     found = concluded(Recorded([replace(FAILS, failures=1)], [KNOWS]), tmp_path)
@@ -147,11 +156,13 @@ def test_a_penalty_for_failed_requests_is_not_attributed_to_the_facts(tmp_path: 
         "; 0.30 of the difference is the penalty for 1 failed request without the facts."
     )
 
+
 def test_different_starting_states_leave_no_uplift(tmp_path: Path) -> None:
     found = concluded(Recorded([FAILS], [KNOWS], clean=False), tmp_path)
     assert found.outcome == "not_clean"
     assert "cannot be attributed to the facts" in found.sentence
     assert "lifts" not in found.sentence
+
 
 def test_starting_states_that_were_not_seen_leave_no_uplift(tmp_path: Path) -> None:
     run = Recorded([FAILS], [KNOWS])
@@ -165,6 +176,7 @@ def test_starting_states_that_were_not_seen_leave_no_uplift(tmp_path: Path) -> N
     found = load_run(path).conclusion
     assert found.outcome == "clean_unknown"
     assert "it is unknown whether" in found.sentence
+
 
 @pytest.mark.parametrize(
     ("status", "detail", "outcome", "says"),
@@ -182,6 +194,7 @@ def test_a_run_that_did_not_complete_says_how_it_ended(
     assert found.outcome == outcome
     assert says in found.sentence
 
+
 def test_a_run_in_progress_says_how_far_it_is(tmp_path: Path) -> None:
     run = Recorded([FAILS], [KNOWS])
     path = run.write(tmp_path)
@@ -191,6 +204,7 @@ def test_a_run_in_progress_says_how_far_it_is(tmp_path: Path) -> None:
         "unfinished",
         "The run has not ended: 2 of 2 conversations scored.",
     )
+
 
 @pytest.mark.parametrize(
     ("unreachable", "outcome", "says"),
@@ -207,6 +221,7 @@ def test_an_agent_that_answered_with_an_error_is_not_called_unreachable(
     assert found.outcome == outcome
     assert found.sentence.startswith(says)
 
+
 def test_a_job_without_facts_has_nothing_that_could_help(tmp_path: Path) -> None:
     run = Recorded(
         [FAILS],
@@ -215,6 +230,7 @@ def test_a_job_without_facts_has_nothing_that_could_help(tmp_path: Path) -> None
     )
     found = concluded(run, tmp_path)
     assert found.outcome == "no_facts"
+
 
 def test_a_hostile_title_is_short_and_on_one_line(tmp_path: Path) -> None:
     run = Recorded([FAILS], [KNOWS])
@@ -229,17 +245,21 @@ def test_a_hostile_title_is_short_and_on_one_line(tmp_path: Path) -> None:
     assert "\x1b" not in sentence
     assert len(sentence) < 250
 
+
 # Several runs
+
 
 def run_of(model: str, values: list[float]) -> RunResult:
     talks = [scoring(value) for value in values]
     return Recorded(talks, talks, run_id=f"20260102-030405-{model}", started={"model": model}).loaded()
+
 
 def test_a_model_that_beats_every_other_wins() -> None:
     runs = [run_of("small", [0.3, 0.35, 0.3, 0.35, 0.3]), run_of("large", [0.8, 0.85, 0.8, 0.8, 0.85])]
     found = conclude_batch(runs)
     assert found.outcome == "winner"
     assert found.sentence.startswith("large does better than small, by 0.50")
+
 
 @pytest.mark.parametrize(
     ("one", "other", "says"),
@@ -260,13 +280,16 @@ def test_no_model_wins_by_chance(one: list[float], other: list[float], says: str
     assert found.outcome == "no_winner"
     assert says in found.sentence
 
+
 def test_models_with_different_jobs_are_not_compared() -> None:
     first, second = run_of("a", [0.3] * 3), run_of("b", [0.9] * 3)
     second = replace(second, started=second.started.model_copy(update={"job_name": "another"}))
     second.state.started = second.started
     assert "not run on the same jobs" in conclude_batch([first, second]).sentence
 
+
 # Submissions
+
 
 def graded(**fields: object) -> TaskReport:
     whole: dict[str, object] = {
@@ -277,6 +300,7 @@ def graded(**fields: object) -> TaskReport:
         "extra": ReportExtra(leaderboard_position=11, score_needed=0.995, next_medal="gold"),
     }  # fmt: skip
     return TaskReport(**{**whole, **fields})  # type: ignore[arg-type]
+
 
 @pytest.mark.parametrize(
     ("report", "outcome", "sentence"),
@@ -291,6 +315,7 @@ def graded(**fields: object) -> TaskReport:
 def test_a_graded_submission_has_a_conclusion(report: TaskReport, outcome: str, sentence: str) -> None:
     found = conclude_grading(report)
     assert (found.outcome, found.sentence) == (outcome, sentence)
+
 
 def test_no_sentence_claims_more_than_its_result_set_shows() -> None:
     """`scripts/validate-statistics sentences` prints the table of tests/golden, of which docs/validation.md shows rows."""
