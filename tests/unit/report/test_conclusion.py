@@ -324,7 +324,9 @@ def test_no_sentence_claims_more_than_its_result_set_shows() -> None:
     rows = [f"| {name} | {said} |" for name, said in found]
     golden = (root / "tests" / "golden" / "sentences.md").read_text(encoding="utf-8")
     assert [row for row in rows if row not in golden] == []
-    page = (root / "docs" / "validation.md").read_text(encoding="utf-8").partition("statistics sentences`\n")[2]
+    page = (
+        (root / "docs" / "validation.md").read_text(encoding="utf-8").partition("statistics sentences`\n")[2]
+    )
     shown = [line for line in page.partition("### ")[0].splitlines() if line.startswith("| ")][1:]
     assert len(shown) == 9
     assert [row for row in shown if row not in rows] == []
