@@ -49,6 +49,10 @@ def calculate_human_performance_metrics(
 
     beats_human: strictly better than the median human. human_percentile: share of humans that the score
     equals or beats × 100, one decimal; rows without a score count as not beaten. Both None for no rows.
+
+    Raises:
+        KeyError: the table has no column `score`.
+        ValueError: the column has what is no number.
     """
     return compare_with_humans(agent_score, human_df["score"].to_numpy(dtype=np.float64), is_lower_better)
 
@@ -486,7 +490,7 @@ def grade_submission(path_to_submission: Path, task: Task) -> TaskReport:
 
 
 def grade_csv(path_to_submission: Path, task: Task) -> TaskReport:
-    """Grade a submission; the older name of `grade_submission`."""
+    """Grade a submission; the older name of `grade_submission`, which says what it raises."""
     return grade_submission(path_to_submission, task)
 
 
