@@ -213,10 +213,6 @@ class ConversationResult:
         """The job's snapshot, filled in from its case."""
         return self._run.state.job_of(self.trial)
 
-    def losses(self, most: int) -> tuple[Loss, ...]:
-        """Return why it lost points: the reasons behind its largest gains, at most so many."""
-        return lost_points(self, self.gains[:most])
-
     @property
     def why_lost(self) -> tuple[Loss, ...]:
         """Why it lost points, for somebody who reads no expressions: what the judge says of the task that lost most.

@@ -20,7 +20,7 @@ from bioeval_tui.tui.live.heads_view import conditions
 from bioeval_tui.tui.shared import bars_view
 from bioeval_tui.tui.shared.bars_view import Bar
 from bioeval_tui.tui.shared.cells_view import Cell, uplift as uplift_cell
-from bioeval_tui.tui.shared.rows_widget import DrawnPanel, LinePainter, RowList, RowPainter
+from bioeval_tui.tui.shared.rows_widget import DrawnPanel, LinePainter, RowList, RowPainter, title_lines
 from bioeval_tui.tui.shared.tones import left, paint, right, spread
 from bioeval_tui.units import latency_short
 
@@ -211,13 +211,6 @@ def wrapped_row(
     others = [*others[: lines - 2], " ".join(others[lines - 2 :])] if len(others) >= lines else others
     below = [Content.assemble(" " * start.cell_length, left(Cell(part, tone), under)) for part in others]
     return Content("\n").join([Content.assemble(start, left(Cell(first, tone), room), *cells), *below])
-
-
-def title_lines(title: str, room: int, under: int) -> list[str]:
-    """Return the title wrapped: the first line at `room` cells, the lines below it at `under`."""
-    first = Content(title).wrap(max(1, room))[0].plain
-    rest = title[len(first) :].strip()
-    return [first.rstrip(), *(line.plain.rstrip() for line in Content(rest).wrap(max(1, under)) if rest)]
 
 
 NAME_WIDTH = 10
