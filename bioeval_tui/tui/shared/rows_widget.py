@@ -1,4 +1,5 @@
-"""Lists of rows drawn on demand: only visible rows are rendered, so 100,000 rows cost no more than a few."""
+"""Lists of rows drawn on demand: only visible rows are rendered, so 100,000 rows cost no more than a few; and lines that
+are drawn for the available width."""
 
 from __future__ import annotations
 
@@ -364,3 +365,28 @@ class RowList(ScrollView, can_focus=True):
         first, lines = self._span(y)
         for line in range(first, first + lines):
             super().refresh_line(line)
+
+
+LinePainter = Callable[[int], Content]
+"""Called with the width in cells; returns the line, or lines."""
+
+
+class DrawnPanel(Widget):
+    """Lines drawn for the available width."""
+
+    DEFAULT_CSS = """
+    DrawnPanel { height: 1; }
+    """
+
+    def __init__(self, *, classes: str | None = None) -> None:
+        super().__init__(classes=classes)
+        self._painter: LinePainter | None = None
+
+    def draw(self, painter: LinePainter) -> None:
+        """Draw with `painter` from now on."""
+        self._painter = painter
+        self.refresh()
+
+    def render(self) -> Content:
+        """Draw."""
+        return self._painter(self.size.width) if self._painter else Content("")
