@@ -102,3 +102,14 @@ async def test_markup_in_file_names_is_shown_literally() -> None:
         await loaded(app, pilot)
         assert "[/x] [@click=app.quit]t[" in screen_text(app)
         assert "[/oh] no" in screen_text(app)
+
+
+async def test_a_long_name_in_one_row_cuts_neither_itself_nor_the_other_rows() -> None:
+    job, agent = "kidney-function-and-the-daily-dose-of-metformin", "agents.clinic.example:9405 · medic-large"
+    one = history.run(1, job, 0.6, ago=timedelta(hours=1))
+    long = history.run(2, "reminder", 0.6, ago=timedelta(hours=1), agent=agent)
+    short = history.run(3, "reminder", 0.6, ago=timedelta(hours=1))
+    async with opened(None, NARROW, services=given(history=(one, long, short)), start="home") as (app, _):
+        lines = screen_text(app).splitlines()
+        assert any(job in line for line in lines)
+        assert any("reminder" in line and "127.0.0.1:8081 · gpt-4.1-mini" in line for line in lines)

@@ -90,7 +90,7 @@ class HomeList(Vertical):
 
 def _whole_cells(row: Sequence[Cell], width: int) -> Content:
     """Return a line without those of its last cells that have no room; the details say them in full."""
-    while len(row) > 1 and sum(cell_len(cell.text) for cell in row) > width:
+    while len(row) > 1 and cell_len("".join(cell.text for cell in row).rstrip()) > width:
         row = row[:-1]
     return paint(*row).truncate(width, ellipsis=True)
 

@@ -234,7 +234,7 @@ def recent(runs: Sequence[RunSummary], previews: Mapping[str, RunPreview], now: 
     """Return the newest runs; `previews` are their conclusions by id, as far as known."""
     shown = runs[:RECENT]
     jobs = min(24, max((cell_len(run.job) for run in shown), default=0))
-    agents = max((cell_len(run.agent_words) for run in shown), default=0)
+    agents = min(28, max((cell_len(run.agent_words) for run in shown), default=0))
     entries = []
     for run in shown:
         state = status_of(run)
@@ -243,7 +243,7 @@ def recent(runs: Sequence[RunSummary], previews: Mapping[str, RunPreview], now: 
         row = (
             *_scores(run),
             Cell(set_cell_size(run.job, max(jobs, cell_len(run.job))) + "  "),
-            Cell(set_cell_size(run.agent_words, agents) + "  ", "quiet"),
+            Cell(set_cell_size(run.agent_words, max(agents, cell_len(run.agent_words))) + "  ", "quiet"),
             Cell(said or state.text, "plain" if said and state.tone != "bad" else state.tone),
             *([Cell(f", {plural(known.trials, 'trial')}")] if known and said else []),
             Cell(f"  {ago(run.started_at, now)}", "quiet"),

@@ -36,8 +36,12 @@ class Column(NamedTuple):
     """Whether it gets the room that the first column does not need."""
 
 
+NARROW = 16
+"""The width of the first column in cells below which one that grows gives it room."""
+
+
 def fit(columns: Sequence[Column], width: int, least: int = 16, enough: int = 0) -> list[Column]:
-    """Return the columns that fit, one cell apart; the first has at least `least` cells, unless one that grows would get less than it.
+    """Return the columns that fit, one cell apart; the first has at least `least` cells, unless there is no room beside one that grows.
 
     The first gets the room that is left: where a column grows, only up to `enough`.
     """
@@ -50,7 +54,7 @@ def fit(columns: Sequence[Column], width: int, least: int = 16, enough: int = 0)
     room = width - sum(column.width + 1 for column in kept[1:])
     if grows := next((at for at, column in enumerate(kept) if at and column.grows), 0):
         both = room + kept[grows].width
-        room = min(max(least, enough), max(room, min(least, both // 2)))
+        room = min(max(least, enough), max(room, min(least, NARROW, both // 2)))
         kept[grows] = kept[grows]._replace(width=max(1, both - room))
     return [kept[0]._replace(width=max(1, room)), *kept[1:]]
 
