@@ -12,7 +12,7 @@ from medal_rows import sample_rows
 from run_script import run_of_trials, scripted_run
 from textual.pilot import Pilot
 
-from bioeval_tui.record.events import ConversationEnded, ConversationScored
+from bioeval_tui.record.events import ConversationEnded, ConversationScored, MessageStarted
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report.words import summary_lines
 from bioeval_tui.tui.app import BioevalApp
@@ -64,6 +64,7 @@ async def test_a_run_that_could_not_begin_shows_why_and_what_to_do_and_no_empty_
     for condition in CONDITIONS:
         where = {"run_id": started.run_id, "at": started.at, "condition": condition, "trial": 1, "attempt": 1}
         script += [
+            MessageStarted(**where, seq=0, message=1, turn=1, role="user", speaker="Socrates"),
             ConversationEnded(
                 **where, seq=0, reason="cancelled", fault="infrastructure", detail=detail, ways=ways
             ),
