@@ -238,7 +238,7 @@ class ConversationResult:
     @property
     def has_begun(self) -> bool:
         """Whether there is anything to show of it but why it has no score."""
-        return bool(self.answers or self.parts or (self.messages and not self.ended))
+        return bool(self.answered or self.parts or (self.messages and not self.ended))
 
     def answer_in(self, turn: int | None) -> int | None:
         """Return the number of the agent's message of a turn."""

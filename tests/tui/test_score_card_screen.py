@@ -65,6 +65,7 @@ async def test_a_run_that_could_not_begin_shows_why_and_what_to_do_and_no_empty_
         where = {"run_id": started.run_id, "at": started.at, "condition": condition, "trial": 1, "attempt": 1}
         script += [
             MessageStarted(**where, seq=0, message=1, turn=1, role="user", speaker="Socrates"),
+            MessageStarted(**where, seq=0, message=2, turn=1, role="assistant", speaker="agent"),
             ConversationEnded(
                 **where, seq=0, reason="cancelled", fault="infrastructure", detail=detail, ways=ways
             ),

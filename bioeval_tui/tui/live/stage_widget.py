@@ -37,7 +37,8 @@ LiveScreen.-presenting {
     &.-wide { layout: horizontal; }
     &.-wide Conversations { width: 1fr; }
     &.-wide #frames { padding: 1 3; }
-    &.-wide Stage { width: 45%; height: 1fr; padding: 1 3; border-left: solid $line; overflow-y: auto; }
+    &.-wide Stage { width: 45%; height: 1fr; padding: 1 3; border-left: solid $line; }
+    &.-wide Stage { overflow-y: auto; scrollbar-gutter: stable; }
     &.-wide ReplayControls { dock: bottom; margin-bottom: 1; }
     &.-narrow Stage { height: auto; padding: 0 2; border-top: solid $line; }
     &.-narrow Talk { padding: 1 2 0 2; }
@@ -192,7 +193,9 @@ class Stage(Vertical):
                 state.ended is None or (self.screen.has_class("-wide") and self.screen.size.height >= ROOMY)
             )
             score.show(state, watched.trial, score.condition == active)
-        self._assertions.update(_checks(state, watched.trial, self.size.width or STAGE_WIDTH))
+        self._assertions.update(
+            _checks(state, watched.trial, self.scrollable_content_region.width or STAGE_WIDTH)
+        )
         self._conclusion.display = self._why.display = state.ended is not None
         if state.ended is not None:
             from bioeval_tui.report.result import result_of  # statistics: the first paint waits for none
