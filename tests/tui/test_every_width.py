@@ -92,7 +92,7 @@ def listed(console: Console) -> None:
 def printed_review(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(review_command, "plain_console", lambda: console)
     monkeypatch.setattr(review_command, "find_recording", lambda *_: Path())
-    monkeypatch.setattr(review_command, "load_run", lambda _: ONE)
+    monkeypatch.setattr(review_command, "load_run", lambda _: A)
     review_command._print(Settings.from_environment({}), ["x"])
 
 
@@ -116,7 +116,7 @@ PRINTED: dict[str, tuple[Callable[..., None], str]] = {
         lambda console, _: print_score_card(A, console, 2),
         f"{TASK} {CHECK} {JOB} {AGENT} {FACT} nobody-prices-this nor-that",
     ),
-    "review": (printed_review, f"{TASK} {JOB} {AGENT} {FACT} 0.20 1.00"),
+    "review": (printed_review, f"{TASK} {JOB} {AGENT} {FACT} 0.20 1.00 trial"),
     "medals": (printed_medals, f"{ROW.task_id} {ROW.agent} invalid"),
 }
 

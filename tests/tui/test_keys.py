@@ -32,7 +32,7 @@ LETTERS: dict[str, tuple[str, str]] = {
     "A": ("show all: conversations, the batch, runs, or answers", "grid batch runs answers"),
     "b": ("back one message", "play_back"),
     "B": ("to the start", "edge"),
-    "c": ("choose columns", "columns"),
+    "c": ("CSV", "choose"),
     "C": ("stop everything that is running", "cancel_all stop"),
     "d": ("density", "density"),
     "D": ("delete", "delete"),
