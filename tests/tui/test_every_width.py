@@ -11,7 +11,6 @@ import history
 import pytest
 from medal_rows import invalid, sample_rows
 from rich.console import Console
-from textual.content import Content
 
 from bioeval_tui.cli import review as review_command
 from bioeval_tui.grade import console as grade_console
@@ -28,8 +27,7 @@ from bioeval_tui.report.result import RunResult, result_of
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.reviews import run_items
 from bioeval_tui.tui.live import score_card_view
-from bioeval_tui.tui.live.panels import wrapped_row
-from bioeval_tui.tui.live.score_card import COLUMN, MOST_LINES
+from bioeval_tui.tui.live.score_card import COLUMN, drawn_row
 from bioeval_tui.tui.medals import medal_card, medals_view
 from bioeval_tui.tui.review import review_view
 from bioeval_tui.tui.runs import comparison_view, runs_view
@@ -164,8 +162,12 @@ def test_the_shown_runs_keep_names_and_columns_as_they_get_wider() -> None:
     for width in WIDTHS:
         columns = fit(runs_view.COLUMNS, width, least)
         now = run.started_at
-        line = line_of(columns, runs_view.row(run, now, marked=False, exact=False)).plain
-        assert JOB in line or width < 75, width
+        row = line_of(columns, runs_view.row(run, now, marked=False, exact=False), whole=True).plain
+        job, who = columns[0].width, columns[1].width
+        lines = row.split("\n")
+        assert "".join(line[:job].strip() for line in lines) == JOB, width
+        assert "".join(line[job + 1 :][:who].replace(" ", "") for line in lines) == f"{agent}·{model}", width
+        assert "…" not in row, width
         beside = words_of(runs_view.card(run, [run], now, width, preview_of(A)), width)
         assert [name for name in f"{JOB} {AGENT} {FACT} {TASK}".split() if name not in beside] == [], width
         assert before <= {column.name for column in columns}, width
@@ -177,9 +179,7 @@ def test_a_card_keeps_its_titles_at_every_width(result: RunResult) -> None:
     rows = score_card_view.run_rows(result) if result is A else score_card_view.rows(result, result.trial(1))
     cells = [right(Cell("difference"), COLUMN)] * 3
     for width in WIDTHS:
-        shown = "\n".join(
-            wrapped_row(Content(row.mark), row.label, cells, width - 6, MOST_LINES).plain for row in rows
-        )
+        shown = "\n".join(drawn_row(row, cells, width - 6).plain for row in rows)
         above = words_of([*score_card_view.brief_cells(result), [score_card_view.conclusion(result)]], width)
         assert [name for name in f"{TASK} {CHECK}".split() if name not in shown] == [], width
         assert [name for name in f"{AGENT} {FACT}".split() if name not in above] == [], width

@@ -310,3 +310,21 @@ async def test_a_comparison_can_show_only_the_differences() -> None:
         await pilot.press("O")
         await loaded(app, pilot)
         assert screen_text(app) == whole
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 160])
+async def test_a_long_name_goes_on_below_instead_of_being_cut(width: int) -> None:
+    agent, model = "agents.clinic.example:9405", "medic-large-2026-11-01-preview"
+    runs = [replace(run, identity={"agent": agent}, model=model) for run in history.history()]
+    async with opened(None, (width, 40), services=given(history=runs), start="runs") as (app, pilot):
+        assert isinstance(app.screen, RunsScreen)
+        rows = app.screen.table.rows
+        shown = "\n".join(rows.render_line(y).text for y in range(rows.size.height))
+        assert "…" not in shown
+        assert shown.count(agent) == shown.count(model) > 3
+        await pilot.press("down")
+        await loaded(app, pilot)
+        assert app.screen.looked_at == runs[1]
+        await pilot.click(rows, offset=(2, rows._span(2)[0]))
+        await loaded(app, pilot)
+        assert app.screen.looked_at == runs[2], "a click counts lines, not rows"

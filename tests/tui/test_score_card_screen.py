@@ -14,6 +14,7 @@ from textual.pilot import Pilot
 
 from bioeval_tui.record.events import ConversationEnded, ConversationScored
 from bioeval_tui.record.names import CONDITIONS
+from bioeval_tui.report.words import summary_lines
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.live import score_card_view
 from bioeval_tui.tui.live.score_card import RunCard, ScoreCard
@@ -200,10 +201,29 @@ async def test_the_card_of_several_trials_leads_with_all_of_them_and_opens_each(
         await loaded(app, pilot)
         text = screen_text(app)
         assert "· 4 trials" in text
-        assert "trial 2 of 4" in text
-        assert "trials with a score" in text
-        await pilot.press(*["down"] * 30, "up", "up", "up", "enter")
+        assert "facts withheld: " in text
+        await pilot.press("end", "up", "up", "up")
+        await loaded(app, pilot)
+        assert "trial 2 of 4" in screen_text(app)
+        await pilot.press("enter")
         await until(pilot, lambda: type(app.screen) is ScoreCard)
         await until(pilot, lambda: "here: trial 1 of 4" in screen_text(app))
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, RunCard))
+
+
+@pytest.mark.parametrize("size", [NARROW, (120, 40), WIDE])
+async def test_every_statistic_of_several_trials_can_be_reached(size: tuple[int, int]) -> None:
+    services = FakeServices(FakeView(run_of_trials(4)), sample_rows())
+    async with opened(None, size, services=services) as (app, pilot):
+        await until(pilot, lambda: isinstance(app.screen, RunCard))
+        await loaded(app, pilot)
+        card = app.screen
+        assert isinstance(card, RunCard)
+        seen: set[str] = set()
+        for _ in score_card_view.run_rows(card._result):
+            seen |= set(screen_text(app).split())
+            await pilot.press("down")
+            await loaded(app, pilot)
+        for _, said in summary_lines(card._result.summary):
+            assert set(said.split()) <= seen, said

@@ -14,8 +14,9 @@ from bioeval_tui.errors import Problem
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.jobs import jobs_view
 from bioeval_tui.tui.jobs.jobs_view import RunForm
-from bioeval_tui.tui.jobs.source_view import MAX_LINES, Source, wrapped
+from bioeval_tui.tui.jobs.source_view import MAX_LINES, Source
 from bioeval_tui.tui.shared import bars_view
+from bioeval_tui.tui.shared.rows_widget import title_lines
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -77,8 +78,8 @@ def test_text_wraps_to_the_width_and_nothing_is_lost() -> None:
 
 
 def test_words_are_kept_whole_where_they_fit() -> None:
-    assert wrapped("one two three", 8) == ["one two", "three"]
-    assert wrapped("abcdefghij", 4) == ["abcd", "efgh", "ij"]
+    assert title_lines("one two three", 8, 8) == ["one two", "three"]
+    assert title_lines("abcdefghij", 4, 4) == ["abcd", "efgh", "ij"]
 
 
 def test_yaml_keys_and_comments_are_highlighted_but_not_inside_block_text() -> None:
