@@ -20,7 +20,7 @@ from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph
 from bioeval_tui.evaluation.job.loading import parse_job
 from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.models.prompting import Prompt, find_prompt
-from bioeval_tui.evaluation.seams import AssertionView, EvaluatorView, PeerError, TranscriptMessage
+from bioeval_tui.protocols import AssertionView, EvaluatorView, PeerError, TranscriptMessage
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.paths import is_run_id
 from tests.fuzz.kinds.submissions import add_task

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from bioeval_tui import score as composite
+from bioeval_tui.formats import CONDITIONS
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, write_event
-from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.result import RunResult, TrialResult, result_of
