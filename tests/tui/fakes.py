@@ -21,6 +21,7 @@ from bioeval_tui.record.reviews import Opinions, ReviewedScores, fold_reviews, r
 from bioeval_tui.record.state import RunState
 from bioeval_tui.report.comparison import Comparison
 from bioeval_tui.report.previews import Loss, RunPreview
+from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.run_summary import RunSummary
 from bioeval_tui.tui.batch.batch_view import Glance
 from bioeval_tui.tui.items import (
@@ -213,8 +214,13 @@ class FakeServices:
         """Return the findings that were given."""
         return self.findings
 
+    results: Sequence[RunResult] = ()
+    """Recorded runs that functions of runs are called with, whatever runs are asked for."""
+
     async def from_runs(self, function: Callable[..., Any], *run_ids: str) -> Any:
-        """Return what the method of the function's name says."""
+        """Call the function with the results that were given; else return what the method of its name says."""
+        if self.results:
+            return function(*self.results)
         return await getattr(self, function.__name__)(*run_ids)
 
     async def outcome(self, *run_ids: str) -> tuple[str, list[list[Cell]]]:
