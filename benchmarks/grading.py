@@ -3,6 +3,7 @@
     uv run python benchmarks/grading.py                all rows, medians of five
     uv run python benchmarks/grading.py --quick        smaller, once
     uv run python benchmarks/grading.py --unchanged    only graders that are code in files
+    uv run python benchmarks/grading.py --memory       only the peak memory of whole processes
 
 Two comparisons. Declared metrics beside a plain loop that reads everything again for every submission: our own writing of
 the published procedure (tests/golden holds its numbers, and this script checks the loop against them first). And graders
@@ -33,6 +34,7 @@ import yaml
 from measure import RUNS
 
 from bioeval_tui.grade import GraderPool, Registry
+from bioeval_tui.grade.batch.containment import megabytes_below
 from bioeval_tui.grade.batch.run import grade_batch
 from bioeval_tui.grade.leaderboard import rank
 from bioeval_tui.isolation import program_command
@@ -362,31 +364,29 @@ class Took:
     printed: str = ""
 
 
+def whole_processes(
+    world: World, names: list[str], count: int, output: Path, workers: int
+) -> tuple[list[str], list[str]]:
+    """Return the commands that grade the same submissions with the same graders: the stand-in's, and ours."""
+    tasks = world.with_code()
+    listing, _ = world.list_submissions(names, count)
+    plain = [sys.executable, str(Path(__file__).with_name("published_loop.py"))]
+    plain += map(str, (tasks, world.data, listing, output / "plain"))
+    mine = program_command("grade", str(listing), "--output-dir", str(output / "ours"), "--intervals", "none")
+    mine += ["--tasks-dir", str(tasks), "--data-dir", str(world.data), "--workers", str(workers)]
+    return plain, mine
+
+
 def unchanged_graders(world: World, names: list[str], count: int, repeats: int) -> tuple[Took, Took, float]:
     """Return the quickest of each, whole processes: the stand-in for the published loop, ours on two workers.
 
     Both run the same graders, which are code in files; every report of ours equals the loop's. The third is the
     processor time of the graders' own functions.
     """
-    tasks = world.with_code()
-    listing, _ = world.list_submissions(names, count)
     loops, ours = [], []
-    where = ["--tasks-dir", str(tasks), "--data-dir", str(world.data)]
     for repeat in range(repeats):
         output = world.folder / f"code-{'-'.join(names)}-{repeat}"
-        plain = [sys.executable, str(Path(__file__).with_name("published_loop.py"))]
-        plain += map(str, (tasks, world.data, listing, output / "plain"))
-        mine = program_command(
-            "grade",
-            str(listing),
-            "--output-dir",
-            str(output / "ours"),
-            *where,
-            "--workers",
-            "2",
-            "--intervals",
-            "none",
-        )
+        plain, mine = whole_processes(world, names, count, output, 2)
         loops.append(process_took(plain, ONE_THREAD))
         ours.append(process_took(mine, ONE_THREAD))
         (report,) = (output / "ours").glob("*_grading_report.json")
@@ -394,6 +394,33 @@ def unchanged_graders(world: World, names: list[str], count: int, repeats: int) 
         shutil.rmtree(output)
     loop = min(loops, key=lambda took: took.processor)
     return loop, min(ours, key=lambda took: took.processor), float(loop.printed)
+
+
+def peak_of_all(command: list[str]) -> float:
+    """Peak memory of a command and all that it starts, in MB, shared memory counted once, looked at every 50 ms (Linux)."""
+    peak = 0.0
+    with subprocess.Popen(command, env=ONE_THREAD, stdout=subprocess.DEVNULL) as process:
+        while process.poll() is None:
+            peak = max(peak, megabytes_below(os.getpid()))
+            time.sleep(0.05)
+    assert process.returncode == 0
+    return peak
+
+
+def memory(world: World, count: int) -> None:
+    """Print the peak memory of whole processes."""
+    print("peak memory of whole processes, MB: the stand-in, ours on two workers, on one")
+    for names in (["auc"], ["h5ad"], ["mae", "auc", "spearman", "h5ad"]):
+        peaks = []
+        for workers in (2, 1):
+            output = world.folder / f"memory-{'-'.join(names)}-{workers}"
+            commands = whole_processes(world, names, count, output, workers)
+            peaks += [peak_of_all(command) for command in (commands if not peaks else commands[1:])]
+            shutil.rmtree(output)
+        plain, *ours = peaks
+        shown = ", ".join(f"{peak:.0f} ({peak / plain:.2f}×)" for peak in ours)
+        title = f"{count * len(names)} × {', '.join(names)}"
+        print(f"{title:44} {plain:.0f}, {shown}")
 
 
 def ranking_microseconds() -> float:
@@ -432,10 +459,12 @@ def grade_sample_against_imports(world: World, repeats: int) -> tuple[float, flo
 
 
 def peak_megabytes(world: World, count: int) -> float:
-    """Peak resident memory of a program and its two workers that grade `count` tiny submissions (Linux)."""
+    """Peak resident memory of a program, its workers and their template that grade `count` tiny submissions (Linux)."""
     listing, _ = world.list_submissions(["tiny"], count)
     code = (
+        "import os\n"
         "from pathlib import Path\n"
+        "from bioeval_tui.grade.batch.containment import below\n"
         "from bioeval_tui.grading import GraderPool, Registry\n"
         "from bioeval_tui.grade.batch.run import grade_batch\n"
         "def peak(pid):\n"
@@ -443,7 +472,7 @@ def peak_megabytes(world: World, count: int) -> float:
         "    return int(next(line for line in lines if line.startswith('VmHWM')).split()[1]) / 1024\n"
         f"with GraderPool(Registry([{str(world.tasks)!r}], {str(world.data)!r}), workers=2) as pool:\n"
         f"    grade_batch(Path({str(listing)!r}), Path({str(world.folder / 'memory' / str(count))!r}), pool)\n"
-        "    print(peak('self') + sum(peak(worker.pid) for worker in pool._idle))"
+        "    print(peak('self') + sum(map(peak, below(os.getpid()))))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return float(done.stdout)
@@ -500,6 +529,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--unchanged", action="store_true", help="only graders that are code in files")
+    parser.add_argument("--memory", action="store_true", help="only the peak memory of whole processes")
     chosen = parser.parse_args()
     quick = chosen.quick
     repeats, many, each = (1, 2_000, 20) if quick else (RUNS, 20_000, 100)
@@ -512,6 +542,9 @@ def main() -> None:
         world.csv_task("spearman", "spearman", 20_000, each, binary=False, lower=False)
         world.h5ad_task(5_000, 2_000, each)
         world.csv_task("tiny", "mean_absolute_error", 100, many, binary=False, lower=True)
+        if chosen.memory:
+            memory(world, each)
+            return
         if not chosen.unchanged:
             declared(world, each, many, repeats, quick)
         unchanged(world, each, 600 if quick else 6_000, repeats)

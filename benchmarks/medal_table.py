@@ -21,17 +21,19 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, cast
 
 from measure import RUNS
 from textual import events
 
+from bioeval_tui.grade.service import Grading
 from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.settings import Settings
+from bioeval_tui.tui.app import BioevalApp
+from bioeval_tui.tui.data.grading import report_rows
+from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.items import MedalRow
-
-if TYPE_CHECKING:
-    from bioeval_tui.tui.app import BioevalApp
-    from bioeval_tui.tui.data.services import AppServices
+from bioeval_tui.tui.medals.medals import MedalsScreen
 
 SIZE = (160, 45)
 SIZES = (1_000, 10_000, 100_000)
@@ -84,10 +86,6 @@ async def use(source: Source, length: int) -> list[float]:
 
 async def from_file(rows: list[MedalRow], folder: Path) -> float:
     """Return the milliseconds from going to the screen until every report of a file is shown."""
-    from bioeval_tui.grade.service import Grading
-    from bioeval_tui.settings import Settings
-    from bioeval_tui.tui.data.grading import report_rows
-
     path = folder / "report.json"
     path.write_text(json.dumps({"task_reports": [row.report.to_dict() for row in rows if row.report]}))
     grading = Grading(Settings.from_environment())
@@ -99,21 +97,19 @@ async def from_file(rows: list[MedalRow], folder: Path) -> float:
 
 def table_app(source: Source) -> BioevalApp:
     """Return the app with these rows."""
-    from bioeval_tui.tui.app import BioevalApp
 
-    class Given:
-        preferences: ClassVar[dict[str, object]] = {}
-        medals = staticmethod(source)
+    class Given(AppServices):
+        has_submissions = True
 
-        def keep(self, name: str, value: object) -> None:
-            """Keep nothing."""
+        def medals(self) -> AsyncIterator[MedalRow | None]:
+            """Yield the given rows."""
+            return source()
 
-    return BioevalApp(cast("AppServices", Given()), "live")
+    return BioevalApp(Given(Settings.from_environment(), writes=False), "live")
 
 
 async def opened(app: BioevalApp, length: int) -> float:
     """Return the milliseconds from going to the screen until all of its rows are shown."""
-    from bioeval_tui.tui.medals.medals import MedalsScreen
 
     def whole() -> bool:
         return isinstance(app.screen, MedalsScreen) and len(app.screen.table.visible) == length
@@ -143,7 +139,7 @@ async def painted(
     app._display = spy  # type: ignore[method-assign, assignment]
     began = time.perf_counter()
     await act()
-    while not whole() or not ends or time.perf_counter() - ends[-1] < QUIET_S:  # noqa: ASYNC110  (no event tells)
+    while app.is_running and (not whole() or not ends or time.perf_counter() - ends[-1] < QUIET_S):  # noqa: ASYNC110  (no event tells)
         await asyncio.sleep(0.01)
     app._display = display  # type: ignore[method-assign]
     return (ends[-1] - began) * 1000

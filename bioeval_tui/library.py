@@ -161,7 +161,12 @@ async def evaluate_async(
     progress: bool = True,
     **options: Unpack[EvaluateOptions],
 ) -> Results:
-    """Like `evaluate`, but in the running event loop, which an async agent then shares. Cancelling the task cancels the run."""
+    """Like `evaluate`, but in the running event loop, which an async agent then shares. Cancelling the task cancels the run.
+
+    Raises:
+        BioevalError: as `evaluate`.
+        asyncio.CancelledError: the task was cancelled; the recording is complete up to there.
+    """
     stop = asyncio.Event()
     running = asyncio.ensure_future(_evaluate(_request(job, agent, options), stop, progress=progress))
     try:

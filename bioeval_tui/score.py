@@ -38,7 +38,7 @@ class Composite:
 def timing_part(
     aspirational_ms: float | None, latencies_ms: Sequence[float], *, ended: bool = False, answers: int = 0
 ) -> ScorePart:
-    """Return min(1, aspirational / average); left out if the job has no aspirational average.
+    """Return min(1, aspirational / average), both in ms; left out if the job has no aspirational average.
 
     Without any answer, the value is None during the conversation, and 0 once it has `ended`:
     an agent that never answered is a result, not a gap in the measurement. It is not measured if there were `answers`,
@@ -64,7 +64,7 @@ def task_part(
     reason: str = "",
     weights: Sequence[float] | None = None,
 ) -> ScorePart:
-    """Return the mean of the tasks' scores by their `weights`; left out without tasks; not measured when `scores` is None."""
+    """Return the mean of the tasks' scores (0 to 1) by their `weights`; left out without tasks; not measured when `scores` is None."""
     if task_count == 0:
         return ScorePart(
             name="task", weight=TASK_WEIGHT, value=None, left_out=True, reason="the job has no tasks"

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 from typing_extensions import TypedDict
 
-from bioeval_tui.cli.options import JSON, TASK
+from bioeval_tui.cli.grade import ready_shipped, registry_of
+from bioeval_tui.cli.options import JSON, TASK, WHERE
 from bioeval_tui.errors import ExitCode
-from bioeval_tui.grade import Registry, prepare_task
 from bioeval_tui.grade.baselines.run import KINDS, run_baselines
 from bioeval_tui.terminal import print_json, say
-
-CHOICES = ("simple", "majority", "random", "ridge", "all")
 
 
 class PrintedBaseline(TypedDict):
@@ -37,7 +36,7 @@ class PrintedBaselines(TypedDict):
     "  bioeval-tui grade baselines/oncology-breast-cancer_baselines.jsonl --output-dir results"
 )
 @TASK
-@click.option("--kind", type=click.Choice(CHOICES), default="simple", help="The kind of baseline.")
+@click.option("--kind", type=click.Choice((*KINDS, "all")), default="simple", help="The kind of baseline.")
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**32 - 1),
@@ -50,33 +49,16 @@ class PrintedBaselines(TypedDict):
     default=Path("baseline_submissions"),
     help="The folder for the submissions and their JSONL list.",
 )
-@click.option(
-    "--tasks-dir",
-    "tasks_dirs",
-    multiple=True,
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A folder of tasks, in addition to the included tasks. Repeatable.",
-)
-@click.option(
-    "--data-dir", type=click.Path(file_okay=False, path_type=Path), help="The folder with prepared data."
-)
+@WHERE
 @JSON
-def baseline(
-    task_id: str,
-    kind: str,
-    seed: int,
-    output_dir: Path,
-    tasks_dirs: tuple[Path, ...],
-    data_dir: Path | None,
-    as_json: bool,
-) -> int:
+def baseline(task_id: str, kind: str, seed: int, output_dir: Path, as_json: bool, **options: Any) -> int:
     """Create baseline submissions for a task, and a JSONL list to grade them.
 
     The task is prepared first if that needs no download. TASK is its id, or its bare name if that is unique.
     """
-    task = Registry(tasks_dirs or None, data_dir).get_task(task_id)
-    if not task.is_prepared and (task.data_source or {}).get("type") == "builtin":
-        prepare_task(task, tell=lambda sentence: say(sentence, err=True))
+    registry = registry_of(options)
+    task = registry.get_task(task_id)
+    ready_shipped(registry, [task.id])
     kinds = KINDS if kind == "all" else (kind,)
     files, listing = run_baselines(task, kinds, seed=seed, output_dir=output_dir)
     for item in files:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import click
 from typing_extensions import TypedDict
@@ -29,6 +29,7 @@ from bioeval_tui.terminal import print_json, say
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
+    from bioeval_tui.grade.batch.feeding import Backend
     from bioeval_tui.grade.task_report import TaskReport
 
 
@@ -68,7 +69,7 @@ _limits = options(
         help="Memory limit for grading one submission, in MB.",
     ),
 )
-_look = options(
+_additions = options(
     click.option(
         "--intervals",
         type=click.Choice(["declared", "all", "none"]),
@@ -93,7 +94,7 @@ _look = options(
         "records this.",
     ),
 )
-_GRADED = options(WHERE, BOARD, _limits, _look, JSON)
+_GRADED = options(WHERE, BOARD, _limits, _additions, JSON)
 """The options of every command that grades."""
 
 _file = click.argument("file", type=click.Path(path_type=Path))
@@ -114,42 +115,27 @@ def _limits_of(given: Mapping[str, Any]) -> dict[str, Any]:
     return {**limits, "isolate": given.get("isolate", "task")}
 
 
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """Options for what is added to reports: intervals, explanations."""
+def _wants_additions(given: Mapping[str, Any]) -> bool:
+    return bool(given["intervals"] != "none" or given["explain"])
 
-    backend: Any
-    intervals: str
-    explain: bool
-    by: str | None
-    show_answers: bool
 
-    @classmethod
-    def wanted_by(cls, given: Mapping[str, Any], backend: Any) -> Self:
-        """Return the values of the options of `_look`."""
-        names = ("intervals", "explain", "by", "show_answers")
-        return cls(backend, **{name: given[name] for name in names})
-
-    @property
-    def wanted(self) -> bool:
-        return self.intervals != "none" or self.explain
-
-    def into(self, reports: list[TaskReport]) -> Iterator[tuple[int, TaskReport]]:
-        """Yield the valid reports with the additions, by their positions."""
-        valid = {number: report for number, report in enumerate(reports) if report.valid_submission}
-        if self.intervals != "none":
-            with long_work("intervals", len(valid)) as advance:
-                call_code = self.intervals == "all"
-                for number, sure in uncertainties(reports, self.backend, call_code=call_code):
-                    valid[number] = replace(valid[number], uncertainty=sure)
-                    advance()
-        if self.explain:
-            with long_work("error views", len(valid)) as advance:
-                views = explanations(reports, self.backend, by=self.by, show_answers=self.show_answers)
-                for number, sections in views:
-                    valid[number] = replace(valid[number], explanation=sections)
-                    advance()
-        yield from valid.items()
+def _with_additions(
+    reports: list[TaskReport], backend: Backend, given: Mapping[str, Any]
+) -> Iterator[tuple[int, TaskReport]]:
+    """Yield the valid reports with the intervals and explanations that were asked for, by their positions."""
+    valid = {number: report for number, report in enumerate(reports) if report.valid_submission}
+    if given["intervals"] != "none":
+        with long_work("intervals", len(valid)) as advance:
+            for number, sure in uncertainties(reports, backend, call_code=given["intervals"] == "all"):
+                valid[number] = replace(valid[number], uncertainty=sure)
+                advance()
+    if given["explain"]:
+        with long_work("error views", len(valid)) as advance:
+            views = explanations(reports, backend, by=given["by"], show_answers=given["show_answers"])
+            for number, sections in views:
+                valid[number] = replace(valid[number], explanation=sections)
+                advance()
+    yield from valid.items()
 
 
 def say_progress(sentence: str) -> None:
@@ -224,10 +210,9 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **given: An
         if not as_json:
             keep_exit_code()  # the reports are in the folder
             batch_summary(result)
-        look = _Look.wanted_by(given, backend)
-        if look.wanted:
+        if _wants_additions(given):
             try:
-                rewrite(result, look.into)
+                rewrite(result, lambda reports: _with_additions(reports, backend, given))
             except KeyboardInterrupt:
                 say_progress("interrupted; the reports are complete except for intervals and explanations")
                 return ExitCode.INTERRUPTED
@@ -270,9 +255,8 @@ def grade_sample(file: Path, task_id: str, as_json: bool, **given: Any) -> int:
     ready_shipped(registry, [task_id])
     with pool_of(registry, given) as pool:
         outcome = pool.grade(file, task_id)
-        look = _Look.wanted_by(given, pool)
-        if look.wanted and not isinstance(outcome, Invalid | NotGraded):
-            ((_, outcome),) = look.into([outcome])
+        if _wants_additions(given) and not isinstance(outcome, Invalid | NotGraded):
+            ((_, outcome),) = _with_additions([outcome], pool, given)
 
     if isinstance(outcome, NotGraded):
         if as_json:

@@ -82,7 +82,7 @@ def show_recorded_demo(settings: Settings, name: str, *, pace: Pace, loop: bool)
 
         try:
             if name == "batch":
-                from bioeval_tui.tui.demo_app import BatchDemoApp  # the other demos do not wait for it
+                from bioeval_tui.tui.batch.demo_app import BatchDemoApp  # the other demos do not wait for it
 
                 run_app(BatchDemoApp(services, paths, shown, pace=pace, loop=loop, on_quit="leave"))
             else:

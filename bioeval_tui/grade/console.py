@@ -156,7 +156,7 @@ def medal_table(
     """
     said = [clean_line(words, 120) for words in reviews] or [""] * len(reports)
     intervals = [_interval(report) for report in reports]
-    partial = any(report.rows_missing for report in reports)
+    partial = any(report.rows_note for report in reports)
     none = [NOTHING] * len(not_graded)
 
     def column(title: str, cells: Iterable[str], *, right: bool = False) -> CellColumn:

@@ -13,8 +13,9 @@ import numpy as np
 
 from bioeval_tui.errors import InputError, InvalidSubmissionError
 from bioeval_tui.grade.explanation import PRIVATE, Section, table
+from bioeval_tui.grade.files.alignment import label_codes
 from bioeval_tui.grade.files.tables import read_frame
-from bioeval_tui.grade.metrics import average_ranks, concordance_index, roc_auc, spearman
+from bioeval_tui.grade.metrics import accuracy, average_ranks, concordance_index, roc_auc, spearman
 from bioeval_tui.grade.scorers import H5AD, CodeScorer, CsvScorer
 from bioeval_tui.text import clean_line, plural, shorten
 
@@ -29,37 +30,33 @@ _MOST_COLUMNS = 6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExplainedRows:
-    """One target's rows: ids, truth and prediction, shape (rows,), aligned. `kind` is that of a metric."""
+    """One target's rows: ids, truth and prediction, shape (rows,), aligned. `kind` and `metric` are those of a metric."""
 
     kind: str
     ids: Any
     true: Any
     guess: Any
     name: str
+    metric: Callable[..., Any]
     event: Any = None
-    score: Callable[[Any], float] | None = None
-    """The score of the rows at these positions."""
+
+    def score(self, at: Any) -> float:
+        """Return the score of the rows at these positions."""
+        true, guess = self.true[at], self.guess[at]
+        if self.kind == "label":
+            true, guess = label_codes(true, guess)
+        return float(self.metric(true, guess, *([] if self.event is None else [self.event[at]])))
 
 
 def declared_rows(scorer: CsvScorer, path: Path) -> list[ExplainedRows]:
     """Return the rows of each target of a declared metric."""
-    spec, explained = scorer.spec, []
-    guesses = scorer.predictions(path)
-    for name, truth, guess in zip(spec.targets, scorer.truths, guesses, strict=True):
-        kind = spec.metric.kind
-        event = scorer.event if kind == "survival" else None
-
-        def score(at: Any, truth: Any = truth, guess: Any = guess, event: Any = event) -> float:
-            more = () if event is None else (event[at],)
-            if spec.metric.kind == "label":
-                codes = np.unique(np.concatenate([truth, np.asarray(guess, object)]), return_inverse=True)[1]
-                return float(spec.metric.function(codes[: len(truth)][at], codes[len(truth) :][at]))
-            return float(spec.metric.function(truth[at], guess[at], *more))
-
-        explained.append(
-            ExplainedRows(kind, scorer.ids.to_numpy(), truth, np.asarray(guess), name, event, score)
-        )
-    return explained
+    spec, ids, guesses = scorer.spec, scorer.ids.to_numpy(), scorer.predictions(path)
+    kind, metric = spec.metric.kind, spec.metric.function
+    event = scorer.event if kind == "survival" else None
+    return [
+        ExplainedRows(kind, ids, truth, np.asarray(guess), name, metric, event)
+        for name, truth, guess in zip(spec.targets, scorer.truths, guesses, strict=True)
+    ]
 
 
 def rows_of_code(scorer: CodeScorer, path: Path) -> list[ExplainedRows]:
@@ -79,33 +76,19 @@ def rows_of_code(scorer: CodeScorer, path: Path) -> list[ExplainedRows]:
     if not pairs and len(left) == 1:  # ProteinGym: several predictions of one truth
         pairs = [(str(name), answers[left[0]], aligned[name]) for name in aligned.columns]
     explained = []
+    metric: Callable[..., float]
     for name, truth, guess in pairs[:_MOST_COLUMNS]:
         if truth.isna().any() or guess.isna().any():
             continue
         if truth.dtype.kind in "iufb" and guess.dtype.kind in "iufb":
-            values, guesses = truth.to_numpy(np.float64), guess.to_numpy(np.float64)
-            kind = (
-                "probability"
-                if set(np.unique(values)) == {0.0, 1.0} and guess.dtype.kind == "f"
-                else "number"
-            )
-            function: Any = roc_auc if kind == "probability" else spearman
-
-            def score(
-                at: Any, values: Any = values, guesses: Any = guesses, function: Any = function
-            ) -> float:
-                return float(function(values[at], guesses[at]))
-
-            explained.append(ExplainedRows(kind, answers[ids].to_numpy(), values, guesses, name, score=score))
+            is_float = guess.dtype.kind == "f"
+            true, guess = truth.to_numpy(np.float64), guess.to_numpy(np.float64)
+            is_probability = is_float and set(np.unique(true)) == {0.0, 1.0}
+            kind, metric = ("probability", roc_auc) if is_probability else ("number", spearman)
         else:
-            texts, others = truth.astype(str).to_numpy(object), guess.astype(str).to_numpy(object)
-
-            def share(at: Any, texts: Any = texts, others: Any = others) -> float:
-                return float(np.mean(texts[at] == others[at]))
-
-            explained.append(
-                ExplainedRows("label", answers[ids].to_numpy(), texts, others, name, score=share)
-            )
+            true, guess = truth.astype(str).to_numpy(object), guess.astype(str).to_numpy(object)
+            kind, metric = "label", accuracy
+        explained.append(ExplainedRows(kind, answers[ids].to_numpy(), true, guess, name, metric))
     return explained
 
 
@@ -187,7 +170,6 @@ def more_groups(names: Sequence[str]) -> str:
 
 def by_group(rows: ExplainedRows, groups: Any, by: str) -> Section:
     """Return the score of each group of rows."""
-    assert rows.score is not None
     names, listed = ordered(groups), []
     for name in names[:MOST_GROUPS]:
         at = np.flatnonzero(groups == name)
@@ -438,7 +420,7 @@ def of_h5ad(scorer: Any, path: Path, by: str | None) -> list[Section]:
     kind, metric = scorer.spec.metric.kind, scorer.spec.metric.name
     if scorer.kind == "obs":
         truth = np.asarray(scorer.true.values.astype(str) if kind == "label" else scorer.true.values)
-        rows = ExplainedRows(kind, cells, truth, np.asarray(values), scorer.key)
+        rows = ExplainedRows(kind, cells, truth, np.asarray(values), scorer.key, scorer.spec.metric.function)
         return VIEWS[kind](rows)
     if metric not in ("mean_absolute_error", "mse", "rmse"):
         return [Section("no error view", (), (), note="errors by cell are shown for sums of errors alone")]

@@ -49,6 +49,10 @@ def calculate_human_performance_metrics(
 
     beats_human: strictly better than the median human. human_percentile: share of humans that the score
     equals or beats × 100, one decimal; rows without a score count as not beaten. Both None for no rows.
+
+    Raises:
+        KeyError: the table has no column `score`.
+        ValueError: the column has what is no number.
     """
     return compare_with_humans(agent_score, human_df["score"].to_numpy(dtype=np.float64), is_lower_better)
 
@@ -92,6 +96,7 @@ LARGE_BYTES = 300_000_000
 
 
 NOTHING_HANDED_IN = "nothing was submitted"
+OTHER_ROWS = "the leaderboard's entries were scored on all rows: place and medal on a part are only a hint"
 NUMPY_SCALARS = "only 0-dimensional arrays can be converted to Python scalars"
 
 
@@ -121,7 +126,11 @@ class TaskGrading:
             part = read_part(task.private_dir)
         except InputError as error:
             raise NotGradedError(str(error)) from None
-        self.warnings = [*([part.words] if part else []), *task.warnings, *self.board.warnings]
+        self.part = None if part is None else part.name
+        self.warnings = [*task.warnings, *self.board.warnings]
+        if part is not None:
+            is_boards_own = task.leaderboard.parent == task.folder
+            self.warnings[:0] = [part.words, *([OTHER_ROWS] if is_boards_own else [])]
         self.environment = environment()
         self.humans: NDArray[np.float64] = np.empty(0)
         try:
@@ -328,6 +337,7 @@ class TaskGrading:
             self_trained_leaderboard=self.board.self_trained or None,
             environment=self.environment,
             leaderboard=self.board.origin,
+            part=self.part,
         )
         return TaskReport(
             task_id=self.task.id,
@@ -486,7 +496,7 @@ def grade_submission(path_to_submission: Path, task: Task) -> TaskReport:
 
 
 def grade_csv(path_to_submission: Path, task: Task) -> TaskReport:
-    """Grade a submission; the older name of `grade_submission`."""
+    """Grade a submission; the older name of `grade_submission`, which says what it raises."""
     return grade_submission(path_to_submission, task)
 
 

@@ -85,7 +85,7 @@ _COUNTS = (
 
 
 def aggregate_reports(task_reports: Iterable[TaskReport]) -> dict[str, Any]:
-    """Return the published summary of reports: counts, percentiles, and the reports themselves."""
+    """Return the published summary of reports: counts, percentiles (0 to 100), and the reports themselves."""
     totals = ReportTotals()
     listed, percentiles = [], []
     for report in task_reports:

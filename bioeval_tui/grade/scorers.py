@@ -56,17 +56,12 @@ class CodeScorer:
     suffixes: tuple[str, ...] = (CSV, H5AD)
 
     def __init__(
-        self,
-        function: Callable[..., Any],
-        answers: Path,
-        sample: Path | None = None,
-        part: Part | None = None,
+        self, function: Callable[..., Any], answers: Path, sample: Path, part: Part | None = None
     ) -> None:
-        self._part = part
         self._function = function
         self._answers_path = answers
         self._sample_path = sample
-        self._answers: Any = None
+        self._part = part
         self._covered: tuple[Path, alignment.Coverage | None] | None = None
 
     def score(self, path: Path) -> Any:
@@ -89,25 +84,39 @@ class CodeScorer:
         return self._covered[1]
 
     def _coverage_of(self, submission: pd.DataFrame) -> alignment.Coverage | None:
-        if not hasattr(self._answers, "dtypes"):
-            return None
-        return alignment.coverage(submission, self._answers, self._predictions)
+        return None if self._rows is None else self._rows.coverage(submission)
 
     def _coverage_of_cells(self, path: Path) -> alignment.Coverage | None:
         from bioeval_tui.grade.files.h5ad_reading import cells_of
 
-        expected, handed_in = cells_of(self._answers_path), cells_of(path)
+        expected, handed_in = self._cells, cells_of(path)
         if expected is None or handed_in is None or not expected.is_unique:
             return None
         return alignment.Coverage(int(expected.isin(handed_in).sum()), len(expected))
 
     @cached_property
-    def _predictions(self) -> list[str]:
-        """The sample submission's columns; empty without one."""
+    def _cells(self) -> pd.Index | None:
+        """The names of the answers' cells; None if they cannot be read."""
+        from bioeval_tui.grade.files.h5ad_reading import cells_of
+
+        return cells_of(self._answers_path)
+
+    @cached_property
+    def _rows(self) -> alignment.AnswerRows | None:
+        """The rows of the answers; None if those are no table."""
         try:
-            return [] if self._sample_path is None else list(read_frame(self._sample_path).columns)
+            predictions = list(read_frame(self._sample_path).columns)
         except (InvalidSubmissionError, OSError):
-            return []
+            predictions = []
+        is_table = hasattr(self._answers, "dtypes")
+        return alignment.AnswerRows(self._answers, predictions) if is_table else None
+
+    @cached_property
+    def _answers(self) -> Any:
+        try:
+            return read_answers(self._answers_path)
+        except (InvalidSubmissionError, ValueError) as error:
+            raise NotMeasuredError(str(error)) from None
 
     def frames(self, path: Path) -> tuple[pd.DataFrame, Any]:
         """Return copies of a CSV and the answers for the function, which may change them.
@@ -117,23 +126,16 @@ class CodeScorer:
             NotMeasuredError: the answers cannot be read.
         """
         submission = read_frame(path)
-        if self._part is not None:
-            submission = self._of_part(submission, self._part)
-        if self._answers is None:
-            try:
-                self._answers = read_answers(self._answers_path)
-            except (InvalidSubmissionError, ValueError) as error:
-                raise NotMeasuredError(str(error)) from None
-        is_table = hasattr(self._answers, "dtypes")
-        return submission, self._answers.copy(deep=True) if is_table else copy.deepcopy(self._answers)
+        if self._part is not None and self._part.id in submission.columns:
+            ids = submission[self._part.id].astype(str)
+            submission = submission[~ids.isin(self._others)].reset_index(drop=True)
+        return submission, copy.deepcopy(self._answers)
 
-    def _of_part(self, submission: pd.DataFrame, part: Part) -> pd.DataFrame:
-        """Return the rows of a submission that are not of the other part; those of neither stay, for the grader."""
-        if part.id not in submission.columns:
-            return submission
-        own = set(map(str, read_frame(self._answers_path)[part.id]))
-        others = set(map(str, part.ids)) - own
-        return submission[~submission[part.id].astype(str).isin(others)].reset_index(drop=True)
+    @cached_property
+    def _others(self) -> set[str]:
+        """The ids of the other part of the answers. Rows of neither part stay, for the grader."""
+        assert self._part is not None
+        return set(map(str, self._part.ids)) - set(map(str, self._answers[self._part.id]))
 
     def call(self, submission: pd.DataFrame, answers: Any) -> Any:
         """Call the function on tables in memory."""

@@ -119,7 +119,7 @@ class ReportExtra:
     `leaderboard_position` is the place the score would take, counting from 1; `environment` names the Python and the
     packages that graded; `leaderboard` says where the board comes from. `looks` is how many different submissions have
     been scored with these answers by now, `agent_looks` how many of this agent. The score is over `rows_scored` of the
-    answers' `rows_expected` rows; None if that is unknown.
+    answers' `rows_expected` rows; None if that is unknown. `part` is `public` or `private` if the answers are a part of a task's.
     """
 
     agent: str | None = None
@@ -137,6 +137,7 @@ class ReportExtra:
     agent_looks: int | None = None
     rows_scored: int | None = None
     rows_expected: int | None = None
+    part: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that are set, ready for JSON."""
@@ -224,13 +225,19 @@ class TaskReport:
 
     @property
     def rows_words(self) -> str:
-        """Such as `scored on 2 of 2,000 rows`, `scored on all 171 rows`; empty without a score."""
+        """Such as `scored on 2 of 2,000 rows`, `scored on all 51 rows of the public part`; empty without a score."""
         extra = self.extra
         if self.score is None or extra is None:
             return ""
         if extra.rows_scored is None or extra.rows_expected is None:
             return "rows scored: not known"
-        return rows_words(extra.rows_scored, extra.rows_expected)
+        of_part = f" of the {extra.part} part" if extra.part else ""
+        return rows_words(extra.rows_scored, extra.rows_expected) + of_part
+
+    @property
+    def rows_note(self) -> str:
+        """`rows_words` beside a score that is not comparable: rows are missing, or it is on a part; empty otherwise."""
+        return self.rows_words if self.rows_missing or (self.extra and self.extra.part) else ""
 
     @property
     def score_words(self) -> str:
@@ -401,6 +408,7 @@ _EXTRA_KINDS: dict[str, Callable[[str, Any], Any]] = {
     "agent_looks": _count,
     "rows_scored": _count,
     "rows_expected": _count,
+    "part": _text_or_none,
 }
 _KINDS: dict[str, Callable[[str, Any], Any]] = {
     "task_id": _text,

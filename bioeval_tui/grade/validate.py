@@ -7,9 +7,6 @@ sample submission, which shows the expected form; the grader itself decides.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import numpy as np
 
 from bioeval_tui.errors import InvalidSubmissionError, Problem
 from bioeval_tui.grade.files import alignment
@@ -17,9 +14,6 @@ from bioeval_tui.grade.files.tables import read_frame
 from bioeval_tui.grade.paths import why_not_a_file
 from bioeval_tui.grade.scorers import Scorer
 from bioeval_tui.grade.tasks.task import Task
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def examine(task: Task, scorer: Scorer, path: Path) -> list[Problem]:
@@ -72,25 +66,7 @@ def _compare_with_sample(task: Task, scorer: Scorer, path: Path) -> list[Problem
         ids = alignment.as_index(frame[first].dropna(), expected)
         problems += alignment.compare_names(ids, alignment.as_index(expected, ids), "id", str(first))[1]
     for name in sample.columns[1:]:
-        if name in frame.columns:
-            problems += _compare_column(frame[name], sample[name], str(name))
+        if name in frame.columns and not sample[name].isna().any():
+            check = alignment.numbers if sample[name].dtype.kind in "iuf" else alignment.labels
+            problems += check(frame[name], str(name))[1]
     return problems
-
-
-def _compare_column(column: pd.Series, sample: pd.Series, name: str) -> list[Problem]:
-    if sample.isna().any():
-        return []
-    if sample.dtype.kind in "iuf":
-        return alignment.numbers(column, name)[1]
-    missing = np.flatnonzero(column.isna().to_numpy())
-    if not len(missing):
-        return []
-    lines = alignment.examples([int(row) + 2 for row in missing[: alignment.FIRST]], len(missing))
-    line = int(missing[0]) + 2
-    return [
-        Problem(
-            f"column `{name}` has no value in line{'s' if len(missing) > 1 else ''} {lines}",
-            line=line,
-            field=name,
-        )
-    ]

@@ -112,7 +112,7 @@ def conclude_grading(report: TaskReport) -> Conclusion:
             report.place_words,
             report.away_words,
             bool(report.above_median),
-            report.rows_words if report.rows_missing else "",
+            report.rows_note,
         )
     )
 

@@ -14,8 +14,8 @@ from bioeval_tui.report.sentences import LONGEST_LOSS, sentence
 from bioeval_tui.text import clean_line, shorten
 from bioeval_tui.units import signed
 
-GAINS, LOSSES, LAST = 4, 2, 2
-"""How much of the lowest conversation a preview shows: gains, the reasons behind the largest or, without any, messages."""
+GAINS, LAST = 4, 2
+"""How much of the lowest conversation a preview shows: gains or, without any, messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class RunPreview:
     lowest: str = ""
     """The conversation that scored lowest, such as `withheld, trial 2`, to which the next four belong."""
     lost: tuple[Loss, ...] = ()
-    """Why it lost most of its points, the largest loss first; empty if it lost nothing or has no score."""
+    """Why it lost points; empty if it lost none or has no score."""
     gains: tuple[tuple[str, str], ...] = ()
     """The largest possible gains of its score, and their size."""
     ways: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ def preview_of(run: RunResult) -> RunPreview:
     return RunPreview(
         conclusion.sentence,
         run.place_words(talk),
-        talk.losses(LOSSES),
+        talk.why_lost,
         tuple((sentence(gain), signed(gain.by)) for gain in possible),
         talk.ways,
         () if possible else tuple((m.role, shorten(clean_line(m.text), LONGEST_LOSS)) for m in said[-LAST:]),

@@ -97,7 +97,7 @@ class ConversationResult:
         self.penalty = talk.score.penalty if talk.score else 0.0
         """What failed requests take from its score."""
         self.average_ms = talk.score.average_latency_ms if talk.score else None
-        """The agent's mean response time."""
+        """The agent's mean response time, in ms."""
         self.excluded = _why_excluded(talk)
         """Why it does not count, in one or two words: whose fault, cancelled, or not finished; empty if it counts."""
         self.end_reason: EndReason | None = talk.ended.reason if talk.ended else None
@@ -212,10 +212,6 @@ class ConversationResult:
     def job(self) -> Mapping[str, Any]:
         """The job's snapshot, filled in from its case."""
         return self._run.state.job_of(self.trial)
-
-    def losses(self, most: int) -> tuple[Loss, ...]:
-        """Return why it lost points: the reasons behind its largest gains, at most so many."""
-        return lost_points(self, self.gains[:most])
 
     @property
     def why_lost(self) -> tuple[Loss, ...]:

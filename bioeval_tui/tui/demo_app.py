@@ -1,11 +1,9 @@
-"""The demos: a run at reading pace with captions, its score card and medals; and a recorded batch, all
-conversations at once."""
+"""The demo: a run at reading pace with captions, its score card and medals."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from textual import events, work
@@ -16,9 +14,6 @@ from textual.widgets import Input, Static
 
 from bioeval_tui import installation
 from bioeval_tui.tui.app import BioevalApp
-from bioeval_tui.tui.batch.batch_view import Glance
-from bioeval_tui.tui.batch.grid import GridScreen
-from bioeval_tui.tui.data.batches import replayed_batch
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import captions_view
 from bioeval_tui.tui.shared.cells_view import Cell
@@ -34,7 +29,6 @@ Pace = Literal["slow", "normal", "fast"]
 PACES: dict[Pace, float] = {"slow": 0.7, "normal": 1.0, "fast": 1.8}
 TICK_S = 0.25
 CARD_S, MEDALS_S, OWN_S = 10.0, 7.0, 9.0
-BATCH_S = 25.0
 """How long each of the last scenes is shown at the normal pace, in seconds."""
 MEDALS_CAPTION = (
     "The other half: submissions for machine-learning tasks are graded against a leaderboard, with medals."
@@ -226,34 +220,3 @@ class DemoApp(BioevalApp):
             self._again()
         elif what == "jobs":
             await self.action_go("jobs")
-
-
-class BatchDemoApp(DemoApp):
-    """Shows a recorded batch on its grid: all conversations at once, then the best model."""
-
-    def __init__(
-        self, services: AppServices, paths: Sequence[Path], run: ReplayedRun, **options: Any
-    ) -> None:
-        super().__init__(services, "runs", run, graded=False, **options)
-        self._paths = paths
-        self._grid: GridScreen | None = None
-
-    def on_mount(self) -> None:
-        """Open the grid over the list of its runs. Textual calls `on_mount` of every base class as well."""
-        self._show_grid()
-
-    def _show_grid(self) -> None:
-        def opened(glance: Glance) -> None:
-            self.open_conversation(glance, None)
-
-        self.scene, self._grid = "run", GridScreen(self._replayed, opened, batch_id="demo", now=lambda: None)
-        self.push_screen(self._grid)
-
-    def _replayed(self) -> AsyncIterator[Sequence[Glance]]:
-        return replayed_batch(self._paths, BATCH_S / self._pace, held=lambda: self.held)
-
-    def _has_run(self) -> bool:
-        return self._grid is not None and self._grid.ended
-
-    def _again(self) -> None:
-        self._show_grid()

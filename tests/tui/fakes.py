@@ -120,6 +120,7 @@ class FakeServices:
         self.entries: list[Reviewed] = []
         self.review_items: Callable[[Sequence[Reviewed]], Sequence[ReviewItem]] = lambda entries: []
         self.reviewed_state: RunState | None = None
+        self.no_key = ""
         self.asked: list[tuple[str, Any]] = []
         """What was asked for, in order, with its arguments."""
 
@@ -135,6 +136,10 @@ class FakeServices:
         """Return the findings that were given."""
         self.asked.append(("connections", request))
         return self.findings
+
+    async def why_no_key(self, request: RunRequest) -> str:
+        """Return the sentence that was given, unless no model is needed."""
+        return self.no_key if request.mode == "job" else ""
 
     async def open_recording(self, run_id: str, *, speed: float | None = None) -> RunView:
         """Return the run that was given."""

@@ -233,6 +233,29 @@ async def test_the_screen_behind_a_box_is_drawn_again_only_when_it_changes() -> 
         assert drawn
 
 
+async def test_a_theme_is_judged_on_the_screen_behind_the_settings() -> None:
+    async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
+
+        def title() -> list[tuple[str, object]]:
+            strip = app.screen._compositor.render_strips()[0].crop(0, 40)
+            return [
+                (text, style and (style.color, style.bgcolor)) for text, style, _ in strip if text.strip()
+            ]
+
+        dark = title()
+        await pilot.press("comma")
+        await loaded(app, pilot)
+        assert title() == dark
+        await pilot.press("right")
+        await loaded(app, pilot)
+        light = title()
+        assert light != dark
+        await pilot.press("escape")
+        await loaded(app, pilot)
+        assert app.theme == "light"
+        assert title() == light
+
+
 async def test_help_lists_each_screen_with_its_number() -> None:
     async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
         assert "0…5 screens" in screen_text(app)

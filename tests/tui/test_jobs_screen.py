@@ -190,6 +190,17 @@ async def test_the_dialog_tests_connections_and_takes_the_folder_of_the_agents_c
     assert services.started[0].code == (str(tmp_path),)
 
 
+async def test_the_dialog_says_before_the_run_that_a_model_has_no_key() -> None:
+    services = given(job_items=own(), no_key="OPENAI_API_KEY is not set")
+    async with opened(None, NARROW, services=services, start="jobs") as (app, pilot):
+        await pilot.press("end", "enter")
+        await until(pilot, lambda: "! OPENAI_API_KEY is not set" in screen_text(app))
+        app.screen.query_one("#played").focus()
+        await pilot.press("right")  # a rehearsal
+        await loaded(app, pilot)
+        assert "OPENAI_API_KEY" not in screen_text(app)
+
+
 async def test_a_job_with_errors_does_not_run_and_says_where_they_are() -> None:
     async with opened(None, services=given(), start="jobs") as (app, pilot):
         await pilot.press("down", "r")

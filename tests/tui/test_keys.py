@@ -115,22 +115,20 @@ def test_keys_that_delete_need_a_modifier() -> None:
 
 
 def key_table() -> str:
-    """Return the table of docs/screens.md."""
-    rows: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
+    """Return the table of docs/screens.md: without digits, which open screens, and are scores in a review."""
+    places: dict[str, dict[str, dict[str, None]]] = {}
     for row in placed():
         if row.place.startswith("~") or row.place == "dialog" or row.key.action.startswith("app."):
             continue
         screen = row.place.partition("/")[0]
         for key in row.key.keys.split(","):
-            if key in MOVING or (screen, key) in ANSWERS:
-                continue
-            means, where = rows.setdefault(key_name(key), ({}, {}))
-            means[LETTERS[key][0] if key in LETTERS else row.key.label] = None
-            where["everywhere" if screen == "app" else screen.capitalize().replace("-", " ")] = None
-    lines = ["| key | means | where |", "|---|---|---|"]
-    for name in sorted(rows, key=lambda name: (not name.isalpha(), name.lower(), name.isupper())):
-        means, where = rows[name]
-        lines.append(f"| `{name}` | {', '.join(means)} | {', '.join(where)} |")
+            if key not in MOVING and not key.isdigit():
+                keys = places.setdefault("everywhere" if screen == "app" else screen.replace("-", " "), {})
+                keys.setdefault(key_name(key), {})[row.key.label] = None
+    lines = ["| screen | keys |", "|---|---|"]
+    for screen, keys in places.items():
+        told = ", ".join(f"`{key}` {' or '.join(labels)}" for key, labels in keys.items())
+        lines.append(f"| {screen} | {told} |")
     return "\n".join(lines)
 
 

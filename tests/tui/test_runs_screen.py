@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import history
 import pytest
@@ -415,3 +416,21 @@ async def test_compared_runs_without_a_common_condition_say_so() -> None:
     async with opened(None, WIDE, services=services, start="runs") as (app, pilot):
         await pilot.press("down", "m", "m", "equals_sign")
         await until(pilot, lambda: "no condition in common" in screen_text(app))
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 160])
+async def test_a_long_name_goes_on_below_instead_of_being_cut(width: int) -> None:
+    agent, model = "agents.clinic.example:9405", "medic-large-2026-11-01-preview"
+    runs = [replace(run, identity={"agent": agent}, model=model) for run in history.history()]
+    async with opened(None, (width, 40), services=given(history=runs), start="runs") as (app, pilot):
+        screen: Any = app.screen
+        rows = screen.table.rows
+        shown = "\n".join(rows.render_line(y).text for y in range(rows.size.height))
+        assert "…" not in shown
+        assert shown.count(agent) == shown.count(model) > 3
+        await pilot.press("down")
+        await loaded(app, pilot)
+        assert screen.looked_at == runs[1]
+        await pilot.click(rows, offset=(2, rows._span(2)[0]))
+        await loaded(app, pilot)
+        assert screen.looked_at == runs[2], "a click counts lines, not rows"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 from driving import NARROW, WIDE, is_a, loaded, opened, press_without_effect, screen_text, until
@@ -14,6 +15,7 @@ from textual.pilot import Pilot
 
 from bioeval_tui.formats import CONDITIONS
 from bioeval_tui.record.events import ConversationEnded, ConversationScored
+from bioeval_tui.report.words import summary_lines
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.live import score_card_view
 from tests.unit.report.recorded import shown
@@ -198,10 +200,28 @@ async def test_the_card_of_several_trials_leads_with_all_of_them_and_opens_each(
         await loaded(app, pilot)
         text = screen_text(app)
         assert "· 4 trials" in text
-        assert "trial 2 of 4" in text
-        assert "trials with a score" in text
-        await pilot.press(*["down"] * 30, "up", "up", "up", "enter")
+        assert "facts withheld: " in text
+        await pilot.press("end", "up", "up", "up")
+        await loaded(app, pilot)
+        assert "trial 2 of 4" in screen_text(app)
+        await pilot.press("enter")
         await until(pilot, lambda: type(app.screen).__name__ == "ScoreCard")
         await until(pilot, lambda: "here: trial 1 of 4" in screen_text(app))
         await pilot.press("escape")
         await until(pilot, lambda: is_a(app.screen, "RunCard"))
+
+
+@pytest.mark.parametrize("size", [NARROW, (120, 40), WIDE])
+async def test_every_statistic_of_several_trials_can_be_reached(size: tuple[int, int]) -> None:
+    services = FakeServices(FakeView(run_of_trials(4)), sample_rows())
+    async with opened(None, size, services=services) as (app, pilot):
+        await until(pilot, lambda: is_a(app.screen, "RunCard"))
+        await loaded(app, pilot)
+        card: Any = app.screen
+        seen: set[str] = set()
+        for _ in score_card_view.run_rows(card._result):
+            seen |= set(screen_text(app).split())
+            await pilot.press("down")
+            await loaded(app, pilot)
+        for _, said in summary_lines(card._result.summary):
+            assert set(said.split()) <= seen, said

@@ -170,6 +170,7 @@ class AGUIAgent:
             ]
             messages = [*self._messages, _message("user", content=content)]
             turn = self._turn = _Turn(content, messages, self._state, resolved)
+        # A retry starts an answer anew for whoever listens, so what its complete runs told is told again.
         for known in turn.pieces:
             yield known
         for _ in range(MAX_ROUNDS - turn.runs):
@@ -192,6 +193,7 @@ class AGUIAgent:
             }
             async with self._connection.asked("POST", self._url, asked, accept=EVENT_STREAM) as response:
                 began = response.extensions["exchange"].started
+                # Between two runs we answered the agent's tool calls: that time is not its latency.
                 ours_s = turn.ours_s + (began - turn.ended if turn.runs else 0.0)
                 if not is_stream(response):
                     raise PeerError(
@@ -216,13 +218,14 @@ class AGUIAgent:
                         if isinstance(piece, Delta):
                             first_token = first_token or self._connection.arrivals.last() - ours_s
                         else:
+                            # Shared with the piece that was given out: `_complete` adds arguments that come later.
                             events.append(dict(piece.data))
                             piece = Generation(events[-1])
                         shown.append(piece)
                         yield piece
                     untold.clear()
                     if run.finished is not None:
-                        break
+                        break  # some servers leave the stream open; what follows is no part of the answer
                 ended = self._connection.arrivals.last()
                 await drain(frames)
             if run.finished is None:
@@ -237,7 +240,7 @@ class AGUIAgent:
             pending = [call for call in run.calls.values() if not call.answered]
             interrupts = _interrupts(run.finished)
             for call in pending:
-                if not self._tools or interrupts:
+                if not self._tools or interrupts:  # models refuse a history with a call that has no result
                     messages = [*messages, _message("tool", toolCallId=call.id, content=NO_RESULT)]
                     continue
                 result = await self._tools.answer(call.name, call.arguments)

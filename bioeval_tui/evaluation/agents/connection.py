@@ -239,7 +239,7 @@ def stream_of(response: httpx2.Response) -> AsyncIterator[httpx2.ServerSentEvent
 
 
 async def drain(events: AsyncIterator[object]) -> None:
-    """Read to the end of a stream. This does not count as latency, and lets the connection be reused."""
+    """Read to the end of a stream, for at most `TAIL_S` seconds: no latency, and the connection can be reused."""
     with contextlib.suppress(TimeoutError, PeerError):
         async with asyncio.timeout(TAIL_S):
             async for _ in events:

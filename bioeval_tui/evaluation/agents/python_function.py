@@ -106,6 +106,8 @@ class PythonAgent:
                 length += len(found)
                 if length > MAX_TEXT:
                     raise FunctionError(f" answered more than {MAX_TEXT:,} characters")
+            # A function that is not async runs in a thread, and an asyncio queue belongs to its loop. From the loop itself
+            # it is delivered at once: later, it could come after the end of the answer.
             if threading.get_ident() == ours:
                 deliver(found)
             else:
@@ -130,7 +132,7 @@ class PythonAgent:
             ended = time.monotonic()
             returned = await call
         except BaseException:
-            if tokens:
+            if tokens:  # they were paid for, although there is no reply that could carry them
                 spending.report(*map(sum, zip(*tokens, strict=True)))
             raise
         finally:

@@ -61,6 +61,7 @@ async def judge_transcript(
     except TimeoutError:
         return _not_judged(judge, f"the judge gave no verdict within {limit_s:g} s", "infrastructure")
     except PeerError as error:
+        # An answer that came, but is none, is the model's fault; one that never came is the provider's or the network's.
         return _not_judged(judge, clean_line(str(error)), "judge" if error.unusable else "infrastructure")
     except NotMeasuredError as error:
         return _not_judged(judge, clean_line(str(error)), "judge")
@@ -78,6 +79,7 @@ async def judge_transcript(
         "tokens_in": sum(verdict.tokens_in or 0 for verdict in answers) or None,
         "tokens_out": sum(verdict.tokens_out or 0 for verdict in answers) or None,
     }
+    # Asked for only now: without verdicts the conversation has no score, and the request would be paid for nothing.
     listed, problem = await _user_faults(judge, view, limit_s)
     fields |= {"user_faults": listed.faults, "user_faults_refused": listed.refused}
     for key, more in (("tokens_in", listed.tokens_in), ("tokens_out", listed.tokens_out)):

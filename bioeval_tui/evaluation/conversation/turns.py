@@ -329,7 +329,7 @@ class Dialogue:
         if utterance is None:
             self._message_starts(number, "user", speaker)
         words = without_signoff(content, self.plan.job.evaluator.signoff)
-        if words is None and over:
+        if words is None and over:  # a second goodbye in a row: the agent has answered one already
             words = ""
         to_send, signs_off = (content, False) if words is None else (words, True)
         given = self._disclosed(content, utterance)

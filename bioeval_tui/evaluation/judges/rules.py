@@ -74,9 +74,9 @@ def _find(
 def _named(rule: RuleConfig) -> str:
     if rule.reason:
         return clean_line(rule.reason)
-    return (
-        f"the {rule.who} {'did not say' if rule.absent else 'said'} `{shorten(clean_line(rule.pattern), 60)}`"
-    )
+    # Said so that it can follow both its points and “Missing:”.
+    did = "avoided" if rule.absent else "said"
+    return f"the {rule.who} {did} `{shorten(clean_line(rule.pattern), 60)}`"
 
 
 def _listed(rules: Sequence[RuleConfig]) -> str:

@@ -22,13 +22,13 @@ from urllib.parse import urlsplit
 import httpx2
 
 from bioeval_tui import __version__, installation, plugins, units
-from bioeval_tui.errors import BioevalError
+from bioeval_tui.errors import BioevalError, UsageError
 from bioeval_tui.evaluation.engine.spec import RunRequest, spec_of
 from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph, available
 from bioeval_tui.evaluation.hosts import chat_url, host_of, is_loopback
 from bioeval_tui.evaluation.models.errors import hidden
 from bioeval_tui.evaluation.wiring.check_job import check_job
-from bioeval_tui.evaluation.wiring.endpoints import ModelRole, openai_url
+from bioeval_tui.evaluation.wiring.endpoints import OPENAI_URL, ModelRole, openai_url
 from bioeval_tui.evaluation.wiring.graphs import neo4j_graph
 from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.evaluation.wiring.parts import with_mode
@@ -455,16 +455,47 @@ def _extras(settings: Settings) -> Finding:
 
 def connections(request: RunRequest, settings: Settings) -> list[Finding]:
     """Return a finding for the agent and for each model of the request's first run."""
-    spec = spec_of(request, settings.runs_dir)
     try:
-        loaded = check_job(request.jobs[0], code=tuple(map(Path, spec.code))).required()
-        job = with_mode(loaded.job, spec)
+        makers = _makers(request, settings)
     except BioevalError as error:
         return masked([Finding("job", "broken", str(error))])
-    makers = Makers(job, loaded.path.parent, spec, spec.runs[0].model, settings)
-    wanted: list[ModelRole] = ["evaluator"] if job.evaluator.kind == "llm" else []
+    return masked([_agent(makers), *(_model(makers, role) for role in _models_of(makers))])
+
+
+def why_no_key(request: RunRequest, settings: Settings) -> str:
+    """Return why a model of the request's first run cannot be asked, such as a missing key, in a sentence; empty if all can.
+
+    Nobody is asked. What is wrong with the job itself is left to its check.
+    """
+    with suppress(BioevalError):
+        makers = _makers(request, settings)
+        try:
+            for role in _models_of(makers):
+                makers.endpoint(role)
+            at, as_set = host_of(OPENAI_URL), not (makers.spec.starts_agent or request.agent_url_is_given)
+            if (
+                as_set
+                and makers.agent_key() is None
+                and makers.pays_agent
+                and host_of(makers.agent_url) == at
+            ):
+                return f"OPENAI_API_KEY is not set, and the agent is a model of {at}"
+        except UsageError as error:
+            return masked(clean_line(str(error), 1000))
+    return ""
+
+
+def _makers(request: RunRequest, settings: Settings) -> Makers:
+    spec = spec_of(request, settings.runs_dir)
+    loaded = check_job(request.jobs[0], code=tuple(map(Path, spec.code))).required()
+    return Makers(with_mode(loaded.job, spec), loaded.path.parent, spec, spec.runs[0].model, settings)
+
+
+def _models_of(makers: Makers) -> list[ModelRole]:
+    """Return who of the evaluator and the judge is a model."""
+    wanted: list[ModelRole] = ["evaluator"] if makers.job.evaluator.kind == "llm" else []
     wanted += ["judge"] if makers.judge_models() else []
-    return masked([_agent(makers), *(_model(makers, role) for role in wanted)])
+    return wanted
 
 
 def _agent(makers: Makers) -> Finding:

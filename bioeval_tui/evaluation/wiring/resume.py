@@ -87,6 +87,7 @@ def resume_spec(
     before = options_of(known)
     # Recordings of version 1 have only the agent's name.
     sample_agent = bool(known.get("sample_agent", started.agent == SAMPLE_AGENT)) and agent_url is None
+    # Limits on calls and cost are those given now: the recorded ones may be what ended the run.
     asked = replace(
         before,
         agent_url=agent_url or (None if imported else before.agent_url),

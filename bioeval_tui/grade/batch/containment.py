@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import math
 import os
 import signal
 import struct
@@ -257,6 +258,17 @@ def _in_use() -> int:
     """Return the bytes of address space that this process has now (Linux)."""
     page: int = resource.getpagesize()
     return int(Path("/proc/self/statm").read_text().split()[0]) * page
+
+
+def free_megabytes() -> float:
+    """Return the memory that this process and those it starts may still take; infinite where that is unknown."""
+    free = math.inf
+    with contextlib.suppress(OSError, ValueError, StopIteration):
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        free = next(int(line.split()[1]) / 1024 for line in lines if line.startswith("MemAvailable:"))
+        # A container's limit; without one, the file says `max`.
+        free = min(free, int(Path("/sys/fs/cgroup/memory.max").read_text()) / (1024 * 1024))
+    return free
 
 
 def megabytes_of_group(pid: int) -> float:

@@ -7,6 +7,7 @@ thread, and blocks it.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Literal, Self
 
 from bioeval_tui.errors import NotMeasuredError, Problem
-from bioeval_tui.grade.batch.containment import hide_process
+from bioeval_tui.grade.batch.containment import free_megabytes, hide_process
 from bioeval_tui.grade.batch.feeding import (
     BatchItem,
     GradingBatch,
@@ -42,6 +43,9 @@ from bioeval_tui.grade.tasks.registry import Registry, UnknownTaskError
 DEFAULT_TIME_LIMIT_S = 600.0
 DEFAULT_MEMORY_LIMIT_MB = 8192
 Isolate = Literal["task", "submission"]
+TIMES_A_FILE = 10
+"""How much memory a grader takes for a file, as a multiple of its size: 40 MB of float32 became 250 MB."""
+
 _START_FAILURES = 3
 
 
@@ -131,11 +135,6 @@ class GraderPool:
             if each is not None:
                 each.close()
 
-    def warm_up(self) -> None:
-        """Start one worker now, so that the first grading does not wait for its imports."""
-        with self._free:
-            self._put_back(self._take())
-
     def grade(self, path: Path | str | None, task_id: str) -> Outcome:
         """Grade one file and return its report, why it is invalid, or why it was not graded.
 
@@ -144,18 +143,9 @@ class GraderPool:
         Raises:
             NotMeasuredError: no worker can be started, or the pool is closed.
         """
-        task_id = self._full_id(task_id)
-        item = BatchItem(0, task_id, None if path is None else str(path))
-        if task_id in self._moved:
-            return self._elsewhere().grade(path, task_id)
-        with self._free:
-            outcome = outcome_from_dict(json.loads(self._alone(item, fresh=False)))
-            if isinstance(outcome, NotGraded) and not (outcome.final or outcome.elsewhere or self._closed):
-                outcome = outcome_from_dict(json.loads(self._again(item, fresh=True)))
-        if isinstance(outcome, NotGraded) and outcome.elsewhere and self._other_python:
-            self._moved.add(task_id)
-            return self._elsewhere().grade(path, task_id)
-        return outcome
+        for _, outcome in self.grade_many([(task_id, path)]):
+            return outcome
+        raise NotMeasuredError("the grading pool was closed")
 
     def examine(self, path: Path | str, task_id: str) -> tuple[Outcome, list[Problem]]:
         """Grade one file and return the outcome with everything that validation finds.
@@ -229,7 +219,7 @@ class GraderPool:
         batch.moved = (
             [item for item in waiting if item.task_id in self._moved] if self._other_python else None
         )
-        count = min(self.workers, workers or self.workers, max(1, len(items)))
+        count = min(workers_that_fit(items, workers or self.workers), self.workers, max(1, len(items)))
         threads = [
             threading.Thread(target=self._work, args=(batch, count), name=f"grading-{n}", daemon=True)
             for n in range(count)
@@ -353,12 +343,12 @@ class GraderPool:
         assert isinstance(results, list)
         return results[0][1]
 
-    def _take(self, task_id: str | None = None, *, fresh: bool = False) -> WorkerProcess:
+    def _take(self, task_id: str, *, fresh: bool = False) -> WorkerProcess:
         with self._lock:
             if self._closed:
                 raise NotMeasuredError("the grading pool is closed")
             worker = self._idle.pop() if self._idle else None
-            if worker is not None and not fresh and (task_id is None or worker.may_grade(task_id)):
+            if worker is not None and not fresh and worker.may_grade(task_id):
                 self._busy.add(worker)
                 return worker
         if worker is not None:
@@ -373,7 +363,7 @@ class GraderPool:
         worker.kill()
         raise NotMeasuredError("the grading pool is closed")
 
-    def _start(self, task_id: str | None) -> WorkerProcess:
+    def _start(self, task_id: str) -> WorkerProcess:
         for attempt in range(_START_FAILURES):
             try:
                 return WorkerProcess(self._setup, self._python, self._forking(), task_id)
@@ -408,6 +398,16 @@ class GraderPool:
         with self._lock:
             self._busy.discard(worker)
         worker.kill()
+
+
+def workers_that_fit(items: Iterable[BatchItem], most: int) -> int:
+    """Return how many of at most `most` workers the larger files leave room for in half of the free memory, at least one."""
+    largest = 0
+    for item in items:
+        with contextlib.suppress(OSError, ValueError):
+            largest = max(largest, os.stat(item.path or "").st_size)  # noqa: PTH116 (the hot path)
+    needed = TIMES_A_FILE * largest / (1024 * 1024)
+    return max(1, int(min(most, free_megabytes() / 2 / needed))) if needed else most
 
 
 def _drain(results: queue.Queue[list[Result] | BaseException | None]) -> None:

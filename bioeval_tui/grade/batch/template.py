@@ -115,7 +115,7 @@ class Template:
                 f"a grading worker did not start: {clean_line(said.decode('utf-8', 'replace'), 300)}"
             )
 
-    def fork(self, task_id: str | None, page: Path, folder: Path) -> Forked:
+    def fork(self, task_id: str, page: Path, folder: Path) -> Forked:
         """Return a new worker, with the libraries of a task loaded. Raises CannotForkError and NotMeasuredError."""
         to_read, stdin = os.pipe()
         stdout, to_write = os.pipe()

@@ -88,7 +88,7 @@ def grade(lines: BinaryIO, target: int, grader: ItemGrader, page: Path, memory_l
 class _Template:
     """Loads the libraries and forks workers, as the program asks through a socket.
 
-    A request is `{"task": id or null, "progress": page, "folder": …}` with three descriptors: the worker's input, its
+    A request is `{"task": id, "progress": page, "folder": …}` with three descriptors: the worker's input, its
     output, and where its end is reported (its status, as `os.waitpid` returns it). The answer is its process id. An
     ended worker stays a zombie, and its number taken, until the request `{"reap": id}`.
     """
@@ -118,8 +118,7 @@ class _Template:
                 with contextlib.suppress(ChildProcessError):
                     os.waitpid(request["reap"], 0)
                 continue
-            if request["task"] is not None:
-                self._grader.get_ready(request["task"])
+            self._grader.get_ready(request["task"])
             if _has_threads():
                 self._program.send(THREADS)
                 return

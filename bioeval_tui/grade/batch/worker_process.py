@@ -45,7 +45,7 @@ class WorkerProcess:
         setup: the worker's first line: `tasks_dirs`, `data_dir`, `leaderboard`, `memory_limit_mb`, `isolate`, `pandas`.
         python: the Python that runs it; None for this program's own.
         template: what forks it; None to start it by itself.
-        task_id: the task that it will get first, if that is known.
+        task_id: the task that it will get first.
 
     Raises:
         NotMeasuredError: it did not start.
@@ -53,11 +53,7 @@ class WorkerProcess:
     """
 
     def __init__(
-        self,
-        setup: dict[str, Any],
-        python: str | None = None,
-        template: Template | None = None,
-        task_id: str | None = None,
+        self, setup: dict[str, Any], python: str | None, template: Template | None, task_id: str
     ) -> None:
         self._last_number = IDLE
         self._isolate = setup["isolate"]

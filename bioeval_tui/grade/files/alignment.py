@@ -135,34 +135,53 @@ class Coverage(NamedTuple):
     expected: int
 
 
-def coverage(
-    submission: pd.DataFrame, answers: pd.DataFrame, predictions: Sequence[str] = ()
-) -> Coverage | None:
-    """Return for how many rows of the answers a submission has a prediction; None if no column identifies them.
+class AnswerRows:
+    """The rows of a table of answers by their ids, to count those that submissions have.
 
-    Rows are identified by the first column of the answers that the submission has, too, and in which all values differ;
-    numbers with decimals are no ids. A row without a value in any of `predictions` has none.
+    Rows are identified by the first column of the answers that a submission has, too, and in which all values differ;
+    numbers with decimals are no ids.
 
     Args:
-        found: the submission.
         answers: the answers.
-        predictions: the columns with predictions; without one that the submission has, all but the ids.
+        predictions: the columns with predictions; without one that a submission has, all but the ids.
     """
-    if not submission.columns.is_unique or not answers.columns.is_unique:
+
+    def __init__(self, answers: pd.DataFrame, predictions: Sequence[str] = ()) -> None:
+        self._answers = answers if answers.columns.is_unique else pd.DataFrame()
+        self._predictions = predictions
+        self._known: dict[Any, pd.Index | None] = {}
+
+    def _ids(self, name: Any) -> pd.Index | None:
+        """Return a column's ids; None if it has none."""
+        if name not in self._known:
+            values = self._answers[name]
+            is_id = values.dtype.kind != "f" and values.is_unique and not values.isna().any()
+            self._known[name] = as_index(values) if is_id else None
+        return self._known[name]
+
+    def coverage(self, submission: pd.DataFrame) -> Coverage | None:
+        """Return for how many rows a submission has a prediction; None if no column identifies them.
+
+        A row without a value in any of the columns with predictions has none.
+        """
+        if not submission.columns.is_unique:
+            return None
+        for name in self._answers.columns:
+            ids = self._ids(name) if name in submission.columns else None
+            if ids is None:
+                continue
+            columns = [
+                column for column in self._predictions if column in submission.columns and column != name
+            ]
+            columns = columns or [column for column in submission.columns if column != name]
+            rows = submission[name]
+            if columns and submission[columns].isna().to_numpy().any():
+                rows = rows[submission[columns].notna().any(axis=1)]
+            if pd.Index(rows).equals(ids):
+                return Coverage(len(ids), len(ids))
+            handed_in = as_index(rows.dropna(), ids)
+            return Coverage(int(as_index(ids, handed_in).isin(handed_in).sum()), len(ids))
         return None
-    for name in answers.columns:
-        ids = answers[name]
-        if name not in submission.columns or ids.dtype.kind == "f" or not ids.is_unique or ids.isna().any():
-            continue
-        columns = [column for column in predictions if column in submission.columns and column != name]
-        columns = columns or [column for column in submission.columns if column != name]
-        rows = submission[name]
-        if columns and submission[columns].isna().to_numpy().any():
-            rows = rows[submission[columns].notna().any(axis=1)]
-        expected = as_index(ids)
-        handed_in = as_index(rows.dropna(), expected)
-        return Coverage(int(as_index(expected, handed_in).isin(handed_in).sum()), len(ids))
-    return None
 
 
 def labels(column: pd.Series, name: str) -> tuple[pd.Series | None, list[Problem]]:

@@ -128,8 +128,6 @@ class H5adScorer:
 
     def cell_losses(self, values: Any) -> NDArray[np.float64]:
         """Return each cell's mean absolute or squared error over its elements, shape (cells,)."""
-        from scipy import sparse  # a dense matrix waits for no SciPy
-
         true, absolute = self.true.values, self.spec.metric.name == "mean_absolute_error"
         rows, columns = true.shape
         if sparse.issparse(true) and sparse.issparse(values):

@@ -82,7 +82,9 @@ def run_in_child(task: Task, draft: Path) -> None:
     request, outcome = draft.parent / "request.json", draft.parent / "outcome.json"
     paths = {"folder": task.folder, "root": task.root, "raw": task.raw_dir, "draft": draft}
     values = {name: str(path.absolute()) for name, path in paths.items()}
-    write_whole(request, json.dumps({"task_id": task.id, "reference": reference(task), **values}), sync=False)
+    write_whole(
+        request, json.dumps({"task_id": task.id, "reference": task.preparer_reference, **values}), sync=False
+    )
     hide_process()
     command = module_command("bioeval_tui.grade.tasks.preparer", str(request), str(outcome))
     # stdout is for data, so a preparer's output goes to stderr.
@@ -103,19 +105,6 @@ def run_in_child(task: Task, draft: Path) -> None:
     said = json.loads(outcome.read_text(encoding="utf-8"))
     if said["error"] is not None:
         raise (InputError if said["input"] else PrepareError)(said["error"])
-
-
-def reference(task: Task) -> str:
-    """Return `module:function` of the task's preparer.
-
-    Raises:
-        InputError: it has none.
-    """
-    if task.preparer:
-        return task.preparer
-    if not (task.folder / "prepare.py").is_file():
-        raise InputError(f"task {task.id} cannot be prepared, because it has no prepare.py in {task.folder}")
-    return "prepare:prepare"
 
 
 def _offer_polaris(raw: Path) -> None:

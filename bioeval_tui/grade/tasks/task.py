@@ -99,20 +99,26 @@ class Task:
         return clean(path.read_text(encoding="utf-8", errors="replace"))
 
     @property
+    def preparer_reference(self) -> str:
+        """The preparer as `module:function`.
+
+        Raises:
+            InputError: the task has none.
+        """
+        if self.preparer is None and not (self.folder / "prepare.py").is_file():
+            raise InputError(
+                f"task {self.id} cannot be prepared, because it has no prepare.py in {self.folder}"
+            )
+        return self.preparer or "prepare:prepare"
+
+    @property
     def prepare_fn(self) -> Callable[[Path, Path, Path], Any]:
         """The preparer, `prepare(raw, public, private)`.
 
         Raises:
             InputError: the task has none, or it cannot be imported.
         """
-        reference = self.preparer
-        if reference is None:
-            if not (self.folder / "prepare.py").is_file():
-                raise InputError(
-                    f"task {self.id} cannot be prepared, because it has no prepare.py in {self.folder}"
-                )
-            reference = "prepare:prepare"
-        return load_function(reference, self.folder, self.root)
+        return load_function(self.preparer_reference, self.folder, self.root)
 
     @property
     def is_prepared(self) -> bool:

@@ -150,7 +150,7 @@ def medals_markdown(
         [
             escape(report.task_id),
             escape(_agent(report) or DASH),
-            medal_word(report) + (f" ({report.rows_words})" if report.rows_missing else ""),
+            medal_word(report) + (f" ({report.rows_note})" if report.rows_note else ""),
             DASH if report.score is None else f"{report.score + 0.0:g}",
             DASH
             if report.uncertainty is None or report.uncertainty.low is None

@@ -154,6 +154,13 @@ class AppServices:
         return start
 
     @_Part
+    def _doctor(self) -> ModuleType:
+        """What examines the installation, and the models of a run."""
+        from bioeval_tui.evaluation.wiring import doctor
+
+        return doctor
+
+    @_Part
     def batches(self) -> Batches:
         """The batches that were started from here."""
         from bioeval_tui.tui.data.batches import Batches
@@ -216,13 +223,15 @@ class AppServices:
 
     async def connections(self, request: RunRequest) -> Sequence[Finding]:
         """Check once that the agent and models of a run answer; nothing from the job is sent."""
+        return await asyncio.to_thread(
+            lambda: self._doctor.connections(self._as_started(request), self._settings)
+        )
 
-        def asked() -> list[Finding]:
-            from bioeval_tui.evaluation.wiring.doctor import connections
-
-            return connections(self._as_started(request), self._settings)
-
-        return await asyncio.to_thread(asked)
+    async def why_no_key(self, request: RunRequest) -> str:
+        """Return why a model of a run cannot be asked, such as a missing key, in a sentence; empty if all can."""
+        return await asyncio.to_thread(
+            lambda: self._doctor.why_no_key(self._as_started(request), self._settings)
+        )
 
     async def open_recording(self, run_id: str, *, speed: float | None = None) -> RunView:
         """Attach to a run in progress, or replay one (`speed` 1 is the recorded speed, None is at once)."""
@@ -288,13 +297,8 @@ class AppServices:
 
     async def problems(self) -> Sequence[Finding]:
         """Return the problems of this installation, without contacting another host."""
-
-        def examined() -> list[Finding]:
-            from bioeval_tui.evaluation.wiring.doctor import examine
-
-            return [finding for finding in examine(self._settings, online=False) if finding.state != "works"]
-
-        return await asyncio.to_thread(examined)
+        found = await asyncio.to_thread(lambda: self._doctor.examine(self._settings, online=False))
+        return [finding for finding in found if finding.state != "works"]
 
     async def report(self, run_ids: Sequence[str]) -> Path:
         """Write one HTML report of these runs into the current folder and return its path."""

@@ -24,13 +24,12 @@ from bioeval_tui.tui.home import home_view
 from bioeval_tui.tui.home.home_view import HomeEntry
 from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.live.panels import DrawnPanel
 from bioeval_tui.tui.runs import runs_view
 from bioeval_tui.tui.shared.at_rest import AtRest
 from bioeval_tui.tui.shared.base import RefreshedScreen
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.copying import Copied
-from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
+from bioeval_tui.tui.shared.rows_widget import DrawnPanel, Labelled, RowList
 from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:

@@ -233,7 +233,7 @@ def _scores(run: RunSummary) -> tuple[Cell, ...]:
 def recent(runs: Sequence[RunSummary], previews: Mapping[str, RunPreview], now: datetime) -> list[HomeEntry]:
     """Return the newest runs; `previews` are their conclusions by id, as far as known."""
     shown = runs[:RECENT]
-    width = max((cell_len(run.job) for run in shown), default=0)
+    jobs = min(24, max((cell_len(run.job) for run in shown), default=0))
     agents = max((cell_len(run.agent_words) for run in shown), default=0)
     entries = []
     for run in shown:
@@ -242,7 +242,7 @@ def recent(runs: Sequence[RunSummary], previews: Mapping[str, RunPreview], now: 
         said = known.brief if known else ""
         row = (
             *_scores(run),
-            Cell(set_cell_size(run.job, min(width, 24)) + "  "),
+            Cell(set_cell_size(run.job, max(jobs, cell_len(run.job))) + "  "),
             Cell(set_cell_size(run.agent_words, agents) + "  ", "quiet"),
             Cell(said or state.text, "plain" if said and state.tone != "bad" else state.tone),
             *([Cell(f", {plural(known.trials, 'trial')}")] if known and said else []),

@@ -71,6 +71,8 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
         self._form = form
         self._earlier: RunPreview | None = None
         """The newest measured run of the job, once it was read: what a conversation takes."""
+        self._no_key: dict[tuple[str, str], str] = {}
+        """Why a model cannot be asked, by the choices that decide which ones the run needs; only what was found out."""
 
     @property
     def heading(self) -> str:
@@ -156,8 +158,28 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
     def tell(self, *, trying: bool = False) -> None:
         """Say what the run gives, takes and costs, too."""
         super().tell(trying=trying)
-        told = estimate_words(self.form, self._earlier, self._job.cases)
-        self.query_one("#told", Static).update(told)
+        form = self.form
+        lines = [Cell(estimate_words(form, self._earlier, self._job.cases))]
+        if (form.agent, form.played) not in self._no_key:
+            self._find_key(form)
+        elif why := self._no_key[form.agent, form.played]:
+            lines.insert(0, Cell(f"! {why}", "warn"))
+        self.query_one("#told", Static).update(
+            Content("\n").join([paint(line) for line in lines if line.text])
+        )
+
+    @work(group="key")
+    async def _find_key(self, form: jobs_view.RunForm) -> None:
+        """Find out whether the run's models have their keys."""
+        if jobs_view.wrong(form, needs_code=self._job.needs_code):
+            return
+        self._no_key[form.agent, form.played] = ""
+        try:
+            found = await self.bioeval.services.why_no_key(jobs_view.request(self._job, form))
+        except (BioevalError, OSError):
+            return  # the run will say what is wrong
+        self._no_key[form.agent, form.played] = found
+        self.tell()
 
     def action_test(self) -> None:
         """Ask the agent and the models once whether they answer."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
-from rich.cells import cell_len, chop_cells
+from rich.cells import cell_len
 from textual.binding import BindingType
 from textual.content import Content
 from textual.geometry import Size
@@ -19,6 +19,7 @@ from textual.visual import Visual
 from bioeval_tui.errors import Problem
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.rows_widget import title_lines
 from bioeval_tui.tui.shared.tones import paint
 
 MAX_LINES = 5_000
@@ -90,34 +91,11 @@ def _text_rows(number: int, line: str, width: int, block: bool) -> list[SourceRo
         return [SourceRow(number, _coloured(line, block))]
     spaces = len(_SPACES.match(line).group())  # type: ignore[union-attr]
     indent = min(spaces + 2, width // 2)
-    first, *rest = wrapped(line, width, indent)
+    first, *rest = title_lines(line, width, width - indent)
     return [
         SourceRow(number, _coloured(first, block)),
         *(SourceRow(None, (Cell(" " * indent + part),)) for part in rest),
     ]
-
-
-def wrapped(text: str, width: int, indent: int = 0) -> list[str]:
-    """Return a text in pieces of at most `width` cells, those after the first `indent` cells shorter.
-
-    Pieces end at a space where there is one; nothing but that space is left out.
-    """
-    pieces: list[str] = []
-    room = max(1, width)
-    while cell_len(text) > room:
-        piece = chop_cells(text, room)[0]
-        space = piece.rfind(" ")
-        if text[len(piece)] == " ":
-            pieces.append(piece)
-            text = text[len(piece) + 1 :]
-        elif space > len(piece) // 3 and piece[:space].strip():
-            pieces.append(piece[:space])
-            text = text[space + 1 :]
-        else:
-            pieces.append(piece)
-            text = text[len(piece) :]
-        room = max(1, width - indent)
-    return [*pieces, text]
 
 
 def _coloured(line: str, block: bool) -> tuple[Cell, ...]:
@@ -138,7 +116,7 @@ def _problem_rows(problem: Problem, width: int) -> list[SourceRow]:
     sign, tone = ("!", "warn") if kind == "warning" else ("✗", "bad")
     at = f"{problem.line}:{problem.column}  " if problem.line and problem.column else ""
     said = f"{problem.field}: {problem.message}" if problem.field else problem.message
-    first, *rest = wrapped(f"{sign} {at}{said}", max(8, width), 2)
+    first, *rest = title_lines(f"{sign} {at}{said}", max(8, width), max(8, width) - 2)
     rows = [SourceRow(None, (Cell(first, tone),), kind)]  # type: ignore[arg-type]
     return rows + [SourceRow(None, (Cell(f"  {part}", tone),), kind) for part in rest]  # type: ignore[arg-type]
 

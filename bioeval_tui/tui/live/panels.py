@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,7 +11,6 @@ from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.widget import Widget
 
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report import rows
@@ -21,7 +20,7 @@ from bioeval_tui.tui.live.heads_view import conditions
 from bioeval_tui.tui.shared import bars_view
 from bioeval_tui.tui.shared.bars_view import Bar
 from bioeval_tui.tui.shared.cells_view import Cell, uplift as uplift_cell
-from bioeval_tui.tui.shared.rows_widget import RowList, RowPainter
+from bioeval_tui.tui.shared.rows_widget import DrawnPanel, LinePainter, RowList, RowPainter, title_lines
 from bioeval_tui.tui.shared.tones import left, paint, right, spread
 from bioeval_tui.units import latency_short
 
@@ -132,31 +131,6 @@ def uplift_cells(state: RunState, trial: int) -> Cell | None:
     return uplift_cell(rows.composite_uplift(state, trial))
 
 
-LinePainter = Callable[[int], Content]
-"""Called with the width in cells; returns the line, or lines."""
-
-
-class DrawnPanel(Widget):
-    """Lines drawn for the available width."""
-
-    DEFAULT_CSS = """
-    DrawnPanel { height: 1; }
-    """
-
-    def __init__(self, *, classes: str | None = None) -> None:
-        super().__init__(classes=classes)
-        self._painter: LinePainter | None = None
-
-    def draw(self, painter: LinePainter) -> None:
-        """Draw with `painter` from now on."""
-        self._painter = painter
-        self.refresh()
-
-    def render(self) -> Content:
-        """Draw."""
-        return self._painter(self.size.width) if self._painter else Content("")
-
-
 class Panel(Vertical):
     """Heading, rows on demand, summary."""
 
@@ -237,13 +211,6 @@ def wrapped_row(
     others = [*others[: lines - 2], " ".join(others[lines - 2 :])] if len(others) >= lines else others
     below = [Content.assemble(" " * start.cell_length, left(Cell(part, tone), under)) for part in others]
     return Content("\n").join([Content.assemble(start, left(Cell(first, tone), room), *cells), *below])
-
-
-def title_lines(title: str, room: int, under: int) -> list[str]:
-    """Return the title wrapped: the first line at `room` cells, the lines below it at `under`."""
-    first = Content(title).wrap(max(1, room))[0].plain
-    rest = title[len(first) :].strip()
-    return [first.rstrip(), *(line.plain.rstrip() for line in Content(rest).wrap(max(1, under)) if rest)]
 
 
 NAME_WIDTH = 10

@@ -20,12 +20,12 @@ from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import score_card_view
-from bioeval_tui.tui.live.panels import DrawnPanel, names_head, title_lines, wrapped_row
+from bioeval_tui.tui.live.panels import names_head, wrapped_row
 from bioeval_tui.tui.live.score_card_view import CardEvidence
 from bioeval_tui.tui.shared.cells_view import Cell, score, score_tone
 from bioeval_tui.tui.shared.copying import Copied
 from bioeval_tui.tui.shared.dialogs import Dialog
-from bioeval_tui.tui.shared.rows_widget import Labelled, RowList, hanging
+from bioeval_tui.tui.shared.rows_widget import DrawnPanel, Labelled, RowList, title_lines
 from bioeval_tui.tui.shared.tones import left, paint, right, spread
 from bioeval_tui.units import signed
 
@@ -73,9 +73,15 @@ class GainsPanel(DrawnPanel):
 
 
 COLUMN, MOST_LINES = 11, 3
-"""Maximum width of a column, in which a longer name of a condition wraps; maximum height of a row."""
+"""Maximum width of a column, in which a longer name of a condition wraps; maximum height of a row with values."""
 LEAST_ROWS, ROOMY_ROWS = 36, 45
 """Minimum heights of the terminal for the large digits, and for a card that is as high as it needs."""
+
+
+def drawn_row(row: score_card_view.Row, cells: Sequence[Content], width: int) -> Content:
+    """Return a row of the card; one without values has all of the width, and as many lines as its words need."""
+    lines = MOST_LINES if row.cells else len(row.label.text)
+    return wrapped_row(Content(row.mark), row.label, cells if row.cells else (), width, lines)
 
 
 class Selection(NamedTuple):
@@ -106,8 +112,8 @@ class ScoreCard(Dialog[CardEvidence]):
         "The scores of both conditions, then their mean. The bars add up to the score; the last column shows "
         "what the facts changed. Press Enter on a task to see the judge's evidence."
     )
-    LEGENDS: ClassVar[int] = 1
-    """How many bars have a legend below where there is little room."""
+    LEGENDS: ClassVar[bool] = True
+    """Whether bars have a legend below, where there is little room that of the condition alone."""
     BINDINGS: ClassVar[list[BindingType]] = bindings("score-card")
     VERTICAL_BREAKPOINTS = [(0, "-short"), (LEAST_ROWS, "-middle"), (ROOMY_ROWS, "-tall")]  # noqa: RUF012
     DEFAULT_CSS = """
@@ -250,13 +256,14 @@ class ScoreCard(Dialog[CardEvidence]):
         """Draw the card, and put the cursor on the first row."""
         self.set_class(self._is_empty, "-empty")
         bars = self.query_one(".card--bars", DrawnPanel)
-        bars.styles.height = 2 * len(self._both) if self._roomy else len(self._both) + self.LEGENDS
+        legends = len(self._both) if self._roomy else 1
+        bars.styles.height = len(self._both) + (legends if self.LEGENDS else 0)
         bars.draw(self._bars)
         head = self.query_one(".card--head", DrawnPanel)
         head.styles.height = len(names_head(self._names, self._columns))
         head.draw(self._head)
         self._list.show_blurred_cursor()
-        self.call_after_refresh(self._set_rows)
+        self._set_rows()
         self._list.focus()
         self._show_condition()
 
@@ -312,23 +319,17 @@ class ScoreCard(Dialog[CardEvidence]):
 
     def _set_rows(self) -> None:
         """Give each row as many lines as its title needs."""
-        width = self._list.scrollable_content_region.width
-        heights = []
-        for row in self._rows:
-            under = width - len(row.mark)
-            needed = len(title_lines(row.label.text, under - sum(self._columns), under))
-            heights.append(min(MOST_LINES, needed))
+        columns = self._columns
 
         def painted(index: int, width: int) -> Content:
             row = self._rows[index]
-            cells = [right(cell, room) for cell, room in zip(self._cells(row), self._columns, strict=True)]
-            return wrapped_row(Content(row.mark), row.label, cells, width, heights[index])
+            cells = [right(cell, room) for cell, room in zip(self._cells(row), columns, strict=True)]
+            return drawn_row(row, cells, width)
+
+        def heights(width: int) -> list[int]:
+            return [painted(index, width).plain.count("\n") + 1 for index in range(len(self._rows))]
 
         self._list.set_rows(len(self._rows), painted, lines=heights)
-
-    def on_resize(self) -> None:
-        """Wrap the titles for the new width."""
-        self.call_after_refresh(self._set_rows)
 
     def _head(self, width: int) -> Content:
         at = list(self._both).index(self._condition)
@@ -353,13 +354,16 @@ class ScoreCard(Dialog[CardEvidence]):
 
     def _show_details(self, index: int) -> None:
         row = self._rows[index]
+        self.refresh_bindings()
+        if not row.cells:  # it says all
+            self.query_one("#details", Static).update("")
+            return
         lines = row.details.get(self._condition) or [Cell("no further details", "quiet")]
         name = Content.styled(f"{self._result.condition_name(self._condition)}  ", "$quiet")
         if self._roomy:  # its row may have cut it
             name = Content.assemble((f"{row.mark}{row.label.text}".strip() + "\n", "bold"), name)
         body = Content("\n").join([paint(line._replace(text=shorten(line.text, 400))) for line in lines[:5]])
         self.query_one("#details", Static).update(Content.assemble(name, body))
-        self.refresh_bindings()
 
     @on(RowList.Highlighted)
     def _moved(self, event: RowList.Highlighted) -> None:
@@ -428,13 +432,23 @@ class ScoreCard(Dialog[CardEvidence]):
 
 
 class RunCard(ScoreCard):
-    """The card of several trials: means and shares over all of them, then each trial, which enter opens."""
+    """The card of several trials: means, shares and statistics over all of them, then each trial, which enter opens."""
 
     ABOUT = (
         "The mean scores of both conditions over all trials. Tasks and assertions say in how many trials they "
         "were passed. Press Enter on a trial to see its own card."
     )
-    LEGENDS = 0
+    LEGENDS = False
+    DEFAULT_CSS = """
+    RunCard {
+        & > .dialog--box { height: 100%; }
+        & #columns { height: 1fr; }
+        & #table { width: 100%; max-width: 112; height: 100%; }
+        & #table RowList { height: 1fr; max-height: 100%; }
+        & GainsPanel { display: none; }
+        &.-narrow #details, &.-short #details { height: auto; max-height: 5; }
+    }
+    """
 
     def __init__(self, result: RunResult, looked_at: Selection | None = None) -> None:
         super().__init__(result, result.trials[0], looked_at)
@@ -462,17 +476,10 @@ class RunCard(ScoreCard):
             lines.append(
                 paint(start, Cell("0 ", "quiet"), *score_card_view.spread_of(self._result, name, room))
             )
-            if self._roomy:
-                lines.append(
-                    paint(" " * column, Cell(score_card_view.spread_words(self._result, name), "quiet"))
-                )
         return Content("\n").join([line.truncate(width, ellipsis=True) for line in lines])
 
     def _show_side(self) -> None:
-        lines = score_card_view.run_notes(self._result)
-        self._side.draw(
-            lambda width: Content("\n").join([part for line in lines for part in hanging(line, width)])
-        )
+        """Show nothing: what is known over all trials are rows, which scroll."""
 
     @property
     def _chosen_trial(self) -> int | None:
@@ -494,7 +501,7 @@ class RunCard(ScoreCard):
 
     def copies(self) -> Sequence[Copied]:
         """The whole card."""
-        return (Copied("the score card", lambda: score_card_view.run_as_text(self._result)),)
+        return (Copied("the score card", lambda: score_card_view.as_text(self._result)),)
 
 
 def card_of(state: RunState, trial: int, looked_at: Selection | None = None) -> ScoreCard | None:

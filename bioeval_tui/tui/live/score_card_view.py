@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bioeval_tui.report import rows as report_rows, words
 from bioeval_tui.report.message_blocks import plain
 from bioeval_tui.report.run import reason_of, why_not_asked
-from bioeval_tui.report.sentences import NEEDS_BOTH, interval_words
+from bioeval_tui.report.sentences import NEEDS_BOTH
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.live import panels
 from bioeval_tui.tui.shared.brief_view import who_and_what
@@ -435,8 +435,9 @@ def _fact_row(both: Both) -> Row:
 
 
 def run_rows(result: RunResult) -> list[Row]:
-    """Return the lines of a card of several trials: tasks and assertions over all of them, then each trial."""
-    return [*_task_shares(result), *_assertion_shares(result), *map(_trial_row, result.trial_results)]
+    """Return the lines of a card of several trials: tasks, assertions and statistics over all of them, then each trial."""
+    trials = map(_trial_row, result.trial_results)
+    return [*_task_shares(result), *_assertion_shares(result), *_statistics(result), *trials]
 
 
 def _task_shares(result: RunResult) -> list[Row]:
@@ -451,15 +452,13 @@ def _task_shares(result: RunResult) -> list[Row]:
                     Row(f"{task.number} ", Cell(task.title), {}, uplift(gains.get(task.title))),
                 )
                 row.cells[side.condition] = _share(task.passed)
-                row.details[side.condition] = [
-                    Cell(f"mean score {score(task.score.mean)}"),
-                    *_where_lowest(result, side.condition, task.title),
-                ]
+                lowest = _where_lowest(result, side.condition, task.title)
+                row.details[side.condition] = [Cell(f"mean score {score(task.score.mean)}{lowest}")]
     return [rows[key] for key in sorted(rows)]
 
 
-def _where_lowest(result: RunResult, condition: Condition, title: str) -> list[Cell]:
-    """Return what the judge says of a task in the trial in which it scores lowest; nothing if it always scores 1."""
+def _where_lowest(result: RunResult, condition: Condition, title: str) -> str:
+    """Return what the judge says of a task in the trial in which it scores lowest; empty if it always scores 1."""
     judged = (
         (task, talk)
         for talk in result.conversations_in(condition)
@@ -468,10 +467,10 @@ def _where_lowest(result: RunResult, condition: Condition, title: str) -> list[C
     )
     task, talk = min(judged, key=lambda one: one[0].score, default=(None, None))
     if task is None or talk is None:
-        return []
+        return ""
     quoted = report_rows.task_evidence(task)
     quotation = f"  turn {talk.turns.get(quoted[0])}: “{plain(quoted[1])}”" if quoted else ""
-    return [Cell(f"{talk.trial_words}: {reason_of(task)}{quotation}")]
+    return f"; {talk.trial_words}: {reason_of(task)}{quotation}"
 
 
 def _assertion_shares(result: RunResult) -> list[Row]:
@@ -503,6 +502,15 @@ def _trial_row(trial: TrialResult) -> Row:
     return Row("  ", Cell(trial.name), cells, uplift(trial.uplift), details, trial=trial.trial)
 
 
+def _statistics(result: RunResult) -> list[Row]:
+    """Return a row for each thing known over all trials: the scores' intervals, pass^k, response times, cost."""
+    rows, before = [], ""
+    for about, said in words.summary_lines(result.summary):
+        rows.append(Row("  ", Cell(said if about == before else f"{about}: {said}"), {}))
+        before = about
+    return rows
+
+
 def run_totals(result: RunResult) -> tuple[str, Cell]:
     """Return the mean of both conditions over all trials, and the difference that the facts make."""
     difference = result.summary.uplift
@@ -513,7 +521,9 @@ def run_totals(result: RunResult) -> tuple[str, Cell]:
 
 def spread_of(result: RunResult, condition: Condition, width: int) -> list[Cell]:
     """Return a condition's scores as dots on a line from 0 to 1; `●` for one trial, a digit for several alike."""
-    places = Counter(round(value * (width - 1)) for value in _points(result, condition))
+    summary = result.summary.of(condition)
+    values = summary.score.points if summary else ()
+    places = Counter(round(value * (width - 1)) for value in values)
     cells = [
         Cell("·", "quiet")
         if not (count := places[at])
@@ -521,41 +531,6 @@ def spread_of(result: RunResult, condition: Condition, width: int) -> list[Cell]
         for at in range(width)
     ]
     return [*cells, Cell(" 1", "quiet")]
-
-
-def spread_words(result: RunResult, condition: Condition) -> str:
-    """Return how many trials stand on the line, and the mean's interval where there is one."""
-    summary = result.summary.of(condition)
-    said = f"{plural(len(_points(result, condition)), 'trial')} with a score"
-    if summary is not None and summary.score.interval is not None:
-        said += f", mean {score(summary.score.mean)}, 95 % interval {interval_words(summary.score.interval)}"
-    return said
-
-
-def _points(result: RunResult, condition: Condition) -> Sequence[float]:
-    summary = result.summary.of(condition)
-    return summary.score.points if summary else ()
-
-
-def run_notes(result: RunResult) -> list[list[Cell]]:
-    """Return what is known over all trials: each score's interval, pass^k, response times, cost."""
-    lines, before = [], ""
-    for about, said in words.summary_lines(result.summary):
-        lines.append([Cell(f"{about}:", "quiet"), Cell(f" {said}")] if about != before else [Cell(said)])
-        before = about
-    return lines
-
-
-def run_as_text(result: RunResult) -> str:
-    """Return the card of several trials as plain lines, values separated by tabs."""
-    mean_of_both, gain = run_totals(result)
-    lines = [conclusion(result).text, *brief_text(result), *(note.text for note in notes(result))]
-    lines += [f"{result.condition_name(name)}\t{score(value)}" for name, value in result.scores.items()]
-    lines += [f"mean of both\t{mean_of_both}", f"difference\t{gain.text}"]
-    for row in run_rows(result):
-        cells = [row.cells[name].text if name in row.cells else "–" for name in result.conditions]
-        lines.append("\t".join([f"{row.mark}{row.label.text}".strip(), *cells, row.uplift.text]).rstrip())
-    return "\n".join(lines)
 
 
 def faults(result: RunResult) -> str:
@@ -566,27 +541,25 @@ def faults(result: RunResult) -> str:
     return f"broke down, by conversation: {' · '.join(listed)}" if listed else ""
 
 
-def as_text(result: RunResult, trial: TrialResult) -> str:
-    """Return the card as plain lines, values separated by tabs."""
-    compared = len(trial.conditions) > 1
+def as_text(result: RunResult, trial: TrialResult | None = None) -> str:
+    """Return the card, of a trial or of all of them, as plain lines, values separated by tabs."""
+    names = result.conditions if trial is None else trial.conditions
     lines = [conclusion(result).text, *brief_text(result), *(note.text for note in notes(result))]
-    if is_empty(trial):
+    if trial is None:
+        scores = [(result.condition_name(name), score(value)) for name, value in result.scores.items()]
+        (whole, gain), shown = run_totals(result), run_rows(result)
+    elif is_empty(trial):
         return "\n".join(lines)
-    lines += [f"{name}\t{value}" for name, value in headline(result, trial)]
-    lines += [
-        f"mean of both\t{mean(result, trial)}",
-        f"difference\t{total_uplift(result, trial).text}",
-        "\t".join(
-            [
-                "",
-                *map(result.condition_name, trial.conditions),
-                *(["difference"] if compared else []),
-            ]
-        ),
-    ]
-    for row in rows(result, trial):
-        cells = [row.cells[name].text if name in row.cells else "–" for name in trial.conditions]
-        gain = [row.uplift.text] if compared else []
-        lines.append("\t".join([f"{row.mark}{row.label.text}".strip(), *cells, *gain]))
+    else:
+        scores, shown = headline(result, trial), rows(result, trial)
+        whole, gain = mean(result, trial), total_uplift(result, trial)
+    lines += [f"{name}\t{value}" for name, value in scores]
+    compared = len(names) > 1
+    heads = [*map(result.condition_name, names), *(["difference"] if compared else [])]
+    lines += [f"mean of both\t{whole}", f"difference\t{gain.text}", "\t".join(["", *heads])]
+    for row in shown:
+        cells = [row.cells[name].text if name in row.cells else "–" for name in names if row.cells]
+        cells += [row.uplift.text] if compared else []
+        lines.append("\t".join([f"{row.mark}{row.label.text}".strip(), *cells]).rstrip())
     lines += [faults(result)] if faults(result) else []
     return "\n".join(lines)

@@ -16,11 +16,10 @@ from bioeval_tui.report import agents
 from bioeval_tui.report.agents import Standing, standings
 from bioeval_tui.report.sentences import rank_words
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.live.panels import DrawnPanel
 from bioeval_tui.tui.medals.medals_view import Entry, Tally, Totals, medal_cell, next_medal
 from bioeval_tui.tui.shared.cells_view import Cell, Tone
 from bioeval_tui.tui.shared.list_table import Column, ListTable, Sorting, TableHead
-from bioeval_tui.tui.shared.rows_widget import RowList
+from bioeval_tui.tui.shared.rows_widget import DrawnPanel, RowList
 from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:

@@ -200,7 +200,7 @@ def _board_lines(row: MedalRow, report: TaskReport) -> list[Line]:
     lines.append(
         [
             Cell(f"▶ {f'#{place:,}':>{width}}  {column_number(report.score)}", "strong"),
-            Cell(f" this one{f', {report.rows_words}' if report.rows_missing else ''}", "quiet"),
+            Cell(f" this one{f', {report.rows_note}' if report.rows_note else ''}", "quiet"),
         ]
     )
     for rank in range(place, min(len(board), place + AROUND - 1) + 1):

@@ -21,7 +21,6 @@ from bioeval_tui.report.formats.registry import Format
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.items import MedalRow, ReviewSource
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.live.panels import DrawnPanel
 from bioeval_tui.tui.medals import medals_view
 from bioeval_tui.tui.medals.agents_widget import Agents
 from bioeval_tui.tui.medals.medal_card import MedalCard, MedalDetail, examine, explain
@@ -33,7 +32,7 @@ from bioeval_tui.tui.shared.base import BaseScreen
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.copying import Copied, tabbed
 from bioeval_tui.tui.shared.dialogs import ExportDialog, Tell, WorkDialog
-from bioeval_tui.tui.shared.rows_widget import RowList
+from bioeval_tui.tui.shared.rows_widget import DrawnPanel, RowList
 from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:

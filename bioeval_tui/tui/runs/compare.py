@@ -76,7 +76,7 @@ class CompareDialog(Dialog[None]):
 
     def compose_body(self) -> Iterable[Widget]:
         """How the runs differ in setup, the conclusions, and the table."""
-        with VerticalScroll(id="head", can_focus=False):
+        with VerticalScroll(id="head"):
             yield Labelled()
         yield self._list
 

@@ -49,13 +49,18 @@ class Passage(Vertical):
         """Show a row's details on a conversation, and go to its message."""
         where = f"trial {trial} · {self.result.condition_title(condition)}"
         self.border_title = Content(f"{self._called} · {self.result.brief.agent_words} · {where}")
-        row = _row(self.result, trial, title)
-        said = [score_card_view.conclusion(self.result)] if row is None else row.details.get(condition, [])
-        value = row.cells.get(condition, Cell("–", "quiet")) if row else Cell("")
-        lines = [paint(value, "  " if value.text else "", *said[:1]), *(paint(cell) for cell in said[1:4])]
+        row, talk = _row(self.result, trial, title), self.result.conversation(condition, trial)
+        if row is not None:
+            value, said = row.cells.get(condition, Cell("–", "quiet")), row.details.get(condition, [])
+            evidence = row.evidence.get(condition)
+        else:
+            value, lost = Cell(score_card_view.score_words(talk)), talk.why_lost if talk else ()
+            said = [Cell(loss.reason) for loss in lost]
+            at = talk.answer_in(lost[0].turn) if talk and lost else None
+            evidence = score_card_view.CardEvidence(condition, at, lost[0].quoted) if at else None
+        lines = [paint(value, "  ", *said[:1]), *(paint(cell) for cell in said[1:4])]
         self.query_one(Static).update(Content("\n").join(lines))
         self.transcript.show(self.result.state.conversation(condition, trial))
-        evidence = row.evidence.get(condition) if row else None
         if evidence is not None:
             self.call_after_refresh(self.transcript.jump_to, evidence.message, evidence.quote)
 

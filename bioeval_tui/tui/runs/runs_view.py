@@ -25,7 +25,7 @@ STARTED = 4
 
 COLUMNS: tuple[Column, ...] = (
     Column("job", 0),
-    Column("agent", 28, False, 1, grows=True),
+    Column("agent", 28, grows=True),
     Column("", 1),
     Column("status", 14),
     Column("started", 12, False, 2),
@@ -134,12 +134,17 @@ def card(
     run: RunSummary, runs: Sequence[RunSummary], now: datetime, width: int, preview: RunPreview | None = None
 ) -> list[Line]:
     """Return the lines beside the table: the run, its conclusion and losses if known, and its job's trend."""
-    began, brief = date(run.started_at, seconds=True), preview.about if preview else None
+    began, brief, state = (
+        date(run.started_at, seconds=True),
+        preview.about if preview else None,
+        status_of(run),
+    )
     lines: list[Line] = [
         [
             Cell(f"{run.job}  ", "strong"),
             Cell(brief.about_words if brief else run.agent_words or "agent not known"),
-            status_of(run)._replace(text=f"  {status_of(run).text}"),
+            # The sentence of a rehearsal begins with that.
+            Cell("" if preview and state is REHEARSAL else f"  {state.text}", state.tone),
         ],
         *(who_and_what(brief) if brief else []),
         [],

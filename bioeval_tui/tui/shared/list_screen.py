@@ -146,7 +146,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         beside = max(self.SIDE, min(width * 45 // 100, width - self.table.least_width))
         self.query_one("#side").styles.width = beside if wide else "100%"
         below = not wide and not self.has_class("-short")
-        self.table.styles.height = min(len(self._drawn) + 1, height // 2 - 1) if below else "1fr"
+        self.table.styles.height = min(self.table.line_count(width), height // 2 - 1) if below else "1fr"
 
     def _move_times(self) -> None:
         """Redraw relative times."""
@@ -194,7 +194,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         self.set_class(bool(listing.items), "-filled")
         longest = min(LONGEST_NAME, listing.first_width)
         self.table.set_columns(listing.columns, max(self.LEAST, longest))
-        self.table.show(len(listing.visible), self._cells_at, listing.sorting)
+        self.table.show(len(listing.visible), self._cells_at, listing.sorting, listing.keys)
         wished = listing.place_of(self._wished) if self._wished is not None else None
         if wished is not None:
             self._wished = None

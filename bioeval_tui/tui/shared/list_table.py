@@ -19,7 +19,7 @@ from textual.widget import Widget
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.dialogs import Dialog
-from bioeval_tui.tui.shared.rows_widget import RowList
+from bioeval_tui.tui.shared.rows_widget import Heights, RowList
 from bioeval_tui.tui.shared.tones import left, paint, right
 
 
@@ -95,9 +95,9 @@ class Column(NamedTuple):
 
 
 def fit(columns: Sequence[Column], width: int, least: int = 16, enough: int = 0) -> list[Column]:
-    """Return the columns that fit, one cell apart; the first has at least `least` cells.
+    """Return the columns that fit, one cell apart; the first has at least `least` cells, unless one that grows would get less than it.
 
-    It gets the room that is left: where a column grows, only up to `enough`.
+    The first gets the room that is left: where a column grows, only up to `enough`.
     """
     kept = list(columns)
     while len(kept) > 2 and least + sum(column.width + 1 for column in kept[1:]) > width:
@@ -105,13 +105,17 @@ def fit(columns: Sequence[Column], width: int, least: int = 16, enough: int = 0)
         if not droppable:
             break
         kept.remove(max(droppable, key=lambda column: column.spare))
-    room = max(1, width - sum(column.width + 1 for column in kept[1:]))
-    grows = next((at for at, column in enumerate(kept) if at and column.grows), 0)
-    enough = max(least, enough)
-    if grows and room > enough:
-        kept[grows] = kept[grows]._replace(width=kept[grows].width + room - enough)
-        room = enough
-    return [kept[0]._replace(width=room), *kept[1:]]
+    room = width - sum(column.width + 1 for column in kept[1:])
+    if grows := next((at for at, column in enumerate(kept) if at and column.grows), 0):
+        both = room + kept[grows].width
+        room = min(max(least, enough), max(room, min(least, both // 2)))
+        kept[grows] = kept[grows]._replace(width=max(1, both - room))
+    return [kept[0]._replace(width=max(1, room)), *kept[1:]]
+
+
+def _names(columns: Sequence[Column]) -> dict[str, int]:
+    """Return the widths of the columns that say what a row is, the first and one that grows, by their names."""
+    return {column.name: column.width for at, column in enumerate(columns) if not at or column.grows}
 
 
 def text_key(text: str) -> Key:
@@ -163,6 +167,8 @@ class Listing(Generic[Item]):
         self.filter = ""
         self.items: list[Item] = []
         self.visible: list[Item] = []
+        self.keys: list[tuple[Key, ...]] = []
+        """The sort keys of the visible items."""
         self._keys = keys
         self._words = words
         self.identity = identity
@@ -185,6 +191,7 @@ class Listing(Generic[Item]):
         column = self.sorting.column
         kept.sort(key=lambda entry: entry.keys[column], reverse=self.sorting.reverse)
         self.visible = [entry.item for entry in kept]
+        self.keys = [entry.keys for entry in kept]
 
     def sort_by(self, column: int) -> None:
         """Sort by a column; sorting by the same column again reverses the order."""
@@ -217,18 +224,28 @@ CellsOf = Callable[[int, int], Mapping[str, Cell | Content]]
 """Called with a row's index and the first column's width; returns its cells by column name."""
 
 
-def line_of(columns: Sequence[Column], cells: Mapping[str, Cell | Content]) -> Content:
+def line_of(
+    columns: Sequence[Column], cells: Mapping[str, Cell | Content], *, whole: bool = False
+) -> Content:
     """Return a row: text on the left, numbers on the right of their columns.
 
-    One and the same cell in columns next to each other stands once, on the left, across them.
+    One and the same cell in columns next to each other stands once, on the left, across them. `whole` names go on below;
+    otherwise they are cut.
     """
-    parts = []
+    names = _names(columns) if whole else {}
+    parts: list[list[Content]] = []
     shown = [(column, cells.get(column.name, Cell(""))) for column in columns]
     for _, group in groupby(shown, key=lambda pair: id(pair[1])):
         (column, cell), *others = group
         width = column.width + sum(1 + other.width for other, _ in others)
-        parts.append(right(cell, width) if column.numeric and not others else left(cell, width))
-    return Content(" ").join(parts)
+        text = paint(cell)
+        if column.name in names and text.cell_length > width:
+            parts.append([left(line.rstrip(), width) for line in text.wrap(width)])
+        else:
+            parts.append([right(text, width) if column.numeric and not others else left(text, width)])
+    height = max(map(len, parts))
+    filled = [part + [Content(" " * part[0].cell_length)] * (height - len(part)) for part in parts]
+    return Content("\n").join([Content(" ").join(line) for line in zip(*filled, strict=True)])
 
 
 class TableHead(Widget):
@@ -294,6 +311,7 @@ class ListTable(Vertical):
         self.rows = rows
         self._columns, self._least, self._enough = tuple(columns), least, enough
         self._head = TableHead(columns, least, enough)
+        self._names: Sequence[tuple[Key, ...]] = ()
         rows.show_blurred_cursor()
 
     @property
@@ -312,12 +330,31 @@ class ListTable(Vertical):
             self._columns, self._least = tuple(columns), least
             self._head.set_columns(columns, least)
 
-    def show(self, count: int, cells: CellsOf, sorting: Sorting) -> None:
-        """Show `count` rows."""
+    def show(
+        self, count: int, cells: CellsOf, sorting: Sorting, names: Sequence[tuple[Key, ...]] = ()
+    ) -> None:
+        """Show `count` rows; with `names`, the keys by which each is sorted, names that are too long go on below."""
 
         def painter(index: int, width: int) -> Content:
             columns = fit(self._columns, width, self._least, self._enough)
-            return line_of(columns, cells(index, columns[0].width))
+            return line_of(columns, cells(index, columns[0].width), whole=bool(names))
 
         self._head.show(sorting)
-        self.rows.set_rows(count, painter)
+        self._names = names
+        self.rows.set_rows(count, painter, lines=self._heights if names else 1)
+
+    def _heights(self, width: int) -> Heights:
+        """Return how many lines each row has in so many cells."""
+        rooms = _names(fit(self._columns, width, self._least, self._enough))
+        shown = [(at, rooms[column.name]) for at, column in enumerate(self._columns) if column.name in rooms]
+        heights = [max(_lines(keys[at][2], room) for at, room in shown) for keys in self._names]
+        return heights if max(heights, default=1) > 1 else 1
+
+    def line_count(self, width: int) -> int:
+        """Return how many lines the table has in so many cells, with its heading."""
+        heights = self._heights(width - 3)  # padding and scrollbar
+        return 1 + (heights * self.rows.row_count if isinstance(heights, int) else sum(heights))
+
+
+def _lines(text: str, room: int) -> int:
+    return 1 if cell_len(text) <= room else len(Content(text).wrap(room))

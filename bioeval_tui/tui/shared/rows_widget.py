@@ -1,4 +1,5 @@
-"""Lists of rows drawn on demand: only visible rows are rendered, so 100,000 rows cost no more than a few."""
+"""Lists of rows drawn on demand: only visible rows are rendered, so 100,000 rows cost no more than a few; and lines that
+are drawn for the available width."""
 
 from __future__ import annotations
 
@@ -122,8 +123,17 @@ class Labelled(Widget):
         return self._wrapped[1]
 
 
+def title_lines(title: str, room: int, under: int) -> list[str]:
+    """Return the title wrapped: the first line at `room` cells, the lines below it at `under`."""
+    first = Content(title).wrap(max(1, room))[0].plain
+    rest = title[len(first) :].strip()
+    return [first.rstrip(), *(line.plain.rstrip() for line in Content(rest).wrap(max(1, under)) if rest)]
+
+
 MOST_KEPT = 300
 """Number of drawn rows kept, so that scrolling by one row draws only one."""
+Heights = int | Sequence[int]
+"""How many lines all rows have, or each of them."""
 RowPainter = Callable[[int, int], Content]
 """Called with a row's index and the width in cells; returns that row, a line of text for each of its lines."""
 
@@ -163,7 +173,8 @@ class RowList(ScrollView, can_focus=True):
         self._drawn: dict[tuple[int, int, Style], list[Strip]] = {}
         super().__init__(id=id, classes=classes)
         self._row_count = 0
-        self._lines: int | Sequence[int] = 1
+        self._heights: Heights | Callable[[int], Heights] = 1
+        self._lines: Heights = 1
         self._starts: Sequence[int] = ()
         """The first line of each row, if rows have different heights."""
         self._painter: RowPainter | None = None
@@ -195,27 +206,44 @@ class RowList(ScrollView, can_focus=True):
         """Mark the cursor's row even without the focus, for lists with a card that follows the cursor."""
         self._blurred_cursor = True
 
-    def set_rows(self, count: int, painter: RowPainter, *, lines: int | Sequence[int] = 1) -> None:
+    def set_rows(
+        self, count: int, painter: RowPainter, *, lines: Heights | Callable[[int], Heights] = 1
+    ) -> None:
         """Show `count` rows of so many `lines`, drawn by `painter`; the cursor stays where it is, if it can.
 
-        `lines` is the height of all rows, or of each; many rows are fast only if all have the same.
+        `lines` is the height of the rows, or what returns it for a width in cells; many rows are fast only if all have
+        the same.
         """
         grew = count > self._row_count
         self._row_count = count
-        self._painter, self._lines = painter, lines
+        self._painter, self._heights = painter, lines
         self.cursor = max(0, min(self.cursor, count - 1))
+        self._measure()
+        if self.tail and grew and not self.has_focus:
+            self.scroll_end(animate=False, immediate=True)
+        self.refresh()
+
+    def _measure(self) -> None:
+        """Find out how high the rows are at this width."""
+        width, lines = self.scrollable_content_region.width, self._heights
+        if not isinstance(lines, int | Sequence):
+            lines = lines(width) if width else 1
+        self._lines = lines
         self._starts = () if isinstance(lines, int) else tuple(accumulate(lines, initial=0))
-        height = count * lines if isinstance(lines, int) else self._starts[count]
-        size = Size(self.scrollable_content_region.width, height)
+        size = Size(width, self._row_count * lines if isinstance(lines, int) else self._starts[-1])
         if self.styles.is_auto_height or not self.size:
             self.virtual_size = size
         elif self.virtual_size != size:
             # As Textual does where only the scrollbars change: assigning would lay out the whole screen.
             self.set_reactive(RowList.virtual_size, size)
             self._scroll_update(size)
-        if self.tail and grew and not self.has_focus:
-            self.scroll_end(animate=False, immediate=True)
-        self.refresh()
+
+    def on_resize(self) -> None:
+        """Measure rows whose height depends on the width."""
+        if not isinstance(self._heights, int | Sequence):
+            self._measure()
+            self._scroll_to_cursor()
+            self.refresh()
 
     def move_to(self, index: int) -> None:
         """Put the cursor on `index` and scroll it into view."""
@@ -337,3 +365,28 @@ class RowList(ScrollView, can_focus=True):
         first, lines = self._span(y)
         for line in range(first, first + lines):
             super().refresh_line(line)
+
+
+LinePainter = Callable[[int], Content]
+"""Called with the width in cells; returns the line, or lines."""
+
+
+class DrawnPanel(Widget):
+    """Lines drawn for the available width."""
+
+    DEFAULT_CSS = """
+    DrawnPanel { height: 1; }
+    """
+
+    def __init__(self, *, classes: str | None = None) -> None:
+        super().__init__(classes=classes)
+        self._painter: LinePainter | None = None
+
+    def draw(self, painter: LinePainter) -> None:
+        """Draw with `painter` from now on."""
+        self._painter = painter
+        self.refresh()
+
+    def render(self) -> Content:
+        """Draw."""
+        return self._painter(self.size.width) if self._painter else Content("")

@@ -31,8 +31,6 @@ class SettingsDialog(Dialog[None]):
     HEADING: ClassVar[str] = "Settings"
     DEFAULT_CSS = """
     SettingsDialog {
-        align: right middle;
-        background: $background 20%;
         & > .dialog--box { width: 64; }
         & .form--row { height: 1; }
         & .form--row > .form--label { color: $quiet; width: 30; }

@@ -153,7 +153,7 @@ def test_in_a_batch_every_submission_has_exactly_one_outcome(tasks, task_id: str
 @posix
 def test_closing_ends_every_process(tasks, task_id: str) -> None:
     pool = GraderPool(tasks.registry, workers=1, time_limit_s=60)
-    pool.warm_up()
+    pool.grade(ask(tasks, "fine"), task_id)
     pid = pool._idle[0].pid
     started = threading.Event()
 
@@ -257,7 +257,7 @@ def test_another_python_that_cannot_start_affects_only_its_graders(
 def test_workers_end_when_their_program_is_killed(tasks, task_id: str) -> None:
     code = (
         "import sys, time; from bioeval_tui.grading import GraderPool\n"
-        "pool = GraderPool(workers=1); pool.warm_up(); print(pool._idle[0].pid, flush=True); sys.stdin.read()\n"
+        "pool = GraderPool(workers=1); pool.grade(None, 'no task'); print(pool._idle[0].pid, flush=True); sys.stdin.read()\n"
     )
     command = [sys.executable, "-c", code]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:

@@ -1,7 +1,8 @@
-"""A worker that reads a submitted h5ad file uses no more memory than the answers can need."""
+"""A worker that reads a submitted h5ad file uses no more memory than the answers can need, and all together what is free."""
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from pathlib import Path
@@ -9,6 +10,10 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.grade import GraderPool, Invalid, Registry, TaskReport
+from bioeval_tui.grade.batch import pool
+from bioeval_tui.grade.batch.containment import below
+from bioeval_tui.grade.batch.feeding import BatchItem
+from bioeval_tui.grade.batch.pool import workers_that_fit
 from tests.fuzz.kinds.h5ad_files import TRUTH, made, plain
 from tests.fuzz.kinds.submissions import add_task
 
@@ -29,18 +34,33 @@ def test_an_h5ad_file_that_claims_gigabytes_is_not_loaded(tmp_path: Path) -> Non
     task_id = add_task(tmp_path, "kinds", GRADER, ".h5ad", right)
     submission = tmp_path / "submission.h5ad"
     registry = Registry([tmp_path / "tasks"], tmp_path / "taskdata")
-    with GraderPool(registry, workers=1) as pool:
+    with GraderPool(registry, workers=1) as graders:
         submission.write_bytes(right)
-        assert isinstance(pool.grade(submission, task_id), TaskReport)
-        (worker,) = pool._idle
-        before = peak_mb(worker.pid)
+        assert isinstance(graders.grade(submission, task_id), TaskReport)
+        (worker,) = graders._idle
+        (process,) = below(worker.pid)
+        before = peak_mb(process)
         submission.write_bytes(made("lengths bomb", scratch, tmp_path))
-        outcome = pool.grade(submission, task_id)
+        outcome = graders.grade(submission, task_id)
         assert isinstance(outcome, Invalid), outcome
         assert "is not a readable h5ad file" in outcome.reason
-        assert peak_mb(worker.pid) - before < 500
+        assert peak_mb(process) - before < 500
         submission.write_bytes(right)
-        assert isinstance(pool.grade(submission, task_id), TaskReport), (
+        assert isinstance(graders.grade(submission, task_id), TaskReport), (
             "the same worker goes on, its limit as before"
         )
-        assert pool._idle == [worker]
+        assert graders._idle == [worker]
+
+
+@pytest.mark.parametrize(("free_mb", "workers"), [(math.inf, 8), (1300, 3), (100, 1)])
+def test_no_more_workers_grade_large_files_than_fit_into_half_of_the_free_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_mb: float, workers: int
+) -> None:
+    monkeypatch.setattr(pool, "free_megabytes", lambda: free_mb)
+    names = ("small", "large", "missing")
+    items = [BatchItem(number, "lab/task", str(tmp_path / name)) for number, name in enumerate(names)]
+    (tmp_path / "small").write_text("id,y\n")
+    assert workers_that_fit(items, 8) == 8
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(20 << 20)
+    assert workers_that_fit([*items, BatchItem(3, "lab/task", None)], 8) == workers

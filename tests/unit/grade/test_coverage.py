@@ -14,7 +14,7 @@ import pytest
 
 from bioeval_tui.grade import TaskReport
 from bioeval_tui.grade.console import batch_summary, medal_table, report_card
-from bioeval_tui.grade.files.alignment import Coverage, coverage
+from bioeval_tui.grade.files.alignment import AnswerRows, Coverage
 from bioeval_tui.grade.grade import TaskGrading
 from bioeval_tui.grade.intervals import uncertainty_of
 from bioeval_tui.report.agents import entries_of, standings
@@ -142,7 +142,8 @@ ANSWERS = frame(id=["a", "b", "c"], y=[1, 0, 1])
 def test_rows_are_compared_by_their_ids(
     found: pd.DataFrame, answers: pd.DataFrame, predictions: list[str], wanted: Coverage | None
 ) -> None:
-    assert coverage(found, answers, predictions) == wanted
+    rows = AnswerRows(answers, predictions)
+    assert [rows.coverage(found), rows.coverage(found)] == [wanted, wanted]
 
 
 def test_without_ids_the_rows_are_not_known(tasks, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,10 @@ from bioeval_tui.sample.paths import sample_jobs
 from tests.servers.whole_runs import hold
 
 REASONS = {
-    "medication_reminder": "set no reminder in a time zone that nobody named",
-    "drug_interaction": "did not call it safe with drugs that nobody named",
-    "cohort_question": "counted nobody by an age that nobody named",
-    "variant_triage": "classified no variant that nobody named",
+    "medication_reminder": "waited for the time zone before setting a reminder",
+    "drug_interaction": "waited for the other drugs before calling it safe",
+    "cohort_question": "waited for the age limit before counting anybody",
+    "variant_triage": "waited for the exact variant before classifying one",
 }
 
 
@@ -39,3 +40,13 @@ async def test_a_careful_agent_beats_one_that_guesses(name: str, tmp_path: Path)
     assert scores[True] < 0.5
     assert f"Missing: {REASONS[name]}" in reasons[True]
     assert f"Missing: {REASONS[name]}" not in reasons[False]
+
+
+def test_a_reason_reads_well_after_missing() -> None:
+    for path in sample_jobs().glob("*.yml"):
+        job = yaml.safe_load(path.read_text(encoding="utf-8"))
+        reasons = [rule["reason"] for task in job["tasks"] for rule in task.get("rules", ())]
+        negated = [
+            reason for reason in reasons if re.search(r"\b(not|no|none|nobody|never|without)\b", reason)
+        ]
+        assert negated == [], path.name

@@ -17,7 +17,7 @@ from bioeval_tui.text import clean_line
 _MODULES = {
     "builtin": "builtin:BuiltinSource",
     "kaggle": "kaggle:KaggleSource",
-    "manual": "manual:ManualSource",
+    "manual": "builtin:BuiltinSource",
     "polaris": "polaris:PolarisSource",
     "proteingym": "proteingym:ProteinGymSource",
     "proteingym-dms": "proteingym:ProteinGymSource",

@@ -1,4 +1,4 @@
-"""Data in this package or in a required one: nothing to download."""
+"""Data that needs no download: in this package or a required one, fetched by the preparer, or put into the raw folder by hand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bioeval_tui.grade.tasks.sources.base import BoardRow, HumanRow
 
 
 class BuiltinSource:
-    """The preparer reads the data beside config.yaml, or from an installed package."""
+    """The preparer finds the data; one that needs a missing file fails with its name."""
 
     def download(self, config: Mapping[str, Any], raw: Path) -> Path | None:
         """Download nothing."""

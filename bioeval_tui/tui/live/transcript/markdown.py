@@ -294,14 +294,19 @@ class _Table(TableElement):
         body = [row.cells for row in self.body.rows] if self.body else []
         for cell in head:
             cell.content.stylize("markdown.table.header")
-        widths = [
-            max(cell_len(row[column].content.plain) for row in [head, *body] if column < len(row))
+        texts = [
+            [row[column].content.plain for row in [head, *body] if column < len(row)]
             for column in range(len(head))
         ]
-        if sum(widths) + len(GAP) * (len(widths) - 1) <= options.max_width:
+        widths = [max(map(cell_len, column)) for column in texts]
+        words = [max(map(cell_len, " ".join(column).split()), default=1) for column in texts]
+        room = options.max_width - len(GAP) * (len(widths) - 1)
+        if sum(widths) <= room:
             yield from _fitting(console, head, body, widths)
+        elif sum(words) <= room:
+            yield _wrapping(head, body, _shared(widths, words, room))
         else:
-            yield _wrapping(head, body)
+            yield from _in_lines(head, body)
 
 
 def _fitting(console: Console, head: Row, body: list[Row], widths: list[int]) -> Iterator[Segment]:
@@ -319,14 +324,33 @@ def _fitting(console: Console, head: Row, body: list[Row], widths: list[int]) ->
         yield Segment.line()
 
 
-def _wrapping(head: Row, body: list[Row]) -> Table:
+def _shared(widths: list[int], words: list[int], room: int) -> list[int]:
+    """Return the columns' widths in cells, the widest narrowed until all fit, but none below its longest word."""
+    widths = widths.copy()
+    for _ in range(sum(widths) - room):
+        widest = max(range(len(widths)), key=lambda at: (widths[at] > words[at], widths[at]))
+        widths[widest] -= 1
+    return widths
+
+
+def _wrapping(head: Row, body: list[Row], widths: list[int]) -> Table:
     """Return a table whose columns must share too little room."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, style="markdown.table.border")
-    for cell in head:
-        table.add_column(cell.content, justify=cell.justify, overflow="fold")
+    for cell, width in zip(head, widths, strict=True):
+        table.add_column(cell.content, justify=cell.justify, overflow="fold", width=width)
     for row in body:
         table.add_row(*[cell.content for cell in row])
     return table
+
+
+def _in_lines(head: Row, body: list[Row]) -> Iterator[Text]:
+    """Yield a line `heading: cell` for each cell of a table that has no room for the words of its columns side by side."""
+    for number, row in enumerate(body):
+        if number:
+            yield Text()
+        for named, cell in zip(head, row, strict=False):
+            yield Text.assemble(*((named.content, ": ") if named.content else ()), cell.content)
+    yield from () if body else (cell.content for cell in head)
 
 
 def finished(text: str) -> str:

@@ -52,7 +52,9 @@ async def test_long_evidence_is_cut_around_the_match():
 async def test_absent_inverts_a_rule_and_who_selects_the_speaker():
     assert (await verdict([{"pattern": "8:15", "absent": True}], "8:15", "Done.")).score == 1
     assert (await verdict([{"pattern": "8:15", "who": "user"}], "8:15", "Done.")).score == 1
-    assert (await verdict([{"pattern": "8:15", "absent": True}], "Hi", "At 8:15.")).score == 0
+    broken = await verdict([{"pattern": "8:15", "absent": True}], "Hi", "At 8:15.")
+    assert broken.score == 0
+    assert broken.reason.endswith("Missing: the agent avoided `8:15` (1).")
 
 
 async def test_a_rule_of_one_condition_counts_there_only():

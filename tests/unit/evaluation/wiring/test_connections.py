@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 
 from bioeval_tui.evaluation.engine.spec import RunRequest
 from bioeval_tui.evaluation.wiring import doctor
-from bioeval_tui.evaluation.wiring.doctor import connections
+from bioeval_tui.evaluation.wiring.doctor import connections, why_no_key
 from bioeval_tui.sample.paths import DEMO_JOB, sample_jobs
 from bioeval_tui.settings import Settings
 
@@ -119,6 +120,21 @@ def test_missing_settings_are_reported_and_another_host_needs_consent(tmp_path: 
     assert (agent.state, agent.said) == ("broken", "127.0.0.1:9 refused the connection")
     assert evaluator.state == "broken"
     assert "--allow-host" in evaluator.said
+
+
+def test_a_missing_key_is_said_in_the_same_words_before_a_run_without_asking_anybody(tmp_path: Path) -> None:
+    asked = RunRequest(jobs=(JOB,), agent_url="http://127.0.0.1:9", mode="llm")
+    without = settings(tmp_path)
+    said = {one.part: one.said for one in connections(asked, without)}
+    assert said["evaluator"].startswith("OPENAI_API_KEY is not set")
+    assert why_no_key(asked, without) == said["evaluator"]
+    assert why_no_key(replace(asked, mode="rehearsal"), without) == ""
+    assert why_no_key(asked, settings(tmp_path, OPENAI_API_KEY="sk-1")) == ""
+    job = tmp_path / "job.yml"
+    target = "target:\n  protocol: openai\n  url: https://api.openai.com/v1"
+    job.write_text(JOB.read_text("utf-8").replace("target:", target), encoding="utf-8")
+    assert "the agent is a model of api.openai.com" in why_no_key(RunRequest(jobs=(job,)), without)
+    assert why_no_key(RunRequest(jobs=(job,), sample_agent=True), without) == ""
 
 
 def test_testing_connections_does_not_call_a_sample_agent_that_is_not_running(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ import pytest
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.grade import Invalid, Registry, Task, TaskReport
-from bioeval_tui.grade.grade import TaskGrading
+from bioeval_tui.grade.console import medal_table
+from bioeval_tui.grade.grade import OTHER_ROWS, TaskGrading
 from tests.command import call
 from tests.unit.grade.conftest import TaskFolder
 
@@ -59,7 +60,9 @@ def part_of(tasks: TaskFolder, found: dict[str, Any], name: str) -> Task:
 
 
 @pytest.mark.parametrize("code", [None, CODE])
-def test_each_part_has_its_own_score_for_the_same_file(tasks, tmp_path: Path, code: str | None) -> None:
+def test_each_part_has_its_own_score_for_the_same_file(
+    tasks, tmp_path: Path, capsys: pytest.CaptureFixture[str], code: str | None
+) -> None:
     tasks.add(code=code, answers=answers())
     found = split(tasks, SEED, 0.25, tmp_path / "parts")
     assert (found["public"]["rows"], found["private"]["rows"]) == (10, 30)
@@ -77,7 +80,27 @@ def test_each_part_has_its_own_score_for_the_same_file(tasks, tmp_path: Path, co
         seen
         == "scored on the public part of the answers (10 of 40 rows); the final board uses the private part"
     )
-    assert reports[0].rows_words == "scored on all 10 rows"  # type: ignore[union-attr]
+    shown = [report.rows_note for report in reports]  # type: ignore[union-attr]
+    assert shown == [
+        "scored on all 10 rows of the public part",
+        "scored on all 30 rows of the private part",
+        "",
+    ]
+    assert TaskReport.from_dict(reports[0].to_dict()).rows_note == shown[0]  # type: ignore[union-attr]
+    medal_table(reports)  # type: ignore[arg-type]
+    assert shown[0] in capsys.readouterr().out
+
+
+def test_a_leaderboard_of_all_rows_is_no_measure_for_a_part_and_the_report_says_so(
+    tasks, tmp_path: Path
+) -> None:
+    name = tasks.add(answers=answers())
+    folder = Path(split(tasks, SEED, 0.25, tmp_path / "parts")["public"]["data_dir"])
+    said = [
+        OTHER_ROWS in TaskGrading(Registry([tasks.root], folder, board).get_task(name)).warnings
+        for board in (None, str(tasks.submit("score\n0.1\n0.2\n", "board-of-the-part.csv")))
+    ]
+    assert said == [True, False]
 
 
 def test_a_file_must_have_the_rows_of_both_parts(tasks, tmp_path: Path) -> None:

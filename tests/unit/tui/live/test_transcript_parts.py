@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import random
 
+import pytest
 from hypothesis import given, strategies as st
+from rich.console import Console
 
 from bioeval_tui.tui.live.transcript.document import Heights
-from bioeval_tui.tui.live.transcript.markdown import MAX_CHARS, MAX_LINES, Chunk, cut, pieces
+from bioeval_tui.tui.live.transcript.markdown import (
+    MAX_CHARS,
+    MAX_LINES,
+    Chunk,
+    TranscriptMarkdown,
+    cut,
+    pieces,
+)
 
 PARAGRAPH = "words that go on " * 25
 
@@ -86,6 +96,17 @@ def test_a_long_table_is_split_with_its_heading_repeated() -> None:
     assert len(chunks) > 2
     assert all(chunk.markdown.startswith(heading) for chunk in chunks)
     assert sum(chunk.text.count("| 1 | 2 |") for chunk in chunks) == 100
+
+
+@pytest.mark.parametrize("width", range(14, 64, 4))
+def test_a_table_breaks_no_word(width: int) -> None:
+    console = Console(width=width, file=io.StringIO())
+    rows = "| simvastatin | lowers cholesterol |\n| clarithromycin | slows the breakdown of simvastatin |\n"
+    console.print(TranscriptMarkdown(f"| drug | what it does |\n|---|---|\n{rows}"))
+    lines = console.file.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    shown = " ".join(lines).replace(":", " ").split()
+    assert {"drug", "does", "simvastatin", "cholesterol", "clarithromycin", "breakdown"} <= set(shown)
 
 
 def test_splitting_a_text_loses_nothing() -> None:
