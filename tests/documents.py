@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui.report.formats.registry import Asked, format_of, write_runs
+from bioeval_tui.formats import Asked
+from bioeval_tui.report.formats.registry import format_of, write_runs
 
 
 def document_of(kind: str, *runs: Any, output: Path | None = None) -> Any:

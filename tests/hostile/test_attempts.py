@@ -197,7 +197,7 @@ def medal(text: str, place: Place) -> None:
 
 
 def submission(text: str, place: Place) -> None:
-    from bioeval_tui.grade import Registry, grade_jsonl
+    from bioeval_tui.grading import Registry, grade_jsonl
 
     listed = place.job / "list.jsonl"
     written = text if "\\u" in text else json.dumps(text)[1:-1]

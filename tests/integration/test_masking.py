@@ -12,7 +12,8 @@ import click
 import pytest
 
 from bioeval_tui.cli.main import main
-from bioeval_tui.grade.task_report import ReportExtra, TaskReport
+from bioeval_tui.grade.task_report import ReportExtra
+from bioeval_tui.grading import TaskReport
 from bioeval_tui.record import events
 from bioeval_tui.record.events import read_event
 from bioeval_tui.record.masking.current import current, use

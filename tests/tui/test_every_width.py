@@ -16,10 +16,11 @@ from fakes import FakeServices, FakeView
 from medal_rows import invalid, sample_rows
 from review_queue import task_queue
 
+from bioeval_tui.formats import RunResult
 from bioeval_tui.record.events import AssertionChecked, RunEvent, TranscriptScored, write_event
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.comparison import compare
-from bioeval_tui.report.result import RunResult, result_of
+from bioeval_tui.report.result import result_of
 from tests.command import call
 from tests.unit.report.recorded import Recorded, Talk
 

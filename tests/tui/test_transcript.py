@@ -14,8 +14,8 @@ from textual.geometry import Offset
 from textual.pilot import Pilot
 from textual.selection import Selection
 
+from bioeval_tui.formats import ConversationKey, ConversationState, MessageState
 from bioeval_tui.record import events
-from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState
 from bioeval_tui.tui.live.transcript import Transcript
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -20,8 +20,8 @@ from bioeval_tui.evaluation.job.models import TargetConfig
 from bioeval_tui.evaluation.traces.joined import Traces
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.evaluation.wiring.doctor import examine
-from bioeval_tui.grade.batch.pool import GraderPool
 from bioeval_tui.grade.metrics import find_metric
+from bioeval_tui.grading import GraderPool
 from bioeval_tui.protocols import Delta, PeerError, Reply
 from bioeval_tui.settings import Secret, Settings
 from tests.servers.whole_runs import hold

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.grade import GraderPool, NotGraded, TaskReport
 from bioeval_tui.grade.batch.item_grader import LIBRARIES
 from bioeval_tui.grade.batch.run import explanations, uncertainties
 from bioeval_tui.grade.batch.worker_process import worker_environment
+from bioeval_tui.grading import GraderPool, NotGraded, TaskReport
 from bioeval_tui.isolation import find_installed
 from tests.command import call
 

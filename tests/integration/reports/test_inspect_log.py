@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.report.result import RunResult, load_run
+from bioeval_tui.formats import RunResult
+from bioeval_tui.report.result import load_run
 from tests.command import call
 from tests.documents import document_of
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk, scoring

@@ -8,10 +8,18 @@ from pathlib import Path
 import h5py
 import pytest
 
-from bioeval_tui.grade import Invalid, NotGraded, NotGradedError, TaskReport, load_outcomes
 from bioeval_tui.grade.batch.run import InProcess, grade_batch
-from bioeval_tui.grade.grade import TaskGrading, grade_submission, validate_submission
+from bioeval_tui.grade.grade import TaskGrading
 from bioeval_tui.grade.tasks.task_code import MissingPackageError, scalar
+from bioeval_tui.grading import (
+    Invalid,
+    NotGraded,
+    NotGradedError,
+    TaskReport,
+    grade_submission,
+    load_outcomes,
+    validate_submission,
+)
 from tests.command import call
 
 STRICT = """

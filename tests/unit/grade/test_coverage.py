@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bioeval_tui.grade import TaskReport
 from bioeval_tui.grade.console import batch_summary, medal_table, report_card
 from bioeval_tui.grade.files.alignment import AnswerRows, Coverage
 from bioeval_tui.grade.grade import TaskGrading
 from bioeval_tui.grade.intervals import uncertainty_of
+from bioeval_tui.grading import TaskReport
 from bioeval_tui.report.agents import entries_of, standings
 from tests.command import call
 from tests.documents import medals_of

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.grade import Invalid, TaskReport, load_reports
-from bioeval_tui.grade.grade import grade_submission, validate_submission
+from bioeval_tui.grading import Invalid, TaskReport, grade_submission, load_reports, validate_submission
 from tests.command import call
 
 GOOD = "id,y\na,1.5\nb,2.5\nc,3.5\n"

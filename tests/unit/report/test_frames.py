@@ -9,11 +9,10 @@ from typing import get_args
 import pytest
 from pyarrow import parquet
 
-from bioeval_tui import load_run
+from bioeval_tui import Results, load_run
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.frames import OF_EVERY_TABLE, TABLES, FrameColumn, TableName
-from bioeval_tui.report.results import Results
 from bioeval_tui.report.sentences import difference_words
 from tests.command import call
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk

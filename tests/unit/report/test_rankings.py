@@ -9,8 +9,9 @@ from random import Random
 import pytest
 from scipy.stats import mannwhitneyu, ttest_1samp, wilcoxon
 
+from bioeval_tui.formats import RunResult
 from bioeval_tui.report.comparison import compare
-from bioeval_tui.report.result import RunResult, load_run
+from bioeval_tui.report.result import load_run
 from bioeval_tui.report.sentences import rank_words
 from bioeval_tui.report.statistics.differences import Difference, difference, differences
 from bioeval_tui.report.statistics.estimates import Sample

@@ -8,11 +8,11 @@ from xml.etree import ElementTree
 
 from rich.console import Console
 
+from bioeval_tui.formats import RunResult
 from bioeval_tui.record import events
 from bioeval_tui.record.state import apply_all
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.console import print_score_card
-from bioeval_tui.report.result import RunResult
 from bioeval_tui.tui.live import score_card_view
 from tests.documents import document_of
 from tests.unit.report.recorded import Recorded, Talk, shown

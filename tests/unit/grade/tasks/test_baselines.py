@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from bioeval_tui.errors import ExitCode, InputError
-from bioeval_tui.grade import Registry, grade_submission
 from bioeval_tui.grade.baselines.learners import constant
 from bioeval_tui.grade.baselines.run import KINDS, run_baselines, write_baseline
-from bioeval_tui.grade.tasks.prepare import prepare_task
+from bioeval_tui.grading import Registry, grade_submission, prepare_task
 from tests.command import call
 
 from .conftest import SHIPPED_IDS, Toy, lower_is_better

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from bioeval_tui.errors import InputError
-from bioeval_tui.grade import Invalid, Registry, Task, TaskReport
 from bioeval_tui.grade.console import medal_table
 from bioeval_tui.grade.grade import OTHER_ROWS, TaskGrading
+from bioeval_tui.grading import Invalid, Registry, Task, TaskReport
 from tests.command import call
 from tests.unit.grade.conftest import TaskFolder
 

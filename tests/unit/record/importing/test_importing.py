@@ -13,14 +13,14 @@ import pytest
 
 from bioeval_tui import plugins
 from bioeval_tui.errors import BioevalError, RecordingError
+from bioeval_tui.formats import ConversationKey, RunResult
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.importing.looking import FORMATS, known
 from bioeval_tui.record.importing.writing import ImportOptions
-from bioeval_tui.record.state import ConversationKey
 from bioeval_tui.record.transfer import format_of, import_file
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.frames import to_frame
-from bioeval_tui.report.result import RunResult, load_run
+from bioeval_tui.report.result import load_run
 from bioeval_tui.report.rows import task_titles
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.words import rounds_words

@@ -21,14 +21,16 @@ from markdown_it import MarkdownIt
 from rich.console import Console
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.grade.task_report import TaskReport, now
+from bioeval_tui.formats import RunResult
+from bioeval_tui.grade.task_report import now
+from bioeval_tui.grading import TaskReport
 from bioeval_tui.record import events
 from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.formats.charts import composite_bar, latency_chart, medal_scale
 from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.formats.markdown import escape
 from bioeval_tui.report.message_blocks import plain
-from bioeval_tui.report.result import RunResult, load_run
+from bioeval_tui.report.result import load_run
 from tests.command import call
 from tests.documents import document_of, table_of
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk, scoring

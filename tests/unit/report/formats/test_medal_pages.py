@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.grade.task_report import ReportExtra, TaskReport, now
+from bioeval_tui.grade.task_report import ReportExtra, now
+from bioeval_tui.grading import TaskReport
 from tests.command import call
 from tests.documents import medals_of
 

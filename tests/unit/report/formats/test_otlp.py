@@ -13,10 +13,10 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 
 from bioeval_tui.evaluation.traces.receiver import decode
-from bioeval_tui.formats import AgentSpan
+from bioeval_tui.formats import AgentSpan, RunResult
 from bioeval_tui.record import events
 from bioeval_tui.record.state import RunState, apply_all
-from bioeval_tui.report.result import RunResult, load_run, result_of
+from bioeval_tui.report.result import load_run, result_of
 from tests.documents import document_of
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk
 

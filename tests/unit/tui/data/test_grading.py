@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from medal_rows import sample_rows
 
-from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.grading import TaskReport
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.grading import TaskReport
 from bioeval_tui.record.masking.current import use
 from bioeval_tui.record.masking.mask import Mask
 from bioeval_tui.record.masking.rules import LiteralRule, Rules
