@@ -13,13 +13,14 @@ the ledger and its head as this program would, leaves no trace.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import re
+import stat
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from io import BytesIO
@@ -127,22 +128,24 @@ class Ledger:
     def _write(self, descriptor: int, entry: dict[str, Any]) -> None:
         at = datetime.now(UTC).isoformat(timespec="seconds")
         line = _line({"number": min(self._number + 1, _LARGEST), "at": at, **entry, "previous": self._last})
-        self._write_head(line)
-        write_fully(descriptor, line)
-        self._take_in(line)
-        self._write_head()
-
-    def _write_head(self, next_line: bytes = b"") -> None:
-        # Overwritten and then truncated, because emptying the file first is slow.
-        _require_file(self.path.parent / HEAD)
-        descriptor = os.open(self.path.parent / HEAD, os.O_WRONLY | os.O_CREAT | BINARY, 0o644)
+        path = self.path.parent / HEAD
+        _require_file(path)
+        head = os.open(path, os.O_WRONLY | os.O_CREAT | BINARY, 0o644)
         try:
-            text = f"{self._number} {self._last}\n".encode("ascii") + next_line
-            write_fully(descriptor, text)
-            if os.fstat(descriptor).st_size != len(text):
-                os.ftruncate(descriptor, len(text))
+            self._write_head(head, line)
+            write_fully(descriptor, line)
+            self._take_in(line)
+            self._write_head(head)
         finally:
-            os.close(descriptor)
+            os.close(head)
+
+    def _write_head(self, head: int, next_line: bytes = b"") -> None:
+        # Overwritten and then truncated, because emptying the file first is slow.
+        os.lseek(head, 0, os.SEEK_SET)
+        text = f"{self._number} {self._last}\n".encode("ascii") + next_line
+        write_fully(head, text)
+        if os.fstat(head).st_size != len(text):
+            os.ftruncate(head, len(text))
 
     def _catch_up(self, descriptor: int) -> bytes:
         """Read what other processes have added, or everything if the file was replaced; return a line that has no end yet."""
@@ -309,11 +312,12 @@ def _end_problem(hashes: Sequence[str], last: int, head: _Head | None) -> str:
 
 def _require_file(path: Path) -> None:
     """Raise OSError for what exists and is no file: a pipe would be waited for, and a device may have no end."""
-    if path.exists() and not path.is_file():
-        raise OSError(f"{path.name} is not a regular file")
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 (pathlib takes three times as long)
+            raise OSError(f"{path.name} is not a regular file")
 
 
-@contextmanager
+@contextlib.contextmanager
 def _locked(path: Path, flags: int) -> Iterator[int]:
     """Open and lock a ledger; wait for whoever has it."""
     while True:

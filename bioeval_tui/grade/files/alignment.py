@@ -174,10 +174,10 @@ class AnswerRows:
                 column for column in self._predictions if column in submission.columns and column != name
             ]
             columns = columns or [column for column in submission.columns if column != name]
-            rows = submission[name]
-            if columns and submission[columns].isna().to_numpy().any():
+            rows, values = submission[name], (submission[column].to_numpy() for column in columns)
+            if any(pd.isna(each).any() for each in values):
                 rows = rows[submission[columns].notna().any(axis=1)]
-            if pd.Index(rows).equals(ids):
+            if np.array_equal(rows.to_numpy(), ids.to_numpy()):
                 return Coverage(len(ids), len(ids))
             handed_in = as_index(rows.dropna(), ids)
             return Coverage(int(as_index(ids, handed_in).isin(handed_in).sum()), len(ids))
