@@ -54,7 +54,6 @@ class TryYourOwn(Dialog[str]):
     HEADING: ClassVar[str] = "Now try your own"
     BINDINGS: ClassVar[list[BindingType]] = bindings("try-your-own")
     DEFAULT_CSS = """
-    TryYourOwn { align: center bottom; }  /* below the medals, not over them */
     TryYourOwn > .dialog--box { width: 100%; max-width: 100%; }
     """
 
