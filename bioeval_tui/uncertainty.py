@@ -12,6 +12,7 @@ nothing varies, and stays among possible values. Sums of independent parts are j
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -38,8 +39,13 @@ FEWEST_CURVED = 30
 FEW_PILED = 0.25
 """Of most distributions, as many values lie close to the bound. No more error is added for them."""
 
+_OF_CLUSTERS = 0.6
+"""As many clusters are added for each that is piled up where one is not. `validate-statistics corners` holds it."""
+_OF_CLUSTERS_FROM = 100
+"""Of fewer clusters fewer are added, since their interval is wide anyway."""
+
 _UNSEEN = 0.35
-"""Weight of a unit in which everything is otherwise and which was not drawn. `validate-statistics corners` holds it."""
+"""Weight of a unit in which everything is otherwise and which was not drawn; found by the same simulations."""
 _UNSEEN_FROM = 50
 """Fewer units weigh it less, since their interval is wide anyway."""
 
@@ -143,8 +149,9 @@ def _of_mean(
     alone = fsum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values)
     variance = max(error**2, alone) / span**2
     piled = _piled([fmean(each) for each in clusters], high if share >= 0.5 else low)
+    more = piled**2 / (1 - piled)  # in proportion to how few values decide the mean
     # Means of several values pile up less than single ones, of which all but a few may be at the bound.
-    more = 3 * piled**2 / (1 - piled) if len(clusters) == len(values) else 0.75 * piled
+    more *= 3 if len(clusters) == len(values) else _OF_CLUSTERS * min(1.0, measured.units / _OF_CLUSTERS_FROM)
     variance = padded(variance, most, measured.units, more)
     return bounded(mean, variance * span**2, bounds, degrees)
 
@@ -247,16 +254,19 @@ def statistic_of(
     if len(clusters) < fewest:
         return None
     whole = merged(clusters)
-    value, smooth = statistic(whole), statistic(merged([whole, one_more]))
+    more = merged([whole, one_more])
+    value, smooth = statistic(whole), statistic(more)
     if value is None or smooth is None:
         return None
-    padded = merged([whole, one_more])
+    # Many clusters hold the same, and leave the same where they are left out.
+    kinds = Counter(frozenset(each.items()) for each in (*clusters, one_more))
     left = []
-    for each in (*clusters, one_more):
-        part = statistic({unit: count - each.get(unit, 0) for unit, count in padded.items()})
+    for kind, same in kinds.items():
+        held = dict(kind)
+        part = statistic({unit: count - held.get(unit, 0) for unit, count in more.items()})
         if part is None:
             return None
-        left.append(part)
+        left += [part] * same
     low, high = bounds
     variance = _spread(left, smooth) ** 2
     share, size = (smooth - low) / (high - low), len(clusters)

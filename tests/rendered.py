@@ -2,7 +2,7 @@
 
 from bioeval_tui.evaluation.models.prompting import Prompt, evaluator_context
 from bioeval_tui.evaluation.models.templates import render
-from bioeval_tui.evaluation.seams import EvaluatorView
+from bioeval_tui.protocols import EvaluatorView
 
 
 def evaluator_prompt(prompt: Prompt, view: EvaluatorView) -> str:

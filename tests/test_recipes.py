@@ -11,14 +11,12 @@ from types import ModuleType
 
 import click
 import pytest
-from click.testing import CliRunner
 
 from bioeval_tui import plugins
-from bioeval_tui.cli.main import COMMANDS, app
-from bioeval_tui.cli.runs import RUNS
 from bioeval_tui.evaluation.guards import checks
-from bioeval_tui.evaluation.seams import EvaluatorView, Violation
+from bioeval_tui.protocols import EvaluatorView, Violation
 from bioeval_tui.report.formats.registry import FORMATS, known
+from tests.command import call, group
 from tests.unit.evaluation.conversation.fakes import job
 from tests.unit.report.recorded import GOLDEN
 
@@ -114,7 +112,7 @@ A_NEW_PROTOCOL = """
 import sys, time, types
 from bioeval_tui import agent_protocols
 agent_protocols.PROTOCOLS += (agent_protocols.AgentProtocol("echo", "says it again", "bioeval_tui.evaluation.agents.echo:make_agent", tells={}),)  # the line
-from bioeval_tui.evaluation.seams import Reply
+from bioeval_tui.protocols import Reply
 
 class Echo:  # the file
     def __init__(self, terms): pass
@@ -209,16 +207,16 @@ def a_command(name: str) -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize(("table", "before"), [(COMMANDS, []), (RUNS, ["runs"])], ids=["top", "runs"])
+@pytest.mark.parametrize("before", [[], ["runs"]], ids=["top", "runs"])
 def test_adding_a_command_takes_one_file_and_one_line(
-    table: dict[str, tuple[str, str]], before: list[str], monkeypatch: pytest.MonkeyPatch
+    before: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "bioeval_tui.cli.hello", a_command("hello"))
-    monkeypatch.setitem(table, "hello", ("hello", "Say hello."))
-    assert CliRunner().invoke(app, [*before, "hello"]).output == "this is hello\n"
-    assert "Say hello." in CliRunner().invoke(app, [*before, "--help"]).output
-    misspelt = CliRunner().invoke(app, [*before, "helo"])
-    assert (misspelt.exit_code, "did you mean hello?" in misspelt.output) == (2, True)
+    monkeypatch.setitem(group(*before)[0].table, "hello", ("hello", "Say hello."))
+    assert call(*before, "hello").output == "this is hello\n"
+    assert "Say hello." in call(*before, "--help").output
+    misspelt = call(*before, "helo")
+    assert "did you mean hello?" in str(misspelt.exception)
 
 
 def test_a_command_that_is_not_called_is_not_loaded() -> None:

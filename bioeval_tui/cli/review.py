@@ -74,7 +74,9 @@ def _print(settings: Settings, what: Sequence[str]) -> int:
         console.print(f"{result.brief.job} · {result.brief.agent_words} · facts: {result.brief.facts_words}")
         for talk in result.conversations:
             for task in talk.tasks:
-                console.print(f"{talk.name} · task {task.task} {task.title}: {task.words}. {task.reason}")
+                console.print(
+                    f"{result.place_words(talk)} · task {task.task} {task.title}: {task.words}. {task.reason}"
+                )
         for one in result.reviews:
             moved = f"{number(one.before)} → {number(one.after)}"
             console.print(f"{one.about} · reviewed by {one.author}: {moved}. {one.why}".rstrip())

@@ -207,9 +207,8 @@ def reading_times(events: Sequence[RunEvent]) -> list[float]:
     due, pause, times = 0.0, 0.0, []
     failed: set[tuple[object, ...]] = set()
     for event in events:
-        if not isinstance(
-            event, AssertionChecked
-        ):  # checks come in a group, and the pause is after the whole group
+        # Checks come in a group, and the pause is after the whole group.
+        if not isinstance(event, AssertionChecked):
             due, pause = due + pause, 0.0
         match event:
             case AssertionChecked() if not event.final:

@@ -1,16 +1,14 @@
-"""Comparison of agents over tasks: medals and ranks, with intervals.
+"""Comparison of agents over tasks: medals and ranks, with intervals over tasks, however many submissions each has.
 
-An agent's first submissions for each task are its first pass over the tasks, its second ones the second, and so on, like
-the seeds of MLE-bench. Invalid and not graded submissions count as no medal and percentile 0. A second figure is
-over graded submissions only; it is not used for ranking, because an agent could gain by submitting only safe results.
+Invalid and not graded submissions count as no medal and percentile 0. A second figure is over graded submissions
+only; it is not used for ranking, because an agent could gain by submitting only safe results.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
-from statistics import fmean, stdev
+from statistics import fmean
 
 from typing_extensions import TypedDict
 
@@ -21,7 +19,8 @@ from bioeval_tui.report.findings import AgentRanksBasis, BehindNext
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.report.statistics.differences import Difference, difference
 from bioeval_tui.report.statistics.estimates import Sample
-from bioeval_tui.report.statistics.ranks import FEWEST_CASES, AgentRank, rank
+from bioeval_tui.report.statistics.ranks import AgentRank, rank
+from bioeval_tui.uncertainty import FEWEST_UNITS, UNIT, Interval, mean_of
 from bioeval_tui.units import number1
 
 
@@ -49,7 +48,7 @@ class PrintedStanding(TypedDict):
     tasks: int
     passes: int
     any_medal_share: float
-    any_medal_standard_error: float | None
+    any_medal_interval: list[float] | None
     any_medal_share_graded: float | None
     percentile: float
     percentile_graded: float | None
@@ -63,9 +62,9 @@ class PrintedStanding(TypedDict):
 class Standing:
     """An agent over its tasks. Shares and percentiles count submissions that were not graded as 0; those named `_graded` exclude them.
 
-    `medal_share` is the mean over passes of the share of tasks with any medal, `medal_error` its standard error (None with
-    one pass). `rank` is among the agents on the tasks that all of them have. `behind` is the paired difference in
-    percentile between the next better agent and this one, on the tasks that both have.
+    `medal_share` is the mean over tasks of the share of submissions with any medal. `rank` is among the agents on the tasks
+    that all of them have. `behind` is the paired difference in percentile between the next better agent and this one, on the
+    tasks that both have.
     """
 
     agent: str
@@ -74,7 +73,7 @@ class Standing:
     tasks: int
     passes: int
     medal_share: float
-    medal_error: float | None
+    medal_interval: Interval | None
     medal_share_graded: float | None
     percentile: float
     percentile_graded: float | None
@@ -92,9 +91,10 @@ class Standing:
 
     @property
     def medal_words(self) -> str:
-        """For example `41.7 % ± 2.1`; one pass has no standard error."""
-        error = "" if self.medal_error is None else f" ± {number1(100 * self.medal_error)}"
-        return f"{number1(100 * self.medal_share)} %{error}"
+        """For example `41.7 % [15.2, 72.3]`; fewer than ten tasks have no interval."""
+        found = self.medal_interval
+        around = f" [{number1(100 * found.low)}, {number1(100 * found.high)}]" if found else ""
+        return f"{number1(100 * self.medal_share)} %{around}"
 
     @property
     def behind_words(self) -> str:
@@ -103,7 +103,7 @@ class Standing:
 
     def to_dict(self) -> PrintedStanding:
         """Return everything, ready for JSON."""
-        interval = self.behind.estimate.interval if self.behind else None
+        interval, medals = self.behind.estimate.interval if self.behind else None, self.medal_interval
         return {
             "agent": self.agent,
             "submissions": self.submissions,
@@ -112,7 +112,7 @@ class Standing:
             "tasks": self.tasks,
             "passes": self.passes,
             "any_medal_share": self.medal_share,
-            "any_medal_standard_error": self.medal_error,
+            "any_medal_interval": None if medals is None else [medals.low, medals.high],
             "any_medal_share_graded": self.medal_share_graded,
             "percentile": self.percentile,
             "percentile_graded": self.percentile_graded,
@@ -133,7 +133,7 @@ class Standings:
     @property
     def words(self) -> str:
         """The basis of the ranks."""
-        return sentence(AgentRanksBasis(self.shared, FEWEST_CASES))
+        return sentence(AgentRanksBasis(self.shared, FEWEST_UNITS))
 
 
 def agent_of(report: TaskReport) -> str:
@@ -194,10 +194,10 @@ def _standing(
 ) -> Standing:
     entries = [entry for of_task in tasks.values() for entry in of_task]
     valid = [entry for entry in entries if entry.percentile is not None]
-    passes = max(map(len, tasks.values()))
-    shares = [
-        fmean(of_task[n].medal for of_task in tasks.values() if n < len(of_task)) for n in range(passes)
-    ]
+    medals = mean_of(
+        {task: [fmean(entry.medal for entry in held)] for task, held in tasks.items()}, UNIT, unit="task"
+    )
+    assert medals is not None
     behind = None
     if before is not None:
         shared = sorted(everything.keys() & before.keys())
@@ -209,9 +209,9 @@ def _standing(
         submissions=len(entries),
         graded=len(valid),
         tasks=len(tasks),
-        passes=passes,
-        medal_share=fmean(shares),
-        medal_error=stdev(shares) / sqrt(passes) if passes > 1 else None,
+        passes=max(map(len, tasks.values())),
+        medal_share=medals.value,
+        medal_interval=medals.interval,
         medal_share_graded=fmean(entry.medal for entry in valid) if valid else None,
         percentile=fmean(map(fmean, everything.values())),
         percentile_graded=fmean(map(fmean, graded.values())) if graded else None,

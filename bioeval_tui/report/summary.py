@@ -28,8 +28,9 @@ from bioeval_tui.report.statistics.estimates import (
     proportion,
 )
 from bioeval_tui.report.statistics.latency import LatencySummary, summarise
-from bioeval_tui.report.statistics.ranks import FEWEST_CASES, AgentRank, AgentRanking, rank
+from bioeval_tui.report.statistics.ranks import AgentRank, AgentRanking, rank
 from bioeval_tui.score import rubric_score
+from bioeval_tui.uncertainty import FEWEST_UNITS
 
 ALL_ITEMS = "all items"
 """The tag of all items of a rubric: the rubric's own score, without timing and assertions."""
@@ -364,7 +365,7 @@ class ConditionRanking:
     @property
     def note(self) -> str:
         """The basis of the ranks, in one sentence."""
-        return sentence(RanksBasis(self.ranking.cases, self.ranking.left_out, FEWEST_CASES))
+        return sentence(RanksBasis(self.ranking.cases, self.ranking.left_out, FEWEST_UNITS))
 
     @property
     def rows(self) -> list[tuple[str, str, str]]:

@@ -21,10 +21,9 @@ from a2a.types import AgentCard, APIKeySecurityScheme, SecurityScheme
 from rich.console import Console
 
 from bioeval_tui import plugins
-from bioeval_tui.evaluation.agents.terms import AgentTerms
 from bioeval_tui.evaluation.job.models import TargetConfig
-from bioeval_tui.evaluation.seams import Agent, Delta, Generation, PeerError, Reply
 from bioeval_tui.evaluation.wiring.endpoints import may_call
+from bioeval_tui.protocols import Agent, AgentTerms, Delta, Generation, PeerError, Reply
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.formats.comparison_console import print_comparison
 from bioeval_tui.report.formats.console import print_score_card

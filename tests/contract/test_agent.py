@@ -16,7 +16,7 @@ import pytest
 
 from bioeval_tui.evaluation.agents.rest import RestAgent
 from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph, available
-from bioeval_tui.evaluation.seams import Agent, Delta, Generation, PeerError, Reply
+from bioeval_tui.protocols import Agent, Delta, Generation, PeerError, Reply
 from bioeval_tui.sample.agent.service import RunningAgent, run_sample_agent
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)

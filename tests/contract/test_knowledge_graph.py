@@ -10,7 +10,7 @@ import pytest
 
 from bioeval_tui.errors import QueryError
 from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph, available
-from bioeval_tui.evaluation.seams import KnowledgeGraph, PeerError
+from bioeval_tui.protocols import KnowledgeGraph, PeerError
 from tests.integration.neo4j.server import empty_graph, require_server
 
 ENDLESS = "MATCH (a:N), (b:N), (c:N) WHERE a.i + b.i + c.i < 0 RETURN count(*) AS n"

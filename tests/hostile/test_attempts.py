@@ -20,7 +20,7 @@ from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph
 from bioeval_tui.evaluation.job.loading import parse_job
 from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.models.prompting import Prompt, find_prompt
-from bioeval_tui.evaluation.seams import AssertionView, EvaluatorView, PeerError, TranscriptMessage
+from bioeval_tui.protocols import AssertionView, EvaluatorView, PeerError, TranscriptMessage
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.paths import is_run_id
 from tests.fuzz.kinds.submissions import add_task
@@ -197,7 +197,7 @@ def medal(text: str, place: Place) -> None:
 
 
 def submission(text: str, place: Place) -> None:
-    from bioeval_tui.grade import Registry, grade_jsonl
+    from bioeval_tui.grading import Registry, grade_jsonl
 
     listed = place.job / "list.jsonl"
     written = text if "\\u" in text else json.dumps(text)[1:-1]

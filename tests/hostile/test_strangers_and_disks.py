@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.report.results import Results
+from bioeval_tui import Results
 from tests.faults.test_machine import small_disk
 from tests.forked import completed
 from tests.integration.program import environment, run

@@ -23,7 +23,7 @@ import click
 import pytest
 
 from bioeval_tui import streams
-from bioeval_tui.cli.main import COMMANDS, app, main
+from bioeval_tui.cli.main import app, main
 from tests.integration.program import environment, sample_agent
 from tests.terminal.world import GOLDEN, RUN, recorded
 from tests.terminals import Terminal
@@ -90,7 +90,7 @@ def commands() -> list[str]:
         context = click.Context(command)
         names = [
             *command.list_commands(context),
-            *(name for name in COMMANDS if command is app and not COMMANDS[name][1]),
+            *(name for name, (_, about) in app.table.items() if command is app and not about),
         ]
         for name in names:
             inner = command.get_command(context, name)

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from bioeval_tui.evaluation.agents.rest import RestAgent
-from bioeval_tui.evaluation.seams import PeerError
+from bioeval_tui.protocols import PeerError
 from bioeval_tui.report.result import load_run
 from bioeval_tui.report.run_summary import preview
 from tests.integration.program import run_job

@@ -15,13 +15,10 @@ from contextlib import contextmanager
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
-import click
 import pytest
 from aiohttp import ClientSession
 
-from bioeval_tui.cli.main import COMMANDS
-from bioeval_tui.cli.runs import runs as runs_group
-from bioeval_tui.cli.tasks import tasks as tasks_group
+from tests.command import group
 from tests.integration.opened import Opened
 from tests.integration.program import environment
 from tests.terminals import Terminal
@@ -186,11 +183,9 @@ EXIT_CODES = {"grade": 1, "runs record-to": 2, "runs agreement": 3}
 
 def test_every_command_is_tried_in_a_hostile_working_folder() -> None:
     tried = [command for group in (CHECKS, GRADING, RUNS, CONVERSATIONS, SCREENS) for command in group]
-    assert {command[0] for command in tried if command[0][0] != "-"} | ELSEWHERE == set(COMMANDS)
-    for group in (runs_group, tasks_group):
-        assert {command[1] for command in tried if command[0] == group.name} == set(
-            group.list_commands(click.Context(group))
-        )
+    assert {command[0] for command in tried if command[0][0] != "-"} | ELSEWHERE == set(group()[0].table)
+    for name in ("runs", "tasks"):
+        assert {command[1] for command in tried if command[0] == name} == set(group(name)[1])
 
 
 @pytest.mark.parametrize("commands", [CHECKS, GRADING, RUNS], ids=["checks", "grading", "runs"])

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from atif import Trajectory
 
-from bioeval_tui.bundled.atif.writing import write_runs
 from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.result import load_run
+from tests.documents import document_of
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -29,7 +29,7 @@ def trajectories(text: str) -> list[Trajectory]:
 
 def test_the_demo_exports_as_two_valid_trajectories_with_tool_calls() -> None:
     demo = load_run(GOLDEN / "demo-run.jsonl")
-    found = trajectories(write_runs([demo]))
+    found = trajectories(document_of("atif", demo))
     assert [step.message for step in found[0].steps] == [
         message.text for message in next(iter(demo.state.conversations.values())).messages
     ]
@@ -39,4 +39,4 @@ def test_the_demo_exports_as_two_valid_trajectories_with_tool_calls() -> None:
 @pytest.mark.parametrize("name", ["tau-bench-excerpt.json", "tau2.json", "chat.jsonl", "trajectory.json"])
 def test_imported_conversations_export_as_valid_trajectories(name: str, tmp_path: Path) -> None:
     run = load_run(import_file(GOLDEN / "foreign" / name, tmp_path).path)
-    assert len(trajectories(write_runs([run]))) == len(run.state.conversations)
+    assert len(trajectories(document_of("atif", run))) == len(run.state.conversations)

@@ -17,7 +17,7 @@ from aiohttp import web
 
 from bioeval_tui.evaluation.evaluators.scripted import ScriptedEvaluator
 from bioeval_tui.evaluation.job.models import EvaluationJob
-from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage, Utterance
+from bioeval_tui.protocols import EvaluatorView, TranscriptMessage, Utterance
 from tests.servers import openai_server as srv
 
 LINE = re.compile(r"^\{.*\}$", re.MULTILINE)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 
+from bioeval_tui.formats import RunResult
 from bioeval_tui.report.comparison import Comparison, compare
-from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.statistics.differences import Difference
 from tests.unit.report.recorded import Recorded, Talk
 

@@ -121,9 +121,17 @@ def cluster_coverage(
         else:
             picked = set(random.sample(range(len(items)), reviewed * verdicts))
             seen = [place in picked for place in range(len(items))]
-        items = [item if yes else replace(item, people=None) for item, yes in zip(items, seen, strict=True)]
-        one = corrected_mean(items, "random").interval
-        other = corrected_mean([replace(item, cluster="") for item in items], "random").interval
+        said = [item.people if yes else None for item, yes in zip(items, seen, strict=True)]
+        one, other = (
+            corrected_mean(
+                [
+                    JudgedItem(item.judge, people, item.cluster * clustered)
+                    for item, people in zip(items, said, strict=True)
+                ],
+                "random",
+            ).interval
+            for clustered in (True, False)
+        )
         hits += one.low <= truth <= one.high
         naive += other.low <= truth <= other.high
     return ClusterCoverage(hits / draws, naive / draws)

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bioeval_tui.grade.chances import DRAWS, medal_chances
-from bioeval_tui.grade.medals import medal_places
+from bioeval_tui.grading import medal_places
 
 Scores = Callable[[np.ndarray], np.ndarray]
 """Counts of rows, shape (draws, rows), to the models' scores, shape (draws, models), higher is better."""

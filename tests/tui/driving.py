@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 from fakes import FakeServices, FakeView
+from textual.color import Color
 from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widgets import Static
@@ -77,6 +79,41 @@ def screen_text(app: BioevalApp, screen: Screen[Any] | None = None) -> str:
     return "\n".join("".join(segment.text for segment in strip)[:width] for strip in lines[:height])
 
 
+def sorted_by(headings: str) -> str:
+    """Return the column whose heading has the sign of the order; empty where there is no room for it."""
+    found = re.search(r"(\w+)[▾▴]", headings)
+    return found[1] if found else ""
+
+
+def contrast(one: Color, other: Color) -> float:
+    """Return the contrast ratio of two colours as WCAG 2.2 defines it."""
+    light = sorted(
+        sum(
+            weight * (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4)
+            for weight, part in zip((0.2126, 0.7152, 0.0722), colour.normalized, strict=True)
+        )
+        for colour in (one, other)
+    )
+    return (light[1] + 0.05) / (light[0] + 0.05)
+
+
+def is_a(widget: object, kind: str) -> bool:
+    """Say whether a screen, box or widget is of the class of this name, wherever that stands."""
+    return any(one.__name__ == kind for one in type(widget).__mro__)
+
+
 def text_of(app: BioevalApp, selector: str) -> str:
     """Return the text of a Static of the current screen."""
     return str(app.screen.query_one(selector, Static).content)
+
+
+def drawn_by(app: BioevalApp, selector: str) -> list[str]:
+    """Return the lines of a widget of the current screen that are in view."""
+    region = app.screen.query_one(selector).region
+    lines = app.screen._compositor.render_strips()[region.y : region.bottom]
+    return [strip.crop(region.x, region.right).text.rstrip() for strip in lines]
+
+
+def line_with(app: BioevalApp, words: str) -> str:
+    """Return the first line on screen that has these words."""
+    return next(line for line in screen_text(app).splitlines() if words in line)

@@ -13,9 +13,10 @@ from bioeval_tui.evaluation.engine.run_view import Intent, RunView
 from bioeval_tui.evaluation.engine.spec import RunRequest
 from bioeval_tui.evaluation.job.template import Answers
 from bioeval_tui.evaluation.wiring.doctor import Finding
+from bioeval_tui.formats import RunResult
 from bioeval_tui.grade.explanation import PRIVATE, Section
 from bioeval_tui.grade.outcomes import Verdict
-from bioeval_tui.grade.task_report import Uncertainty
+from bioeval_tui.grading import Uncertainty
 from bioeval_tui.record.events import Reviewed, RunEvent
 from bioeval_tui.record.reviews import Opinions, ReviewedScores, fold_reviews, reviewed_scores
 from bioeval_tui.record.state import RunState
@@ -218,8 +219,13 @@ class FakeServices:
         """Return the findings that were given."""
         return self.findings
 
+    results: Sequence[RunResult] = ()
+    """Recorded runs that functions of runs are called with, whatever runs are asked for."""
+
     async def from_runs(self, function: Callable[..., Any], *run_ids: str) -> Any:
-        """Return what the method of the function's name says."""
+        """Call the function with the results that were given; else return what the method of its name says."""
+        if self.results:
+            return function(*self.results)
         return await getattr(self, function.__name__)(*run_ids)
 
     async def outcome(self, *run_ids: str) -> tuple[str, list[list[Cell]]]:

@@ -18,7 +18,7 @@ from review_queue import task_queue
 from run_script import scripted_run
 
 from bioeval_tui.grade.outcomes import Verdict
-from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.grading import TaskReport
 from bioeval_tui.record.state import RunState, apply_all
 
 Value = TypeVar("Value")

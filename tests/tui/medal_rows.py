@@ -5,7 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from datetime import datetime
 
-from bioeval_tui.grade.task_report import ReportExtra, TaskReport
+from bioeval_tui.grade.task_report import ReportExtra
+from bioeval_tui.grading import TaskReport
 from bioeval_tui.tui.items import MedalRow
 
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from bioeval_tui import score as composite
+from bioeval_tui.protocols import Condition
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
-from bioeval_tui.record.names import Condition
 from bioeval_tui.record.paths import recording_path
 from bioeval_tui.settings import Settings
 

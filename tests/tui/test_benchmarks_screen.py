@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import history
 import pytest
-from driving import NARROW, WIDE, loaded, opened, press_without_effect, screen_text, until
+from driving import (
+    NARROW,
+    WIDE,
+    drawn_by,
+    is_a,
+    line_with,
+    loaded,
+    opened,
+    press_without_effect,
+    screen_text,
+    until,
+)
 from fakes import FakeServices
 from medal_rows import sample_rows
+from textual.widgets import Input
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.grade.outcomes import Verdict
-from bioeval_tui.tui.benchmarks.benchmark_detail import BenchmarkCard, BenchmarkDialog
-from bioeval_tui.tui.benchmarks.benchmarks import BenchmarksScreen
 from bioeval_tui.tui.items import BenchmarkDetail
-from bioeval_tui.tui.medals.medal_card import FindingsDialog, MedalDetail
-from bioeval_tui.tui.shared.dialogs import PathDialog, WorkDialog
-from bioeval_tui.tui.shared.prose_widget import Prose
 
 SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 
@@ -50,12 +58,12 @@ async def test_a_wide_terminal_shows_the_leaderboard_and_the_description() -> No
 async def test_enter_opens_a_task_in_full(size: tuple[int, int]) -> None:
     async with opened(None, size, services=given(), start="benchmarks") as (app, pilot):
         await pilot.press("down", "enter")
-        await until(pilot, lambda: isinstance(app.screen, BenchmarkDialog))
+        await until(pilot, lambda: is_a(app.screen, "BenchmarkDialog"))
         await loaded(app, pilot)
         assert "Diabetes progression" in screen_text(app)
         await pilot.press("escape")
         await loaded(app, pilot)
-        assert isinstance(app.screen, BenchmarksScreen)
+        assert is_a(app.screen, "BenchmarksScreen")
 
 
 async def test_links_in_a_description_cannot_be_followed() -> None:
@@ -63,13 +71,13 @@ async def test_links_in_a_description_cannot_be_followed() -> None:
         await pilot.press("down", "down")
         await until(pilot, lambda: "described by the authors" in screen_text(app))
         assert "https://example.org/paper" in screen_text(app)
-        prose = app.screen.query_one(Prose)
+        prose = app.screen.query_one("Prose")
         for strip in app.screen._compositor.render_strips():
             for segment in strip:
                 assert segment.style is None or not segment.style.link
                 assert segment.style is None or "@click" not in segment.style.meta
         await pilot.click(prose, offset=(20, 2))
-        assert isinstance(app.screen, BenchmarksScreen)
+        assert is_a(app.screen, "BenchmarksScreen")
         assert "https://example.org/paper" in screen_text(app)
 
 
@@ -92,7 +100,7 @@ async def test_preparing_can_be_stopped() -> None:
         await pilot.press("escape")
         await until(pilot, lambda: services.stopped == ["prepare"])
         await loaded(app, pilot)
-        assert isinstance(app.screen, BenchmarksScreen)
+        assert is_a(app.screen, "BenchmarksScreen")
 
 
 async def test_preparing_that_fails_says_why() -> None:
@@ -104,7 +112,7 @@ async def test_preparing_that_fails_says_why() -> None:
         services.error = None
         await pilot.press("escape")
         await loaded(app, pilot)
-        assert isinstance(app.screen, BenchmarksScreen)
+        assert is_a(app.screen, "BenchmarksScreen")
 
 
 async def test_prepared_tasks_are_not_offered_again_and_broken_ones_never() -> None:
@@ -118,7 +126,7 @@ async def test_prepared_tasks_are_not_offered_again_and_broken_ones_never() -> N
         assert "g grade" not in screen_text(app).splitlines()[-1]
         await pilot.press("P", "V", "g")
         await loaded(app, pilot)
-        assert isinstance(app.screen, BenchmarksScreen)
+        assert is_a(app.screen, "BenchmarksScreen")
     assert services.asked == []
 
 
@@ -127,11 +135,11 @@ async def test_grading_a_submission_opens_its_medal_card(size: tuple[int, int]) 
     services = given()
     async with opened(None, size, services=services, start="benchmarks") as (app, pilot):
         await pilot.press("down", "down", "g")
-        await until(pilot, lambda: isinstance(app.screen, PathDialog))
+        await until(pilot, lambda: is_a(app.screen, "PathDialog"))
         await loaded(app, pilot)
         assert "enter continue" in screen_text(app)
         await pilot.press(*"'/data/my file.csv'", "enter")
-        await until(pilot, lambda: isinstance(app.screen, MedalDetail))
+        await until(pilot, lambda: is_a(app.screen, "MedalDetail"))
         await loaded(app, pilot)
         assert "would place 2 of 1,044" in screen_text(app)
     assert services.asked == [("grade", ("oncology/breast-cancer", "/data/my file.csv"))]
@@ -141,7 +149,7 @@ async def test_grading_a_submission_opens_its_medal_card(size: tuple[int, int]) 
 async def test_a_graded_file_is_an_unofficial_row_of_its_tasks_leaderboard() -> None:
     async with opened(None, (160, 45), services=given(), start="benchmarks") as (app, pilot):
         await pilot.press("down", "down", "g", *"/data/a.csv", "enter")
-        await until(pilot, lambda: isinstance(app.screen, MedalDetail))
+        await until(pilot, lambda: is_a(app.screen, "MedalDetail"))
         await pilot.press("escape")
         await until(pilot, lambda: "unofficial" in screen_text(app))
         line = next(line for line in screen_text(app).splitlines() if "unofficial" in line)
@@ -157,7 +165,7 @@ async def test_the_last_file_of_a_task_is_remembered() -> None:
         await loaded(app, pilot)
         assert "/data/kept.csv" in screen_text(app)
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, FindingsDialog))
+        await until(pilot, lambda: is_a(app.screen, "FindingsDialog"))
     assert services.asked == [("examine", ("oncology/breast-cancer", "/data/kept.csv"))]
 
 
@@ -166,7 +174,7 @@ async def test_validating_lists_every_finding(size: tuple[int, int]) -> None:
     found = Verdict("invalid", ("3 ids are missing: a, b, c", "column `p` [/x] holds text in line 7"))
     async with opened(None, size, services=given(examined=found), start="benchmarks") as (app, pilot):
         await pilot.press("down", "V", *"/a.csv", "enter")
-        await until(pilot, lambda: isinstance(app.screen, FindingsDialog))
+        await until(pilot, lambda: is_a(app.screen, "FindingsDialog"))
         await loaded(app, pilot)
         text = screen_text(app)
         assert "✗ invalid" in text
@@ -174,7 +182,7 @@ async def test_validating_lists_every_finding(size: tuple[int, int]) -> None:
         assert "column `p` [/x] holds text in line 7" in text
         await pilot.press("escape")
         await loaded(app, pilot)
-        assert isinstance(app.screen, BenchmarksScreen)
+        assert is_a(app.screen, "BenchmarksScreen")
 
 
 @pytest.mark.parametrize(("key", "what"), [("g", "grade"), ("V", "examine")])
@@ -182,10 +190,10 @@ async def test_grading_and_validating_can_be_stopped(key: str, what: str) -> Non
     services = given(hold=True)
     async with opened(None, services=services, start="benchmarks") as (app, pilot):
         await pilot.press("down", key, *"/a", "enter")
-        await until(pilot, lambda: isinstance(app.screen, WorkDialog) and bool(services.asked))
+        await until(pilot, lambda: is_a(app.screen, "WorkDialog") and bool(services.asked))
         await pilot.press("escape")
         await until(pilot, lambda: services.stopped == [what])
-        assert isinstance(app.screen, BenchmarksScreen)
+        assert is_a(app.screen, "BenchmarksScreen")
 
 
 async def test_an_empty_path_is_refused_and_escape_cancels() -> None:
@@ -193,10 +201,10 @@ async def test_an_empty_path_is_refused_and_escape_cancels() -> None:
     async with opened(None, services=services, start="benchmarks") as (app, pilot):
         await pilot.press("down", "g", "enter")
         await loaded(app, pilot)
-        assert isinstance(app.screen, PathDialog)
+        assert is_a(app.screen, "PathDialog")
         await pilot.press("escape")
         await loaded(app, pilot)
-        assert isinstance(app.screen, BenchmarksScreen)
+        assert is_a(app.screen, "BenchmarksScreen")
     assert services.asked == []
 
 
@@ -216,7 +224,7 @@ async def test_tasks_can_be_filtered_sorted_and_reversed(size: tuple[int, int]) 
 async def test_tab_switches_to_the_description_and_y_copies_the_id() -> None:
     async with opened(None, services=given(), start="benchmarks") as (app, pilot):
         await pilot.press("tab")
-        assert isinstance(app.screen.focused, BenchmarkCard)
+        assert is_a(app.screen.focused, "BenchmarkCard")
         await pilot.press("tab", "y", "y")
         assert app.clipboard == "epidemiology/nhefs-mortality"
 
@@ -244,9 +252,9 @@ async def test_hostile_descriptions_are_shown_literally() -> None:
     ):
         await until(pilot, lambda: "<script>" in screen_text(app))
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, BenchmarkDialog))
+        await until(pilot, lambda: is_a(app.screen, "BenchmarkDialog"))
         await until(pilot, lambda: "[@click=app.quit]t" in screen_text(app))
-        await pilot.click(Prose, offset=(2, 2))
+        await pilot.click("Prose", offset=(2, 2))
         assert not app._exit
 
 
@@ -260,3 +268,104 @@ async def test_a_very_long_description_is_cut_and_says_so() -> None:
         await until(pilot, lambda: "A paragraph." in screen_text(app))
         await pilot.press("tab", "end")
         await until(pilot, lambda: "characters in total" in screen_text(app))
+
+
+CANCER, DIABETES, CACO, UNFINISHED = (
+    "oncology/breast-cancer", "metabolism/diabetes-progression", "polarishub/tdcommons-caco2-wang", "proteins/unfinished",
+)  # fmt: skip
+
+
+async def shown_card(task: str, **options: object) -> str:
+    """Return the screen with the cursor on a task, its words in one line."""
+    services = given(**options)
+    place = [item.task_id for item in services.tasks].index(task)
+    async with opened(None, (170, 60), services=services, start="benchmarks") as (app, pilot):
+        await pilot.press(*["down"] * place)
+        await loaded(app, pilot)
+        return "\n".join(drawn_by(app, "BenchmarkCard"))
+
+
+async def test_a_card_names_thresholds_in_the_direction_of_the_score() -> None:
+    cancer, diabetes = await shown_card(CANCER), await shown_card(DIABETES)
+    assert re.search(r"gold +≥", cancer)
+    assert "median of 3 human baselines" in cancer
+    assert re.search(r"gold +≤", diabetes)
+    assert "lower is better" in diabetes
+
+
+async def test_a_card_says_how_to_prepare_a_task_and_what_is_wrong_with_a_broken_one() -> None:
+    caco = " ".join((await shown_card(CACO)).split())
+    assert "downloaded from the Polaris hub" in caco
+    assert "the leaderboard is missing" in caco
+    assert "`dataset` is missing" in await shown_card(UNFINISHED)
+
+
+async def test_a_description_does_not_repeat_the_name() -> None:
+    title = "# Breast cancer"
+    assert (
+        "Breast cancer diagnosis from cell nuclei\n"
+        not in (await shown_card(CANCER)).partition("Tell malignant")[0][-60:]
+    )
+    tasks = [
+        replace(item, name="Another name") if item.task_id == CANCER else item
+        for item in history.benchmarks()
+    ]
+    assert title.removeprefix("# ") in await shown_card(CANCER, tasks=tasks)
+
+
+async def test_rows_and_searches_know_what_was_read_so_far() -> None:
+    async with opened(None, (170, 40), services=given(), start="benchmarks") as (app, pilot):
+        await until(pilot, lambda: "1,043" in line_with(app, "oncology/breast-cancer "))
+        for words, count in (
+            ("oncology", 1),
+            ("classification", 2),
+            ("prepared easy", 2),
+            ("broken", 1),
+            ("polaris", 1),
+        ):
+            await pilot.press("slash", *words, "enter")
+            await until(pilot, lambda count=count: f"{count} shown" in screen_text(app))  # type: ignore[misc]
+            await pilot.press("escape")
+            await loaded(app, pilot)
+
+
+async def test_a_picture_of_a_task_says_what_gold_needs() -> None:
+    async with opened(None, (170, 40), services=given(), start="benchmarks") as (app, pilot):
+        await pilot.press("down", "down")
+        await loaded(app, pilot)
+        await until(pilot, lambda: "1,043" in screen_text(app))
+        await pilot.press("y")
+        await until(pilot, lambda: is_a(app.screen, "ShareDialog"))
+        said = app.screen.query_one("#caption", Input).value
+        assert said.startswith(
+            "Breast cancer diagnosis from cell nuclei (oncology/breast-cancer): gold needs a roc-auc of at least 0.9"
+        )
+        assert said.endswith(", among 1,043 entries.")
+
+
+async def test_a_file_dropped_on_the_terminal_becomes_its_path() -> None:
+    files = (
+        ("/data/a.csv", "/data/a.csv"),
+        ("  /data/a.csv\n", "/data/a.csv"),
+        ("'/data/my file.csv'", "/data/my file.csv"),
+        ('"/data/my file.csv"', "/data/my file.csv"),
+        ("/data/my\\ file\\ (1).csv", "/data/my file (1).csv"),
+        ("file:///data/my%20file.csv", "/data/my file.csv"),
+        ("file:///C:/data/a.csv", "C:/data/a.csv"),
+        ("'/data/it'\\''s.csv'", "/data/it's.csv"),
+        ("C:\\data\\a.csv", "C:\\data\\a.csv"),
+        ("results/my file.csv", "results/my file.csv"),
+    )
+    services = given(hold=True)
+    async with opened(None, services=services, start="benchmarks") as (app, pilot):
+        await pilot.press("down", "down")
+        for pasted, path in files:
+            await pilot.press("g")
+            await until(pilot, lambda: is_a(app.screen, "PathDialog"))
+            app.screen.query_one(Input).value = pasted
+            services.asked.clear()
+            await pilot.press("enter")
+            await until(pilot, lambda: bool(services.asked))
+            assert services.asked == [("grade", (CANCER, path))], pasted
+            await pilot.press("escape")
+            await until(pilot, lambda: is_a(app.screen, "BenchmarksScreen"))

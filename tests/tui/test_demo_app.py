@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from driving import loaded, screen_text, until
+from driving import is_a, loaded, screen_text, until
 from fakes import FakeServices
 from medal_rows import sample_rows
 from run_script import scripted_run
@@ -18,7 +18,7 @@ from bioeval_tui.evaluation.engine.run_view import RunView
 from bioeval_tui.record.events import write_event
 from bioeval_tui.record.replay import reading_times
 from bioeval_tui.tui import demo_app
-from bioeval_tui.tui.demo_app import DemoApp, TryYourOwn
+from bioeval_tui.tui.demo_app import DemoApp
 
 
 @asynccontextmanager
@@ -51,7 +51,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("quick")
 async def test_the_demo_ends_with_score_card_medals_and_next_steps(tmp_path: Path) -> None:
     async with demo(tmp_path) as (app, pilot):
-        await until(pilot, lambda: isinstance(app.screen, TryYourOwn))
+        await until(pilot, lambda: is_a(app.screen, "TryYourOwn"))
         await loaded(app, pilot)
         assert app.current_mode == "medals", "the graded samples are behind the last scene"
         assert "bioeval-tui new job.yml" in screen_text(app)
@@ -59,7 +59,7 @@ async def test_the_demo_ends_with_score_card_medals_and_next_steps(tmp_path: Pat
         assert box.bottom == app.size.height, "the medals are above it"
         first = app.screen
         await pilot.press("r")
-        await until(pilot, lambda: isinstance(app.screen, TryYourOwn) and app.screen is not first)
+        await until(pilot, lambda: is_a(app.screen, "TryYourOwn") and app.screen is not first)
         await loaded(app, pilot)
         await pilot.press("enter")
         await until(pilot, lambda: app.current_mode == "jobs")
@@ -97,7 +97,7 @@ async def test_a_key_stops_the_tour_and_gives_you_the_screens(tmp_path: Path) ->
 async def test_quitting_while_a_box_opens_is_no_crash(tmp_path: Path) -> None:
     async with demo(tmp_path) as (app, pilot):
         await until(pilot, lambda: app.run_state is not None and app.run_state.ended is not None)
-        app.push_screen(TryYourOwn())
+        app.push_screen(demo_app.TryYourOwn())
         app.live.action_score_card()
         app.exit()
     assert app.crash is None

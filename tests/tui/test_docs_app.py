@@ -6,11 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from textual.widgets import Markdown
 
-from bioeval_tui.cli.docs import docs, docs_folder
 from bioeval_tui.tui.docs_app import DocsApp
+from tests.command import call
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def titles(app: DocsApp) -> list[str]:
@@ -18,7 +19,7 @@ def titles(app: DocsApp) -> list[str]:
 
 
 async def test_a_link_opens_its_page_and_backspace_returns() -> None:
-    app = DocsApp(docs_folder())
+    app = DocsApp(DOCS)
     async with app.run_test(size=(120, 40)) as pilot:
         assert titles(app) == ["bioeval-tui"]
         document = app.query_one(Markdown)
@@ -37,7 +38,7 @@ async def test_a_link_opens_its_page_and_backspace_returns() -> None:
 
 
 async def test_a_page_can_be_opened_with_keys_alone() -> None:
-    app = DocsApp(docs_folder())
+    app = DocsApp(DOCS)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("slash", *"glossary")
         await pilot.press("enter")
@@ -48,7 +49,7 @@ async def test_a_page_can_be_opened_with_keys_alone() -> None:
 
 async def test_a_web_link_opens_in_the_browser(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
-    app = DocsApp(docs_folder())
+    app = DocsApp(DOCS)
     monkeypatch.setattr(app, "open_url", opened.append)
     async with app.run_test() as pilot:
         document = app.query_one(Markdown)
@@ -58,18 +59,18 @@ async def test_a_web_link_opens_in_the_browser(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_without_a_terminal_a_page_is_printed_as_markdown() -> None:
-    printed = CliRunner().invoke(docs, ["scoring"])
-    assert printed.output == (docs_folder() / "scoring.md").read_text(encoding="utf-8")
+    printed = call("docs", "scoring")
+    assert printed.output == (DOCS / "scoring.md").read_text(encoding="utf-8")
 
 
 def test_a_misspelt_page_suggests_the_nearest() -> None:
-    refused = CliRunner().invoke(docs, ["scorng"])
+    refused = call("docs", "scorng")
     assert str(refused.exception) == "there is no page called scorng; did you mean scoring?"
 
 
 def test_the_home_page_links_to_every_page() -> None:
-    linked = set(re.findall(r"\(([\w-]+\.md)\)", (docs_folder() / "index.md").read_text(encoding="utf-8")))
-    assert linked == {path.name for path in docs_folder().glob("*.md")} - {"index.md"}
+    linked = set(re.findall(r"\(([\w-]+\.md)\)", (DOCS / "index.md").read_text(encoding="utf-8")))
+    assert linked == {path.name for path in DOCS.glob("*.md")} - {"index.md"}
 
 
 def test_every_link_in_the_readme_has_a_target() -> None:

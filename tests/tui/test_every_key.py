@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
@@ -12,21 +12,19 @@ from typing import Any
 import history
 import pytest
 from batches import glances
-from driving import loaded, opened
+from driving import is_a, loaded, opened
 from fakes import FakeServices, FakeView
 from medal_rows import sample_rows
 from run_script import run_of_trials, scripted_run
 from textual.pilot import Pilot
+from textual.screen import Screen
 from textual.widgets import Input
 
 from bioeval_tui import tui
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.keys import Placed, placed
-from bioeval_tui.tui.shared.ask_line_widget import AskLine
-from bioeval_tui.tui.shared.base import BaseScreen, key_name
-from bioeval_tui.tui.shared.dialogs import Dialog
-from bioeval_tui.tui.shared.list_screen import ListScreen
+from bioeval_tui.tui.shared.base import key_name
 
 SIZE = (120, 30)
 Reach = tuple[str | None, int | None, tuple[str, ...]]
@@ -53,7 +51,6 @@ STATES: dict[str, Reach] = {
     "PathDialog": ("benchmarks", None, ("down", "down", "g")),
     "MedalsScreen": ("medals", None, ()),
     "MedalsScreen grouped": ("medals", None, ("tab",)),
-    "ColumnsDialog": ("medals", None, ("c",)),
     "ExportDialog": ("medals", None, ("x",)),
     "MedalDetail": ("medals", None, ("enter",)),
     "ErrorView": ("medals", None, ("enter", "enter")),
@@ -77,7 +74,6 @@ ELSEWHERE = {
     "other_trial": "test_grid",
     "sort": "test_medals_screen",
     "reverse": "test_medals_screen",
-    "columns": "test_medals_screen",
     "group": "test_medals_screen",
     "ungroup": "test_medals_screen",
     "again": "test_medals_screen",
@@ -141,7 +137,7 @@ class Presser:
                 if isinstance(active.node, Input) and action != "submit":
                     continue  # Textual's own
                 if type(app.screen).__name__ != name or any(
-                    line.is_open for line in app.screen.query(AskLine)
+                    line.is_open for line in app.screen.query("AskLine")
                 ):
                     await self.reach(app, pilot, start or "live", reach)
                 now = app.screen.active_bindings.get(key)
@@ -159,9 +155,9 @@ class Presser:
         while len(app.screen_stack) > 1 and (keys or mode != "live"):
             app.pop_screen()
             await pilot.pause()
-        for line in app.screen.query(AskLine):
+        for line in app.screen.query("AskLine"):
             line.close()
-        if isinstance(app.screen, ListScreen):
+        if is_a(app.screen, "ListScreen"):
             app.screen.table.rows.focus()
         for key in keys if len(app.screen_stack) == 1 else ():
             await pilot.press(key)
@@ -220,11 +216,15 @@ def screens() -> dict[str, type[Any]]:
         if not module.name.startswith(f"{tui.__name__}.data"):
             import_module(module.name)
     found: dict[str, type[Any]] = {}
-    left: list[type[Any]] = [BaseScreen, Dialog]
+    left: list[type[Any]] = [Screen]
     while left:
         left += (below := left.pop().__subclasses__())
-        found |= {kind.__name__: kind for kind in below if kind.__module__.startswith(tui.__name__)}
+        found |= {kind.__name__: kind for kind in below if {"BaseScreen", "Dialog"} & named(kind.__mro__[1:])}
     return found
+
+
+def named(kinds: Sequence[type[Any]]) -> set[str]:
+    return {kind.__name__ for kind in kinds}
 
 
 def keys_of(screen: type[Any]) -> list[Placed]:

@@ -2,43 +2,33 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable
+import json
+import re
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import history
 import pytest
+from driving import drawn_by, is_a, loaded, opened, screen_text, until
+from fakes import FakeServices, FakeView
 from medal_rows import invalid, sample_rows
-from rich.console import Console
+from review_queue import task_queue
 
-from bioeval_tui.cli import review as review_command
-from bioeval_tui.grade import console as grade_console
-from bioeval_tui.record.catalogue import CataloguedRun
-from bioeval_tui.record.events import AssertionChecked, TranscriptScored
-from bioeval_tui.record.overlay import Overlay
+from bioeval_tui.formats import RunResult
+from bioeval_tui.record.events import AssertionChecked, RunEvent, TranscriptScored, write_event
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.comparison import compare
-from bioeval_tui.report.formats.comparison_console import print_comparison
-from bioeval_tui.report.formats.console import print_score_card
-from bioeval_tui.report.formats.run_list import print_runs
-from bioeval_tui.report.previews import preview_of
-from bioeval_tui.report.result import RunResult, result_of
-from bioeval_tui.settings import Settings
-from bioeval_tui.tui.data.reviews import run_items
-from bioeval_tui.tui.live import score_card_view
-from bioeval_tui.tui.live.score_card import COLUMN, drawn_row
-from bioeval_tui.tui.medals import medal_card, medals_view
-from bioeval_tui.tui.review import review_view
-from bioeval_tui.tui.runs import comparison_view, runs_view
-from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.list_screen import LONGEST_NAME
-from bioeval_tui.tui.shared.list_table import fit, line_of
-from bioeval_tui.tui.shared.rows_widget import hanging
-from bioeval_tui.tui.shared.tones import right
+from bioeval_tui.report.result import result_of
+from tests.command import call
 from tests.unit.report.recorded import Recorded, Talk
 
-WIDTHS = range(60, 201)
+WIDTHS = pytest.mark.parametrize(
+    "widths",
+    [(60, 71, 80, 97, 100, 120, 139, 160, 200), pytest.param(range(60, 201), marks=pytest.mark.long)],
+    ids=["some", "all"],
+)
 TASK = "Learn which daily dose of metformin is safe with kidneys that work at a third of what they should"
 CHECK = "no dose was named before the agent knew how well the kidneys work"
 JOB = "kidney-function-and-the-daily-dose-of-metformin"
@@ -46,7 +36,7 @@ AGENT = "agents.clinic.example:9405 medic-large-2026-11-01-preview"
 FACT = "The user's kidney function (eGFR) is 25"
 
 
-def held(run_id: str, talks: list[Talk]) -> RunResult:
+def events_of(run_id: str, talks: list[Talk]) -> list[RunEvent]:
     """Return a run of a job with long names, of a model that nobody prices."""
     job = {
         "tasks": [{"task": TASK, "acceptanceCriteria": "Warns", "withheldCriteria": "Asks"}],
@@ -56,7 +46,7 @@ def held(run_id: str, talks: list[Talk]) -> RunResult:
     started = dict(zip(("agent", "model"), AGENT.split(), strict=True), job=job)
     started |= {"evaluator": "nobody-prices-this", "judge": "nor-that"}
     events = Recorded(talks, [Talk()] * len(talks), JOB, run_id, started=started).events()
-    renamed = [
+    return [
         event.model_copy(
             update={"tasks": tuple(task.model_copy(update={"title": TASK}) for task in event.tasks)}
         )
@@ -66,142 +56,150 @@ def held(run_id: str, talks: list[Talk]) -> RunResult:
         else event
         for event in events
     ]
-    found = result_of(apply_all(RunState(), renamed))
+
+
+def held(events: list[RunEvent]) -> RunResult:
+    found = result_of(apply_all(RunState(), events))
     assert found is not None
     return found
 
 
 POOR = Talk(tasks=(0.2,), holds=(False,), failures=1, fault="agent")
-A = held("20260102-030405-abcd", [POOR] * 3)
-ONE = held("20260102-030405-abce", [POOR])
-FOUND = compare(A, held("20260102-030405-ef01", [Talk()] * 3))
+A, ONE, B = (
+    events_of(f"20260102-030405-{end}", talks)
+    for end, talks in (("abcd", [POOR] * 3), ("abce", [POOR]), ("ef01", [Talk()] * 3))
+)
+FIRST, SECOND, OTHER = (events[0].run_id for events in (A, ONE, B))
 ROW = invalid(
     "oncology/survival-after-a-breast-cancer", "an-agent-with-a-long-name", "7 ids are missing from it"
 )
 
 
-def listed(console: Console) -> None:
-    run = CataloguedRun(
-        run_id=A.run_id, job=JOB, status="completed", started_at="2026-01-02T03:04:05+00:00", score=0.6, fault="agent",
-        scores={"withheld": 0.5, "supplied": 0.7}, messages=20, model=AGENT.split()[1], identity={"agent": AGENT.split()[0]},
-        rehearsal=False, batch_id=None, folder=Path(),
-    )  # fmt: skip
-    print_runs([run], console)
+@pytest.fixture
+def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Graded reports, beside a data folder with the three runs."""
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path / "data"))
+    runs = tmp_path / "data" / "runs"
+    runs.mkdir(parents=True, mode=0o700)
+    for events in (A, ONE, B):
+        (runs / f"{events[0].run_id}.jsonl").write_bytes(b"".join(map(write_event, events)))
+    path = tmp_path / "graded_grading_report.json"
+    graded = [row.report.to_dict() for row in (*sample_rows(), ROW) if row.report is not None]
+    path.write_text(json.dumps({"task_reports": graded}), encoding="utf-8")
+    return path
 
 
-def printed_review(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(review_command, "plain_console", lambda: console)
-    monkeypatch.setattr(review_command, "find_recording", lambda *_: Path())
-    monkeypatch.setattr(review_command, "load_run", lambda _: ONE)
-    review_command._print(Settings.from_environment({}), ["x"])
-
-
-def printed_medals(console: Console, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grade_console, "plain_console", lambda **_: console)
-    reports = [row.report for row in (*sample_rows(), ROW) if row.report is not None]
-    grade_console.medal_table(reports)
-
-
-PRINTED: dict[str, tuple[Callable[..., None], str]] = {
-    "runs compare": (
-        lambda console, _: print_comparison(FOUND, console),
-        f"{TASK} {CHECK} {JOB} {AGENT} +0.80",
-    ),
-    "runs list": (lambda console, _: listed(console), f"{A.run_id} {JOB} {AGENT} failed 0.50 0.70 0.60"),
-    "runs show": (
-        lambda console, _: print_score_card(A, console),
-        f"{TASK} {CHECK} {JOB} {AGENT} {FACT} {A.run_id}",
-    ),
+PRINTED: dict[str, tuple[Sequence[str], str]] = {
+    "runs compare": (("runs", "compare", FIRST, OTHER), f"{TASK} {CHECK} {JOB} {AGENT} +0.80"),
+    "runs list": (("runs", "list"), f"{FIRST} {SECOND} {OTHER} {JOB} {AGENT} agent"),
+    "runs show": (("runs", "show", FIRST), f"{TASK} {CHECK} {JOB} {AGENT} {FACT} {FIRST}"),
     "runs show --trial": (
-        lambda console, _: print_score_card(A, console, 2),
+        ("runs", "show", FIRST, "--trial", "2"),
         f"{TASK} {CHECK} {JOB} {AGENT} {FACT} nobody-prices-this nor-that",
     ),
-    "review": (printed_review, f"{TASK} {JOB} {AGENT} {FACT} 0.20 1.00"),
-    "medals": (printed_medals, f"{ROW.task_id} {ROW.agent} invalid"),
+    "review": (("review", SECOND), f"{TASK} {JOB} {AGENT} {FACT} 0.20 1.00"),
+    "medals": (("medals", "--table"), f"{ROW.task_id} {ROW.agent} invalid"),
 }
 
 
+@WIDTHS
 @pytest.mark.parametrize("name", PRINTED)
 def test_printed_names_and_figures_are_whole_at_every_width(
-    name: str, monkeypatch: pytest.MonkeyPatch
+    name: str, widths: Sequence[int], reports: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write, names = PRINTED[name]
+    arguments, names = PRINTED[name]
+    given = (*arguments, str(reports)) if name == "medals" else arguments
+    if name == "review":  # with a terminal, it opens a screen
+        monkeypatch.setenv("BIOEVAL_PLAIN", "1")
     before: set[str] = set()
-    for width in (*WIDTHS, 10_000):  # the last is a pipe
-        file = io.StringIO()
-        write(Console(file=file, width=width, color_system=None), monkeypatch)
-        words = file.getvalue()
+    for width in (*widths, None):  # the last is a pipe
+        words = call(*given, width=width, catch_exceptions=False).stdout
+        words = words.partition("\n\n")[0] if name == "medals" else words  # without the agents' ranks
         assert [word for word in names.split() if word not in words] == [], width
         assert "…" not in words, width
         shown = set(words.replace("·", "none").split())  # a row in words says the dot, too
-        assert {word for word in before - shown if word.isalnum()} == set(), (
-            f"{width} shows less than {width - 1}"
-        )
+        assert {word for word in before - shown if word.isalnum()} == set(), f"{width} shows less"
         before = shown
 
 
-def test_a_shown_comparison_keeps_names_and_the_difference_at_every_width() -> None:
-    for width in WIDTHS:
-        rows = [row for row in comparison_view.table(FOUND, width) if row.title]
-        words = "\n".join("".join(cell.text for cell in row.line) + " ".join(row.more) for row in rows)
-        assert [name for name in f"{TASK} {CHECK} +0.80".split() if name not in words] == [], width
-        assert "…" not in words, width
+BRIEF = re.compile("raises it most|── timing")
+"""Lines of a card that say in short what stands in full below them."""
 
 
-def words_of(lines: list[list[Cell]], width: int) -> str:
-    return "\n".join(part.plain for line in lines for part in hanging(line, width))
+async def whole_at(app: Any, pilot: Any, widths: Sequence[int], selector: str, names: str) -> None:
+    """Check at each width that a part of the screen has every word of these names, and cuts none."""
+    for width in widths:
+        await pilot.resize_terminal(width, 100)
+        await until(pilot, lambda width=width: app.screen.size.width == width)  # type: ignore[misc]
+        await loaded(app, pilot)
+        shown = "\n".join(drawn_by(app, selector))
+        assert [word for word in names.split() if word not in shown] == [], width
+        assert [line for line in shown.splitlines() if "…" in line and not BRIEF.search(line)] == [], width
 
 
-def test_the_shown_runs_keep_names_and_columns_as_they_get_wider() -> None:
+@WIDTHS
+async def test_a_shown_comparison_keeps_names_and_the_difference_at_every_width(
+    widths: Sequence[int],
+) -> None:
+    services = history.filled_services(comparison=compare(held(A), held(B)))
+    async with opened(None, (100, 100), services=services, start="runs") as (app, pilot):
+        await pilot.press("down", "m", "m", "equals_sign")
+        await until(pilot, lambda: is_a(app.screen, "CompareDialog"))
+        await whole_at(app, pilot, widths, "ComparedRows", f"{TASK} {CHECK} +0.80")
+
+
+@WIDTHS
+async def test_the_shown_runs_keep_their_names_beside_the_list_at_every_width(
+    widths: Sequence[int],
+) -> None:
     agent, model = AGENT.split()
     run = history.run(1, JOB, 0.6, ago=timedelta(hours=1), agent=agent, model=model)
-    listing = runs_view.listing()
-    listing.fill([run])
-    least = min(LONGEST_NAME, listing.first_width)
-    before: set[str] = set()
-    for width in WIDTHS:
-        columns = fit(runs_view.COLUMNS, width, least)
-        now = run.started_at
-        row = line_of(columns, runs_view.row(run, now, marked=False, exact=False), whole=True).plain
-        job, who = columns[0].width, columns[1].width
-        lines = row.split("\n")
-        assert "".join(line[:job].strip() for line in lines) == JOB, width
-        assert "".join(line[job + 1 :][:who].replace(" ", "") for line in lines) == f"{agent}·{model}", width
-        assert "…" not in row, width
-        beside = words_of(runs_view.card(run, [run], now, width, preview_of(A)), width)
-        assert [name for name in f"{JOB} {AGENT} {FACT} {TASK}".split() if name not in beside] == [], width
-        assert before <= {column.name for column in columns}, width
-        before = {column.name for column in columns}
+    services = FakeServices()
+    services.history, services.results = [run], [held(A)]
+    async with opened(None, (160, 100), services=services, start="runs") as (app, pilot):
+        await until(pilot, lambda: "Learn which" in screen_text(app))
+        for width in widths:
+            await pilot.resize_terminal(width, 100)
+            await loaded(app, pilot)
+            table = app.screen.table.rows  # type: ignore[attr-defined]
+            lines = [table.render_line(y).text for y in range(table.size.height)]
+            assert "…" not in "".join(lines), width
+            assert "".join(line.partition(" ")[0] for line in lines) == JOB, width
+            if width >= 120:
+                shown = screen_text(app)
+                names = f"{JOB} {AGENT} {FACT} {TASK}".split()
+                assert [name for name in names if name not in shown] == [], width
 
 
-@pytest.mark.parametrize("result", [ONE, A], ids=["one trial", "several trials"])
-def test_a_card_keeps_its_titles_at_every_width(result: RunResult) -> None:
-    rows = score_card_view.run_rows(result) if result is A else score_card_view.rows(result, result.trial(1))
-    cells = [right(Cell("difference"), COLUMN)] * 3
-    for width in WIDTHS:
-        shown = "\n".join(drawn_row(row, cells, width - 6).plain for row in rows)
-        above = words_of([*score_card_view.brief_cells(result), [score_card_view.conclusion(result)]], width)
-        assert [name for name in f"{TASK} {CHECK}".split() if name not in shown] == [], width
-        assert [name for name in f"{AGENT} {FACT}".split() if name not in above] == [], width
-        assert "…" not in shown + above, width
+@WIDTHS
+@pytest.mark.parametrize("events", [ONE, A], ids=["one trial", "several trials"])
+async def test_a_card_keeps_its_titles_at_every_width(events: list[RunEvent], widths: Sequence[int]) -> None:
+    async with opened(FakeView(events), (100, 100)) as (app, pilot):
+        await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
+        await whole_at(app, pilot, widths, ".dialog--box", f"{TASK} {CHECK} {AGENT} {FACT}")
 
 
-def test_a_review_keeps_task_and_criteria_at_every_width() -> None:
-    item = run_items(ONE.run_id, ONE.state, Overlay(()))[0]
-    for width in WIDTHS:
-        lines = [*review_view.heading(item, blind=False), *review_view.lines(item, blind=False, me="ada")]
-        shown = words_of(lines, width)
-        assert [name for name in TASK.split() if name not in shown] == [], width
-        assert "supplied: Warns\n" in shown
-        assert "withheld: Asks\n" in shown
+@WIDTHS
+async def test_a_review_keeps_task_and_criteria_at_every_width(widths: Sequence[int]) -> None:
+    services = FakeServices(FakeView(ONE))
+    services.review_items, services.reviewed_state = task_queue(ONE), apply_all(RunState(), ONE)
+    async with opened(None, (100, 100), services=services) as (app, pilot):
+        await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
+        await pilot.press("v")
+        await until(pilot, lambda: is_a(app.screen, "ReviewScreen") and bool(app.screen.items))
+        for width in widths:
+            await pilot.resize_terminal(width, 100)
+            await loaded(app, pilot)
+            shown = screen_text(app)
+            names = f"{TASK} supplied: Warns withheld: Asks".split()
+            assert [name for name in names if name not in shown] == [], width
 
 
-def test_the_shown_medals_keep_names_and_columns_as_they_get_wider() -> None:
-    before: set[str] = set()
-    for width in WIDTHS:
-        columns = fit(medals_view.COLUMNS, width, medals_view.MIN_TASK, medals_view.TASK_WIDTH)
-        beside = words_of(medal_card.head(ROW, width), width)
-        assert ROW.task_id in beside, width
-        assert ROW.agent in beside, width
-        assert before <= {column.name for column in columns}, width
-        before = {column.name for column in columns}
+@WIDTHS
+async def test_the_shown_medals_keep_their_names_at_every_width(widths: Sequence[int]) -> None:
+    async with opened(None, (100, 60), services=FakeServices(rows=[ROW]), start="medals") as (app, pilot):
+        for width in widths:
+            await pilot.resize_terminal(width, 60)
+            await loaded(app, pilot)
+            assert ROW.task_id in screen_text(app), width
+            assert ROW.agent in screen_text(app), width

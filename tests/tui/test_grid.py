@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from batches import NOW, glances
-from driving import NARROW, WIDE, loaded, opened, screen_text, until
+from driving import NARROW, WIDE, is_a, loaded, opened, screen_text, until
 from fakes import FakeServices, FakeView
 from history import history
 from run_script import run_of_trials, scripted_run
@@ -17,7 +18,7 @@ from bioeval_tui.record import events
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.conclusion import conclude_batch
 from bioeval_tui.tui.batch.batch_view import CELL_WIDTH, Rank, arrange, glances_of, lines_of, planned
-from bioeval_tui.tui.batch.grid import GridScreen, outcome
+from bioeval_tui.tui.batch.grid import outcome
 from tests.unit.report.recorded import Recorded, Talk
 
 
@@ -64,14 +65,14 @@ def test_the_grid_shows_finished_running_and_queued_conversations() -> None:
 async def test_choosing_a_cell_opens_its_conversation(size: tuple[int, int]) -> None:
     async with opened(FakeView(run_of_trials(4, end=False)), size) as (app, pilot):
         await pilot.press("A")
-        await until(pilot, lambda: isinstance(app.screen, GridScreen) and bool(app.screen.shown))
+        await until(pilot, lambda: is_a(app.screen, "GridScreen") and bool(app.screen.shown))
         assert "supplied · trial 3" in screen_text(app)
         await pilot.press("right", "enter")
         await until(pilot, lambda: (app.live.watched.condition, app.live.watched.trial) == ("withheld", 4))
         await loaded(app, pilot)
         assert "esc grid" in screen_text(app)
         await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, GridScreen) and bool(app.screen.shown))
+        await until(pilot, lambda: is_a(app.screen, "GridScreen") and bool(app.screen.shown))
         await pilot.press("enter")
         await until(pilot, lambda: (app.live.watched.condition, app.live.watched.trial) == ("supplied", 3))
 
@@ -108,9 +109,9 @@ def batch_services() -> FakeServices:
     return services
 
 
-async def shown(app: object, pilot: object) -> GridScreen:
+async def shown(app: object, pilot: object) -> Any:
     """Wait for the grid, and return it."""
-    await until(pilot, lambda: isinstance(app.screen, GridScreen) and bool(app.screen.shown))  # type: ignore[attr-defined, arg-type]
+    await until(pilot, lambda: is_a(app.screen, "GridScreen") and bool(app.screen.shown))  # type: ignore[attr-defined, arg-type]
     return app.screen  # type: ignore[attr-defined, no-any-return]
 
 
@@ -250,7 +251,7 @@ async def test_the_history_opens_the_batch_of_a_run() -> None:
         await pilot.press("escape")
         await shown(app, pilot)
         await pilot.press("escape")  # up to where the batch was opened from, not to the conversation again
-        await until(pilot, lambda: app.current_mode == "runs" and not isinstance(app.screen, GridScreen))
+        await until(pilot, lambda: app.current_mode == "runs" and not is_a(app.screen, "GridScreen"))
 
 
 def test_a_batch_says_why_each_model_lost_most() -> None:

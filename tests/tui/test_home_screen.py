@@ -7,14 +7,12 @@ from pathlib import Path
 
 import history
 import pytest
-from driving import NARROW, WIDE, loaded, opened, screen_text, until
+from driving import NARROW, WIDE, is_a, loaded, opened, screen_text, until
 from fakes import FakeServices, FakeView
 from run_script import scripted_run
 
 from bioeval_tui.evaluation.wiring.doctor import Finding
 from bioeval_tui.sample.paths import DEMO_JOB
-from bioeval_tui.tui.jobs.run_dialog import RunDialog
-from bioeval_tui.tui.runs.compare import CompareDialog
 
 SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 NO_GRAPH = Finding("embedded graph", "broken", "graphqlite is not installed", "`pip install graphqlite`")
@@ -78,13 +76,13 @@ async def test_enter_suggests_more_trials_compares_two_runs_starts_an_unrun_job_
     async with opened(None, services=services, start="home") as (app, pilot):
         await until(pilot, lambda: "its last run had 2" in screen_text(app))
         await pilot.press("down", "enter")
-        await until(pilot, lambda: isinstance(app.screen, RunDialog))
-        assert isinstance(app.screen, RunDialog)
+        await until(pilot, lambda: is_a(app.screen, "RunDialog"))
+        assert is_a(app.screen, "RunDialog")
         assert app.screen.form.repeats == "10"
         await pilot.press("escape", "0", "down", "enter")
-        await until(pilot, lambda: isinstance(app.screen, CompareDialog))
+        await until(pilot, lambda: is_a(app.screen, "CompareDialog"))
         await pilot.press("escape", "down", "down", "enter")
-        await until(pilot, lambda: isinstance(app.screen, RunDialog))
+        await until(pilot, lambda: is_a(app.screen, "RunDialog"))
         assert "Run cohort_question" in screen_text(app)
         await pilot.press("escape", "0", "tab", "enter")
         await until(pilot, lambda: app.current_mode == "live")

@@ -8,7 +8,6 @@ from hostile import CORPUS, hostile_services
 from textual.pilot import OutOfBounds, Pilot
 
 from bioeval_tui.tui.app import BioevalApp
-from bioeval_tui.tui.shared.line_filter import SafeLines
 
 UNSAFE = {*range(0x20), 0x7F, *range(0x80, 0xA0), 0x202E, 0x2066, 0x2069, 0x200B, 0xFEFF, 0x2028}
 PATHS = (
@@ -33,12 +32,14 @@ PATHS = (
 
 def printed(app: BioevalApp) -> str:
     """Return the characters that would go to the terminal."""
-    safe = SafeLines()
-    assert any(isinstance(one, SafeLines) for one in app.get_line_filters())
+    filters = app.get_line_filters()
     background = app.screen.background_colors[1]
     found = []
     for strip in app.screen._compositor.render_strips():
-        for segment in safe.apply(list(strip), background):
+        line = list(strip)
+        for one in filters:
+            line = one.apply(line, background)
+        for segment in line:
             style = segment.style
             assert style is None or style.link is None, style
             assert style is None or "@click" not in style.meta, style.meta

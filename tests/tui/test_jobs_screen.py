@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import history
 import pytest
-from driving import NARROW, WIDE, loaded, opened, press_without_effect, screen_text, until
+from driving import (
+    NARROW,
+    WIDE,
+    drawn_by,
+    is_a,
+    line_with,
+    loaded,
+    opened,
+    press_without_effect,
+    screen_text,
+    sorted_by,
+    text_of,
+    until,
+)
 from fakes import FakeServices, FakeView
 from run_script import scripted_run
+from textual.pilot import Pilot
 from textual.widgets import Input
 
 from bioeval_tui.errors import BioevalError, Problem
@@ -21,13 +37,6 @@ from bioeval_tui.evaluation.wiring.doctor import Finding
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.items import JobItem
-from bioeval_tui.tui.jobs.jobs import JobsScreen
-from bioeval_tui.tui.jobs.own_agent import OwnAgentDialog
-from bioeval_tui.tui.jobs.run_dialog import RunDialog
-from bioeval_tui.tui.jobs.source_view import SourceView
-from bioeval_tui.tui.shared.help import HelpScreen
-from bioeval_tui.tui.shared.list_screen import ListScreen
-from bioeval_tui.tui.shared.rows_widget import RowList
 
 SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 
@@ -66,7 +75,7 @@ async def test_a_run_started_from_the_dialog_is_shown(size: tuple[int, int]) -> 
     services.history = [history.run(11, "variant_triage", None, ago=timedelta(0)), *services.history]
     async with opened(None, size, services=services, start="jobs") as (app, pilot):
         await pilot.press("end", "enter")
-        await until(pilot, lambda: isinstance(app.screen, RunDialog))
+        await until(pilot, lambda: is_a(app.screen, "RunDialog"))
         await loaded(app, pilot)
         assert "2 conditions: 2 conversations" in screen_text(app)
         await pilot.press("right", "right", "tab", *"http://a:1", "down", *"m1,m2", "down", "down", *"big")
@@ -113,7 +122,7 @@ async def test_the_dialog_remembers_your_choices_and_sample_jobs_use_the_sample_
         assert "rehearsal" in screen_text(app)
         await pilot.press("escape")
         await loaded(app, pilot)
-        assert isinstance(app.screen, JobsScreen)
+        assert is_a(app.screen, "JobsScreen")
     assert services.started == []
 
 
@@ -124,7 +133,7 @@ async def test_the_chosen_condition_is_remembered_for_each_job(size: tuple[int, 
     services.preferences["run.by_job"] = {path: {"order": "withheld-first", "agent": "job"}}
     async with opened(None, size, services=services, start="jobs") as (app, pilot):
         await pilot.press("end", "enter")
-        await until(pilot, lambda: isinstance(app.screen, RunDialog))
+        await until(pilot, lambda: is_a(app.screen, "RunDialog"))
         app.screen.query_one("#repeats").focus()
         await loaded(app, pilot)
         assert "↑ ↓ next" in screen_text(app)  # in a line, too
@@ -140,7 +149,7 @@ async def test_the_chosen_condition_is_remembered_for_each_job(size: tuple[int, 
         await pilot.press("1")
         await until(pilot, lambda: app.current_mode == "jobs")
         await pilot.press("end", "enter")
-        await until(pilot, lambda: isinstance(app.screen, RunDialog))
+        await until(pilot, lambda: is_a(app.screen, "RunDialog"))
         await loaded(app, pilot)
         assert "‹ facts supplied only" in screen_text(app)
     assert [(request.conditions, request.order) for request in services.started] == [(("supplied",), None)]
@@ -155,7 +164,7 @@ async def test_errors_in_the_dialog_are_shown_in_the_dialog() -> None:
         assert "address: give one such as" in screen_text(app)
         await pilot.press(*"squally")  # meant for a line, but a choice has the focus
         await loaded(app, pilot)
-        assert isinstance(app.screen, RunDialog)
+        assert is_a(app.screen, "RunDialog")
         assert not app._notifications
     assert services.started == []
 
@@ -169,7 +178,7 @@ async def test_the_dialog_tests_connections_and_takes_the_folder_of_the_agents_c
     async with opened(None, services=services, start="jobs") as (app, pilot):
         assert "! needs code" in screen_text(app)
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, RunDialog))
+        await until(pilot, lambda: is_a(app.screen, "RunDialog"))
         await pilot.press("enter")
         assert "code: give the folder" in screen_text(app)
         app.screen.query_one("#code", Input).value = str(tmp_path)
@@ -198,7 +207,7 @@ async def test_a_job_with_errors_does_not_run_and_says_where_they_are() -> None:
         await until(pilot, lambda: "drug_interaction cannot run" in screen_text(app))
         told = [n.message for n in app._notifications]
         assert told == ["drug_interaction cannot run: 2 errors; ^e edits it at line 8"]
-        assert isinstance(app.screen, JobsScreen)
+        assert is_a(app.screen, "JobsScreen")
 
 
 async def test_edit_opens_the_file_at_the_first_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,9 +274,9 @@ async def test_o_shows_the_runs_of_a_job() -> None:
 async def test_tab_switches_to_the_text_and_back_and_y_copies_the_path() -> None:
     async with opened(None, services=given(), start="jobs") as (app, pilot):
         await pilot.press("tab")
-        assert isinstance(app.screen.focused, SourceView)
+        assert is_a(app.screen.focused, "SourceView")
         await pilot.press("j", "k", "G", "tab")
-        assert isinstance(app.screen.focused, RowList)
+        assert is_a(app.screen.focused, "RowList")
         await pilot.press("y", "y")
         assert app.clipboard == "/home/ada/jobs/cohort_question.yml"
 
@@ -292,7 +301,7 @@ async def test_a_changed_file_is_shown_again_and_the_cursor_stays_on_its_row() -
 async def test_a_key_acts_on_the_row_under_the_cursor_however_fast_you_press() -> None:
     services = given()
     async with opened(None, services=services, start="jobs") as (app, _):
-        rows = app.screen.query_one(RowList)
+        rows = app.screen.query_one("RowList")
         rows.action_move(2)
         assert app.screen.looked_at.name == "medication_reminder"  # type: ignore[attr-defined]
         app.screen.redraw()  # type: ignore[attr-defined]
@@ -328,8 +337,8 @@ async def test_hostile_job_files_are_shown_literally() -> None:
     job = JobItem(Path("/jobs/[bold].yml"), "[/x][@click=app.quit]", nasty, 1, 1, 1, (problem,), False)
     async with opened(None, services=given(job_items=[job]), start="jobs") as (app, pilot):
         assert "[/x] [@click=app.quit]t" in screen_text(app)
-        await pilot.click(SourceView, offset=(8, 0))
-        await pilot.click(RowList, offset=(3, 0), times=2)
+        await pilot.click("SourceView", offset=(8, 0))
+        await pilot.click("RowList", offset=(3, 0), times=2)
         await pilot.press("ctrl+e")
         await loaded(app, pilot)
         assert "[/x] [@click=app.quit]t" in screen_text(app)
@@ -339,7 +348,7 @@ async def test_hostile_job_files_are_shown_literally() -> None:
 async def test_help_lists_the_keys_of_the_job_list() -> None:
     async with opened(None, services=given(), start="jobs") as (app, pilot):
         await pilot.press("question_mark")
-        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        await until(pilot, lambda: is_a(app.screen, "HelpScreen"))
         text = screen_text(app)
         assert "Open the file in $EDITOR" in text
         assert "Go to the recorded runs" in text
@@ -361,7 +370,7 @@ async def test_a_list_can_be_moved_through_and_filtered_in_a_tiny_terminal(
 ) -> None:
     services = given()
     async with opened(None, size, services=services, start=start) as (app, pilot):
-        assert isinstance(app.screen, ListScreen)
+        assert is_a(app.screen, "ListScreen")
         listing = app.screen.listing
         every = listing.visible
         await pilot.press("end")
@@ -417,7 +426,7 @@ async def test_a_job_for_your_own_agent_is_written_from_an_address_and_sentences
         await pilot.press("1")
         await loaded(app, pilot)
         await pilot.press("plus")
-        await until(pilot, lambda: isinstance(app.screen, OwnAgentDialog))
+        await until(pilot, lambda: is_a(app.screen, "OwnAgentDialog"))
         form = app.screen
         assert "enter write the job" in screen_text(app)
         form.query_one("#url", Input).value = "my-agent"
@@ -447,3 +456,170 @@ async def test_a_new_job_is_valid_and_listed_wherever_it_is_saved(tmp_path: Path
         assert item.checked
         assert not item.errors
     services.close()
+
+
+async def test_a_row_shows_a_jobs_content_and_results() -> None:
+    async with opened(None, services=given(job_items=own()), start="jobs") as (app, _):
+        for job, words in (
+            ("medication_reminder", ("12 min ago", "0.78", "·▇")),
+            ("variant_triage", ("! 1 warning",)),
+            ("drug_interaction", ("✗ 2 errors", "  –  ")),
+            ("cohort_question", ("no run yet",)),
+        ):
+            row = line_with(app, job)
+            assert [word for word in words if word not in row] == [], row
+
+
+async def test_every_column_sorts_the_jobs() -> None:
+    first = {"job": "cohort_question", "check": "drug_interaction", "score": "medication_reminder"}
+    async with opened(None, (200, 40), services=given(job_items=own()), start="jobs") as (app, pilot):
+        seen = set()
+        for _ in range(8):
+            heading, row, *_ = screen_text(app).splitlines()[1:]
+            column = sorted_by(heading)
+            seen.add(column)
+            assert row.split()[0] == first.get(column, row.split()[0]), column
+            if column == "score":
+                await pilot.press("R")
+                await loaded(app, pilot)
+                assert screen_text(app).splitlines()[5].split()[0] == "medication_reminder"
+                await pilot.press("R")
+            await pilot.press("right")
+            await loaded(app, pilot)
+        assert {*first} <= seen
+        await pilot.press("slash", *"warning triage", "enter")
+        await loaded(app, pilot)
+        assert "1 shown" in screen_text(app)
+
+
+@pytest.mark.parametrize("line", [0, 99])
+async def test_a_problem_without_a_line_is_shown_too(line: int) -> None:
+    job = JobItem(Path("/j/a.yml"), "a", "a: 1", 0, 0, 0, (Problem("is odd", "", line, severity="warning"),))
+    async with opened(None, services=given(job_items=[job]), start="jobs") as (app, _):
+        assert sum("is odd" in shown for shown in drawn_by(app, "SourceView")) == 1
+
+
+@pytest.mark.parametrize("width", [60, 83, 160])
+async def test_a_jobs_text_wraps_to_the_width_and_nothing_is_lost(width: int) -> None:
+    text = "key: " + "word " * 40 + "x" * 100 + " 你好" * 30
+    job = JobItem(Path("/j/a.yml"), "a", text, 0, 0, 0)
+    async with opened(None, (width, 45), services=given(job_items=[job]), start="jobs") as (app, _):
+        shown = "".join(drawn_by(app, "SourceView")).replace(" ", "")
+        assert shown.removeprefix("1") == text.replace(" ", "")
+        assert any(shown.endswith(" word") for shown in drawn_by(app, "SourceView")), "words are kept whole"
+
+
+async def test_yaml_keys_and_comments_are_highlighted_but_not_inside_block_text() -> None:
+    job = JobItem(Path("/j/a.yml"), "a", "# note\nkey: |\n  not: a key\nother: 1", 0, 0, 0)
+    async with opened(None, services=given(job_items=[job]), start="jobs") as (app, _):
+        view = app.screen.query_one("SourceView")
+
+        def colour(y: int, word: str) -> Any:
+            return next(part.style.color for part in view.render_line(y) if part.style and word in part.text)
+
+        assert colour(1, "key") == colour(3, "other")
+        assert len({colour(0, "# note"), colour(1, "key"), colour(2, "not")}) == 3
+        assert colour(2, "a key") == colour(3, " 1")
+
+
+async def test_a_huge_job_file_is_cut_and_says_so() -> None:
+    job = JobItem(Path("/j/a.yml"), "a", "x: 1\n" * 5_007, 0, 0, 0)
+    async with opened(None, services=given(job_items=[job]), start="jobs") as (app, pilot):
+        await pilot.press("tab", "end")
+        await until(pilot, lambda: "… 7 more lines" in screen_text(app))
+
+
+@asynccontextmanager
+async def run_dialog(**changes: Any) -> AsyncIterator[tuple[Any, Pilot[None], FakeServices]]:
+    """Open the run dialog of a job with these changes; each field has its name as id."""
+    services = given(job_items=[replace(history.jobs()[3], **changes)])
+    async with opened(None, services=services, start="jobs") as (app, pilot):
+        await pilot.press("enter")
+        await until(pilot, lambda: is_a(app.screen, "RunDialog"))
+        yield app, pilot, services
+
+
+async def fill(app: Any, pilot: Pilot[None], **values: str) -> None:
+    for name, value in values.items():
+        field = app.screen.query_one(f"#{name}")
+        if isinstance(field, Input):
+            field.value = value
+        else:
+            while field.value != value:
+                field.focus()
+                await pilot.press("right")
+    await loaded(app, pilot)
+
+
+async def test_the_run_dialog_becomes_a_run_request() -> None:
+    async with run_dialog() as (app, pilot, services):
+        await fill(
+            app, pilot, agent="url", url="http://127.0.0.1:8081/", models="m1, m2,m1", repeats=" 3 ",
+            evaluator=" big ", judge="a,b", more="yes", order="random", at_once="yes", concurrency="4",
+        )  # fmt: skip
+        assert "2 models × 2 conditions × 3 repeats: 12 conversations, at most 4 at once" in screen_text(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(services.started))
+    (request,) = services.started
+    assert (request.agent_url, request.agent_url_is_given) == ("http://127.0.0.1:8081", True)
+    assert request.models == ("m1", "m2")
+    assert (request.trials, request.order, request.parallel) == (3, "random", True)
+    assert (request.evaluator_model, request.judge_model, request.concurrency) == ("big", ("a", "b"), 4)
+
+
+async def test_a_rehearsal_asks_no_model_and_its_sample_agent_needs_no_address() -> None:
+    async with run_dialog() as (app, pilot, services):
+        await fill(app, pilot, agent="url", url="nonsense", evaluator="big", judge="a,b")
+        await fill(app, pilot, agent="sample", played="rehearsal")
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(services.started))
+    (request,) = services.started
+    assert (request.mode, request.sample_agent, request.agent_url) == ("rehearsal", True, None)
+    # Whatever was typed for the time before.
+    assert (request.evaluator_model, request.judge_model) == (None, None)
+
+
+async def test_a_job_with_cases_can_be_run_on_some_of_them_and_receives_spans() -> None:
+    async with run_dialog(cases=50) as (app, pilot, services):
+        await fill(app, pilot, models="m1,m2", repeats="3", more="yes", concurrency="4")
+        assert (
+            "2 models × 50 cases × 2 conditions × 3 repeats: 600 conversations, at most 4 at"
+            in screen_text(app)
+        )
+        await fill(app, pilot, models="", cases=" 1-20,case_7 ", sample="5", spans="yes", repeats="2")
+        assert "the chosen cases × 2 conditions × 2 repeats" in screen_text(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(services.started))
+    (request,) = services.started
+    assert (request.cases, request.sample, request.otlp) == ("1-20,case_7", 5, 4318)
+
+
+async def test_an_error_in_the_run_dialog_is_one_sentence_that_names_its_field() -> None:
+    async with run_dialog(cases=50) as (app, pilot, services):
+        await fill(app, pilot, more="yes")
+        for values, about in (
+            ({"agent": "url", "url": ""}, "address"),
+            ({"url": "localhost:8081"}, "address"),
+            ({"url": "file:///etc/passwd"}, "address"),
+            ({"agent": "job", "repeats": "0"}, "repeats"),
+            ({"repeats": "²"}, "repeats"),
+            ({"repeats": "99999999999999999999"}, "repeats"),
+            ({"repeats": "1", "concurrency": "many"}, "conversations"),
+            ({"concurrency": "", "sample": "0"}, "sample"),
+            ({"sample": "", "evaluator": "a, b"}, "evaluator"),
+        ):
+            await fill(app, pilot, **values)
+            await pilot.press("enter")
+            assert text_of(app, "#hint").startswith(f"{about}: give "), values
+    assert services.started == []
+
+
+@pytest.mark.parametrize("kept", [[], {"agent": "nowhere", "repeats": 3, "url": None}, {"unknown": "x"}])
+async def test_damaged_saved_choices_give_the_defaults(kept: object) -> None:
+    services = given(job_items=own(), preferences={"run.last": kept, "run.by_job": kept})
+    async with opened(None, services=services, start="jobs") as (app, pilot):
+        await pilot.press("end", "enter")
+        await until(pilot, lambda: is_a(app.screen, "RunDialog"))
+        assert app.screen.query_one("#agent").value == "job"
+        assert app.screen.query_one("#repeats", Input).value == "1"
+        assert app.screen.query_one("#url", Input).value == ""

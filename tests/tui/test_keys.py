@@ -32,7 +32,7 @@ LETTERS: dict[str, tuple[str, str]] = {
     "A": ("show all: conversations, the batch, runs, or answers", "grid batch runs answers"),
     "b": ("back one message", "play_back"),
     "B": ("to the start", "edge"),
-    "c": ("choose columns", "columns"),
+    "c": ("CSV", "choose"),
     "C": ("stop everything that is running", "cancel_all stop"),
     "d": ("density", "density"),
     "D": ("delete", "delete"),
@@ -76,6 +76,24 @@ LETTERS: dict[str, tuple[str, str]] = {
 ANSWERS = frozenset({("quit", "l"), ("export", "c"), ("export", "m")})
 """Letters that answer a dialog's question."""
 
+DIALOGS = frozenset(
+    {
+        *(
+            "assertion",
+            "waterfall",
+            "error-view",
+            "share",
+            "passages",
+            "export",
+            "help",
+            "medal-card",
+            "quit",
+        ),
+        *("run-a-job", "score-card", "try-your-own"),
+    }
+)
+"""Boxes that open over a screen: their own footer shows their few keys."""
+
 MOVING = frozenset(
     {
         *("up", "down", "left", "right", "pageup", "pagedown", "home", "end", "enter", "escape", "tab"),
@@ -115,12 +133,14 @@ def test_keys_that_delete_need_a_modifier() -> None:
 
 
 def key_table() -> str:
-    """Return the table of docs/screens.md: without digits, which open screens, and are scores in a review."""
+    """Return the table of docs/screens.md: without dialogs, and digits, which open screens and are scores in a review."""
     places: dict[str, dict[str, dict[str, None]]] = {}
     for row in placed():
         if row.place.startswith("~") or row.place == "dialog" or row.key.action.startswith("app."):
             continue
         screen = row.place.partition("/")[0]
+        if screen in DIALOGS:
+            continue
         for key in row.key.keys.split(","):
             if key not in MOVING and not key.isdigit():
                 keys = places.setdefault("everywhere" if screen == "app" else screen.replace("-", " "), {})

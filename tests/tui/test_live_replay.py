@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import NARROW, WIDE, opened, screen_text, until
+from driving import NARROW, WIDE, is_a, opened, screen_text, until
 from fakes import FakeServices, FakeView
 from run_script import run_of_trials, scripted_run
 
@@ -15,8 +15,6 @@ from bioeval_tui.evaluation.engine.run_view import RunView
 from bioeval_tui.record.events import write_event
 from bioeval_tui.report.result import result_of
 from bioeval_tui.tui.app import BioevalApp
-from bioeval_tui.tui.live.replay_bar import ReplayControls
-from bioeval_tui.tui.live.score_card import ScoreCard
 
 
 @pytest.fixture
@@ -148,13 +146,13 @@ async def test_replay_keys_work_over_the_score_card_and_close_it(view: ReplayedR
     async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
         await until(pilot, lambda: bool(view.marks))
         await pilot.press("E")
-        await until(pilot, lambda: isinstance(app.screen, ScoreCard))
+        await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
         await pilot.press("[")
         await until(pilot, lambda: app.screen is app.live and "supplied, turn" in screen_text(app))
         assert app.live.state.ended is None
         await until(pilot, lambda: app.live.check_action("score_card", ()) is True)
         await pilot.press("o")
-        await until(pilot, lambda: isinstance(app.screen, ScoreCard))
+        await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
         await pilot.press("space")
         await until(pilot, lambda: app.screen is app.live)
         assert not view.paused
@@ -167,7 +165,7 @@ async def test_a_run_that_was_opened_at_its_end_steps_back_and_plays_on_at_its_o
     path.write_bytes(b"".join(map(write_event, scripted_run())))
     view = ReplayedRun(path, None, clock=lambda: 0.0)
     async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
-        await until(pilot, lambda: isinstance(app.screen, ScoreCard))
+        await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
         assert app.screen.active_bindings["left_square_bracket"].enabled
         assert "right_square_bracket" not in app.screen.active_bindings, "no turn follows the end"
         await pilot.press("b")
@@ -182,9 +180,9 @@ async def test_a_run_that_was_opened_at_its_end_steps_back_and_plays_on_at_its_o
 
 async def test_the_progress_bar_takes_clicks_and_arrow_keys(view: ReplayedRun) -> None:
     async with opened(None, NARROW, services=FakeServices(), **replayed(view)) as (app, pilot):
-        bar = app.live.query_one(ReplayControls)
+        bar = app.live.query_one("ReplayControls")
         await until(pilot, lambda: bar.display and bar.region.height == 1)
-        await pilot.click(ReplayControls, offset=(20, 0))
+        await pilot.click("ReplayControls", offset=(20, 0))
         await until(pilot, lambda: messages(app) > 2)
         before = messages(app)
         assert bar.has_focus
@@ -243,7 +241,7 @@ async def test_presentation_mode_shows_only_the_conversation_and_what_came_out(
 async def test_a_presentation_ends_with_what_came_out_and_why(view: ReplayedRun) -> None:
     async with opened(None, WIDE, services=FakeServices(), **replayed(view)) as (app, pilot):
         await pilot.press("E")
-        await until(pilot, lambda: isinstance(app.screen, ScoreCard))
+        await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
         await pilot.press("escape", "p")
         result = result_of(app.live.state)
         assert result is not None
@@ -258,7 +256,7 @@ async def test_a_presentation_ends_with_what_came_out_and_why(view: ReplayedRun)
 async def test_space_at_the_end_plays_the_replay_again(view: ReplayedRun) -> None:
     async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
         await pilot.press("E")
-        await until(pilot, lambda: isinstance(app.screen, ScoreCard))
+        await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
         await pilot.press("space")
         await until(pilot, lambda: app.screen is app.live and not view.paused)
         assert app.live.state is None or app.live.state.ended is None, "it plays from the beginning"

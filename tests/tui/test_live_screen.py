@@ -6,23 +6,16 @@ import re
 from dataclasses import replace
 
 import pytest
-from driving import NARROW, WIDE, loaded, opened, screen_text, until
+from driving import NARROW, WIDE, is_a, loaded, opened, screen_text, until
 from fakes import FakeServices, FakeView
 from run_script import BEGAN, RUN_ID, run_of_trials, scripted_run, scripted_run_of
 from textual.widgets import Input
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.evaluation.engine.run_view import Intent
+from bioeval_tui.protocols import Condition
 from bioeval_tui.record import events
-from bioeval_tui.record.names import Condition
 from bioeval_tui.tui.app import BioevalApp
-from bioeval_tui.tui.live import heads_view
-from bioeval_tui.tui.live.assertion_detail import AssertionDetail
-from bioeval_tui.tui.live.score_card import ScoreCard
-from bioeval_tui.tui.shared.ask_line_widget import AskLine
-from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.help import HelpScreen
-from bioeval_tui.tui.shared.rows_widget import RowList
 
 SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 MID = 160
@@ -81,7 +74,7 @@ async def test_a_run_of_one_condition_shows_it_alone_and_no_mean(
         assert "Could you remind me" in text
         assert "tab switch" not in text
         view.give(1000)
-        await until(pilot, lambda: isinstance(app.screen, ScoreCard))
+        await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
         await loaded(app, pilot)
         text = screen_text(app)
         assert "mean and difference need both conditions" in text
@@ -186,7 +179,7 @@ async def test_taking_over_opens_an_input_and_sends_what_you_type() -> None:
         await pilot.press("t")
         await loaded(app, pilot)
         view.give_event(act("take_over", "supplied"))
-        line = app.live.query_one("#say", AskLine)
+        line = app.live.query_one("#say")
         await until(pilot, lambda: line.is_open)
         await pilot.press(*"no q", "enter")
         await loaded(app, pilot)
@@ -210,9 +203,9 @@ async def test_a_watcher_gets_no_input_when_another_terminal_takes_over() -> Non
     async with opened(view) as (app, pilot):
         view.give_event(act("take_over", "supplied"))
         await until(pilot, lambda: "T give back" in screen_text(app))
-        assert not app.live.query_one("#say", AskLine).is_open
+        assert not app.live.query_one("#say").is_open
         await pilot.press("t")
-        await until(pilot, lambda: app.live.query_one("#say", AskLine).is_open)
+        await until(pilot, lambda: app.live.query_one("#say").is_open)
         assert view.sent == []
 
 
@@ -271,7 +264,7 @@ async def test_enter_on_an_assertion_shows_its_expression_and_what_changed(size:
     async with opened(FakeView(scripted_run(), hold_at=MID + 20), size) as (app, pilot):
         app.live.conversations.user_moved = True
         await pilot.press("i", "i", "i", "enter")
-        await until(pilot, lambda: isinstance(app.screen, AssertionDetail))
+        await until(pilot, lambda: is_a(app.screen, "AssertionDetail"))
         await loaded(app, pilot)
         text = screen_text(app)
         assert 'objectContext.entities.any { it.type == "Reminder" }' in text
@@ -287,7 +280,7 @@ async def test_names_that_do_not_fit_their_column_take_several_lines_of_their_ro
         await pilot.press("p", "p")  # a presentation hides the panels; afterwards they are as before
         await until(pilot, lambda: "tomorrow at 9  " in screen_text(app))
         assert "warfarin interacts with  " in screen_text(app)
-        rows = app.live.query_one("#tasks RowList", RowList)
+        rows = app.live.query_one("#tasks RowList")
         await pilot.click(rows, offset=(5, 3))  # the second line of the second row
         await until(pilot, lambda: rows.cursor == 1)
 
@@ -303,11 +296,11 @@ async def test_enter_on_a_latency_goes_to_its_turn() -> None:
 @SIZES
 async def test_the_score_card_opens_at_the_end_and_again_with_its_key(size: tuple[int, int]) -> None:
     async with opened(FakeView(scripted_run()), size) as (app, pilot):
-        await until(pilot, lambda: isinstance(app.screen, ScoreCard))
+        await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is app.live)
         await pilot.press("o")
-        await until(pilot, lambda: isinstance(app.screen, ScoreCard))
+        await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
 
 
 async def test_the_score_card_does_not_interrupt_typing() -> None:
@@ -390,7 +383,7 @@ async def test_a_run_that_failed_before_its_first_conversation_waits_for_nothing
 async def test_help_lists_only_the_keys_that_apply(size: tuple[int, int]) -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID), size) as (app, pilot):
         await pilot.press("question_mark")
-        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        await until(pilot, lambda: is_a(app.screen, "HelpScreen"))
         await loaded(app, pilot)
         text = screen_text(app)
         assert "Pause both conversations before the next message" in text
@@ -406,7 +399,7 @@ async def test_what_happens_behind_a_box_is_drawn_when_the_box_closes() -> None:
     view = FakeView(scripted_run(), hold_at=MID)
     async with opened(view) as (app, pilot):
         await pilot.press("question_mark")
-        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        await until(pilot, lambda: is_a(app.screen, "HelpScreen"))
         await loaded(app, pilot)
         covered, seen = behind(app), app.live.link.now
         view.give(40)
@@ -423,8 +416,8 @@ async def test_a_new_score_or_clock_repaints_only_the_edge_of_its_conversation()
     async with opened(FakeView(scripted_run(), hold_at=MID)) as (app, _):
         frame, state = app.live.conversations.frames["withheld"], app.live.state
         assert state is not None
-        head = heads_view.head(state, "withheld", 1, app.live.link.now)
-        frame.show_head(replace(head, score=Cell("0.99")), frame.has_class("-active"))
+        head = frame._head
+        frame.show_head(replace(head, score=head.score._replace(text="0.99")), frame.has_class("-active"))
         assert {region.height for region in frame._exchange_repaint_regions()} == {1}
         assert "0.99" in (frame.border_title or "")
 
@@ -435,14 +428,14 @@ async def test_a_run_can_be_searched_and_ends_with_its_score_card_in_a_tiny_term
 ) -> None:
     view = FakeView(scripted_run(), hold_at=MID)
     async with opened(view, size) as (app, pilot):
-        line = app.live.query_one("#find", AskLine)
+        line = app.live.query_one("#find")
         await pilot.press("slash", *"reminder")
         assert line.is_open
         assert line.query_one(Input).value == "reminder"
         await pilot.press("escape")
         assert not line.is_open
         view.give(500)
-        await until(pilot, lambda: isinstance(app.screen, ScoreCard))
+        await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
 
 
 async def test_resizing_switches_between_both_layouts() -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from driving import NARROW, WIDE, loaded, opened, screen_text, until
+from driving import NARROW, WIDE, is_a, loaded, opened, screen_text, until
 from fakes import FakeView
 from run_script import BEGAN, RUN_ID, scripted_run
 
+from bioeval_tui.formats import AgentSpan
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
-from bioeval_tui.record.spans import AgentSpan
-from bioeval_tui.tui.live.spans import Waterfall
 
 TRACE, ROOT = "11" * 16, "22" * 8
 
@@ -93,7 +92,7 @@ async def test_w_opens_the_waterfall_of_a_turn() -> None:
         view.give_event(received(4, LOOK_UP, CHAT))
         await until(pilot, lambda: "lookUp" in screen_text(app))
         await pilot.press("w")
-        await until(pilot, lambda: isinstance(app.screen, Waterfall) and "━" in screen_text(app))
+        await until(pilot, lambda: is_a(app.screen, "Waterfall") and "━" in screen_text(app))
         assert "1 span missing that others refer to" in screen_text(app)
         view.give_event(received(4, WHOLE))
         await until(pilot, lambda: "invoke_agent helper" in screen_text(app))
@@ -120,4 +119,4 @@ async def test_w_opens_the_waterfall_of_a_turn() -> None:
         await pilot.press("tab")
         await until(pilot, lambda: "No spans of this turn have arrived." in screen_text(app))
         await pilot.press("escape")
-        await until(pilot, lambda: not isinstance(app.screen, Waterfall))
+        await until(pilot, lambda: not is_a(app.screen, "Waterfall"))

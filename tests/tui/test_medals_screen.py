@@ -6,10 +6,11 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from driving import NARROW, WIDE, loaded, opened, screen_text, until
+from driving import NARROW, WIDE, is_a, loaded, opened, screen_text, until
 from fakes import FakeServices
 from medal_rows import board, graded, invalid, sample_rows
 from textual.pilot import Pilot
@@ -17,10 +18,9 @@ from textual.pilot import Pilot
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.grade.explanation import Section
 from bioeval_tui.grade.outcomes import Verdict
-from bioeval_tui.grade.task_report import Uncertainty
+from bioeval_tui.grading import Uncertainty
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.items import MedalRow
-from bioeval_tui.tui.medals.medal_card import ErrorView, MedalCard, MedalDetail
 
 SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 
@@ -57,12 +57,12 @@ async def test_enter_opens_what_is_not_shown_yet_and_escape_closes_it(size: tupl
     async with opened(None, size, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
         await pilot.press("enter")
         box = (
-            ErrorView if size == WIDE else MedalDetail
+            "ErrorView" if size == WIDE else "MedalDetail"
         )  # where the card is whole below the table, what it lacks
-        await until(pilot, lambda: isinstance(app.screen, box))
+        await until(pilot, lambda: is_a(app.screen, box))
         await loaded(app, pilot)
         await pilot.press("escape")
-        await until(pilot, lambda: not isinstance(app.screen, box))
+        await until(pilot, lambda: not is_a(app.screen, box))
 
 
 @SIZES
@@ -149,23 +149,12 @@ async def test_clicking_a_heading_sorts_and_clicking_again_reverses() -> None:
     assert services.preferences["medals.sorting"] == [0, True]
 
 
-async def test_sort_order_and_columns_are_remembered() -> None:
+async def test_the_sort_order_is_remembered() -> None:
     services = FakeServices(rows=sample_rows())
-    async with opened(None, services=services, start="medals") as (app, pilot):
-        await pilot.press("left", "c")
-        await loaded(app, pilot)
-        await pilot.press("down", "space")  # hides the medal
-        await pilot.press("end", "up", "enter")  # shows the file
-        await pilot.press("up", "up", "space")  # hides the next medal, to make room
-        await pilot.press("escape")
-        await loaded(app, pilot)
-        heading = screen_text(app).splitlines()[1]
-        assert " medal  " not in heading
-        assert "file" in heading
-    async with opened(None, services=services, start="medals") as (app, pilot):
-        heading = screen_text(app).splitlines()[1]
-        assert "file" in heading
-        assert "agent▾" in heading
+    async with opened(None, services=services, start="medals") as (_, pilot):
+        await pilot.press("left")
+    async with opened(None, services=services, start="medals") as (app, _):
+        assert "agent▾" in screen_text(app).splitlines()[1]
 
 
 @SIZES
@@ -193,7 +182,7 @@ async def test_x_exports_the_rows_that_are_shown(tmp_path: Path, key: str, suffi
     async with opened(None, services=services, start="medals", pictures=tmp_path) as (app, pilot):
         await pilot.press("slash", *"stella", "enter", "x", key)
         await until(pilot, lambda: "Saved 2 rows" in screen_text(app))
-    [path] = tmp_path.glob(f"*.{suffix}")  # noqa: ASYNC240
+    [path] = tmp_path.glob(f"*.{suffix}")
     assert path.stat().st_mode & 0o077 == 0
     assert path.read_text(encoding="utf-8").count("stella") >= 2
 
@@ -217,7 +206,7 @@ async def test_the_medal_scale_fits_beside_the_cards_scrollbar() -> None:
         app,
         pilot,
     ):
-        await until(pilot, lambda: app.screen.query_one(MedalCard).show_vertical_scrollbar)
+        await until(pilot, lambda: app.screen.query_one("MedalCard").show_vertical_scrollbar)
         await until(pilot, lambda: re.search(r"worse .* better", screen_text(app)) is not None)
 
 
@@ -303,7 +292,7 @@ async def test_hostile_submission_names_are_shown_literally() -> None:
         assert "[/x] [@click=app.quit]" in screen_text(app)
         await pilot.click("MedalRows", offset=(3, 0), times=2)
         await loaded(app, pilot)
-        assert isinstance(app.screen, MedalDetail)
+        assert is_a(app.screen, "MedalDetail")
         assert "[b +" in screen_text(app)
 
 
@@ -411,7 +400,7 @@ async def test_private_answers_are_explained_only_when_asked() -> None:
     services.sections = (Section("residuals of y", ("residual",), (("0 to 1",),)),)
     async with opened(None, NARROW, services=services, start="medals") as (app, pilot):
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, MedalDetail))
+        await until(pilot, lambda: is_a(app.screen, "MedalDetail"))
         await pilot.press("enter")
         await until(pilot, lambda: "keeps its answers private" in screen_text(app))
         assert "residuals of y" not in screen_text(app)
@@ -419,7 +408,7 @@ async def test_private_answers_are_explained_only_when_asked() -> None:
         await until(pilot, lambda: "residuals of y" in screen_text(app))
         assert "show private answers" not in screen_text(app)
         await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, MedalDetail))
+        await until(pilot, lambda: is_a(app.screen, "MedalDetail"))
 
 
 async def test_enter_on_a_card_explains_its_score() -> None:
@@ -435,11 +424,178 @@ async def test_enter_on_a_card_explains_its_score() -> None:
     )
     async with opened(None, NARROW, services=services, start="medals") as (app, pilot):
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, MedalDetail))
+        await until(pilot, lambda: is_a(app.screen, "MedalDetail"))
         await pilot.press("enter")
         await until(pilot, lambda: "residuals of y" in screen_text(app))
         text = screen_text(app)
         assert re.search(r"0 to 1 +20  █{24}", text)
         assert "private" in text
         await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, MedalDetail))
+        await until(pilot, lambda: is_a(app.screen, "MedalDetail"))
+
+
+def standings(app: BioevalApp) -> list[str]:
+    return [entry.standing for entry in app.screen.table.visible]
+
+
+async def test_the_best_medals_come_first_and_every_column_sorts_both_ways() -> None:
+    rows = sample_rows()
+    for place, high in ((0, 0.9), (1, 0.8)):
+        report = rows[place].report
+        assert report is not None
+        rows[place] = replace(
+            rows[place], report=replace(report, uncertainty=Uncertainty(low=0.7, high=high))
+        )
+    async with opened(None, (220, 40), services=FakeServices(rows=rows), start="medals") as (app, pilot):
+        assert standings(app) == [
+            "gold", "silver", "silver", "bronze", "none", "none", "invalid", "not_graded",
+        ]  # fmt: skip
+        seen = set()
+        for _ in range(9):
+            await pilot.press("right")
+            await loaded(app, pilot)
+            column = next(word[:-1] for word in screen_text(app).splitlines()[1].split() if word[-1] in "▾▴")
+            seen.add(column)
+            first = [entry.row for entry in app.screen.table.visible]
+            if column == "score":
+                assert standings(app)[-2:] == ["invalid", "not_graded"]
+                scores = [row.report.score for row in first[:-2] if row.report]
+                assert scores == sorted(scores, reverse=True)
+            await pilot.press("R")
+            await loaded(app, pilot)
+            assert [entry.row for entry in app.screen.table.visible] != first, column
+            await pilot.press("R")
+            await loaded(app, pilot)
+        assert {"task", "agent", "medal", "score", "pctl"} <= seen
+
+
+async def test_every_word_of_the_filter_must_be_found() -> None:
+    async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
+        for words, found in (
+            ("diabetes AIDE", [("metabolic/diabetes-progression", "aide")]),
+            ("invalid", [("metabolic/diabetes-progression", "biomni")]),
+        ):
+            await pilot.press("slash", *words, "enter")
+            await loaded(app, pilot)
+            assert [(e.row.task_id, e.row.agent) for e in app.screen.table.visible] == found
+            await pilot.press("escape")
+            await loaded(app, pilot)
+        assert len(app.screen.table.visible) == 8
+
+
+async def test_rows_that_arrive_later_are_sorted_in_and_found() -> None:
+    services, arriving = FakeServices(), Arriving()
+    services.medals = arriving  # type: ignore[method-assign,assignment]
+    async with opened_on_rows(services) as (app, pilot):
+        for row in sample_rows():
+            arriving.queue.put_nowait(row)
+        await until(pilot, lambda: len(app.screen.table.visible) == 8)
+        await pilot.press("left", "left")  # by task
+        arriving.queue.put_nowait(graded("aaa", "zoe", 0.7, board(50, 0.1, 0.9)))
+        await until(pilot, lambda: len(app.screen.table.visible) == 9)
+        assert app.screen.table.visible[0].row.task_id == "aaa"
+        await pilot.press("slash", *"zoe", "enter")
+        await until(pilot, lambda: [e.row.agent for e in app.screen.table.visible] == ["zoe"])
+
+
+async def test_groups_count_the_medals_of_each_agent_and_domain() -> None:
+    async with opened(None, (220, 45), services=FakeServices(rows=sample_rows()), start="medals") as (
+        app,
+        pilot,
+    ):
+        await pilot.press("tab")
+        await until(pilot, lambda: "% 1–3" in screen_text(app))
+        lines = [line.split("│")[0].split() for line in screen_text(app).splitlines()[2:]]
+        heads = [line for line in lines if line and line[0] in ("aide", "stella", "biomni")]
+        assert [line[0] for line in heads] == ["aide", "stella", "biomni"]
+        assert sum(int(next(word for word in line[1:] if word.isdigit())) for line in heads) == 8
+        assert [line[0] for line in lines[1:3]] == ["metabolic", "oncology"]
+
+
+async def test_submissions_without_a_score_count_as_zero_also_if_there_are_no_others() -> None:
+    bad = invalid("t/a", "a", "17 ids of the answers are missing")
+    async with opened(None, services=FakeServices(rows=[bad]), start="medals") as (app, _):
+        assert "no percentile yet" in screen_text(app)
+    async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (app, _):
+        assert "82.8 over 6 valid of 8, 62.1 if the others count as 0" in screen_text(app)
+
+
+async def card_of(row: MedalRow, size: tuple[int, int] = (120, 70)) -> str:
+    """Return a row's card, opened in full."""
+    async with opened(None, size, services=FakeServices(rows=[row]), start="medals") as (app, pilot):
+        if not app.screen.query("MedalCard") or size == NARROW:
+            await pilot.press("enter")
+        await loaded(app, pilot)
+        return screen_text(app)
+
+
+async def test_the_card_says_first_how_far_the_next_medal_is_and_what_to_beware_of() -> None:
+    row = graded("t", "a", 0.5, board(50, 0.1, 0.9), warnings=("the direction is guessed",))
+    assert row.report is not None
+    assert row.report.extra is not None
+    row = replace(row, report=replace(row.report, extra=replace(row.report.extra, metric="roc_auc")))
+    shown = await card_of(row)
+    words = (
+        "– none   t · a",
+        "No medal on t: roc_auc 0.5, place 14 of 51, above the median, 0.17143 short of bronze.",
+        "! the direction is guessed",
+        "roc_auc 0.5 · scored on all 171 rows · higher is better · would place 14 of 51 · percentile 74.0",
+    )
+    places = [" ".join(shown.split()).find(" ".join(word.split())) for word in words]
+    assert -1 < places[0] < places[1] < places[2] < places[3]
+
+
+async def test_the_chances_of_medals_are_the_parts_of_one_bar() -> None:
+    row = sample_rows()[0]
+    assert row.report is not None
+    sure = Uncertainty(low=0.98, high=0.99, gold=0.5, silver=0.25, bronze=0.0, rows=171)
+    shown = await card_of(replace(row, report=replace(row.report, uncertainty=sure)))
+    bar = re.search(r"(█+)(▓+)(░+)", shown)
+    assert bar is not None
+    gold, silver, none = map(len, bar.groups())
+    assert abs(gold - 2 * silver) <= 1
+    assert abs(silver - none) <= 1
+    assert "█ gold 50 %  ▓ silver 25 %  ▒ bronze 0 %" in shown
+    assert "░ no medal 25 %" in shown
+
+
+async def test_the_card_shows_the_place_and_labels_a_self_trained_leaderboard_once() -> None:
+    shown = await card_of(sample_rows()[1])
+    assert "would place 34 of 1,044" in shown
+    assert "short of gold" in shown
+    assert "! leaderboard of models trained for" in shown
+    told = graded("t", "a", 0.5, board(50, 0.1, 0.9), warnings=("the leaderboard is self-trained",))
+    shown = await card_of(told)
+    assert shown.count("self-trained") + shown.count("models trained for") == 1
+
+
+async def test_the_card_of_a_lower_is_better_task_says_so_and_counts_down() -> None:
+    shown = await card_of(sample_rows()[4])
+    assert "lower is better" in shown
+    assert "2.7 short of gold" in shown
+
+
+async def test_the_card_says_why_a_file_is_invalid_and_whose_fault_it_is_not() -> None:
+    assert "invalid: 17 ids" in await card_of(invalid("t", "a", "17 ids of the answers are missing"))
+    assert "not graded: grader ran longer than 60 s" in await card_of(sample_rows()[-1])
+
+
+async def test_a_row_that_is_scored_in_part_is_marked_wherever_it_is_shown() -> None:
+    row = sample_rows()[2]
+    async with opened(None, (200, 60), services=FakeServices(rows=[row]), start="medals") as (app, _):
+        shown = screen_text(app)
+        assert shown.count("◔ bronze !") == 2, "in the list and on the card"
+        assert "! scored on a part of the rows 1" in shown
+        assert "this one, scored on 2 of 171 rows" in shown
+
+
+async def test_an_export_has_every_value(tmp_path: Path) -> None:
+    services = FakeServices(rows=sample_rows())
+    async with opened(None, services=services, start="medals", pictures=tmp_path) as (app, pilot):
+        await pilot.press("x", "c")
+        await until(pilot, lambda: "Saved 8 rows" in screen_text(app))
+    [path] = tmp_path.glob("*.csv")
+    text = path.read_text(encoding="utf-8")
+    assert "0.9912" in text
+    assert "17 ids of the answers are missing" in text
+    assert "grader ran longer than 60 s" in text

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from driving import NARROW, WIDE, loaded, opened, screen_text, until
+from driving import NARROW, WIDE, is_a, loaded, opened, screen_text, until
 from fakes import FakeServices, FakeView
 from hostile import CORPUS
 from review_queue import kept_rows, submission_queue, task_queue
@@ -21,10 +21,7 @@ from bioeval_tui.record.reviews import fold_reviews, score_of
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.items import ItemId, ReviewItem
-from bioeval_tui.tui.live.score_card import ScoreCard
-from bioeval_tui.tui.medals.medals import MedalsScreen
-from bioeval_tui.tui.review.review import ReviewScreen
-from bioeval_tui.tui.review.review_view import ReviewDialog, prefixes
+from bioeval_tui.tui.review.review_view import prefixes
 
 SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 OVERRIDE = ("S", *".8", "enter", "y", "enter")
@@ -56,15 +53,15 @@ async def queue(
     services.reviewed_state = apply_all(RunState(), scripted_run())
     services.preferences["review.blind"] = blind
     async with opened(None, size, services=services) as (app, pilot):
-        await until(pilot, lambda: isinstance(app.screen, ScoreCard))
+        await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
         await press(app, pilot, "v")
-        await until(pilot, lambda: isinstance(app.screen, ReviewScreen) and bool(app.screen.items))
+        await until(pilot, lambda: is_a(app.screen, "ReviewScreen") and bool(app.screen.items))
         await loaded(app, pilot)
         yield app, pilot, services
 
 
 def place(app: BioevalApp) -> str:
-    assert isinstance(app.screen, ReviewScreen)
+    assert is_a(app.screen, "ReviewScreen")
     item = app.screen.looked_at
     assert item is not None
     assert item.id.key is not None
@@ -122,7 +119,7 @@ async def test_a_score_needs_no_reason_and_a_note_needs_words() -> None:
         await press(app, pilot, "S", *"1.2", "enter")
         assert "a score is a number from 0 to 1" in screen_text(app)
         await press(app, pilot, "escape", "N", "enter")
-        assert isinstance(app.screen, ReviewDialog)
+        assert is_a(app.screen, "ReviewDialog")
         assert "write the note" in screen_text(app)
         await press(app, pilot, "escape")
         assert services.entries == []
@@ -221,7 +218,7 @@ async def test_a_fault_a_note_and_the_scores_of_two_reviewers_are_shown() -> Non
 async def test_the_queue_can_show_only_open_items_and_tab_goes_to_the_transcript() -> None:
     async with queue() as (app, pilot, _services):
         await press(app, pilot, "a", "O")
-        assert isinstance(app.screen, ReviewScreen)
+        assert is_a(app.screen, "ReviewScreen")
         assert len(app.screen.shown) == 3
         assert "3 to do" in screen_text(app)
         await press(app, pilot, "O", "enter", "tab")
@@ -229,7 +226,7 @@ async def test_the_queue_can_show_only_open_items_and_tab_goes_to_the_transcript
         await press(app, pilot, "escape")
         assert app.focused is app.screen.rows
         await press(app, pilot, "escape")
-        assert isinstance(app.screen, ScoreCard)
+        assert is_a(app.screen, "ScoreCard")
 
 
 async def test_the_score_card_shows_the_reviewed_score() -> None:
@@ -249,14 +246,14 @@ async def test_marked_submissions_are_shown_in_the_medal_table(size: tuple[int, 
     services.review_items = submission_queue(rows)
     async with opened(None, size, services=services, start="medals") as (app, pilot):
         await press(app, pilot, "v")
-        assert isinstance(app.screen, ReviewScreen)
+        assert is_a(app.screen, "ReviewScreen")
         await press(app, pilot, "S", "down", "y", "enter")
         await press(app, pilot, "a")
         assert [(entry.action, entry.mark) for entry in services.entries] == [
             ("override", "invalid"), ("accept", "valid"),
         ]  # fmt: skip
         await press(app, pilot, "escape")
-        assert isinstance(app.screen, MedalsScreen)
+        assert is_a(app.screen, "MedalsScreen")
         text = screen_text(app)
         assert "● gold → !" in text
         assert "✓" in text
@@ -277,7 +274,7 @@ async def test_hostile_text_is_shown_literally_and_failures_are_reported() -> No
                     after=0.5, why=text, submission=None,
                 )
             )  # fmt: skip
-        assert isinstance(app.screen, ReviewScreen)
+        assert is_a(app.screen, "ReviewScreen")
         app.screen.refresh_items()
         await loaded(app, pilot)
         text = screen_text(app)
@@ -288,7 +285,7 @@ async def test_hostile_text_is_shown_literally_and_failures_are_reported() -> No
 async def test_a_key_pressed_twice_scores_one_item_of_a_sample_and_a_second_score_of_it_stays_blind() -> None:
     async with queue(blind=True, sample="0 of 4 drawn are reviewed") as (app, pilot, services):
         first = place(app)
-        assert isinstance(app.screen, ReviewScreen)
+        assert is_a(app.screen, "ReviewScreen")
         app.screen.action_give(1.0)
         app.screen.action_give(1.0)  # before the screen went on
         await loaded(app, pilot)

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import history
 import pytest
-from driving import NARROW, WIDE, loaded, opened, press_without_effect, screen_text, until
+from driving import NARROW, WIDE, is_a, loaded, opened, press_without_effect, screen_text, sorted_by, until
 from fakes import FakeServices, FakeView
 from run_script import scripted_run
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.record.state import RunState, apply_all
-from bioeval_tui.tui.live.replay_bar import ReplayDialog
-from bioeval_tui.tui.runs.compare import CompareDialog
-from bioeval_tui.tui.runs.passages import PassagesDialog
-from bioeval_tui.tui.runs.runs import RunsScreen
-from bioeval_tui.tui.shared.dialogs import WorkDialog
-from bioeval_tui.tui.shared.list_table import TableHead
-from bioeval_tui.tui.shared.rows_widget import RowList
 
 SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 
@@ -51,7 +45,7 @@ async def test_p_asks_for_a_replay_speed_and_remembers_it() -> None:
     services = given()
     async with opened(None, services=services, start="runs") as (app, pilot):
         await pilot.press("down", "space")
-        await until(pilot, lambda: isinstance(app.screen, ReplayDialog))
+        await until(pilot, lambda: is_a(app.screen, "ReplayDialog"))
         await loaded(app, pilot)
         assert "as recorded" in screen_text(app)
         await pilot.press("down", "down", "enter")
@@ -68,7 +62,7 @@ async def test_a_run_in_progress_can_be_opened_but_not_replayed_reported_or_dele
         assert "delete" not in footer
         await pilot.press("space", "x", "D")
         await loaded(app, pilot)
-        assert isinstance(app.screen, RunsScreen)
+        assert is_a(app.screen, "RunsScreen")
     assert services.asked == []
 
 
@@ -81,13 +75,13 @@ async def test_two_marked_runs_are_compared_with_the_older_one_first(size: tuple
         await loaded(app, pilot)
         assert "mark another to compare" in screen_text(app)
         await pilot.press("m", "equals_sign")
-        await until(pilot, lambda: isinstance(app.screen, CompareDialog))
+        await until(pilot, lambda: is_a(app.screen, "CompareDialog"))
         await loaded(app, pilot)
         assert "B scores higher on 1 of 2 tasks" in screen_text(app)
         assert "▲ better" in screen_text(app)
         await pilot.press("escape")
         await loaded(app, pilot)
-        assert isinstance(app.screen, RunsScreen)
+        assert is_a(app.screen, "RunsScreen")
     assert services.asked == [("compare", (services.history[2].run_id, services.history[1].run_id))]
 
 
@@ -106,10 +100,10 @@ async def test_a_comparison_that_fails_says_why() -> None:
     async with opened(None, services=services, start="runs") as (app, pilot):
         await pilot.press("m", "m", "equals_sign")
         await until(pilot, lambda: "damaged at line 3" in screen_text(app))
-        assert isinstance(app.screen, WorkDialog)
+        assert is_a(app.screen, "WorkDialog")
         await pilot.press("escape")
         await loaded(app, pilot)
-        assert isinstance(app.screen, RunsScreen)
+        assert is_a(app.screen, "RunsScreen")
 
 
 async def test_x_writes_a_report_of_this_run_or_of_all_marked_runs() -> None:
@@ -166,6 +160,7 @@ async def test_runs_can_be_filtered_sorted_and_reversed_with_exact_times(size: t
         await loaded(app, pilot)
         assert "status▴" in screen_text(app)
         assert "min ago" in screen_text(app)
+        assert "yesterday" in screen_text(app)
         await pilot.press("w")
         await loaded(app, pilot)
         when = services.history[1].started_at.astimezone()
@@ -196,7 +191,7 @@ async def test_a_wider_terminal_never_shows_fewer_columns(start: str) -> None:
         for width in (80, 100, 120, 135, 160, 200):
             await pilot.resize_terminal(width, 40)
             await loaded(app, pilot)
-            head = app.screen.query(TableHead).first()
+            head = app.screen.query("TableHead").first()
             now = set(head.render().plain.split())
             assert now >= seen, f"{width}: {seen - now}"
             seen = now
@@ -212,7 +207,7 @@ async def test_a_run_that_ends_elsewhere_is_updated_and_the_cursor_stays_on_its_
         app.screen.refresh_items()  # type: ignore[attr-defined]
         await loaded(app, pilot)
         assert "11 runs" in screen_text(app)
-        assert app.screen.query_one(RowList).cursor == 3
+        assert app.screen.query_one("RowList").cursor == 3
         assert app.screen.looked_at is services.history[3]  # type: ignore[attr-defined]
 
 
@@ -250,10 +245,10 @@ async def test_hostile_run_names_are_shown_literally() -> None:
     nasty = replace(history.history()[1], job="[/x] [@click=app.quit]t[/]", model="[b +", fault="[/INST]")
     async with opened(None, services=given(history=[nasty]), start="runs") as (app, pilot):
         assert "[/x] [@click=app.qui" in screen_text(app)
-        await pilot.click(RowList, offset=(3, 0))
+        await pilot.click("RowList", offset=(3, 0))
         await pilot.press("space")
         await loaded(app, pilot)
-        assert isinstance(app.screen, ReplayDialog)
+        assert is_a(app.screen, "ReplayDialog")
         assert "[/x] [@click=app.qui" in screen_text(app)
         assert not app._exit
 
@@ -264,7 +259,7 @@ async def test_the_cursor_marks_exactly_one_row_wherever_the_list_is_scrolled(
 ) -> None:
     many = [history.run(n, f"job-{n:03}", 0.5, ago=timedelta(minutes=n)) for n in range(200)]
     async with opened(None, size, services=given(history=many), start="runs") as (app, pilot):
-        rows = app.screen.query_one(RowList)
+        rows = app.screen.query_one("RowList")
         for key in ("pagedown", "pagedown", "up", "up", "down", "pageup", "down"):
             await pilot.press(key)
             await loaded(app, pilot)
@@ -286,22 +281,22 @@ async def test_enter_on_a_compared_row_shows_both_passages_side_by_side(size: tu
     services = given(reviewed_state=apply_all(RunState(), scripted_run()))
     async with opened(None, size, services=services, start="runs") as (app, pilot):
         await pilot.press("down", "m", "m", "equals_sign")
-        await until(pilot, lambda: isinstance(app.screen, CompareDialog))
+        await until(pilot, lambda: is_a(app.screen, "CompareDialog"))
         await loaded(app, pilot)
         await pilot.press("end", "up", "up", "up", "up", "enter")  # the assertion that differs
-        await until(pilot, lambda: isinstance(app.screen, PassagesDialog))
+        await until(pilot, lambda: is_a(app.screen, "PassagesDialog"))
         await loaded(app, pilot)
         assert "reminder exists" in screen_text(app).splitlines()[0]
         for name in "AB":
             assert f"{name} · agent · trial 1" in screen_text(app)
         await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, CompareDialog))
+        await until(pilot, lambda: is_a(app.screen, "CompareDialog"))
 
 
 async def test_a_comparison_can_show_only_the_differences() -> None:
     async with opened(None, WIDE, services=given(), start="runs") as (app, pilot):
         await pilot.press("down", "m", "m", "equals_sign")
-        await until(pilot, lambda: isinstance(app.screen, CompareDialog))
+        await until(pilot, lambda: is_a(app.screen, "CompareDialog"))
         await loaded(app, pilot)
         whole = screen_text(app)
         await pilot.press("O")
@@ -312,19 +307,130 @@ async def test_a_comparison_can_show_only_the_differences() -> None:
         assert screen_text(app) == whole
 
 
+async def test_runs_are_found_by_job_status_and_fault() -> None:
+    async with opened(None, services=given(), start="runs") as (app, pilot):
+        for words, count in (
+            ("variant", 3),
+            ("interrupted", 1),
+            ("fault judge", 1),
+            ("medication rehearsal", 2),
+        ):
+            await pilot.press("slash", *words, "enter")
+            await until(pilot, lambda count=count: f"{count} shown" in screen_text(app))  # type: ignore[misc]
+            await pilot.press("escape")
+            await loaded(app, pilot)
+
+
+async def test_every_column_sorts_the_runs_and_missing_values_come_last() -> None:
+    services = given()
+    best = max(services.history, key=lambda run: run.score or 0.0)
+    async with opened(None, (200, 40), services=services, start="runs") as (app, pilot):
+        seen = set()
+        for _ in range(12):
+            listing = app.screen.listing  # type: ignore[attr-defined]
+            assert len(listing.visible) == 10
+            column = sorted_by(screen_text(app).splitlines()[1])
+            seen.add(column)
+            if column == "mean":
+                assert listing.visible[0] is best
+                assert listing.visible[-1].score is None
+            await pilot.press("right")
+            await loaded(app, pilot)
+        assert {"job", "status", "started", "mean"} <= seen
+
+
+async def card_of(services: FakeServices, place: int) -> list[str]:
+    """Return the words beside the list with the cursor on one run, line by line, without the list."""
+    async with opened(None, (200, 60), services=services, start="runs") as (app, pilot):
+        await pilot.press(*["down"] * place)
+        await loaded(app, pilot)
+        await until(pilot, lambda: "means of" in screen_text(app) or "has ended yet" in screen_text(app))
+        return [line.rpartition("│")[2].strip() for line in screen_text(app).splitlines()]
+
+
+async def test_a_card_shows_the_jobs_trend_and_the_runs_place_in_it() -> None:
+    said = await card_of(given(), 1)
+    assert "means of 6 runs of this job and agent, 0 to 1" in said
+    assert "+0.07 since the previous run" in said
+    assert "best 0.78   worst 0.31   last 0.78" in said
+    assert not any("which differs in" in line for line in said)
+    assert said[said.index("means of 6 runs of this job and agent, 0 to 1") + 2] == "▲"
+
+
+async def test_a_trend_says_in_what_the_run_before_differs_besides_its_results() -> None:
+    services = given()
+    mine = {"agent": "a", "agent's model": "m", "program": "2"}
+    theirs = {"agent": "a", "agent's model": "n", "program": "1"}
+    runs = [replace(run, identity=mine) for run in services.history]
+    runs[4] = replace(runs[4], identity=theirs)
+    services.history = runs
+    said = await card_of(services, 1)
+    at = said.index("+0.07 since the previous run")
+    assert said[at + 1] == "which differs in agent's model, program"
+
+
+async def test_a_card_says_why_points_were_lost_above_the_scores() -> None:
+    said = await card_of(given(), 1)
+    at = said.index("where it lost points: withheld")
+    assert said[at + 1 : at + 3] == ["“a reminder”: it has no time zone.", "the judge quotes turn 2: “Done.”"]
+    scores = next(n for n, line in enumerate(said) if line.startswith("withheld  "))
+    assert said.index("+0.24  assertion “reminder exists”") < scores
+
+
+async def test_a_card_says_what_to_do_if_no_conversation_took_place() -> None:
+    said = await card_of(given(), 3)
+    assert said[said.index("what you can do") + 1] == "look at the agent's log"
+
+
+async def test_a_first_run_has_no_trend_yet() -> None:
+    said = await card_of(given(history=[history.run(1, "new", None, ago=timedelta(0), status="running")]), 0)
+    assert "no run of this job with this agent has ended yet" in " ".join(said)
+
+
+async def test_a_run_of_one_condition_is_not_part_of_the_trend() -> None:
+    services = given()
+    alone = replace(services.history[1], score=None, scores={"supplied": 0.9})
+    services.history = [services.history[0], alone, *services.history[2:]]
+    said = "\n".join(await card_of(services, 1))
+    assert "supplied    0.90" in said
+    assert "withheld    not run" in said
+    assert "mean and difference need both conditions" in said
+    assert "means of 5 runs of this job" in said
+    services.history = [alone]
+    assert "with both conditions has ended yet" in " ".join(await card_of(services, 0))
+
+
+async def test_a_comparison_starts_with_its_conclusion_and_signs_every_difference() -> None:
+    async with opened(None, (120, 100), services=given(), start="runs") as (app, pilot):
+        await pilot.press("down", "m", "m", "equals_sign")
+        await until(pilot, lambda: is_a(app.screen, "CompareDialog"))
+        await loaded(app, pilot)
+        said = screen_text(app)
+        assert said.index("B scores higher on 1 of 2 tasks") < said.index("FACTS WITHHELD")
+        for words in ("▲ better", "▲ fixed", "▼ broken", "50%", "−0.39 s", "judge: A rules, B gpt-4.1-mini"):
+            assert words in said
+
+
+async def test_compared_runs_without_a_common_condition_say_so() -> None:
+    services = given(comparison=replace(history.compared(), conditions=()))
+    async with opened(None, WIDE, services=services, start="runs") as (app, pilot):
+        await pilot.press("down", "m", "m", "equals_sign")
+        await until(pilot, lambda: "no condition in common" in screen_text(app))
+
+
 @pytest.mark.parametrize("width", [80, 100, 120, 160])
 async def test_a_long_name_goes_on_below_instead_of_being_cut(width: int) -> None:
     agent, model = "agents.clinic.example:9405", "medic-large-2026-11-01-preview"
     runs = [replace(run, identity={"agent": agent}, model=model) for run in history.history()]
     async with opened(None, (width, 40), services=given(history=runs), start="runs") as (app, pilot):
-        assert isinstance(app.screen, RunsScreen)
-        rows = app.screen.table.rows
+        screen: Any = app.screen
+        rows = screen.table.rows
         shown = "\n".join(rows.render_line(y).text for y in range(rows.size.height))
         assert "…" not in shown
         assert shown.count(agent) == shown.count(model) > 3
         await pilot.press("down")
         await loaded(app, pilot)
-        assert app.screen.looked_at == runs[1]
+        assert screen.looked_at == runs[1]
         await pilot.click(rows, offset=(2, rows._span(2)[0]))
         await loaded(app, pilot)
-        assert app.screen.looked_at == runs[2], "a click counts lines, not rows"
+        assert screen.looked_at == runs[2], "a click counts lines, not rows"

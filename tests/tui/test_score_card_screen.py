@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
-from driving import NARROW, WIDE, loaded, opened, press_without_effect, screen_text, until
+from driving import NARROW, WIDE, is_a, loaded, opened, press_without_effect, screen_text, until
 from fakes import FakeServices, FakeView
 from medal_rows import sample_rows
 from run_script import run_of_trials, scripted_run
 from textual.pilot import Pilot
 
+from bioeval_tui.formats import CONDITIONS
 from bioeval_tui.record.events import ConversationEnded, ConversationScored
-from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report.words import summary_lines
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.live import score_card_view
-from bioeval_tui.tui.live.score_card import RunCard, ScoreCard
-from bioeval_tui.tui.medals.medals import MedalsScreen
 from tests.unit.report.recorded import shown
 
 SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
@@ -28,7 +27,7 @@ SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 async def card(size: tuple[int, int] = WIDE) -> AsyncIterator[tuple[BioevalApp, Pilot[None]]]:
     services = FakeServices(FakeView(scripted_run()), sample_rows())
     async with opened(None, size, services=services) as (app, pilot):
-        await until(pilot, lambda: isinstance(app.screen, ScoreCard))
+        await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
         await loaded(app, pilot)
         yield app, pilot
 
@@ -75,7 +74,7 @@ async def test_a_run_that_could_not_begin_shows_why_and_what_to_do_and_no_empty_
     script = [event.model_copy(update={"seq": seq}) for seq, event in enumerate(script, start=1)]
     services = FakeServices(FakeView(script), sample_rows())
     async with opened(None, size, services=services) as (app, pilot):
-        await until(pilot, lambda: isinstance(app.screen, ScoreCard))
+        await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
         await press_without_effect(app, pilot, "tab", "v", "enter")
         text = " ".join(screen_text(app).split())
         assert "what went wrong 1 setup cannot run: no knowledge graph is configured" in text
@@ -97,7 +96,7 @@ async def test_no_name_is_cut_beside_blank_columns_and_the_details_stay_below() 
     for size in ((120, 40), (120, 30)):
         services = FakeServices(FakeView(script), sample_rows())
         async with opened(None, size, services=services) as (app, pilot):
-            await until(pilot, lambda: isinstance(app.screen, ScoreCard))
+            await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
             await loaded(app, pilot)
             text = screen_text(app)
             for word in (*task.split(), "facts that the user gave", "no reminder was made"):
@@ -130,7 +129,7 @@ async def test_enter_on_a_task_goes_to_its_evidence(size: tuple[int, int]) -> No
         assert app.live.watched.condition == "withheld"
         assert "I can't set it without a time zone" in screen_text(app)
         await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, ScoreCard))
+        await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
         await loaded(app, pilot)
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is app.live)
@@ -162,16 +161,16 @@ async def test_rows_without_evidence_offer_none() -> None:
         assert "enter evidence" not in screen_text(app)
         await pilot.press("enter")
         await pilot.pause()
-        assert isinstance(app.screen, ScoreCard)
+        assert is_a(app.screen, "ScoreCard")
 
 
 async def test_the_score_card_is_still_open_after_a_visit_to_the_medals() -> None:
     async with card() as (app, pilot):
         await pilot.press("5")
-        await until(pilot, lambda: isinstance(app.screen, MedalsScreen))
+        await until(pilot, lambda: is_a(app.screen, "MedalsScreen"))
         await loaded(app, pilot)
         await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, ScoreCard))
+        await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
 
 
 async def test_r_starts_the_same_run_again() -> None:
@@ -197,7 +196,7 @@ async def test_the_card_of_several_trials_leads_with_all_of_them_and_opens_each(
     """The headline, the digits and the rows are the same numbers; a trial's own card is one key away."""
     services = FakeServices(FakeView(run_of_trials(4)), sample_rows())
     async with opened(None, WIDE, services=services) as (app, pilot):
-        await until(pilot, lambda: isinstance(app.screen, RunCard))
+        await until(pilot, lambda: is_a(app.screen, "RunCard"))
         await loaded(app, pilot)
         text = screen_text(app)
         assert "· 4 trials" in text
@@ -206,20 +205,19 @@ async def test_the_card_of_several_trials_leads_with_all_of_them_and_opens_each(
         await loaded(app, pilot)
         assert "trial 2 of 4" in screen_text(app)
         await pilot.press("enter")
-        await until(pilot, lambda: type(app.screen) is ScoreCard)
+        await until(pilot, lambda: type(app.screen).__name__ == "ScoreCard")
         await until(pilot, lambda: "here: trial 1 of 4" in screen_text(app))
         await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, RunCard))
+        await until(pilot, lambda: is_a(app.screen, "RunCard"))
 
 
 @pytest.mark.parametrize("size", [NARROW, (120, 40), WIDE])
 async def test_every_statistic_of_several_trials_can_be_reached(size: tuple[int, int]) -> None:
     services = FakeServices(FakeView(run_of_trials(4)), sample_rows())
     async with opened(None, size, services=services) as (app, pilot):
-        await until(pilot, lambda: isinstance(app.screen, RunCard))
+        await until(pilot, lambda: is_a(app.screen, "RunCard"))
         await loaded(app, pilot)
-        card = app.screen
-        assert isinstance(card, RunCard)
+        card: Any = app.screen
         seen: set[str] = set()
         for _ in score_card_view.run_rows(card._result):
             seen |= set(screen_text(app).split())

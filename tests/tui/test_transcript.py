@@ -14,8 +14,8 @@ from textual.geometry import Offset
 from textual.pilot import Pilot
 from textual.selection import Selection
 
+from bioeval_tui.formats import ConversationKey, ConversationState, MessageState
 from bioeval_tui.record import events
-from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState
 from bioeval_tui.tui.live.transcript import Transcript
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -560,3 +560,73 @@ async def test_changing_the_theme_leaves_no_colour_of_the_previous_one() -> None
     async with shown(conversation("Hello", "How are you?"), theme="textual-light") as (transcript, _):
         assert switched == [segment.style for y in range(4) for segment in transcript.render_line(y)]
         assert switched != back
+
+
+async def test_search_finds_words_that_are_formatted_or_wrapped_and_is_no_pattern() -> None:
+    for words, text in (
+        ("take ONE tablet", "please take **one** tablet"),
+        ("take **one** tablet", "take one\ntablet"),
+        ("a.b (c)", "see A.B (c)"),
+        ("**", "two ** stars"),
+        ("interact (major)**: avoid", "they interact (major): avoid both"),
+    ):
+        async with shown(conversation(text)) as (transcript, _):
+            assert transcript.find(words) == 1, words
+    async with shown(conversation("anything", "a • " * 1000)) as (transcript, _):
+        assert transcript.find(".*") == 0
+        assert transcript.find("a • " * 100 + "b") == 0
+        assert transcript.find("  ") == 0
+
+
+async def test_a_match_over_two_lines_is_highlighted_on_both() -> None:
+    async with shown(conversation("a needle\\\n  thread b\n\nneedle thread"), (81, 10)) as (transcript, _):
+        plain = [list(transcript.render_line(y)) for y in range(4)]
+        transcript.find("needle thread")
+        marked = [list(transcript.render_line(y)) for y in range(4)]
+        assert [line != before for line, before in zip(marked, plain, strict=True)] == [
+            True,
+            True,
+            False,
+            True,
+        ]
+
+
+async def test_generation_events_collapse_to_one_line() -> None:
+    listed: list[tuple[dict[str, Any], str]] = [
+        (
+            {
+                "request": {
+                    "function": {"name": "createReminder"},
+                    "arguments": {"date": "2026-11-21", "n": 2},
+                }
+            },
+            'ƒ createReminder(date="2026-11-21", n=2)',
+        ),
+        ({"request": {"function": {"name": "now"}}}, "ƒ now()"),
+        ({"systemPrompt": "You are kind."}, "⚙ system prompt, 3 words"),
+        ({"output": "done"}, "← done"),
+        ({"output": ""}, "← (nothing)"),
+        ({"content": "warfarin", "summaryDirection": "short"}, "◇ knowledge request: warfarin"),
+        ({"else": [1]}, '· {"else":[1]}'),
+        ({"request": "odd"}, '· {"request":"odd"}'),
+    ]
+    talk = conversation("Hello")
+    say(talk, "Done.", generation=[event for event, _ in listed])
+    async with shown(talk, (100, 24)) as (transcript, _):
+        assert [words for _, words in listed if words not in seen(transcript)] == []
+
+
+async def test_unfinished_bold_text_and_code_are_closed_while_they_are_streamed() -> None:
+    for written, painted in (
+        ("**Warfarin and", "Warfarin and"),
+        ("**Warfarin** and **", "Warfarin and"),
+        ("**Warfarin** and", "Warfarin and"),
+        ("run `a ** b", "run a ** b"),
+        ("`a ** b` is **so", "a ** b is so"),
+        ("2 ** 3", "2 ** 3"),
+    ):
+        talk = conversation("Hello")
+        say(talk, written, done=False)
+        async with shown(talk) as (transcript, _):
+            assert painted in seen(transcript), written
+            assert "**" not in seen(transcript) or "**" in painted, written

@@ -26,7 +26,7 @@ from bioeval_tui.evaluation.models.answer import AnswerReader
 from bioeval_tui.evaluation.models.errors import hidden
 from bioeval_tui.evaluation.models.prompting import find_prompt, states_shown, tool_calls
 from bioeval_tui.evaluation.models.reasoning import without_reasoning
-from bioeval_tui.evaluation.seams import EvaluatorView, JudgeView, PeerError, TranscriptMessage
+from bioeval_tui.protocols import EvaluatorView, JudgeView, PeerError, TranscriptMessage
 from bioeval_tui.record.importing.chat import sentences
 from bioeval_tui.record.masking.rules import LiteralRule, Rules
 from bioeval_tui.record.tool_calls import call_event, result_event

@@ -17,12 +17,12 @@ import pytest
 from bioeval_tui import __version__, plugins
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.job.models import TargetConfig
-from bioeval_tui.evaluation.seams import Delta, PeerError, Reply
 from bioeval_tui.evaluation.traces.joined import Traces
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.evaluation.wiring.doctor import examine
-from bioeval_tui.grade.batch.pool import GraderPool
 from bioeval_tui.grade.metrics import find_metric
+from bioeval_tui.grading import GraderPool
+from bioeval_tui.protocols import Delta, PeerError, Reply
 from bioeval_tui.settings import Secret, Settings
 from tests.servers.whole_runs import hold
 from tests.unit.report.recorded import GOLDEN

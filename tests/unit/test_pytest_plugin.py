@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bioeval_tui.pytest_plugin import Evaluation, NotMeasured
-from bioeval_tui.report.formats.json_report import json_report
+from tests.documents import document_of
 from tests.unit.report.recorded import Recorded, Talk, scoring
 
 pytest_plugins = ["pytester"]
 
 
 def evaluation(*runs: Recorded, not_measured: NotMeasured = "fail") -> Evaluation:
-    report: dict[str, Any] = json_report([run.loaded() for run in runs])
+    report: dict[str, Any] = json.loads(document_of("json", *(run.loaded() for run in runs)))
     return Evaluation(report, "", not_measured)
 
 

@@ -9,7 +9,8 @@ import unicodedata
 import pytest
 from hypothesis import given, strategies as st
 
-from bioeval_tui.text import as_cell, clean, clean_line, clean_value, is_large, shorten, without_secret
+from bioeval_tui.plugins import clean_line
+from bioeval_tui.text import as_cell, clean, clean_value, is_large, shorten, without_secret
 
 
 @pytest.mark.parametrize(

@@ -48,17 +48,19 @@ def test_independent_parts_are_joined_by_their_weights() -> None:
 
 
 def test_every_interval_is_made_by_the_engine() -> None:
-    """Outside of it, `Interval(…)` is called for the sequence alone."""
-    makers = {
-        path.relative_to(PACKAGE).as_posix()
-        for path in PACKAGE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Interval"
-    }
+    """Outside of it, `Interval(…)` is called for the sequence alone, and nobody shows "± the standard error" of two values."""
+    makers, spreads = set(), set()
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Interval":
+                makers.add(path.relative_to(PACKAGE).as_posix())
+            elif isinstance(node, ast.ImportFrom) and node.module == "statistics":
+                spreads |= {name.name for name in node.names}
     assert makers == {
         "uncertainty.py",
         "report/statistics/sequential.py",  # the betting sequence, which is valid at every look
     }
+    assert spreads <= {"NormalDist", "fmean", "median"}
 
 
 def test_no_cell_of_the_corner_table_fails() -> None:

@@ -11,11 +11,9 @@ from rich.console import Console
 
 from bioeval_tui import units
 from bioeval_tui.report.formats.console import print_score_card
-from bioeval_tui.report.formats.html import html_report
-from bioeval_tui.report.formats.junit import junit_xml
-from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.words import summary_lines
 from bioeval_tui.tui.live.score_card_view import rows
+from tests.documents import document_of
 from tests.sources import PACKAGE
 from tests.unit.report.recorded import Recorded, Talk
 
@@ -105,7 +103,7 @@ def test_a_response_time_is_spelt_one_way_in_every_report_and_on_every_screen() 
     run = Recorded([Talk(latencies_ms=ANSWERS_MS)]).loaded()
     shown = {units.latency(ms) for ms in ANSWERS_MS}
     assert shown == {"0.4 ms", "12 ms", "0.99 s", "1.00 s", "12.3 s", "1 m 00 s", "2 m 05 s"}
-    for document in (markdown_report([run]), html_report([run])):
+    for document in (document_of("md", run), document_of("html", run)):
         assert {time for time in shown if time in document} == shown
     result = run
     average = units.latency(sum(ANSWERS_MS) / len(ANSWERS_MS))
@@ -114,9 +112,9 @@ def test_a_response_time_is_spelt_one_way_in_every_report_and_on_every_screen() 
     card = Console(file=io.StringIO(), width=200)
     print_score_card(Recorded([Talk(latencies_ms=ANSWERS_MS)] * 2).loaded(), card)
     assert "longest 2 m 05 s" in card.file.getvalue()
-    assert average in html_report([run])
+    assert average in document_of("html", run)
     assert any("longest 2 m 05 s" in said for _, said in summary_lines(result.summary))
-    assert f"average {average} over 7 answers" in junit_xml([run])
+    assert f"average {average} over 7 answers" in document_of("junit", run)
 
 
 BY_HAND = re.compile(r"/ ?1_?000:|:\.?[0-9]*f\} ?(s|ms)\b|\"%\.[0-9]f\"|%m-%d %H|:[+,]*\.[0-9]+[f%]\}")

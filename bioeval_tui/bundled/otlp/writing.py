@@ -196,6 +196,7 @@ class _Trace:
             "", name, parent, message.started_at, _ended(message), attributes, events, span_id=own
         )
         yield span
+        # The agent's own spans are written as they came: a call that one of them reported would be there twice.
         told = [event for event in message.generation if "span" not in event]
         for number, (request, result) in enumerate(paired(told), start=1):
             if request is not None:

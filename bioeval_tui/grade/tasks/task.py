@@ -313,6 +313,7 @@ def _build(entry: TaskEntry) -> Task:
     board = _section(entry, config, "leaderboard", required=False)
     folder = entry.config_path.parent
     warnings = []
+    # 80 published configs name another task: its id, answers or code. The folder is what users see and prepare.
     config_id = config.get("id")
     if config_id != entry.id:
         said = clean_line(str(config_id), 100)

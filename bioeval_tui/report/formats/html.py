@@ -90,7 +90,7 @@ def environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("bioeval_tui.report.formats", "templates"),
         autoescape=True,
-        undefined=StrictUndefined,
+        undefined=StrictUndefined,  # a misspelt name must not become an empty cell of a report
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -106,7 +106,7 @@ def agent_rows(standings: Standings) -> list[list[str]]:
 
 
 AGENTS_NOTE = (
-    "any medal: the share of tasks with a medal, as a mean over passes ± its standard error; invalid and not graded "
+    "any medal: the share of tasks with a medal, with a 95 % interval from ten tasks on; invalid and not graded "
     "submissions count as no medal and percentile 0, and “graded only” leaves them out"
 )
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
-from rich.console import Console
-
 from bioeval_tui.consoles import CellColumn, plain_console, write_table
 from bioeval_tui.record.catalogue import CataloguedRun
 from bioeval_tui.report.run_summary import agent_words
@@ -22,7 +20,7 @@ SIGNS = {
 }
 
 
-def print_runs(runs: Iterable[CataloguedRun], console: Console | None = None) -> None:
+def print_runs(runs: Iterable[CataloguedRun]) -> None:
     """Print one row for each run: scores right-aligned, local times. Nothing is shortened: people copy ids and names.
 
     If there is room, the reviewed mean is shown beside the judge's if there are reviews.
@@ -52,7 +50,7 @@ def print_runs(runs: Iterable[CataloguedRun], console: Console | None = None) ->
         column("messages", lambda run: str(run.messages), right=True, spare=True),
         column("fault", lambda run: _safe(run.fault), spare=True),
     ]
-    write_table(console or plain_console(), columns)
+    write_table(plain_console(), columns)
 
 
 def _safe(text: str) -> str:

@@ -1,7 +1,7 @@
 """How far raters agree: kappa, alpha and mean differences of any raters, and a judge against people with intervals.
 
 Scores are in [0, 1]. Kappa uses passed or not passed (Cohen 1960); weighted kappa the scores rounded to tenths, with
-linear or quadratic weights (Cohen 1968; Fleiss and Cohen 1973); alpha the scores themselves (Krippendorff, Computing
+quadratic weights (Cohen 1968; Fleiss and Cohen 1973); alpha the scores themselves (Krippendorff, Computing
 Krippendorff's Alpha-Reliability, 2011). A value is None if the formula divides by zero: too few ratings, or no
 variation. Both take counts of equal units, so that leaving out each conversation is fast, and stand here because
 scikit-learn's kappa takes twenty times as long, and PyPI's `krippendorff` is under the GPL, unlike this program.
@@ -61,16 +61,17 @@ def _tenths(score: float) -> int:
     return round(score * GRADES)
 
 
-Weights = Literal["none", "linear", "quadratic"]
+Weights = Literal["none", "quadratic"]
 
 Pairs = Mapping[tuple[float, ...], Any]
-"""How often the first rater said a and the second b, by (a, b). Categories are numbers; their distances count where weighted."""
+"""How often the first rater said a and the second b, by (a, b); fractions are allowed. Distances of the numbers count where
+weighted."""
 
 
 def weighted_kappa(pairs: Pairs, weights: Weights = "none") -> float | None:
     """Return 1 − observed / expected disagreement; None for fewer than two units or a single category.
 
-    A disagreement of a and b weighs 1 without weights, |a − b| with linear and (a − b)² with quadratic ones.
+    A disagreement of a and b weighs 1 without weights, and (a − b)² with quadratic ones.
     """
     n = sum(pairs.values())
     first: Counter[float] = Counter()
@@ -88,12 +89,8 @@ def weighted_kappa(pairs: Pairs, weights: Weights = "none") -> float | None:
 
 
 def _distance(a: float, b: float, weights: Weights) -> float:
-    if weights == "none":
-        return float(a != b)
-    return abs(a - b) if weights == "linear" else (a - b) ** 2
+    return float(a != b) if weights == "none" else (a - b) ** 2
 
-
-Scale = Literal["ordinal", "interval"]
 
 Units = Mapping[tuple[float, ...], Any]
 """The number of units with these values. A unit's values are in any order, without missing ones."""
@@ -105,8 +102,8 @@ def units_of(ratings: Mapping[str, Mapping[Any, float]]) -> Counter[tuple[float,
     return Counter(tuple(sorted(values)) for values in by_unit.values())
 
 
-def krippendorff_alpha(units: Units, scale: Scale = "interval") -> float | None:
-    """Return alpha: 1 is perfect agreement, 0 agreement by chance.
+def krippendorff_alpha(units: Units) -> float | None:
+    """Return alpha on an interval scale: 1 is perfect agreement, 0 agreement by chance.
 
     Units with fewer than two values don't count. None when fewer than two units are left, or when all values are the
     same.
@@ -118,12 +115,12 @@ def krippendorff_alpha(units: Units, scale: Scale = "interval") -> float | None:
             counts[value] += count
     if sum(pairable.values()) < 2 or len(counts) < 2:
         return None
-    place = _mid_ranks(counts) if scale == "ordinal" else _centred(counts)
+    mean = fsum(count * value for value, count in counts.items()) / counts.total()
     observed = fsum(
-        count * _squares([(place[value], 1) for value in values]) / (len(values) - 1)
+        count * _squares([(value - mean, 1) for value in values]) / (len(values) - 1)
         for values, count in pairable.items()
     )
-    expected = _squares([(place[value], count) for value, count in counts.items()])
+    expected = _squares([(value - mean, count) for value, count in counts.items()])
     return 1 - (counts.total() - 1) * observed / expected
 
 
@@ -133,20 +130,6 @@ def _squares(counted: Sequence[tuple[float, int]]) -> float:
     first = fsum(count * value for value, count in counted)
     second = fsum(count * value * value for value, count in counted)
     return 2 * (total * second - first * first)
-
-
-def _centred(counts: Counter[float]) -> dict[float, float]:
-    mean = fsum(count * value for value, count in counts.items()) / counts.total()
-    return {value: value - mean for value in counts}
-
-
-def _mid_ranks(counts: Counter[float]) -> dict[float, float]:
-    """Return the mean rank of each value, centred; their differences are the ordinal metric's distances."""
-    below, ranks = 0, {}
-    for value in sorted(counts):
-        ranks[value] = below + (counts[value] - counts.total()) / 2
-        below += counts[value]
-    return ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,17 +168,15 @@ class Confusion:
 
 @dataclass(frozen=True, slots=True)
 class JudgeAgreement:
-    """A judge against people. `alpha` is on an interval scale, `alpha_ordinal` uses only the order of scores."""
+    """A judge against people."""
 
     confusion: Confusion
     clusters: int
     sensitivity: Figure
     specificity: Figure
     kappa: Figure
-    kappa_linear: Figure
     kappa_quadratic: Figure
     alpha: Figure
-    alpha_ordinal: Figure
 
 
 def judge_agreement(units: Sequence[RatedTwice]) -> JudgeAgreement:
@@ -209,10 +190,8 @@ def judge_agreement(units: Sequence[RatedTwice]) -> JudgeAgreement:
         sensitivity=_share((unit.cluster, unit.judge_passed) for unit in units if unit.people_passed),
         specificity=_share((unit.cluster, not unit.judge_passed) for unit in units if not unit.people_passed),
         kappa=passed.figure(weighted_kappa),
-        kappa_linear=grades.figure(partial(weighted_kappa, weights="linear")),
         kappa_quadratic=grades.figure(partial(weighted_kappa, weights="quadratic")),
         alpha=scores.figure(krippendorff_alpha),
-        alpha_ordinal=scores.figure(partial(krippendorff_alpha, scale="ordinal")),
     )
 
 
@@ -220,10 +199,6 @@ def confusion(pairs: Iterable[tuple[bool, bool]]) -> Confusion:
     """Count (judge passed, people passed)."""
     counts = Counter(pairs)
     return Confusion(counts[True, True], counts[True, False], counts[False, True], counts[False, False])
-
-
-Counts = Mapping[tuple[float, ...], Any]
-"""How often each pair of ratings occurs; fractions are allowed."""
 
 
 class _Paired:
@@ -235,9 +210,9 @@ class _Paired:
         clusters: dict[str, Counter[tuple[float, ...]]] = {}
         for unit in units:
             clusters.setdefault(unit.cluster, Counter())[ratings(unit)] += 1
-        self._clusters: list[Counts] = list(clusters.values())
+        self._clusters: list[Pairs] = list(clusters.values())
 
-    def figure(self, statistic: Callable[[Counts], float | None]) -> Figure:
+    def figure(self, statistic: Callable[[Pairs], float | None]) -> Figure:
         value = statistic(merged(self._clusters))
         if value is None:
             return Figure(None, None)
@@ -245,7 +220,7 @@ class _Paired:
 
     def _disagreement(self) -> dict[tuple[float, ...], float]:
         """Return a cluster of the usual size in which the raters agree on nothing, each with its usual ratings."""
-        whole: Counts = merged(self._clusters)
+        whole: Pairs = merged(self._clusters)
         first, second = Counter[float](), Counter[float]()
         for (a, b), count in whole.items():
             first[a] += count

@@ -240,17 +240,20 @@ def pass_k_interval(tasks: Sequence[Tries], k: int) -> Interval | None:
         return measured.interval if measured else None
     talks = sorted({talk for task in known for talk in task.passed})
     whole = fmean(comb(task.successes, k) / comb(task.trials, k) for task in known)
+    without = [
+        {
+            one: pass_hat(task.successes - bool(one), task.trials - (one is not None), k)
+            for one in {*task.passed.values(), None}
+        }
+        for task in known
+    ]
     left = [
-        [
-            pass_hat(task.successes - task.passed.get(talk, 0), task.trials - (talk in task.passed), k)
-            for task in known
-        ]
-        for talk in talks
+        [each[task.passed.get(talk)] for task, each in zip(known, without, strict=True)] for talk in talks
     ]
     fewest = FEWEST_UNITS if k == 1 else FEWEST_CURVED
     if len(talks) < fewest or any(value is None for values in left for value in values):
         return None
     size = len(talks)
-    without = [fmean(value for value in values if value is not None) for values in left]
-    one = left_out(whole, without, UNIT, size / k)  # k trials are one draw of "all succeed"
+    means = [fmean(value for value in values if value is not None) for values in left]
+    one = left_out(whole, means, UNIT, size / k)  # k trials are one draw of "all succeed"
     return replace(one, scope=f"these tasks only, {size} conversations")

@@ -11,20 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import permutations
-from math import ceil, fsum, inf, sqrt
-from operator import mul
-from random import Random
+from math import ceil, inf, sqrt
 from statistics import fmean
+from typing import Any
 
-from bioeval_tui.uncertainty import LEVEL
+from bioeval_tui.uncertainty import FEWEST_UNITS, LEVEL
 
 DRAWS = 1000
 """Number of draws of signs."""
-
-FEWEST_CASES = 10
-"""With fewer common cases, every agent's ranks are 1 to the number of agents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +53,7 @@ def rank(scores: Mapping[str, Mapping[str, Sequence[float]]], *, draws: int = DR
     everywhere = {case for cases in scores.values() for case in cases}
     common = sorted(case for case in everywhere if all(scores[name].get(case) for name in names))
     means = {name: [fmean(scores[name][case]) for case in common] for name in names}
-    better = _better_beyond_doubt(means, draws) if len(common) >= FEWEST_CASES else set()
+    better = _better_beyond_doubt(means, draws) if len(common) >= FEWEST_UNITS else set()
     overall = {name: fmean(values) if values else 0.0 for name, values in means.items()}
     places = {name: 1 + sum(other > overall[name] for other in overall.values()) for name in names}
     ranks = [
@@ -77,50 +71,40 @@ def rank(scores: Mapping[str, Mapping[str, Sequence[float]]], *, draws: int = DR
 
 def _better_beyond_doubt(means: Mapping[str, Sequence[float]], draws: int) -> set[tuple[str, str]]:
     """Return the (better, worse) pairs; the chance that even one is wrong is at most 5 %."""
-    cases = len(next(iter(means.values()), ()))
-    centred = {name: [value - fmean(values) for value in values] for name, values in means.items()}
-    pairs, statistics, errors = [], {}, {}
-    for a, b in permutations(means, 2):
-        squares = fsum((x - y) ** 2 for x, y in zip(centred[a], centred[b], strict=True))
-        gap = fmean(means[a]) - fmean(means[b])
-        pairs.append((a, b))
-        errors[a, b] = sqrt(squares)
-        error = sqrt(squares / (cases - 1) / cases)
-        # Differences that are the same in every case leave no doubt, except for a rest of rounding.
-        statistics[a, b] = gap / error if error > 1e-12 else (inf if gap > 1e-9 else 0.0)
-    noise = [
-        {name: sum(map(mul, signs, values)) for name, values in centred.items()}
-        for signs in _signs(cases, draws)
-    ]
-    rejected: set[tuple[str, str]] = set()
+    import numpy as np  # commands start without it; it comes with the first interval
+
+    names, values = list(means), np.array(list(means.values()))
+    cases = values.shape[1]
+    centred = values - values.mean(axis=1, keepdims=True)
+    gaps = np.subtract.outer(values.mean(axis=1), values.mean(axis=1))
+    spread = np.array([np.sqrt(((each - centred) ** 2).sum(axis=1)) for each in centred])
+    varies = spread > 1e-12
+    # Differences that are the same in every case leave no doubt, except for a rest of rounding.
+    statistics = np.where(gaps > 1e-9, inf, 0.0)
+    statistics[varies] = gaps[varies] / spread[varies] * sqrt(cases * (cases - 1))
+    noise = np.random.default_rng(0).choice((-1.0, 1.0), (draws, cases)) @ centred.T
+    open_pairs = ~np.eye(len(names), dtype=bool)
+    better: set[tuple[str, str]] = set()
     while True:
-        left = [pair for pair in pairs if pair not in rejected]
-        critical = _critical([pair for pair in left if errors[pair] > 1e-12], noise, errors, cases)
-        new = {pair for pair in left if statistics[pair] > critical}
-        if not new:
-            return rejected
-        rejected |= new
+        new = open_pairs & (statistics > _critical(noise, spread, open_pairs & varies, cases))
+        if not new.any():
+            return better
+        better |= {(names[a], names[b]) for a, b in zip(*np.nonzero(new), strict=True)}
+        open_pairs &= ~new
 
 
-def _critical(
-    pairs: Sequence[tuple[str, str]],
-    noise: Sequence[Mapping[str, float]],
-    errors: Mapping[tuple[str, str], float],
-    cases: int,
-) -> float:
-    """Return the critical value of the largest of these statistics."""
-    if not pairs:
+def _critical(noise: Any, spread: Any, pairs: Any, cases: int) -> float:
+    """Return the critical value of the largest statistic of these pairs, from noise of shape (draws, agents)."""
+    largest = [
+        ((noise[:, [a]] - noise[:, with_b]) / spread[a, with_b]).max(axis=1)
+        for a, with_b in enumerate(pairs)
+        if with_b.any()
+    ]
+    if not largest:
         return 0.0
-    scaled = [(a, b, 1 / errors[a, b]) for a, b in pairs]
-    largest = sorted(max((drawn[a] - drawn[b]) * scale for a, b, scale in scaled) for drawn in noise)
+    ascending = sorted(map(max, zip(*largest, strict=True)))
     # The quantile's own 99 % limit: a thousand draws know it only so far, and must not narrow anything.
-    upper = LEVEL * len(noise) + 2.326 * sqrt(LEVEL * (1 - LEVEL) * len(noise))
-    z = largest[min(len(largest) - 1, ceil(upper))]
+    upper = LEVEL * len(ascending) + 2.326 * sqrt(LEVEL * (1 - LEVEL) * len(ascending))
+    z = float(ascending[min(len(ascending) - 1, ceil(upper))])
     # The statistic's error is estimated again after the flips; flips keep the sum of squares, so t grows with z.
     return z * sqrt((cases - 1) / cases) / sqrt(max(1e-12, 1 - z * z / cases))
-
-
-@lru_cache(maxsize=8)
-def _signs(cases: int, draws: int) -> tuple[tuple[float, ...], ...]:
-    random = Random(0)  # noqa: S311 - resampling, nothing secret
-    return tuple(tuple(random.choices((-1.0, 1.0), k=cases)) for _ in range(draws))

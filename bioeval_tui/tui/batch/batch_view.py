@@ -14,11 +14,12 @@ from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report import rows
 from bioeval_tui.report.brief import Brief, brief_of
 from bioeval_tui.report.sentences import rank_words
-from bioeval_tui.report.statistics.ranks import FEWEST_CASES, rank as ranking_of
+from bioeval_tui.report.statistics.ranks import rank as ranking_of
 from bioeval_tui.text import clean, plural, shorten
 from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.shared.bars_view import spark
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, score
+from bioeval_tui.uncertainty import FEWEST_UNITS
 from bioeval_tui.units import duration, latency_short, number
 
 if TYPE_CHECKING:
@@ -298,7 +299,7 @@ def standings(glances: Sequence[Glance]) -> str:
                     glance.value
                 )
         ranking = ranking_of(scores) if len(scores) > 1 else None
-        if ranking is not None and ranking.cases >= FEWEST_CASES:
+        if ranking is not None and ranking.cases >= FEWEST_UNITS:
             ranks = ", ".join(f"{one.name} {rank_words(one)}" for one in ranking.ranks)
             found_ranks.append(f"{condition_of(glances, condition)}: {ranks}")
     return "; ".join(found_ranks)

@@ -54,11 +54,12 @@ class GridScreen(BaseScreen):
         &.-short #about { display: none; }
         & #verdict { height: auto; padding: 1 2 0 2; text-style: bold; display: none; }
         & #why { max-height: 6; padding: 0 2; }
+        &.-normal #verdict { padding: 0 2; }
         &.-normal #why { max-height: 3; }
         &.-short #why { display: none; }
         & #board { height: auto; padding: 1 2; display: none; }
         & #here { height: auto; max-height: 4; padding: 0 2; color: $quiet; display: none; }
-        &.-normal #here { max-height: 2; }
+        &.-normal #here { max-height: 3; }
         &.-filled #here { display: block; }
         &.-short #here { display: none; }
         &.-filled #board { display: block; }
@@ -95,6 +96,8 @@ class GridScreen(BaseScreen):
         """Whether going back leaves the run shown below it, too."""
         self._ranked: Sequence[Glance] | None = None
         self._standings = ""
+        self._lost: list[list[Cell]] = []
+        """Where each model lost most, and why, once all conversations have ended."""
 
     @property
     def ended(self) -> bool:
@@ -147,14 +150,18 @@ class GridScreen(BaseScreen):
         if not run_ids or batch_view.is_running(self.glances):
             return
         try:
-            sentence, lost = await self.bioeval.services.from_runs(outcome, *run_ids)
+            sentence, self._lost = await self.bioeval.services.from_runs(outcome, *run_ids)
         except (BioevalError, OSError) as error:
-            sentence, lost = f"Could not read the recordings to compare the models: {error}", []
-        for why in self.query("#why").results(Labelled):  # none, if the screen was left meanwhile
-            why.show(lost)
-        for verdict in self.query("#verdict").results(Static):
+            sentence, self._lost = f"Could not read the recordings to compare the models: {error}", []
+        self._show_lost()
+        for verdict in self.query("#verdict").results(Static):  # none, if the screen was left meanwhile
             verdict.update(Content(sentence))
             verdict.display = bool(sentence)
+
+    def _show_lost(self) -> None:
+        """Say why each model lost most; where there are few lines, without what the judge quotes."""
+        for why in self.query("#why").results(Labelled):
+            why.show(self._lost if self.has_class("-tall") else [line[:2] for line in self._lost])
 
     def _left_s(self) -> float | None:
         """Estimate the time left from the conversations that ended since the grid was opened."""
@@ -198,6 +205,7 @@ class GridScreen(BaseScreen):
         )
         self.query_one("#board", Static).update(Content("\n").join([paint(*line) for line in lines_above]))
         self.query_one("#about", Labelled).show(batch_view.briefs(self.glances))
+        self._show_lost()
         self.grid.show([glance.key for glance in shown], lines)
         self._look()
         if filled and self.focused is None and self.is_active:

@@ -23,7 +23,6 @@ from bioeval_tui.tui.items import MedalRow
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.outcomes import Outcome
-    from bioeval_tui.grade.reports import Loaded
     from bioeval_tui.grade.task_report import Uncertainty
 
 WATCH_S = 1.0
@@ -107,7 +106,7 @@ async def report_rows(grading: Grading, paths: Sequence[Path]) -> AsyncIterator[
             if written == seen.get(path):
                 continue
             try:
-                loaded = await asyncio.to_thread(_load, path)
+                loaded = await asyncio.to_thread(load_outcomes, path)
             except InputError:
                 if path not in seen:
                     raise
@@ -155,7 +154,7 @@ def rows_at(grading: Grading, path: Path) -> list[MedalRow]:
     Raises: InputError: there is no report.
     """
     folder = reports_folder(path)
-    loaded = _load(path)
+    loaded = load_outcomes(path)
     return [
         *(
             _report_row(report, grading.leaderboard(report.task_id), grading.domain(report.task_id), folder)
@@ -163,10 +162,6 @@ def rows_at(grading: Grading, path: Path) -> list[MedalRow]:
         ),
         *(_not_graded_row(item, grading.domain(item.task_id), folder) for item in loaded.not_graded),
     ]
-
-
-def _load(path: Path) -> Loaded:
-    return load_outcomes(path)
 
 
 def _not_graded_row(item: NotGraded, domain: str, folder: Path) -> MedalRow:

@@ -43,17 +43,6 @@ class RunList:
         """Return a run's recording."""
         return self._catalogue.find(run_id)
 
-    def summary(self, run_id: str) -> RunSummary:
-        """Return one run.
-
-        Raises:
-            UsageError: there is no such run.
-        """
-        summary = next((run for run in self.runs() if run.run_id == run_id), None)
-        if summary is None:
-            raise UsageError("the run no longer exists")
-        return summary
-
     def delete(self, run_ids: Sequence[str]) -> None:
         """Move recordings and all files beside them into a new folder of the trash.
 

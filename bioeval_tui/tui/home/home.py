@@ -212,6 +212,8 @@ class HomeScreen(RefreshedScreen):
         return section.entries[section.rows.cursor] if section.rows.cursor < len(section.entries) else None
 
     def _draw(self) -> None:
+        if not self.query(HomeList):  # the application is leaving
+            return
         now = datetime.now(UTC)
         following, recent, problems = self.lists
         reading = "Reading…"

@@ -37,7 +37,7 @@ LiveScreen.-presenting {
     &.-wide { layout: horizontal; }
     &.-wide Conversations { width: 1fr; }
     &.-wide #frames { padding: 1 3; }
-    &.-wide Stage { width: 45%; height: 1fr; padding: 1 3; border-left: solid $line; }
+    &.-wide Stage { width: 45%; height: 1fr; padding: 1 3; border-left: solid $line; overflow-y: auto; }
     &.-wide ReplayControls { dock: bottom; margin-bottom: 1; }
     &.-narrow Stage { height: auto; padding: 0 2; border-top: solid $line; }
     &.-narrow Talk { padding: 1 2 0 2; }
@@ -47,7 +47,8 @@ LiveScreen.-presenting {
 """The live screen while it presents."""
 
 
-MOST_ASSERTIONS, STAGE_WIDTH = 8, 39
+MOST_ASSERTIONS, STAGE_WIDTH, ROOMY = 8, 39, 45
+"""How many assertions are shown, the width until it is known, and the height that has room for figures beside the conclusion."""
 
 
 class StageScore(Vertical):
@@ -188,7 +189,7 @@ class Stage(Vertical):
         for score in self._scores:
             # At the end, where there is little room, the conclusion says the scores.
             score.display = score.condition in held and (
-                state.ended is None or self.screen.has_class("-wide")
+                state.ended is None or (self.screen.has_class("-wide") and self.screen.size.height >= ROOMY)
             )
             score.show(state, watched.trial, score.condition == active)
         self._assertions.update(_checks(state, watched.trial, self.size.width or STAGE_WIDTH))

@@ -68,17 +68,16 @@ def card(row: MedalRow, width: int, height: int) -> list[Line]:
         return [*lines, [], [Cell("you can prepare its data here", "busy")]] if row.lacks_data else lines
     if standing(row) == "invalid":
         return [[Cell("invalid: ", "bad"), Cell(_why_invalid(report))], [], [Cell(row.file, "quiet")]]
+    leaderboard = report.extra.leaderboard if report.extra else ""
     return [
         *_warning_lines(report),
         *_standing_lines(report, width),
         *(_chance_lines(report.uncertainty, width) if report.uncertainty else []),
         *_scale_lines(row, report, width, height),
         *_board_lines(row, report),
-        *(
-            [[], [Cell(f"leaderboard: {report.extra.leaderboard}", "quiet")]]
-            if report.extra and report.extra.leaderboard
-            else []
-        ),
+        [],
+        [Cell(f"leaderboard: {leaderboard}", "quiet")] if leaderboard else [],
+        [Cell(row.file, "quiet")],
     ]
 
 

@@ -40,14 +40,9 @@ COLUMNS: tuple[Column, ...] = (
     Column("> median", 9, True, 3),
     Column("> human", 8, True, 4),
     Column("next medal", 17, False, 2, grows=True),
-    Column("domain", 16, False, 6),
-    Column("file", 24, False, 7),
-    Column("rows", 26, False, 8),
 )
 SCORED = ("score", "95 % interval", "pctl", "> median", "> human", "next medal")
 """Columns, side by side, that only a submission with a score fills."""
-HIDDEN_AT_FIRST = frozenset({"domain", "file", "rows"})
-"""Columns that are hidden by default."""
 MIN_TASK, TASK_WIDTH = 18, 36
 """Minimum width of the first column, and what is enough for it, in cells."""
 
@@ -109,9 +104,6 @@ def row_cells(row: MedalRow) -> dict[str, Cell]:
         "task": Cell(row.task_id),
         "agent": Cell(row.agent),
         "medal": medal_cell(row),
-        "domain": Cell(row.domain or "–", "plain" if row.domain else "quiet"),
-        "file": Cell(row.file, "quiet"),
-        "rows": Cell(report.rows_words, "warn" if report.rows_missing else "quiet") if report else Cell(""),
     }
     if report is None or not report.valid_submission:
         return cells | dict.fromkeys(SCORED, next_medal(row))
@@ -247,7 +239,7 @@ def totals_lines(totals: Totals, width: int = 200) -> list[list[Cell]]:
     return [counts, average, above]
 
 
-TASK, MEDAL = 0, 2
+TASK, AGENT, MEDAL = 0, 1, 2
 _RANK: dict[Standing, float] = {name: 1000.0 * rank for rank, name in enumerate(MEDALS)}
 
 
@@ -345,9 +337,8 @@ class MedalTable:
             self._by_name.sort(key=self._names.__getitem__)
         kept = self._matching()
         column, reverse = self.sorting
-        text = _TEXTS.get(COLUMNS[column].name)
-        if text is not None:
-            kept.sort(key=lambda at: text(self.entries[at]).lower(), reverse=reverse)
+        if column == AGENT:
+            kept.sort(key=lambda at: self.entries[at].row.agent.lower(), reverse=reverse)
         elif column != TASK:
             kept.sort(key=self._column(column).__getitem__, reverse=reverse)
         elif reverse:
@@ -436,10 +427,6 @@ def _beats_human(entry: Entry) -> float:
     return 2.0 if beats is None else 0.0 if beats else 1.0
 
 
-def _rows_missing(entry: Entry) -> float:
-    return entry.row.report.rows_missing if entry.row.report else 0.0
-
-
 def _next_medal(entry: Entry) -> float:
     report = entry.row.report
     if report is None or report.extra is None or report.extra.score_needed is None or report.score is None:
@@ -457,11 +444,6 @@ def _width(entry: Entry) -> float:
     )
 
 
-_TEXTS: dict[str, Callable[[Entry], str]] = {
-    "agent": lambda entry: entry.row.agent,
-    "domain": lambda entry: entry.domain,
-    "file": lambda entry: entry.row.file,
-}
 _KEYS: dict[str, Callable[[Entry], float]] = {
     "medal": _medal,
     "score": _score,
@@ -470,5 +452,4 @@ _KEYS: dict[str, Callable[[Entry], float]] = {
     "> median": _above_median,
     "> human": _beats_human,
     "next medal": _next_medal,
-    "rows": _rows_missing,
 }

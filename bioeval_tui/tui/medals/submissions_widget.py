@@ -20,7 +20,7 @@ from bioeval_tui.tui.medals import medals_view
 from bioeval_tui.tui.medals.medals_view import Entry, MedalTable
 from bioeval_tui.tui.review.review_view import marked
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.list_table import ColumnsDialog, ListTable, Sorting, TableHead
+from bioeval_tui.tui.shared.list_table import ListTable, Sorting, TableHead
 from bioeval_tui.tui.shared.rows_widget import RowList
 
 if TYPE_CHECKING:
@@ -59,7 +59,6 @@ class Submissions(ListTable):
         """The submission under the cursor."""
         self.marks: dict[int, Opinions] = {}
         """The reviews of each row, by the row's identity."""
-        self.hidden: frozenset[str] = medals_view.HIDDEN_AT_FIRST
 
     @property
     def opinions(self) -> Opinions | None:
@@ -67,14 +66,11 @@ class Submissions(ListTable):
         return self.marks.get(id(self.looked_at.row)) if self.looked_at else None
 
     def restore(self) -> None:
-        """Apply the saved sorting and columns."""
+        """Apply the saved sorting."""
         kept = self._services.preferences
         match kept.get("medals.sorting"):
             case [int(column), bool(reverse)] if 0 <= column < len(medals_view.COLUMNS):
                 self.table.sorting = Sorting(column, reverse)
-        match kept.get("medals.hidden"):
-            case [*names] if all(isinstance(name, str) for name in names):
-                self.hidden = frozenset(names)
 
     @property
     def _services(self) -> AppServices:
@@ -109,12 +105,7 @@ class Submissions(ListTable):
     def draw(self) -> None:
         """Draw the rows in their order."""
         table = self.table
-        columns = [column for column in medals_view.COLUMNS if column.name not in self.hidden]
-        self.set_columns(columns, medals_view.MIN_TASK)
-        place = next(
-            (at for at, c in enumerate(columns) if c is medals_view.COLUMNS[table.sorting.column]), -1
-        )
-        self.show(len(table.visible), self._cells, Sorting(place, table.sorting.reverse))
+        self.show(len(table.visible), self._cells, table.sorting)
         at = table.place_of(self.looked_at) if self.rows.user_moved else 0
         if at != self.rows.cursor:
             self.rows.move_to(at)
@@ -191,7 +182,7 @@ class Submissions(ListTable):
         if waiting:
             self.put(waiting)
 
-    # Order and columns
+    # Order
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Without rows, or behind the agents, there is nothing to sort."""
@@ -199,18 +190,11 @@ class Submissions(ListTable):
 
     @on(TableHead.Picked)
     def _head_picked(self, event: TableHead.Picked) -> None:
-        self._sort_by(self._places()[event.column])
-
-    def _places(self) -> list[int]:
-        """Return the numbers of the columns that are shown."""
-        return [at for at, column in enumerate(medals_view.COLUMNS) if column.name not in self.hidden]
+        self._sort_by(event.column)
 
     def action_sort(self, by: int) -> None:
         """Sort by another column."""
-        places = self._places()
-        now = self.table.sorting.column
-        at = places.index(now) if now in places else 0
-        self._sort_by(places[(at + by) % len(places)])
+        self._sort_by(self.table.sorting.column + by)
 
     def _sort_by(self, column: int) -> None:
         self.table.sort_by(column)
@@ -224,17 +208,6 @@ class Submissions(ListTable):
     def _sorted(self) -> None:
         self.draw()
         self._services.keep("medals.sorting", list(self.table.sorting))
-
-    def action_columns(self) -> None:
-        """Choose the columns."""
-        names = [column.name for column in medals_view.COLUMNS]
-        self.app.push_screen(ColumnsDialog(names, self.hidden), self._columns_chosen)
-
-    def _columns_chosen(self, hidden: frozenset[str] | None) -> None:
-        if hidden is not None and hidden != self.hidden:
-            self.hidden = hidden
-            self._services.keep("medals.hidden", sorted(hidden))
-            self.draw()
 
 
 FRAME_S = 0.05

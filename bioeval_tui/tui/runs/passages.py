@@ -30,7 +30,7 @@ class Passage(Vertical):
     Passage {
         width: 1fr; height: 1fr; border: round $line; border-title-color: $foreground;
         &:focus-within { border: round $primary; }
-        & > Static { height: auto; max-height: 40%; padding: 0 1; border-bottom: solid $line; }
+        & > Static { height: auto; max-height: 50%; padding: 0 1; border-bottom: solid $line; }
         & > Transcript { height: 1fr; }
     }
     """

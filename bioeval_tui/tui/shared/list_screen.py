@@ -193,7 +193,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         self._drawn = listing.visible
         self.set_class(bool(listing.items), "-filled")
         longest = min(LONGEST_NAME, listing.first_width)
-        self.table.set_columns(listing.columns, max(self.LEAST, longest))
+        self.table.set_least(max(self.LEAST, longest))
         self.table.show(len(listing.visible), self._cells_at, listing.sorting, listing.keys)
         wished = listing.place_of(self._wished) if self._wished is not None else None
         if wished is not None:

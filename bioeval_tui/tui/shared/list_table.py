@@ -1,81 +1,23 @@
-"""A table: a heading that sorts, rows that are filtered and drawn on demand, and which columns it shows."""
+"""A table: a heading that sorts, rows that are filtered and drawn on demand, and the columns that have room."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import ClassVar, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from rich.cells import cell_len
-from textual import events, on
+from textual import events
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.dialogs import Dialog
 from bioeval_tui.tui.shared.rows_widget import Heights, RowList
 from bioeval_tui.tui.shared.tones import left, paint, right
-
-
-class ColumnRows(RowList):
-    """The columns; enter shows or hides one."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings("~column-rows")
-
-
-class ColumnsDialog(Dialog[frozenset[str]]):
-    """Returns the names of the hidden columns; None if nothing changed.
-
-    The first column always stays.
-    """
-
-    NAME: ClassVar[str] = "Columns"
-    ABOUT: ClassVar[str] = (
-        "Choose the columns of the table. A narrow terminal leaves some out. Your choice is saved."
-    )
-    HEADING: ClassVar[str] = "Columns"
-    BINDINGS: ClassVar[list[BindingType]] = bindings("columns")
-    DEFAULT_CSS = """
-    ColumnsDialog { & > .dialog--box { width: 60; } & ColumnRows { height: auto; max-height: 16; } }
-    """
-
-    def __init__(self, names: Sequence[str], hidden: Collection[str]) -> None:
-        super().__init__()
-        self._names = list(names)[1:]
-        self._hidden = set(hidden) & set(self._names)
-        self._rows = ColumnRows()
-
-    def compose_body(self) -> Iterable[Widget]:
-        """One row a column."""
-        yield self._rows
-
-    def on_mount(self) -> None:
-        """Draw."""
-        self._rows.set_rows(len(self._names), self._row)
-        self._rows.focus()
-
-    def _row(self, index: int, width: int) -> Content:
-        name = self._names[index]
-        hidden = name in self._hidden
-        sign = Cell("· hidden  ", "quiet") if hidden else Cell("✓ shown   ", "good")
-        return paint(sign, Cell(name, "quiet" if hidden else "plain"))
-
-    @on(RowList.Chosen)
-    def _turn(self) -> None:
-        """Show or hide the column under the cursor."""
-        self._hidden.symmetric_difference_update({self._names[self._rows.cursor]})
-        self._rows.refresh()
-
-    def action_keep(self) -> None:
-        """Close with the chosen columns."""
-        self.dismiss(frozenset(self._hidden))
-
 
 Item = TypeVar("Item")
 Key = tuple[int, float, str]
@@ -267,9 +209,9 @@ class TableHead(Widget):
         self._columns, self._least, self._enough = tuple(columns), least, enough
         self._sorting = Sorting(0)
 
-    def set_columns(self, columns: Sequence[Column], least: int) -> None:
-        """Show other columns, or give the first another least width."""
-        self._columns, self._least = tuple(columns), least
+    def set_least(self, least: int) -> None:
+        """Give the first column another least width."""
+        self._least = least
         self.refresh()
 
     def show(self, sorting: Sorting) -> None:
@@ -324,11 +266,11 @@ class ListTable(Vertical):
         yield self._head
         yield self.rows
 
-    def set_columns(self, columns: Sequence[Column], least: int) -> None:
-        """Show other columns, the first at least `least` cells wide; the rows follow with the next `show`."""
-        if (tuple(columns), least) != (self._columns, self._least):
-            self._columns, self._least = tuple(columns), least
-            self._head.set_columns(columns, least)
+    def set_least(self, least: int) -> None:
+        """Give the first column another least width, in cells; the rows follow with the next `show`."""
+        if least != self._least:
+            self._least = least
+            self._head.set_least(least)
 
     def show(
         self, count: int, cells: CellsOf, sorting: Sorting, names: Sequence[tuple[Key, ...]] = ()

@@ -31,7 +31,7 @@ class SettingsDialog(Dialog[None]):
     HEADING: ClassVar[str] = "Settings"
     DEFAULT_CSS = """
     SettingsDialog {
-        & > .dialog--box { width: 64; }
+        & > .dialog--box { width: 64; border: round $line; }
         & .form--row { height: 1; }
         & .form--row > .form--label { color: $quiet; width: 30; }
         & #sample { height: 6; margin-top: 1; border: round $line; padding: 0 1; }

@@ -11,7 +11,6 @@ from bioeval_tui.http_agents import (
     StateUrl,
     call_event,
     clean,
-    clean_line,
     clean_value,
     drain,
     host_of_url,
@@ -22,6 +21,7 @@ from bioeval_tui.http_agents import (
     stream_of,
     timeouts_of,
 )
+from bioeval_tui.plugins import clean_line
 from bioeval_tui.protocols import AgentProtocol, Delta, Generation, PeerError, Reply
 
 protocol = AgentProtocol(

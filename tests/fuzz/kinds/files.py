@@ -18,6 +18,7 @@ from rich.console import Console
 
 from bioeval_tui.errors import BioevalError, UsageError
 from bioeval_tui.text import clean
+from tests.documents import comparison_of, document_of
 from tests.fuzz.kinds.base import ROOT, Kind
 from tests.fuzz.mutate import bytes_of, to_json, tokens_of, trees_of
 from tests.fuzz.watch import Watch
@@ -73,8 +74,8 @@ class Jobs(_Files):
         from bioeval_tui.evaluation.hosts import host_of, without_credentials
         from bioeval_tui.evaluation.job.loading import job_from_data, job_snapshot
         from bioeval_tui.evaluation.models.prompting import find_prompt, judge_prompt
-        from bioeval_tui.evaluation.seams import EvaluatorView, JudgeView, TranscriptMessage
         from bioeval_tui.evaluation.wiring.check_job import check_job
+        from bioeval_tui.protocols import EvaluatorView, JudgeView, TranscriptMessage
         from tests.rendered import evaluator_prompt
 
         checked = check_job(self.path)
@@ -163,7 +164,6 @@ class Recordings(_Files):
             return type(error).__name__
 
     def _read(self, case: bytes) -> str:
-        from bioeval_tui.bundled.inspect.writing import inspect_log
         from bioeval_tui.record.catalogue import Catalogue
         from bioeval_tui.record.replay import Player
         from bioeval_tui.record.transfer import import_recording
@@ -171,21 +171,24 @@ class Recordings(_Files):
         from bioeval_tui.report.comparison import compare
         from bioeval_tui.report.document import run_document
         from bioeval_tui.report.formats.console import print_score_card
-        from bioeval_tui.report.formats.html import html_report
-        from bioeval_tui.report.formats.json_report import comparison_dict, json_report
-        from bioeval_tui.report.formats.junit import junit_xml
-        from bioeval_tui.report.formats.markdown import markdown_report
-        from bioeval_tui.report.formats.tables import openai_lines, turns_csv
         from bioeval_tui.report.result import load_run
 
         as_json([run.to_dict() for run in Catalogue(self.runs).runs()])
         loaded = load_run(self.path)
         as_json(run_document(loaded))
         reports: list[Callable[[], object]] = [
-            lambda: html_report([loaded]),
-            lambda: (markdown_report([loaded]), turns_csv([loaded]), openai_lines([loaded])),
-            lambda: (as_json(json_report([loaded])), junit_xml([loaded]), inspect_log(loaded)),
-            lambda: as_json(comparison_dict(compare(loaded, loaded))),
+            lambda: document_of("html", loaded),
+            lambda: (
+                document_of("md", loaded),
+                document_of("csv", loaded),
+                document_of("openai-jsonl", loaded),
+            ),
+            lambda: (
+                document_of("json", loaded),
+                document_of("junit", loaded),
+                document_of("inspect", loaded),
+            ),
+            lambda: as_json(comparison_of(compare(loaded, loaded))),
             lambda: print_score_card(loaded, Console(file=io.StringIO(), width=100)),
             lambda: explanation.explain(loaded, 0.8, explanation.parse_weights("")),
             lambda: asyncio.run(_played(Player, self.path)),

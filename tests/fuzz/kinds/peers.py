@@ -10,7 +10,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from bioeval_tui.evaluation.seams import PeerError
+from bioeval_tui.protocols import PeerError
 from tests.fuzz.kinds.base import Kind
 from tests.fuzz.mutate import bytes_of, to_json, tokens_of, trees_of
 from tests.fuzz.watch import Watch

@@ -49,7 +49,7 @@ class Submissions(Kind):
 
     def __init__(self, folder: Path, watch: Watch) -> None:
         super().__init__(folder, watch)
-        from bioeval_tui.grade import Registry
+        from bioeval_tui.grading import Registry
 
         self.path = folder / f"submission{self.suffix}"
         self.canary = folder.parent / f"{folder.name}-canary{self.suffix}"
@@ -68,7 +68,8 @@ class Submissions(Kind):
 
     def run(self, case: bytes) -> str:
         from bioeval_tui.grade.grade import grading_of
-        from bioeval_tui.grade.outcomes import Invalid, NotGraded, outcome_to_dict, to_text
+        from bioeval_tui.grade.outcomes import outcome_to_dict, to_text
+        from bioeval_tui.grading import Invalid, NotGraded
 
         outcomes = set()
         for task in self.tasks:

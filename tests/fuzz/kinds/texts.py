@@ -10,7 +10,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from bioeval_tui.errors import QueryError
-from bioeval_tui.evaluation.seams import AssertionView, PeerError
+from bioeval_tui.protocols import AssertionView, PeerError
 from tests.fuzz.kinds.base import ROOT, Kind
 from tests.fuzz.mutate import bytes_of, tokens_of
 from tests.fuzz.watch import Watch

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from bioeval_tui.evaluation.seams import Delta, PeerError
+from bioeval_tui.protocols import Delta, PeerError
 from tests.contract.test_a2a import connect, say, text_of
 from tests.servers.a2a_0_3_agent import a2a_0_3_agent
 from tests.servers.a2a_agent import serve_asgi

@@ -15,11 +15,10 @@ from ag_ui.encoder import EventEncoder
 from aiohttp import web
 from pydantic import TypeAdapter, ValidationError
 
-from bioeval_tui.bundled.ag_ui.agent import AGUIAgent
+from bioeval_tui import plugins
 from bioeval_tui.evaluation.agents import connection
-from bioeval_tui.evaluation.agents.terms import AgentTerms
 from bioeval_tui.evaluation.job.models import TargetConfig, ToolConfig
-from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply
+from bioeval_tui.protocols import Agent, AgentTerms, Delta, Generation, PeerError, Reply
 from bioeval_tui.record.tool_calls import calls_of
 
 Script = Callable[[RunAgentInput], Sequence[Any]]
@@ -91,12 +90,17 @@ def result(content: str, call_id: str = "c1") -> Any:
     return ag.ToolCallResultEvent(message_id=f"r-{call_id}", tool_call_id=call_id, content=content)
 
 
-def connect(url: str, key: str | None = None, **target: Any) -> AGUIAgent:
+def connect(url: str, key: str | None = None, **target: Any) -> Agent:
     config = TargetConfig(user="ada", chatbot="bot", protocol="ag-ui", **target)
-    return AGUIAgent(AgentTerms(target=config, url=url, model="m", key=key, headers=config.headers))
+    protocol = plugins.agent_protocol("ag-ui")
+    assert protocol is not None
+    agent: Agent = protocol.load()(
+        AgentTerms(target=config, url=url, model="m", key=key, headers=config.headers)
+    )
+    return agent
 
 
-async def say(agent: AGUIAgent, words: str) -> tuple[list[Any], Reply]:
+async def say(agent: Agent, words: str) -> tuple[list[Any], Reply]:
     pieces: list[Any] = [piece async for piece in agent.send(words)]
     assert isinstance(pieces[-1], Reply)
     assert list(pieces[-1].generation) == [piece.data for piece in pieces if isinstance(piece, Generation)]

@@ -14,7 +14,7 @@ import yaml
 
 from bioeval_tui.evaluation.traces.joined import Traces
 from bioeval_tui.evaluation.traces.receiver import receive_spans
-from bioeval_tui.record.tool_calls import paired
+from bioeval_tui.formats import paired
 from tests.integration.agents.test_same_conversation import JOB
 from tests.servers.one_conversation import answer
 from tests.servers.openai_server import OpenAIServer, call_tool, say

@@ -15,27 +15,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from bioeval_tui.cli import grade, ledger, medals, tasks as task_commands
 from bioeval_tui.errors import InputError, UsageError
 from bioeval_tui.grade.tasks.registry import UnknownTaskError
+from tests.command import call
 
 
 @pytest.fixture
 def run(tasks, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Run a command with the tasks on the spot; the exit code is what the command returns or raises."""
     monkeypatch.setenv("BIOEVAL_TASKS_DIR", str(tasks.root))
-    commands = {
-        command.name: command
-        for command in (*grade.COMMANDS, *ledger.COMMANDS, *medals.COMMANDS, *task_commands.COMMANDS)
-    }
 
     def run_(name: str, *args: object) -> Result:
         words = [str(arg) for arg in args]
         if name != "medals" and "list" not in words[:1]:
             words += ["--data-dir", str(tasks.data)]
-        return CliRunner().invoke(commands[name], words, standalone_mode=False, catch_exceptions=False)
+        return call(name, *words, catch_exceptions=False)
 
     return run_
 

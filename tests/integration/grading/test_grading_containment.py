@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.grade import GraderPool, NotGraded, TaskReport
-from bioeval_tui.grade.tasks.prepare import prepare_task
 from bioeval_tui.grade.tasks.preparer import PrepareError
+from bioeval_tui.grading import GraderPool, NotGraded, TaskReport, prepare_task
 from tests.faults.test_machine import small_disk
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="these means are Linux's")

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.errors import NotMeasuredError
-from bioeval_tui.grade import GraderPool, Invalid, NotGraded, TaskReport
 from bioeval_tui.grade.batch.run import grade_batch
+from bioeval_tui.grading import GraderPool, Invalid, NotGraded, TaskReport
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX processes")
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.grade import GraderPool, Invalid, Registry, TaskReport
 from bioeval_tui.grade.batch import pool
 from bioeval_tui.grade.batch.containment import below
 from bioeval_tui.grade.batch.feeding import BatchItem
 from bioeval_tui.grade.batch.pool import workers_that_fit
+from bioeval_tui.grading import GraderPool, Invalid, Registry, TaskReport
 from tests.fuzz.kinds.h5ad_files import TRUTH, made, plain
 from tests.fuzz.kinds.submissions import add_task
 

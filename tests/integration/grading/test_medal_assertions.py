@@ -14,8 +14,7 @@ from aiohttp import web
 
 from bioeval_tui.evaluation.assertions.medal import matching, medal_result, newest
 from bioeval_tui.evaluation.job.models import MedalAssertion
-from bioeval_tui.grade.outcomes import Invalid, NotGraded
-from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.grading import Invalid, NotGraded, TaskReport
 from tests.servers.rest_agent import RestAgentServer
 from tests.servers.whole_runs import WholeRun, hold
 

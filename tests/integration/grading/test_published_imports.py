@@ -8,9 +8,8 @@ import h5py
 import numpy as np
 import pytest
 
-from bioeval_tui.grade import GraderPool, NotGraded, TaskReport
 from bioeval_tui.grade.batch.containment import LINUX
-from bioeval_tui.grade.grade import grade_submission
+from bioeval_tui.grading import GraderPool, NotGraded, TaskReport, grade_submission
 
 HELPERS = """
 import zipfile

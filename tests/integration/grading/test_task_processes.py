@@ -12,14 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from bioeval_tui.cli.grade import grade
-from bioeval_tui.grade import GraderPool, NotGraded, TaskReport
 from bioeval_tui.grade.batch.item_grader import LIBRARIES
 from bioeval_tui.grade.batch.run import explanations, uncertainties
 from bioeval_tui.grade.batch.worker_process import worker_environment
+from bioeval_tui.grading import GraderPool, NotGraded, TaskReport
 from bioeval_tui.isolation import find_installed
+from tests.command import call
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX processes")
 
@@ -121,7 +120,7 @@ def test_on_the_command_line_too(tasks, evil, tmp_path: Path, arguments: list[st
     listed = tasks.submit("\n".join(lines), "list.jsonl")
     where = ["--tasks-dir", tasks.root, "--data-dir", tasks.data, "--output-dir", tmp_path / "out"]
     words = [str(word) for word in (listed, *where, "--workers", 1, "--json", *arguments)]
-    done = CliRunner().invoke(grade, words, standalone_mode=False, catch_exceptions=False)
+    done = call("grade", *words, catch_exceptions=False)
     report = json.loads(Path(json.loads(done.stdout)["report"]).read_text())
     assert [item["score"] for item in report["task_reports"]] == [0.25, 0.125, 0.25, 0.125, 0.25]
 

@@ -9,7 +9,7 @@ import pytest
 from bioeval_tui.errors import QueryError
 from bioeval_tui.evaluation.agents.rest import RestAgent
 from bioeval_tui.evaluation.graphs.neo4j import Neo4jGraph
-from bioeval_tui.evaluation.seams import PeerError, Reply
+from bioeval_tui.protocols import PeerError, Reply
 from bioeval_tui.sample.agent.service import run_sample_agent
 
 from .server import REQUIRED, Server, call_script

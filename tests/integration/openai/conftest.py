@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bioeval_tui.evaluation.job.models import EvaluationJob
-from bioeval_tui.evaluation.seams import TranscriptMessage
+from bioeval_tui.protocols import TranscriptMessage
 from tests.servers.openai_server import OpenAIServer
 
 FACT = "The user takes the pill at 8:15 pm"

@@ -10,7 +10,7 @@ from aiohttp import web
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.agents.openai_chat import OpenAIChatAgent
 from bioeval_tui.evaluation.http.client import Timeouts
-from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply
+from bioeval_tui.protocols import Delta, Generation, PeerError, Reply
 from tests.servers import openai_server as srv
 
 

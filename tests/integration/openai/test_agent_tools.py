@@ -14,8 +14,8 @@ from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.agents.openai_chat import NO_RESULT, OpenAIChatAgent
 from bioeval_tui.evaluation.agents.tools import DeclaredTools
 from bioeval_tui.evaluation.job.models import ModelOptions, ToolConfig
-from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply
 from bioeval_tui.peer_limits import MAX_ROUNDS
+from bioeval_tui.protocols import Delta, Generation, PeerError, Reply
 from bioeval_tui.record.tool_calls import calls_of
 from bioeval_tui.text import clean
 from tests.servers import openai_server as srv

@@ -9,17 +9,16 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from bioeval_tui.evaluation.seams import TaskVerdict, Verdict
 from bioeval_tui.evaluation.wiring.judge_test import JudgeTester
+from bioeval_tui.protocols import TaskVerdict, Verdict
 from bioeval_tui.report.formats.console import print_score_card
-from bioeval_tui.report.formats.html import html_report
-from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.frames import to_frame
 from bioeval_tui.report.result import load_run, result_of
 from bioeval_tui.report.words import summary_lines
 from bioeval_tui.sample.paths import sample_recordings
 from bioeval_tui.settings import Secret, Settings
 from bioeval_tui.tui.live import score_card_view
+from tests.documents import document_of
 from tests.servers import openai_server as srv
 from tests.servers.whole_runs import WholeRun, hold, with_models
 from tests.unit.evaluation.conversation.fakes import FakeJudge
@@ -195,23 +194,23 @@ async def test_no_view_of_one_run_calls_the_difference_an_uplift_by_facts(tmp_pa
     result = load_run((await run(tmp_path, CAREFUL))[0].path)
     card = score_card_view.as_text(result, result.trial_results[0])
     several = "\n".join(map(str, summary_lines(result.summary)))
-    for view in (card, several, score_card_view.as_text(result), markdown_report([result])):
+    for view in (card, several, score_card_view.as_text(result), document_of("md", result)):
         assert "difference" in view
         assert "uplift" not in view
-    assert "Difference: " in (page := html_report([result]))
+    assert "Difference: " in (page := document_of("html", result))
     assert "uplift" not in page.casefold()
 
 
 async def test_documents_say_what_is_not_for_a_condition_and_frames_what_a_task_weighs(tmp_path):
     done, _ = await run(tmp_path, CAREFUL)
     loaded = load_run(done.path)
-    text = markdown_report([loaded])
+    text = document_of("md", loaded)
     assert [
         line.count("– not for this condition") for line in text.splitlines() if line.startswith("| done |")
     ] == [1]
     assert text.count("– not for this condition") == 3, "two assertions and a task"
     assert "not checked" not in text
-    page = html_report([loaded])
+    page = document_of("html", loaded)
     assert page.count("– not for this condition") == 3
     assert "not checked" not in page
     frame = to_frame([loaded], "tasks")

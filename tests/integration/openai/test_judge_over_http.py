@@ -11,7 +11,7 @@ from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.judges.llm import LLMJudge
 from bioeval_tui.evaluation.models.model import ChatModel
 from bioeval_tui.evaluation.retry import RetryRule
-from bioeval_tui.evaluation.seams import JudgeView, PeerError, TranscriptMessage
+from bioeval_tui.protocols import JudgeView, PeerError, TranscriptMessage
 from tests.servers import openai_server as srv
 
 KEY = "sk-test-0123456789abcdef"

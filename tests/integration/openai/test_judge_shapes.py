@@ -11,7 +11,7 @@ import pytest
 from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.judges.llm import LLMJudge
 from bioeval_tui.evaluation.models.model import ChatModel
-from bioeval_tui.evaluation.seams import JudgeView
+from bioeval_tui.protocols import JudgeView
 from tests.servers import openai_server as srv
 
 ONE: dict[str, Any] = {"task": 1, "messages": [4], "reason": "It says so.", "score": 0.8}

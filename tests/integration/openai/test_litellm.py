@@ -14,7 +14,7 @@ from bioeval_tui.evaluation.agents.openai_chat import OpenAIChatAgent
 from bioeval_tui.evaluation.job.models import ModelOptions
 from bioeval_tui.evaluation.models.answer import ChatAnswer
 from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
-from bioeval_tui.evaluation.seams import Reply
+from bioeval_tui.protocols import Reply
 from tests.servers.litellm_proxy import KEY, SAYS, litellm_proxy
 
 MISSING = "BIOEVAL_LITELLM_PYTHON names no environment with LiteLLM"

@@ -9,7 +9,7 @@ import pytest
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.http.client import proxy_for
 from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
-from bioeval_tui.evaluation.seams import PeerError
+from bioeval_tui.protocols import PeerError
 from tests.servers import openai_server as srv
 
 REQUEST = ChatRequest("m", [{"role": "user", "content": "Hi"}])

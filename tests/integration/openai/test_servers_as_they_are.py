@@ -16,7 +16,7 @@ from bioeval_tui.evaluation.agents.openai_chat import OpenAIChatAgent
 from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.judges.llm import LLMJudge
 from bioeval_tui.evaluation.models.model import ChatModel
-from bioeval_tui.evaluation.seams import JudgeView, PeerError
+from bioeval_tui.protocols import JudgeView, PeerError
 from tests.servers import openai_server as srv
 from tests.servers.whole_runs import WholeRun, hold, uplifts, with_models
 

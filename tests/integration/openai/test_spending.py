@@ -14,14 +14,14 @@ from rich.console import Console
 
 from bioeval_tui.evaluation.job.loading import job_from_data
 from bioeval_tui.evaluation.prices import FILE_NAME, load_prices
+from bioeval_tui.formats import RunResult
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.comparison_console import print_comparison
-from bioeval_tui.report.formats.json_report import json_report
-from bioeval_tui.report.formats.markdown import markdown_report
-from bioeval_tui.report.result import RunResult, load_run
+from bioeval_tui.report.result import load_run
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.words import cost_words, token_words
+from tests.documents import document_of
 from tests.servers import openai_server as srv
 from tests.servers.models import StandIns
 from tests.servers.whole_runs import WholeRun, hold, with_models
@@ -145,7 +145,7 @@ async def test_tokens_and_cost_are_those_that_the_server_counts(
         assert reported(loaded, one) == till.tokens(one), one
     cost = run_document(loaded)["cost"]
     assert cost["dollars"] == pytest.approx(till.dollars)
-    assert json_report([loaded])["runs"][0]["cost"] == cost
+    assert json.loads(document_of("json", loaded))["runs"][0]["cost"] == cost
 
 
 async def test_a_request_that_may_have_been_charged_makes_the_cost_unknown(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ async def test_a_request_that_may_have_been_charged_makes_the_cost_unknown(tmp_p
     known = (till.answered["agent"] + 2) * A_CALL
     assert cost["known_dollars"] == pytest.approx(known)
     assert cost_words_of(loaded) == f"at least ${known:.4f}; the judge's is unknown"
-    page = markdown_report([loaded])
+    page = document_of("md", loaded)
     assert "| facts supplied | evaluator | 22 | 14 | \\$0.0360 |" in page
     assert "| facts withheld | evaluator | unknown | unknown | unknown |" in page
 

@@ -10,7 +10,7 @@ import pytest
 from bioeval_tui.evaluation.evaluators import spoken
 from bioeval_tui.evaluation.evaluators.llm import SHORTER, LLMEvaluator
 from bioeval_tui.evaluation.models.model import ChatModel
-from bioeval_tui.evaluation.seams import Delta, EvaluatorView, PeerError, Utterance
+from bioeval_tui.protocols import Delta, EvaluatorView, PeerError, Utterance
 from tests.integration.openai.conftest import make_job
 from tests.servers import openai_server as srv
 

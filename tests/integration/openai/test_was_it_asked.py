@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.bundled.atif.writing import OURS, trajectory
-from bioeval_tui.bundled.inspect.writing import inspect_log
 from bioeval_tui.report.agreement import rated_tasks
 from bioeval_tui.report.previews import preview_of
 from bioeval_tui.report.result import load_run
+from tests.documents import document_of
 from tests.servers import openai_server as srv
 from tests.servers.whole_runs import WholeRun, hold, with_models
 
@@ -129,8 +128,7 @@ async def test_a_judge_names_the_users_message_and_no_other(tmp_path, named, ask
 async def test_no_export_or_agreement_gives_an_unasked_task_a_score(tmp_path):
     done = await run(tmp_path, JOB.replace("WHEN", NEVER))
     loaded = load_run(done.path)
-    (talk,) = loaded.conversations
-    scores = trajectory(loaded, talk)["extra"][OURS]["scores"]
+    scores = json.loads(document_of("atif", loaded))["extra"]["bioeval-tui"]["scores"]
     assert list(scores) == ["Get a reminder for nine"]
     assert [bool(item.judges) for item in rated_tasks([load_run(done.path)], every=True)[0]] == [True, False]
 
@@ -141,7 +139,7 @@ async def test_an_inspect_sample_names_what_counts_in_its_condition(tmp_path):
         "for nine, rules", "for nine, acceptanceCriteria: SET, withheldCriteria: ASKED, rules"
     )
     done = await run(tmp_path, changed.replace("it costs, rules", "it costs, only: supplied, rules"))
-    (sample,) = json.loads(inspect_log(load_run(done.path)))["samples"]
+    (sample,) = json.loads(document_of("inspect", load_run(done.path)))["samples"]
     assert (sample["input"], sample["target"]) == ("Get a reminder for nine", ["ASKED"])
 
 

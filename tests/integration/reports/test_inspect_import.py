@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.bundled.inspect.writing import inspect_log, inspect_zip
 from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.result import load_run
+from tests.documents import document_of
 from tests.integration.reports.test_inspect_log import python
 
 pytestmark = pytest.mark.real_server
@@ -118,7 +118,9 @@ def test_scorers_epochs_and_tool_calls_of_an_inspect_log_survive_import_and_expo
         assert call["request"]["function"]["name"] == "add"
         assert talk.messages[-1].text == f"It is {output['output']}."
     out = tmp_path / f"out.{kind}"
-    out.write_bytes(inspect_zip(run) if kind == "eval" else inspect_log(run).encode())
+    out.write_bytes(
+        document_of("inspect", run, output=out) if kind == "eval" else document_of("inspect", run).encode()
+    )
     again = json.loads(inspect(READ, tmp_path, str(out)).splitlines()[-1])
     assert again == told
 
@@ -126,7 +128,7 @@ def test_scorers_epochs_and_tool_calls_of_an_inspect_log_survive_import_and_expo
 def test_an_exported_run_can_be_imported_from_its_inspect_log(tmp_path: Path) -> None:
     demo = load_run(Path(__file__).parents[2] / "golden" / "demo-run.jsonl")
     file = tmp_path / "demo.eval"
-    file.write_bytes(inspect_zip(demo))
+    file.write_bytes(document_of("inspect", demo, output=file))
     back = load_run(import_file(file, tmp_path / "runs").path)
     assert back.state.scores() == demo.state.scores()
     for key, talk in demo.state.conversations.items():

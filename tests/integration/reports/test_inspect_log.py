@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from bioeval_tui.bundled.inspect.writing import inspect_log
-from bioeval_tui.cli.runs import runs
-from bioeval_tui.report.result import RunResult, load_run
+from bioeval_tui.formats import RunResult
+from bioeval_tui.report.result import load_run
+from tests.command import call
+from tests.documents import document_of
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk, scoring
 
 pytestmark = pytest.mark.real_server
@@ -68,7 +68,7 @@ def python() -> str:
 
 def read_back(run: RunResult, folder: Path) -> dict[str, Any]:
     log = folder / "log.json"
-    log.write_text(inspect_log(run), encoding="utf-8")
+    log.write_text(document_of("inspect", run), encoding="utf-8")
     done = subprocess.run(
         [python(), "-c", READ, str(log)], capture_output=True, text=True, timeout=300,
         env={**os.environ, "HOME": str(folder), "INSPECT_LOG_LEVEL": "warning"},
@@ -102,7 +102,7 @@ def test_inspect_lists_and_opens_an_exported_eval_file(
     logs = tmp_path / "logs"
     logs.mkdir()
     arguments = ["export", str(GOLDEN), "--to", "inspect", "--output", str(logs)]
-    done = CliRunner().invoke(runs, arguments, standalone_mode=False)
+    done = call("runs", *arguments)
     assert done.return_value == 0, done.exception
     (written,) = logs.iterdir()
     assert written.suffix == ".eval"
@@ -126,7 +126,7 @@ def test_exporting_warns_about_a_file_name_that_inspect_does_not_list(
 ) -> None:
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path / "data"))
     arguments = ["export", str(GOLDEN), "--to", "inspect", "--output", str(tmp_path / "log.json")]
-    done = CliRunner().invoke(runs, arguments, standalone_mode=False)
+    done = call("runs", *arguments)
     assert "lists only names that begin with a time" in done.stderr
 
 

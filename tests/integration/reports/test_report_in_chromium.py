@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.report.formats.html import html_report
 from bioeval_tui.report.result import load_run
+from tests.documents import document_of
 from tests.integration.reports.browser import canary, visit
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk
 
@@ -52,7 +52,7 @@ def hostile_report(text: str) -> str:
     for conversation in run.state.conversations.values():
         for message in conversation.messages:
             message.speaker = text
-    return html_report([run])
+    return document_of("html", run)
 
 
 def test_a_hostile_transcript_runs_no_script_and_makes_no_request(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_a_hostile_transcript_runs_no_script_and_makes_no_request(tmp_path: Path
 def test_the_content_security_policy_holds_even_without_escaping(tmp_path: Path) -> None:
     with canary() as server:
         raw = payload(server.port, LOADS)
-        document = html_report([load_run(GOLDEN)])
+        document = document_of("html", load_run(GOLDEN))
         page = tmp_path / "raw.html"
         page.write_text(document.replace("<article>", f"<article>{raw}"), encoding="utf-8")
         rendered, logged = visit(page, server.port)
@@ -91,7 +91,7 @@ def test_without_escaping_and_policy_the_same_page_leaks(tmp_path: Path) -> None
 def test_the_demos_page_renders_without_console_errors(tmp_path: Path) -> None:
     with canary() as server:
         page = tmp_path / "demo.html"
-        page.write_text(html_report([load_run(GOLDEN)]), encoding="utf-8")
+        page.write_text(document_of("html", load_run(GOLDEN)), encoding="utf-8")
         picture = tmp_path / "demo.png"
         _, logged = visit(page, server.port, f"--screenshot={picture}", "--window-size=1180,900")
         assert picture.read_bytes().startswith(b"\x89PNG")
@@ -103,7 +103,7 @@ def test_the_demos_page_renders_without_console_errors(tmp_path: Path) -> None:
 @pytest.mark.parametrize("width", [390, 320])
 def test_a_report_needs_no_horizontal_scrolling_on_a_phone(tmp_path: Path, width: int) -> None:
     report = tmp_path / "report.html"
-    report.write_text(html_report([load_run(GOLDEN)]), encoding="utf-8")
+    report.write_text(document_of("html", load_run(GOLDEN)), encoding="utf-8")
     frame = tmp_path / "frame.html"
     frame.write_text(
         f'<iframe id="f" src="{report.name}" width="{width}" height="800" style="border:0"></iframe>'

@@ -10,11 +10,9 @@ from pathlib import Path
 
 import click
 import pytest
-from click.testing import CliRunner
 
-from bioeval_tui.cli.jobs import assert_
-from bioeval_tui.cli.main import COMMANDS, app
 from bioeval_tui.evaluation.graphs.embedded import available
+from tests.command import call, group
 from tests.forked import completed
 
 
@@ -26,18 +24,17 @@ def run(*arguments: str, data_dir: Path) -> subprocess.CompletedProcess[str]:
 
 def leaf_commands() -> list[list[str]]:
     found = []
-    for name in COMMANDS:
-        command = app.get_command(click.Context(app), name)
-        assert command is not None, name
-        if isinstance(command, click.Group):
-            found += [[name, sub] for sub in command.list_commands(click.Context(command))]
+    program, names = group()
+    for name in names:
         found.append([name])
+        if isinstance(program.get_command(click.Context(program), name), click.Group):
+            found += [[name, sub] for sub in group(name)[1]]
     return found
 
 
-@pytest.mark.parametrize("path", [path for path in leaf_commands() if COMMANDS[path[0]][1]], ids=" ".join)
+@pytest.mark.parametrize("path", leaf_commands(), ids=" ".join)
 def test_help_of_every_command_shows_an_example(path: list[str]) -> None:
-    result = CliRunner().invoke(app, [*path, "--help"])
+    result = call(*path, "--help")
     assert result.exit_code == 0
     assert "Example" in result.output
     assert "bioeval-tui " + path[0] in result.output
@@ -194,7 +191,7 @@ def test_assert_queries_the_graph_and_puts_a_caret_under_the_error(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path))
-    done = CliRunner().invoke(assert_, ["--graph", "embedded", "--cypher", *arguments], standalone_mode=False)
+    done = call("assert", "--graph", "embedded", "--cypher", *arguments)
     assert done.return_value == code
     assert done.output.startswith(said)
 

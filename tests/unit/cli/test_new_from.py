@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 from aiohttp import web
-from click.testing import CliRunner
 
-from bioeval_tui.cli.main import app
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.job.loading import load_job
 from bioeval_tui.evaluation.job.models import ExpressionAssertion
 from bioeval_tui.record.transfer import import_file
+from tests.command import call
 from tests.servers.rest_agent import RestAgentServer
 from tests.servers.whole_runs import hold
 
@@ -29,12 +28,12 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def written(folder: Path, *options: str, refused: bool = False) -> str:
     """Return the job that `new` writes, or why it does not."""
     job = folder / "again.yml"
-    done = CliRunner().invoke(app, ["new", str(job), *options])
+    done = call("new", job, *options)
     if refused:
         assert isinstance(done.exception, UsageError), done.output
         return str(done.exception)
     assert done.exit_code == 0, done.exception or done.output
-    checked = CliRunner().invoke(app, ["check", str(job)])
+    checked = call("check", job)
     assert "no problems" in checked.output, checked.output
     return job.read_text("utf-8")
 

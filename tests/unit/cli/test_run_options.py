@@ -9,12 +9,18 @@ from typing import Any
 import click
 import pytest
 
-from bioeval_tui.cli.main import app
-from bioeval_tui.cli.run import run
+from tests.command import group
+
+
+def command() -> click.Command:
+    program, _ = group()
+    found = program.get_command(click.Context(program), "run")
+    assert found is not None
+    return found
 
 
 def read(*arguments: str) -> dict[str, Any]:
-    return run.make_context("run", list(arguments)).params
+    return command().make_context("run", list(arguments)).params
 
 
 @pytest.mark.parametrize(
@@ -57,11 +63,9 @@ def test_models_and_thresholds_can_be_repeated() -> None:
 
 
 def test_the_help_of_run_lists_every_option_once_in_a_group() -> None:
-    command = app.get_command(click.Context(app), "run")
-    assert isinstance(command, click.Command)
-    context = click.Context(command, info_name="run", help_option_names=["-h", "--help"])
-    shown = command.get_help(context)
-    options = [p for p in command.get_params(context) if isinstance(p, click.Option) and not p.hidden]
+    context = click.Context(command(), info_name="run", help_option_names=["-h", "--help"])
+    shown = context.command.get_help(context)
+    options = [p for p in context.command.get_params(context) if isinstance(p, click.Option) and not p.hidden]
     assert 20 < len(options) <= 31, "30, and --help"
     for option in options:
         record = option.get_help_record(context)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.command import call
 from tests.unit.report.recorded import Recorded, Talk, scoring
-from tests.unit.runs_command import call
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("name", "starts"), [("r.html", "<!doctype html>"), ("r.md", "# job"), ("r.json", '{\n  "format"')]
 )
 def test_the_file_name_decides_the_format_of_a_private_report(data_dir: Path, name: str, starts: str) -> None:
-    result = call("report", "aaaa", "--output", name)
+    result = call("runs", "report", "aaaa", "--output", name)
     assert (result.exception, result.return_value) == (None, 0)
     written = data_dir / name
     assert written.read_text(encoding="utf-8").startswith(starts)
@@ -39,19 +39,19 @@ def test_the_file_name_decides_the_format_of_a_private_report(data_dir: Path, na
 
 
 def test_without_output_the_report_is_printed(data_dir: Path) -> None:
-    assert call("report", "aaaa", "--format", "md").stdout.startswith("# job\n")
-    assert call("report", "aaaa", "bbbb").stdout.startswith("<!doctype html>")
+    assert call("runs", "report", "aaaa", "--format", "md").stdout.startswith("# job\n")
+    assert call("runs", "report", "aaaa", "bbbb").stdout.startswith("<!doctype html>")
 
 
 def test_a_recording_file_can_be_reported_without_importing_it(data_dir: Path, tmp_path: Path) -> None:
     path = Recorded([Talk()], job="mailed").write(tmp_path)
-    assert "# mailed" in call("report", str(path), "--format", "md").stdout
+    assert "# mailed" in call("runs", "report", str(path), "--format", "md").stdout
 
 
 def test_a_damaged_line_is_noted_and_the_rest_is_shown(data_dir: Path) -> None:
     path = data_dir / "runs" / "20260102-030405-aaaa.jsonl"
     path.write_bytes(path.read_bytes() + b"{broken}\n")
-    result = call("report", "aaaa", "--format", "md")
+    result = call("runs", "report", "aaaa", "--format", "md")
     assert "damaged line" in result.stderr
     assert result.stdout.startswith("# job")
 
@@ -70,31 +70,31 @@ def test_a_damaged_line_is_noted_and_the_rest_is_shown(data_dir: Path) -> None:
     ],
 )
 def test_a_wrong_option_of_report_is_one_sentence(data_dir: Path, arguments: list[str], words: str) -> None:
-    assert words in str(call(*arguments).exception)
+    assert words in str(call("runs", *arguments).exception)
 
 
 def test_compare_fails_on_a_regression_only_when_asked(data_dir: Path) -> None:
     for name, score in (("cccc", 0.9), ("dddd", 0.5)):
         talks = [scoring(score)] * 5
         Recorded(talks, talks, run_id=f"20260102-030405-{name}").write(data_dir / "runs")
-    assert call("compare", "cccc", "dddd").return_value == 0
-    assert call("compare", "cccc", "dddd", "--fail-on-regression").return_value == 1
-    assert call("compare", "dddd", "cccc", "--fail-on-regression").return_value == 0
-    assert call("compare", "cccc", "cccc", "--fail-on-regression").return_value == 0
+    assert call("runs", "compare", "cccc", "dddd").return_value == 0
+    assert call("runs", "compare", "cccc", "dddd", "--fail-on-regression").return_value == 1
+    assert call("runs", "compare", "dddd", "cccc", "--fail-on-regression").return_value == 0
+    assert call("runs", "compare", "cccc", "cccc", "--fail-on-regression").return_value == 0
 
 
 def test_compare_cannot_tell_from_one_trial_whether_it_is_a_regression(data_dir: Path) -> None:
-    found = call("compare", "aaaa", "bbbb", "--fail-on-regression")
+    found = call("runs", "compare", "aaaa", "bbbb", "--fail-on-regression")
     assert (found.return_value, found.stderr) == (
         3,
         "--fail-on-regression: cannot tell whether B is worse: 1 trial that both runs scored may differ by chance "
         "alone; 5 trials of each run (--repeat 5) would do\n",
     )
-    assert call("compare", "aaaa", "bbbb").stderr == ""
-    assert json.loads(call("compare", "aaaa", "bbbb", "--json").stdout)["undecided"] in found.stderr
+    assert call("runs", "compare", "aaaa", "bbbb").stderr == ""
+    assert json.loads(call("runs", "compare", "aaaa", "bbbb", "--json").stdout)["undecided"] in found.stderr
     away = Talk(reason="evaluator_failed", fault="infrastructure")
     Recorded([away] * 5, [scoring(1.0)] * 5, run_id="20260102-030405-cccc").write(data_dir / "runs")
-    assert call("compare", "cccc", "cccc", "--fail-on-regression").return_value == 3
+    assert call("runs", "compare", "cccc", "cccc", "--fail-on-regression").return_value == 3
 
 
 def test_a_regression_gate_says_in_what_the_runs_differ_besides_their_results(data_dir: Path) -> None:
@@ -103,22 +103,22 @@ def test_a_regression_gate_says_in_what_the_runs_differ_besides_their_results(da
         run = Recorded(talks, talks, run_id=f"20260102-030405-{name}", started={"agent": agent})
         run.write(data_dir / "runs")
     differs = "the runs differ in more than their results (agent: A old, B new)"
-    assert f"note: {differs}\n" in call("compare", "cccc", "dddd", "--fail-on-regression").stdout
-    found = call("compare", "cccc", "dddd", "--fail-on-regression", "--json")
+    assert f"note: {differs}\n" in call("runs", "compare", "cccc", "dddd", "--fail-on-regression").stdout
+    found = call("runs", "compare", "cccc", "dddd", "--fail-on-regression", "--json")
     assert found.stderr == f"--fail-on-regression: {differs}\n"
     assert differs in json.loads(found.stdout)["notes"]
 
 
 def test_compare_prints_json_alone_when_asked(data_dir: Path) -> None:
-    data = json.loads(call("compare", "aaaa", "bbbb", "--json").stdout)
+    data = json.loads(call("runs", "compare", "aaaa", "bbbb", "--json").stdout)
     assert (data["a"], data["b"]) == ("20260102-030405-aaaa", "20260102-030405-bbbb")
-    result = call("compare", "aaaa", "bbbb", "--output", "c.json")
+    result = call("runs", "compare", "aaaa", "bbbb", "--output", "c.json")
     assert json.loads((data_dir / "c.json").read_text())["regressions"] == data["regressions"]
     assert "\nA  agent " in result.stdout
 
 
 def test_explain_can_print_json(data_dir: Path) -> None:
-    data = json.loads(call("explain", "aaaa", "--json", "--target", "0.9").stdout)
+    data = json.loads(call("runs", "explain", "aaaa", "--json", "--target", "0.9").stdout)
     assert (data["target"], len(data["conversations"])) == (0.9, 2)
 
 
@@ -127,8 +127,8 @@ def test_explain_can_print_json(data_dir: Path) -> None:
     [("inspect", '{\n  "version": 2'), ("openai-jsonl", '{"messages"'), ("csv", "run_id,")],
 )
 def test_export_writes_each_format(data_dir: Path, kind: str, starts: str) -> None:
-    assert call("export", "aaaa", "--to", kind).stdout.startswith(starts)
-    assert call("export", "aaaa", "--to", kind, "--output", "out").return_value == 0
+    assert call("runs", "export", "aaaa", "--to", kind).stdout.startswith(starts)
+    assert call("runs", "export", "aaaa", "--to", kind, "--output", "out").return_value == 0
     assert (data_dir / "out").read_text(encoding="utf-8").startswith(starts)
 
 
@@ -136,7 +136,7 @@ def test_export_writes_each_format(data_dir: Path, kind: str, starts: str) -> No
     "arguments", [["report", "aaaa", "--output", "-"], ["compare", "aaaa", "bbbb", "--output", "-"], ["gate", "aaaa", "--md", "-"]]
 )  # fmt: skip
 def test_a_dash_is_no_file(data_dir: Path, arguments: list[str]) -> None:
-    found = call(*arguments)
+    found = call("runs", *arguments)
     assert "- is not the name of a file; /dev/stdout is standard output" in str(found.stderr) + str(
         found.exception
     )

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bioeval_tui.evaluation.retry import AGENT_RULE, MODEL_RULE, RetryRule, retry_after, send
-from bioeval_tui.evaluation.seams import PeerError
+from bioeval_tui.protocols import PeerError
 
 NOON = 1795262400.0  # 2026-11-21T12:00:00Z
 

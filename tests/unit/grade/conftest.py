@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bioeval_tui.grade import Registry
+from bioeval_tui.grading import Registry
 
 
 class TaskFolder:

@@ -8,13 +8,19 @@ from pathlib import Path
 import h5py
 import pytest
 
-from bioeval_tui.grade import Invalid, NotGraded, NotGradedError, TaskReport, load_outcomes
 from bioeval_tui.grade.batch.run import InProcess, grade_batch
-from bioeval_tui.grade.grade import TaskGrading, grade_submission, validate_submission
+from bioeval_tui.grade.grade import TaskGrading
 from bioeval_tui.grade.tasks.task_code import MissingPackageError, scalar
-from bioeval_tui.tui.data.grading import rows_at
-from bioeval_tui.tui.medals.agents_widget import groups
-from bioeval_tui.tui.medals.medals_view import MedalTable
+from bioeval_tui.grading import (
+    Invalid,
+    NotGraded,
+    NotGradedError,
+    TaskReport,
+    grade_submission,
+    load_outcomes,
+    validate_submission,
+)
+from tests.command import call
 
 STRICT = """
 import numpy as np
@@ -130,21 +136,10 @@ def test_invalid_submissions_do_not_raise_an_agents_rank(tasks, tmp_path: Path) 
     assert result.totals["avg_leaderboard_percentile"] == round(sum(ranked) / 4, 1)
     assert result.average_with_zeros == round(sum(ranked) / 6, 1)
 
-    class World:
-        def leaderboard(self, task_id: str) -> tuple[float, ...]:
-            return ()
-
-        def domain(self, task_id: str) -> str:
-            return "lab"
-
-    table = MedalTable()
-    for row in rows_at(World(), result.report_path):  # type: ignore[arg-type]
-        table.add(row)
-    totals = table.totals()
-    assert (totals.by["invalid"], totals.by["not_graded"], totals.rows) == (1, 1, 6)
-    agents = [group for group in groups(table.entries) if group.domain is None]
-    assert agents[0].agent == "honest"
-    assert [group.totals.by["not_graded"] for group in agents if group.agent == "unlucky"] == [1]
+    agents = json.loads(call("medals", result.report_path, "--agents", "--json").stdout)
+    assert [(each["agent"], each["submissions"], each["graded"]) for each in agents] == [
+        ("honest", 2, 2), ("broken", 2, 1), ("unlucky", 2, 1),
+    ]  # fmt: skip
 
 
 def test_ungraded_submissions_are_loaded_with_agent_and_reason(tasks, tmp_path: Path) -> None:

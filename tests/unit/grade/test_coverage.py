@@ -11,19 +11,15 @@ import anndata
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
-from bioeval_tui.cli import grade
-from bioeval_tui.grade import TaskReport
 from bioeval_tui.grade.console import batch_summary, medal_table, report_card
 from bioeval_tui.grade.files.alignment import AnswerRows, Coverage
 from bioeval_tui.grade.grade import TaskGrading
 from bioeval_tui.grade.intervals import uncertainty_of
+from bioeval_tui.grading import TaskReport
 from bioeval_tui.report.agents import entries_of, standings
-from bioeval_tui.report.formats.medal_pages import medals_csv, medals_html, medals_json, medals_markdown
-from bioeval_tui.tui.items import MedalRow
-from bioeval_tui.tui.medals.medal_card import card
-from bioeval_tui.tui.medals.medals_view import MedalTable, medal_cell, totals_lines
+from tests.command import call
+from tests.documents import medals_of
 
 INNER = """
 def grade(submission, answers):
@@ -68,27 +64,15 @@ def test_every_view_and_ranking_marks_the_row(two: TaskReport, capsys: pytest.Ca
     shown = capsys.readouterr().out
     assert TWO in " ".join(shown.split())
     assert "scored on all 30 rows" in " ".join(shown.split())
-    for page in (medals_html([two]), medals_markdown([two])):
+    for page in (medals_of("html", [two]), medals_of("md", [two])):
         assert TWO in page
         assert "1 scored on a part of the rows" in page
-    assert medals_csv([two]).splitlines()[0].endswith("rows_scored,rows_expected")
-    assert medals_csv([two]).splitlines()[1].endswith(",2,30")
-    assert json.loads(medals_json([two]))[0]["extra"]["rows_scored"] == 2
+    assert medals_of("csv", [two]).splitlines()[0].endswith("rows_scored,rows_expected")
+    assert medals_of("csv", [two]).splitlines()[1].endswith(",2,30")
+    assert json.loads(medals_of("json", [two]))[0]["extra"]["rows_scored"] == 2
     found = {one.agent: one for one in standings(entries_of([two, whole], [])).agents}
     assert found["sly"].graded_words == "1 of 1 graded, 1 on a part of the rows"
     assert found["fair"].graded_words == "1 of 1 graded"
-
-
-def test_the_screens_mark_the_row(two: TaskReport) -> None:
-    row = MedalRow(two.task_id, "sly", "s.csv", two, leaderboard=(0.9, 0.8))
-    assert medal_cell(row).text == "● gold !"
-    words = "\n".join("".join(cell.text for cell in line) for line in card(row, 80, 4))
-    assert TWO in words
-    assert f"this one, {TWO}" in words
-    rows = MedalTable()
-    rows.add(row)
-    totals = "".join(cell.text for line in totals_lines(rows.totals()) for cell in line)
-    assert "! scored on a part of the rows 1" in totals
 
 
 def test_rows_that_a_file_picks_have_no_chance_of_a_medal(ready: TaskGrading, tasks) -> None:
@@ -100,11 +84,10 @@ def test_rows_that_a_file_picks_have_no_chance_of_a_medal(ready: TaskGrading, ta
 
 def test_validate_says_what_is_missing(tasks, ready: TaskGrading, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BIOEVAL_TASKS_DIR", str(tasks.root))
-    command = next(item for item in grade.COMMANDS if item.name == "validate")
 
     def validate(rows: int, *options: str) -> Any:
-        args = [str(tasks.submit(table(rows))), "lab/numbers", "--data-dir", str(tasks.data), *options]
-        return CliRunner().invoke(command, args, standalone_mode=False, catch_exceptions=False)
+        args = [tasks.submit(table(rows)), "lab/numbers", "--data-dir", tasks.data, *options]
+        return call("validate", *args, catch_exceptions=False)
 
     partial = validate(2)
     assert "valid for the published grader; 28 rows are missing (lab/numbers)" in partial.stdout

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.errors import InputError
-from bioeval_tui.grade import NotGradedError, TaskReport, grade_jsonl, grade_submission, validate_submission
 from bioeval_tui.grade.tasks.registry import UnknownTaskError
+from bioeval_tui.grading import NotGradedError, TaskReport, grade_jsonl, grade_submission, validate_submission
 
 RETURNS = """
 import numpy as np

@@ -12,15 +12,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bioeval_tui.grade import (
+from bioeval_tui.grade.files.tables import read_as_published, read_frame
+from bioeval_tui.grade.rounding import to_score
+from bioeval_tui.grading import (
     Grader,
     TaskReport,
     aggregate_reports,
     calculate_human_performance_metrics,
     extract_agent_from_submission_path,
 )
-from bioeval_tui.grade.files.tables import read_as_published, read_frame
-from bioeval_tui.grade.rounding import to_score
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 

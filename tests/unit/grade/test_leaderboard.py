@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from bioeval_tui.errors import InputError
-from bioeval_tui.grade import medal_places, rank
-from bioeval_tui.grade.leaderboard import build_leaderboard, load_leaderboard
+from bioeval_tui.grade.leaderboard import build_leaderboard
+from bioeval_tui.grading import load_leaderboard, medal_places, rank
 
 RISING = [n / 10 for n in range(60)]
 

@@ -7,12 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from bioeval_tui.cli import grade
-from bioeval_tui.grade import Invalid, TaskReport, load_reports
-from bioeval_tui.grade.grade import grade_submission, validate_submission
-from bioeval_tui.grade.paths import why_not_followed
+from bioeval_tui.grading import Invalid, TaskReport, grade_submission, load_reports, validate_submission
+from tests.command import call
 
 GOOD = "id,y\na,1.5\nb,2.5\nc,3.5\n"
 
@@ -20,11 +17,9 @@ GOOD = "id,y\na,1.5\nb,2.5\nc,3.5\n"
 @pytest.fixture
 def run(tasks, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("BIOEVAL_TASKS_DIR", str(tasks.root))
-    commands = {command.name: command for command in grade.COMMANDS}
 
     def run_(name: str, *args: object) -> Any:
-        words = [*map(str, args), "--data-dir", str(tasks.data)]
-        return CliRunner().invoke(commands[name], words, standalone_mode=False, catch_exceptions=False)
+        return call(name, *args, "--data-dir", tasks.data, catch_exceptions=False)
 
     return run_
 
@@ -113,17 +108,18 @@ def test_the_answers_are_no_submission_by_any_link(tasks, tmp_path: Path) -> Non
         assert outcome.reason == "the file is the task's own answers"
 
 
-def test_a_run_group_on_another_disk_is_its_own(tmp_path: Path) -> None:
+def test_a_run_group_on_another_disk_is_its_own(tasks, run: Any, tmp_path: Path) -> None:
+    tasks.add()
     disk = tmp_path / "disk" / "G_run-group_me"
     (disk / "t" / "submission").mkdir(parents=True)
     (disk / "t" / "submission" / "submission.csv").write_text(GOOD)
-    (tmp_path / "runs").mkdir()
-    (tmp_path / "runs" / disk.name).symlink_to(disk)
-    file = tmp_path / "runs" / disk.name / "t" / "submission" / "submission.csv"
-    assert why_not_followed(file, ()) is None
-    assert why_not_followed(tmp_path / "missing.csv", ()) is None
-    for odd in ("a\0b/c.csv", "a" * 5000 + ".csv"):
-        assert why_not_followed(tmp_path / odd, ()) is None
+    (tasks.submissions / disk.name).symlink_to(disk)
+    assert graded(tasks, run, "t/submission/submission.csv", tmp_path / "out").score == 0.5
+    for number, odd in enumerate(("missing.csv", "a" * 5000 + ".csv")):
+        report = graded(tasks, run, odd, tmp_path / f"o{number}")
+        assert report.score is None
+        assert report.extra is not None
+        assert "link" not in str(report.extra.error)
 
 
 def test_a_loop_of_links_is_a_file_that_cannot_be_opened(tasks, tmp_path: Path) -> None:

@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from bioeval_tui.errors import InputError
-from bioeval_tui.grade import NotGradedError, Registry, TaskReport, grade_submission
 from bioeval_tui.grade.published.boards import HERE, published_board
 from bioeval_tui.grade.tasks.board import leaderboard_of
-from bioeval_tui.grade.tasks.task import Task
+from bioeval_tui.grading import NotGradedError, Registry, Task, TaskReport, grade_submission
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "published_boards" / "openproblems.json"
 OPEN_PROBLEMS: dict[str, Any] = json.loads(GOLDEN.read_text())["tasks"]

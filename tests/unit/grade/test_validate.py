@@ -11,8 +11,8 @@ import pytest
 import yaml
 from scipy import sparse
 
-from bioeval_tui.grade import Registry, grade_submission
 from bioeval_tui.grade.grade import TaskGrading
+from bioeval_tui.grading import Registry, grade_submission
 
 ANSWERS = "id,y\n" + "".join(f"p{n},{n}.5\n" for n in range(8))
 

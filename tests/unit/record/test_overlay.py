@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.errors import RecordingError
+from bioeval_tui.formats import ConversationKey
 from bioeval_tui.record import events
 from bioeval_tui.record.overlay import (
     append_numbered,
@@ -21,7 +22,7 @@ from bioeval_tui.record.overlay import (
 )
 from bioeval_tui.record.paths import overlay_path
 from bioeval_tui.record.reviews import fold_reviews
-from bioeval_tui.record.state import ConversationKey, RunState, apply_all
+from bioeval_tui.record.state import RunState, apply_all
 from tests.unit.record.test_state import recorded
 
 KEY = ConversationKey("withheld", 1)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from bioeval_tui import score as composite
+from bioeval_tui.formats import ConversationKey
 from bioeval_tui.record import events
 from bioeval_tui.record.reviews import (
     ReviewedScores,
@@ -21,7 +22,7 @@ from bioeval_tui.record.reviews import (
     with_reviews,
     words,
 )
-from bioeval_tui.record.state import ConversationKey, RunState, apply_all
+from bioeval_tui.record.state import RunState, apply_all
 from tests.unit.report.recorded import reviewed
 
 WITHHELD, SUPPLIED = ConversationKey("withheld", 1), ConversationKey("supplied", 1)

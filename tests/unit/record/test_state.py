@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from bioeval_tui.formats import ConversationKey
+from bioeval_tui.protocols import Condition
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, read_event, write_event
-from bioeval_tui.record.names import Condition
-from bioeval_tui.record.state import ConversationKey, RunState, apply, apply_all
+from bioeval_tui.record.state import RunState, apply, apply_all
 from tests.unit.evaluation.conversation.fakes import AT, FakeAgent, FakeEvaluator, Stage, job, where
 from tests.unit.evaluation.conversation.test_run_job import broken
 

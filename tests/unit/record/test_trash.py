@@ -12,8 +12,8 @@ from bioeval_tui.errors import UsageError
 from bioeval_tui.record.transfer import FOLDER, deletions, folder_name
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.run_list import RunList
+from tests.command import call
 from tests.unit.report.recorded import Recorded, Talk
-from tests.unit.runs_command import call
 
 IDS = ("20260102-030405-aaaa", "20260102-030405-bbbb")
 
@@ -33,27 +33,29 @@ def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_pruning_deletes_the_trash_and_nothing_else(data_dir: Path) -> None:
     assert [found.run_ids for found in deletions(data_dir)] == [(IDS[0],)]
-    shown = call("prune", "--trash", "--dry-run")
+    shown = call("runs", "prune", "--trash", "--dry-run")
     assert f"{IDS[0]} (in the trash)" in shown.output
     assert "0 runs and 1 in the trash would be deleted" in shown.output
-    assert call("prune", "--trash", "--yes").exit_code == 0
+    assert call("runs", "prune", "--trash", "--yes").exit_code == 0
     assert list((data_dir / FOLDER).iterdir()) == []
     assert not (data_dir / "logs" / f"{IDS[0]}.log").exists()
-    assert [run["run_id"] for run in json.loads(call("list", "--json").stdout)] == [IDS[1]]
+    assert [run["run_id"] for run in json.loads(call("runs", "list", "--json").stdout)] == [IDS[1]]
 
 
 def test_the_age_of_trash_counts_from_its_deletion(data_dir: Path) -> None:
     (kept,) = deletions(data_dir)
-    call("prune", "--older-than", "1d", "--yes")  # both runs began long ago, the deletion was just now
+    call(
+        "runs", "prune", "--older-than", "1d", "--yes"
+    )  # both runs began long ago, the deletion was just now
     assert [found.path for found in deletions(data_dir)] == [kept.path]
-    assert json.loads(call("list", "--json").stdout) == []
+    assert json.loads(call("runs", "list", "--json").stdout) == []
     kept.path.rename(kept.path.with_name(folder_name(datetime.now(UTC) - timedelta(days=2))))
-    call("prune", "--older-than", "1d", "--yes")
+    call("runs", "prune", "--older-than", "1d", "--yes")
     assert deletions(data_dir) == []
 
 
 def test_prune_needs_to_be_told_what_to_delete(data_dir: Path) -> None:
-    done = call("prune", "--yes")
+    done = call("runs", "prune", "--yes")
     assert isinstance(done.exception, UsageError)
     (data_dir / FOLDER / "not a deletion").mkdir()
     assert len(deletions(data_dir)) == 1
@@ -68,6 +70,6 @@ def test_a_recording_continued_in_another_folder_is_pruned_there_too(
     here.symlink_to(there)
     RunList(Settings.from_environment()).delete([IDS[1]])
     assert there.exists()
-    assert call("prune", "--trash", "--yes").exit_code == 0
+    assert call("runs", "prune", "--trash", "--yes").exit_code == 0
     assert not there.exists()
     assert list((data_dir / FOLDER).iterdir()) == []

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from bioeval_tui import score as composite
+from bioeval_tui.formats import CONDITIONS, RunResult
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, write_event
-from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.record.transfer import import_file
-from bioeval_tui.report.result import RunResult, TrialResult, result_of
+from bioeval_tui.report.result import TrialResult, result_of
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "demo-run.jsonl"
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -1,9 +1,8 @@
-"""Agents over tasks: shares of medals with their error, ranks, paired differences, and both ways to count failures."""
+"""Agents over tasks: shares of medals with their interval, ranks, paired differences, and both ways to count failures."""
 
 from __future__ import annotations
 
 import random
-from math import sqrt
 
 import pytest
 
@@ -55,14 +54,18 @@ def test_with_few_tasks_no_rank_is_claimed() -> None:
     assert found.words == "ranks need 10 tasks that all agents have; there are 9"
 
 
-def test_the_share_of_medals_is_a_mean_over_passes_with_its_standard_error() -> None:
-    medals = {"lab/a": [True, True, False], "lab/b": [True, False, False]}
-    entries = [AgentEntry("ada", task, 50.0, won) for task, of_task in medals.items() for won in of_task]
-    found = by_name(entries)["ada"]
-    assert found.passes == 3
-    assert found.medal_share == pytest.approx(0.5)
-    assert found.medal_error == pytest.approx(0.5 / sqrt(3))
-    assert found.medal_words == "50.0 % ± 28.9"
+def test_the_share_of_medals_has_an_interval_from_ten_tasks_on_and_never_one_of_passes_alone() -> None:
+    """Two tasks in fifty passes are two tasks, and equal passes are not certain."""
+
+    def share_of(tasks: int, won: list[bool]) -> Standing:
+        entries = [AgentEntry("ada", f"lab/{task}", 50.0, medal) for task in range(tasks) for medal in won]
+        return by_name(entries)["ada"]
+
+    few, many = share_of(2, [True, False] * 25), share_of(10, [True, True])
+    assert (few.passes, few.medal_share, few.medal_words) == (50, 0.5, "50.0 %")
+    assert few.to_dict()["any_medal_interval"] is None
+    assert many.medal_words == "100.0 % [69.2, 100.0]"
+    assert many.to_dict()["any_medal_interval"] == pytest.approx([0.025**0.1, 1.0])
 
 
 def test_ungraded_submissions_count_as_no_medal_and_the_share_of_graded_ones_is_shown_too() -> None:

@@ -18,11 +18,10 @@ from bioeval_tui.record.paths import overlay_path
 from bioeval_tui.report.agreement import agreement_report, change, rated_tasks, with_labels
 from bioeval_tui.report.correction import draw
 from bioeval_tui.report.formats.agreement import agreement_dict, change_words, print_agreement
-from bioeval_tui.report.formats.html import html_report
-from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.result import load_run
+from tests.command import call
+from tests.documents import document_of
 from tests.unit.report.recorded import Recorded, Talk, reviewed
-from tests.unit.runs_command import call
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 JUDGED = ((0.2, 0.9), (0.8, 0.4))
@@ -103,13 +102,13 @@ def test_rescoring_shows_whether_the_new_judge_agrees_better_with_people(path: P
 def test_agreement_can_be_limited_to_blind_reviews_and_printed_as_json_or_csv(
     path: Path, tmp_path: Path
 ) -> None:
-    result = call("agreement", "--blind", "--json")
+    result = call("runs", "agreement", "--blind", "--json")
     data = json.loads(result.stdout)
     assert (data["reviewers"], data["tasks"], data["scores_given_blind"]) == (["ben"], 4, 4)
     assert data["judges"][0]["mean_absolute_difference"] == pytest.approx((0.2 + 0 + 0.4 + 0.2) / 4)
     assert data["judges"][0]["disagreements"][0]["passes_differ"] is True
     output = tmp_path / "calibration.csv"
-    assert call("agreement", path.stem, "--output", str(output)).return_value == ExitCode.OK
+    assert call("runs", "agreement", path.stem, "--output", str(output)).return_value == ExitCode.OK
     rows = list(csv.DictReader(io.StringIO(output.read_text("utf-8"))))
     assert [(row["judge_score"], row["reviewers"]) for row in rows[:1]] == [("0.8", "ada; ben")]
     assert rows[0]["why"].startswith("'=it did"), "a spreadsheet would run it"
@@ -119,14 +118,14 @@ def test_agreement_can_be_limited_to_blind_reviews_and_printed_as_json_or_csv(
     assert "4 tasks scored by 2 reviewers" in text
     assert "ada and ben" in text
     with pytest.raises(UsageError, match="no judge"):
-        raise call("agreement", "--judge", "nobody").exception or AssertionError
+        raise call("runs", "agreement", "--judge", "nobody").exception or AssertionError
 
 
 def test_without_reviews_agreement_says_that_there_are_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path))
-    assert call("agreement").return_value == ExitCode.NOT_MEASURED
+    assert call("runs", "agreement").return_value == ExitCode.NOT_MEASURED
     assert agreement_dict(agreement_report([]))["judges"] == []
 
 
@@ -134,14 +133,14 @@ def test_a_gate_uses_reviews_only_when_asked(path: Path, tmp_path: Path) -> None
     # The judge passes task 1 of the second conversation with 0.8, people give it 0.4.
     scores = load_run(path).state.scores()
     bar = f"supplied:{scores['supplied']}"
-    assert call("gate", path.stem, "--fail-under", bar).return_value == ExitCode.OK
+    assert call("runs", "gate", path.stem, "--fail-under", bar).return_value == ExitCode.OK
     summary = tmp_path / "summary.md"
-    result = call("gate", path.stem, "--fail-under", bar, "--reviewed", "--md", str(summary))
+    result = call("runs", "gate", path.stem, "--fail-under", bar, "--reviewed", "--md", str(summary))
     assert result.return_value == ExitCode.BELOW
     assert "(reviewed)" in result.output
     assert "by ada, ben" in summary.read_text("utf-8")
     with pytest.raises(UsageError, match="give a threshold"):
-        raise call("gate", path.stem).exception or AssertionError
+        raise call("runs", "gate", path.stem).exception or AssertionError
 
 
 def test_reports_show_both_scores_and_the_recording_stays(path: Path) -> None:
@@ -149,7 +148,7 @@ def test_reports_show_both_scores_and_the_recording_stays(path: Path) -> None:
     run = load_run(path)
     assert run.reviewed is not None
     assert run.people_score("supplied", 1, 1) == pytest.approx(0.4)
-    markdown, html = markdown_report([run]), html_report([run])
+    markdown, html = document_of("md", run), document_of("html", run)
     assert "0.80 → 0.40 (reviewed)" in markdown
     assert "Reviewed: withheld" in markdown
     assert "<strong>0.40</strong> (reviewed)" in html
@@ -158,7 +157,7 @@ def test_reports_show_both_scores_and_the_recording_stays(path: Path) -> None:
     judge_again(path, ((0.1, 0.9), (0.4, 0.5)))
     again = load_run(path)
     assert {review.kind for review in again.reviews} == {"override", "override, blind"}
-    assert "0.40 (reviewed)" in markdown_report([again]), "it stands on the latest verdict"
+    assert "0.40 (reviewed)" in document_of("md", again), "it stands on the latest verdict"
     assert path.read_bytes() == before
     overlay_path(path).write_bytes(overlay_path(path).read_bytes()[:-20])
     torn = load_run(path)

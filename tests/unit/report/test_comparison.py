@@ -11,14 +11,15 @@ from random import Random
 import pytest
 from rich.console import Console
 
+from bioeval_tui.formats import RunResult
 from bioeval_tui.report.comparison import Comparison, compare
 from bioeval_tui.report.formats.comparison_console import print_comparison
-from bioeval_tui.report.formats.json_report import comparison_dict
-from bioeval_tui.report.result import RunResult, load_run
+from bioeval_tui.report.result import load_run
 from bioeval_tui.report.sentences import counted_words, difference_words
 from bioeval_tui.report.statistics.differences import Difference, corrected, difference
 from bioeval_tui.report.statistics.estimates import Sample
 from bioeval_tui.report.statistics.planning import VarianceComponents, trials_for_difference
+from tests.documents import comparison_of
 from tests.simulations.comparing import Design, alarms, compared
 from tests.unit.report.recorded import Recorded, Talk, import_scores, scoring
 
@@ -358,7 +359,7 @@ def test_console_and_json_show_the_same_comparison() -> None:
     found = against(Recorded([Talk(says="[red]A[/] said")]), Recorded([Talk(tasks=(0.2,), says="B said")]))
     file = io.StringIO()
     print_comparison(found, Console(file=file, width=160), texts=True)
-    text, data = file.getvalue(), comparison_dict(found)
+    text, data = file.getvalue(), comparison_of(found)
     side = data["conditions"]["withheld"]
     assert side["sentence"] in text
     assert side["advice"] in text

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.grade.task_report import ReportExtra, TaskReport, now
+from bioeval_tui.formats import RunResult
+from bioeval_tui.grade.task_report import ReportExtra, now
+from bioeval_tui.grading import TaskReport
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, write_event
 from bioeval_tui.report.conclusion import Conclusion, conclude_batch, conclude_grading
-from bioeval_tui.report.result import RunResult, load_run
+from bioeval_tui.report.result import load_run
 from tests.simulations.sets import sentences
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk, scoring
 

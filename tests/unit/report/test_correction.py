@@ -9,11 +9,8 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from click.testing import CliRunner
 
-from bioeval_tui.cli.review import review
 from bioeval_tui.errors import InputError, UsageError
-from bioeval_tui.grade.service import Grading
 from bioeval_tui.record import events
 from bioeval_tui.record.overlay import append_numbered, append_reviews
 from bioeval_tui.record.transfer import import_file
@@ -21,10 +18,10 @@ from bioeval_tui.report.agreement import agreement_report, rated_tasks, with_lab
 from bioeval_tui.report.correction import corrections, draw, last_draw, progress
 from bioeval_tui.report.result import load_run
 from bioeval_tui.settings import Settings
-from bioeval_tui.tui.data.reviews import ReviewDesk
+from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.items import ReviewSource
+from tests.command import call
 from tests.unit.report.recorded import import_scores
-from tests.unit.runs_command import call
 
 CASES = 400
 """Conversations, each a case of its own."""
@@ -66,11 +63,11 @@ def test_a_reviewed_sample_estimates_the_human_score_and_the_gain_of_ten_more_re
     assert "from 100 reviews of 400" in score.words
     assert passes.found is not None
     assert score.found.width_after_ten_more < score.found.interval.width
-    shown = call("agreement", run.stem).stdout
+    shown = call("runs", "agreement", run.stem).stdout
     assert "people would say" in shown
     assert "ten more reviews: ±" in shown
     assert "sensitivity 1.00" in shown
-    (judge,) = json.loads(call("agreement", run.stem, "--json").stdout)["judges"]
+    (judge,) = json.loads(call("runs", "agreement", run.stem, "--json").stdout)["judges"]
     assert judge["corrected"]["score"]["reviews"] == 100
     assert judge["against_people"]["confusion"]["false_negatives"] == 0
 
@@ -88,12 +85,12 @@ def test_what_people_would_say_stands_in_every_view_of_a_run_and_never_a_blend(
         f"(100 of 400 verdicts reviewed; the judge said {one.judge:.2f})"
     )
     page = tmp_path / "run.md"
-    assert call("report", run.stem, "--output", str(page)).exit_code == 0
+    assert call("runs", "report", run.stem, "--output", str(page)).exit_code == 0
     assert said in page.read_text(encoding="utf-8").replace("\\", "")
-    assert said in call("show", run.stem).stdout
-    assert said in json.loads(call("show", run.stem, "--json").stdout)["people_say"][0]
-    assert said in call("gate", run.stem, "--fail-under", "supplied:0.1").stdout
-    assert f"A, {found_title(run)}{said}" in call("compare", run.stem, run.stem).stdout
+    assert said in call("runs", "show", run.stem).stdout
+    assert said in json.loads(call("runs", "show", run.stem, "--json").stdout)["people_say"][0]
+    assert said in call("runs", "gate", run.stem, "--fail-under", "supplied:0.1").stdout
+    assert f"A, {found_title(run)}{said}" in call("runs", "compare", run.stem, run.stem).stdout
 
 
 def judge_again(run: Path, judge: str, cases: range) -> None:
@@ -117,17 +114,17 @@ def test_another_judge_since_the_draw_makes_a_calibration_stale_in_every_view_an
     judge_again(run, "new", range(CASES))
     stale = "stale: the reviews were drawn before new (eval/score cafecafe) judged; draw again, with another --seed"
     said = f"tasks: what people would say about the tasks is unknown: {stale}"
-    assert said.replace("tasks: ", "", 1) in call("show", run.stem).stdout
-    assert stale in call("compare", run.stem, run.stem).stdout
-    gate = call("gate", run.stem, "--fail-under", "supplied:0.1")
+    assert said.replace("tasks: ", "", 1) in call("runs", "show", run.stem).stdout
+    assert stale in call("runs", "compare", run.stem, run.stem).stdout
+    gate = call("runs", "gate", run.stem, "--fail-under", "supplied:0.1")
     assert (gate.exit_code, stale in gate.stdout) == (0, True)
     old, _, new, _ = corrections([load_run(run)], rated_tasks([load_run(run)], every=True)[0])
     assert old.found is not None
     assert (new.judge.judge, new.found, new.refused) == ("new", None, stale)
     for path, item in draw([load_run(run)], 100, 8):
         say(path, item)
-    assert "stale" not in call("show", run.stem).stdout
-    assert "people would say 0." in call("show", run.stem).stdout
+    assert "stale" not in call("runs", "show", run.stem).stdout
+    assert "people would say 0." in call("runs", "show", run.stem).stdout
 
 
 def test_a_model_that_was_replaced_within_a_run_is_calibrated_by_no_sample(run: Path) -> None:
@@ -199,22 +196,22 @@ def test_a_stratified_draw_is_estimated_by_stratum(run: Path) -> None:
 
 
 def test_review_without_a_terminal_prints_the_draw(run: Path) -> None:
-    done = CliRunner().invoke(review, [run.stem, "--sample", "5", "--seed", "7"], standalone_mode=False)
+    done = call("review", run.stem, "--sample", "5", "--seed", "7")
     assert done.return_value == 0
     assert len(done.stdout.splitlines()) == 5
     assert done.stdout.splitlines()[0].startswith(f"{run.stem} supplied ")
 
 
-def test_the_review_queue_follows_the_drawn_order(run: Path) -> None:
+async def test_the_review_queue_follows_the_drawn_order(run: Path) -> None:
     drawn = draw([load_run(run)], 40, 7)
-    desk = ReviewDesk(Settings.from_environment(), Grading(lambda _: None, lambda *_: None))  # type: ignore[arg-type]
+    services = AppServices(Settings.from_environment())
     source = ReviewSource((run.stem,), drawn=True)
-    queue = desk.queue(source)
+    queue = await services.review_queue(source)
     assert [item.id.key.trial for item in queue if item.id.key] == [item.trial for _, item in drawn]
     assert queue[0].sample == "0 of 40 drawn are reviewed"
     for path, item in drawn:
         say(path, item)
-    assert "ten more reviews" in desk.queue(source)[0].sample
+    assert "ten more reviews" in (await services.review_queue(source))[0].sample
 
 
 @pytest.mark.long
@@ -224,11 +221,11 @@ def test_a_table_of_labels_can_replace_reviews(run: Path, tmp_path: Path) -> Non
         rows = csv.writer(file)
         rows.writerow(["case", "physician"])
         rows.writerows([case, "pass" if truth(case) else "fail"] for case in range(0, CASES, 2))
-    shown = call("agreement", run.stem, "--labels", str(table), "--column", "physician").stdout
+    shown = call("runs", "agreement", run.stem, "--labels", str(table), "--column", "physician").stdout
     assert "200 tasks scored by 1 reviewer" in shown
     assert "not a random sample" in shown
     told = call(
-        "agreement", run.stem, "--labels", str(table), "--column", "physician", "--labels-drawn"
+        "runs", "agreement", run.stem, "--labels", str(table), "--column", "physician", "--labels-drawn"
     ).stdout
     assert "from 200 reviews of 400" in told
     table.write_text("case,label\n7,0.5\n999,1\n", encoding="utf-8")
@@ -266,7 +263,7 @@ def test_no_view_of_a_sampled_run_mixes_peoples_scores_with_the_judges(run: Path
         say(path, item)
     assert load_run(run).reviewed_words == "by ada, 40 of 400 tasks"
     page = tmp_path / "run.html"
-    assert call("report", run.stem, "--output", str(page)).exit_code == 0
-    shown = page.read_text(encoding="utf-8") + call("show", run.stem).stdout
+    assert call("runs", "report", run.stem, "--output", str(page)).exit_code == 0
+    shown = page.read_text(encoding="utf-8") + call("runs", "show", run.stem).stdout
     mixed = load_run(run).with_people().summary.conditions[0].score.mean
     assert f"→ {mixed:.2f} (reviewed)" not in shown

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
 from bioeval_tui.evaluation.prices import Price, Prices
+from bioeval_tui.formats import RunResult
 from bioeval_tui.record.events import RequestFailed
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.document import run_document
-from bioeval_tui.report.formats.html import html_report
-from bioeval_tui.report.formats.json_report import comparison_dict, json_report
-from bioeval_tui.report.formats.markdown import markdown_report
-from bioeval_tui.report.result import RunResult, result_of
+from bioeval_tui.report.result import result_of
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.words import cost_words, token_words, why_unknown
 from bioeval_tui.units import dollars
+from tests.documents import comparison_of, document_of
 from tests.unit.report.recorded import START, Recorded, Talk
 
 PRICES = Prices({"api.example": {"small": Price(1.0, 10.0), "large": Price(2.0, 20.0)}}, {})
@@ -104,18 +104,18 @@ def test_a_panel_is_charged_at_its_highest_price() -> None:
 def test_every_report_and_comparison_shows_tokens_and_cost() -> None:
     found = run()
     other = replace(run(model="unheard of"), path=found.path)
-    page = html_report([found])
+    page = document_of("html", found)
     assert "Tokens and cost" in page
     assert "$0.0210" in page
-    text = markdown_report([found, other])
+    text = document_of("md", found, other)
     assert "\\$0.0210" in text
     assert "no price of unheard of at api.example" in text
-    data = json_report([found])
+    data = json.loads(document_of("json", found))
     assert data["runs"][0]["cost"]["dollars"] == 0.042
     assert data["summary"][0]["conditions"]["supplied"]["cost"]["peers"]["judge"] == {
         "tokens_in": 5000, "tokens_out": 50, "uncounted": 0, "dollars": 0.011, "known_dollars": 0.011, "why_unknown": None,
     }  # fmt: skip
-    sides = comparison_dict(compare(found, other))["conditions"]["withheld"]["cost"]
+    sides = comparison_of(compare(found, other))["conditions"]["withheld"]["cost"]
     assert (sides["a"]["dollars"], sides["b"]["dollars"]) == (0.021, None)
 
 

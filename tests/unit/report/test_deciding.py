@@ -9,8 +9,8 @@ import pytest
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.spec import RunSpec
+from bioeval_tui.protocols import Condition
 from bioeval_tui.record.events import ConversationScored
-from bioeval_tui.record.names import Condition
 from bioeval_tui.report.deciding import Decider
 
 BOTH: tuple[Condition, ...] = ("withheld", "supplied")

@@ -7,16 +7,14 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from click.testing import CliRunner
 from pyarrow import parquet
 
-from bioeval_tui import load_run
-from bioeval_tui.cli.runs_report import export
+from bioeval_tui import Results, load_run
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.frames import OF_EVERY_TABLE, TABLES, FrameColumn, TableName
-from bioeval_tui.report.results import Results
 from bioeval_tui.report.sentences import difference_words
+from tests.command import call
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk
 
 PAGE = Path(__file__).parents[3] / "docs" / "python.md"
@@ -81,9 +79,7 @@ def test_frames_of_imported_runs_have_cases_tool_calls_and_own_scores(tmp_path: 
 
 def test_turns_can_be_exported_as_parquet(tmp_path: Path) -> None:
     file = tmp_path / "turns.parquet"
-    CliRunner().invoke(
-        export, [str(GOLDEN), "--output", str(file)], catch_exceptions=False, standalone_mode=False
-    )
+    call("runs", "export", GOLDEN, "--output", file, catch_exceptions=False)
     assert parquet.read_table(file).equals(load_run(GOLDEN).to_arrow("turns"), check_metadata=True)
 
 

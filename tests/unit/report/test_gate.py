@@ -11,10 +11,9 @@ import pytest
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.state import RunState
-from bioeval_tui.report.formats.junit import junit_xml
-from bioeval_tui.report.formats.markdown import gate_markdown
 from bioeval_tui.report.gate import GateResult, GateRules, evaluate, print_checks
 from bioeval_tui.report.result import result_of
+from tests.documents import gate_of
 from tests.unit.report.recorded import Recorded, Talk, scoring
 
 AWAY = Talk(reason="evaluator_failed", fault="infrastructure", tasks=None)
@@ -205,14 +204,14 @@ def test_the_gates_result_can_be_json_or_markdown() -> None:
     data = result.to_dict()
     assert (data["exit_code"], data["used"], data["held"]) == (1, 2, 2)
     assert data["checks"][0]["value"] == pytest.approx(0.9)
-    text = gate_markdown(result, [run.loaded()])
+    text = gate_of("md", [run.loaded()], None, result)
     assert text.startswith("## Below the threshold\n")
     assert "| ✗ | job \\| &lt;b&gt; | supplied | score | 0.95 | 0.90 | 1 of 1 used |" in text
     assert "| job \\| &lt;b&gt; | 0.50 | 0.90 | 0.70 |" in text
 
 
 def junit(run: Recorded, **options: Any) -> ET.Element:
-    return ET.fromstring(junit_xml([run.loaded()], GateRules.parse(**options) if options else None))
+    return ET.fromstring(gate_of("junit", [run.loaded()], GateRules.parse(**options) if options else None))
 
 
 def outcomes(suite: ET.Element) -> dict[str, str]:
@@ -255,7 +254,7 @@ WITHHELD_FAILS = Recorded([Talk(tasks=(0.0,), holds=(False,))], [Talk()])
 )
 def test_junit_fails_exactly_when_the_gate_fails(run: Recorded, options: dict[str, Any]) -> None:
     loaded, rules = run.loaded(), GateRules.parse(**options)
-    root = ET.fromstring(junit_xml([loaded], rules))
+    root = ET.fromstring(gate_of("junit", [loaded], rules))
     red = {"failure" if int(root.attrib["failures"]) else "", "error" if int(root.attrib["errors"]) else ""}
     code = evaluate([loaded], rules).exit_code
     assert bool(red - {""}) is (code != 0)

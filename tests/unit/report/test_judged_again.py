@@ -11,7 +11,6 @@ from typing import Any
 from rich.console import Console
 
 from bioeval_tui import score as composite
-from bioeval_tui.bundled.inspect.writing import inspect_log
 from bioeval_tui.evaluation.wiring.resume import rerun_offer
 from bioeval_tui.record import events
 from bioeval_tui.record.catalogue import Catalogue, RunFilter
@@ -19,12 +18,9 @@ from bioeval_tui.record.overlay import append_numbered
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.console import print_score_card
-from bioeval_tui.report.formats.html import html_report
-from bioeval_tui.report.formats.json_report import json_report
-from bioeval_tui.report.formats.junit import junit_xml
-from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.result import load_run
 from bioeval_tui.report.summary import summarise_runs
+from tests.documents import document_of
 from tests.unit.report.recorded import Recorded, Talk
 
 
@@ -61,15 +57,15 @@ def test_the_latest_verdict_counts_and_the_recorded_one_is_shown_beside_it(tmp_p
     ]  # fmt: skip
     said = "1 of 2 conversations judged again: the latest verdict of each counts (second)"
     assert any(line.startswith(said) for line in run.warnings)
-    assert "Judged again" in html_report([run])
-    assert "| second | eval/score cafecafe | ada |" in markdown_report([run])
+    assert "Judged again" in document_of("html", run)
+    assert "| second | eval/score cafecafe | ada |" in document_of("md", run)
     assert "judge judge, second" in " ".join(
         f"judge {value}" for name, value in run.versions if name == "judge"
     )
-    assert json.loads(inspect_log(run))["eval"]["metadata"]["judge"] == "judge, second"
-    assert 'name="judge" value="judge, second"' in junit_xml([run])
-    assert "judge, second" in html_report([run])
-    report = json_report([run])["runs"][0]
+    assert json.loads(document_of("inspect", run))["eval"]["metadata"]["judge"] == "judge, second"
+    assert 'name="judge" value="judge, second"' in document_of("junit", run)
+    assert "judge, second" in document_of("html", run)
+    report = json.loads(document_of("json", run))["runs"][0]
     assert (report["judge"], report["judge_prompt"]) == ("judge, second", "eval/score cafecafe")
     assert report["score"] == 0.85
     assert [row["counts"] for row in report["judged_again"]] == [False, False, True]
@@ -86,7 +82,7 @@ def test_the_cost_of_a_run_is_the_same_wherever_it_is_shown_and_without_later_ve
     card = Console(file=StringIO(), width=200)
     print_score_card(run, card)
     assert run_document(run)["cost"] == before
-    for shown in (card.file.getvalue(), markdown_report([run])):  # type: ignore[attr-defined]
+    for shown in (card.file.getvalue(), document_of("md", run)):  # type: ignore[attr-defined]
         assert "later" in shown
         assert "4,321" not in shown
 

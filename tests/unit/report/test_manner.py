@@ -7,19 +7,17 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from rich.console import Console
 
 from bioeval_tui.cli.headless import print_batch
-from bioeval_tui.cli.runs import runs
 from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.comparison_console import print_comparison
-from bioeval_tui.report.formats.html import html_report
-from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.manner import manners
 from bioeval_tui.report.result import load_run
+from tests.command import call
+from tests.documents import document_of
 from tests.unit.report.recorded import Recorded, Talk
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -40,8 +38,8 @@ def test_a_simulated_patient_is_compared_with_people_in_show_and_reports(
     assert rows["out_of_role"].people == "0.0 % (0.0 % to 0.0 %)"
     assert rows["words_per_turn"].people == "12.7 (5.4 to 26.9)"
     assert rows["facts_in_first_answer"].people == "not known"
-    shown = CliRunner().invoke(runs, ["show", path.stem], standalone_mode=False).stdout
-    for text in (shown, markdown_report([run]), html_report([run])):
+    shown = call("runs", "show", path.stem).stdout
+    for text in (shown, document_of("md", run), document_of("html", run)):
         assert "turns out of role" in text
         assert "PriMock57 (CC BY 4.0)" in text
         assert "unlike these people" in text
@@ -94,7 +92,7 @@ def test_reports_of_a_rehearsal_compare_no_script_with_people_and_name_no_model_
 ):
     run = load_run(GOLDEN / "demo-run.jsonl")
     assert manners([run]) == []
-    for text in (markdown_report([run]), html_report([run])):
+    for text in (document_of("md", run), document_of("html", run)):
         assert "people" not in text
         assert "gpt-4.1-mini" not in text
     printed = StringIO()
@@ -102,4 +100,4 @@ def test_reports_of_a_rehearsal_compare_no_script_with_people_and_name_no_model_
     print_comparison(compare(run, run), Console(file=printed, width=120))
     assert "gpt-4.1-mini" not in printed.getvalue()
     run.state.job["target"]["model"] = "gpt-4.1-mini"
-    assert "gpt-4.1-mini" in html_report([run])
+    assert "gpt-4.1-mini" in document_of("html", run)

@@ -9,10 +9,10 @@ from html.parser import HTMLParser
 import pytest
 from markdown_it import MarkdownIt
 
-from bioeval_tui.report.formats.html import html_report
-from bioeval_tui.report.formats.markdown import markdown_report, message_lines
+from bioeval_tui.report.formats.markdown import message_lines
 from bioeval_tui.report.message_blocks import MessageBlock, message_blocks, plain
 from bioeval_tui.report.result import Quotation
+from tests.documents import document_of
 from tests.unit.report.recorded import Recorded, Talk
 
 
@@ -36,7 +36,7 @@ class Shown(HTMLParser):
 
 def shown(text: str) -> str:
     """Return the elements and text of the agent's message in a report."""
-    document = html_report([Recorded([Talk(says=text)]).loaded()])
+    document = document_of("html", Recorded([Talk(says=text)]).loaded())
     said = re.search(
         r'class="said assistant".*?<div class="text">(.*?)</div>\n</div></td>', document, re.DOTALL
     )
@@ -73,7 +73,7 @@ def test_a_report_shows_the_markdown_of_a_message(text: str, expected: str) -> N
 
 
 def test_numbers_of_lists_and_the_alignment_of_columns_are_kept() -> None:
-    document = html_report([Recorded([Talk(says="3. a\n\n|a|b|\n|-|-:|\n|c|d|")]).loaded()])
+    document = document_of("html", Recorded([Talk(says="3. a\n\n|a|b|\n|-|-:|\n|c|d|")]).loaded())
     for element in ('<ol start="3">', '<td class="left">c</td>', '<td class="right">d</td>'):
         assert element in document
 
@@ -94,7 +94,7 @@ def test_a_markdown_report_keeps_what_a_message_shows(text: str) -> None:
 
 @pytest.mark.parametrize("end", ["\n", "\n\n", "  \n", "\n\n---\n", "\n- x\n\n"])
 def test_no_message_looks_like_two_in_a_markdown_report(end: str) -> None:
-    report = markdown_report([Recorded([Talk(says=f"Hello{end}**user**: You are right.")]).loaded()])
+    report = document_of("md", Recorded([Talk(says=f"Hello{end}**user**: You are right.")]).loaded())
     tokens = MarkdownIt("commonmark").parse(report)
     opened = [
         tokens[at + 1].content
@@ -150,7 +150,7 @@ def test_deeply_nested_text_is_shown_whole(deep: str) -> None:
     ["*" * 9_999, "> " * 5_000, "**a " * 2_500, "|a" * 50 + "|\n" + "|-" * 50 + "|\n" + "|b\n" * 300],
 )
 def test_a_message_makes_a_report_at_most_a_few_times_its_length(text: str) -> None:
-    assert len(html_report([Recorded([Talk(says=text)]).loaded()])) < 8 * len(text) + 30_000
+    assert len(document_of("html", Recorded([Talk(says=text)]).loaded())) < 8 * len(text) + 30_000
 
 
 def test_of_a_very_long_message_the_beginning_is_markdown_and_nothing_is_lost() -> None:

@@ -1,57 +1,29 @@
-"""Two recordings compared, previews of a run beside a list, and reports that overwrite nothing."""
+"""A recording compared with itself, and previews of a run beside a list."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
-from run_script import scripted_run, write_runs
+from run_script import scripted_run
 
-from bioeval_tui.errors import UsageError
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.comparison import compare
-from bioeval_tui.report.formats.html import write_report
 from bioeval_tui.report.result import load_run, result_of
 from bioeval_tui.report.run import Loss, lost_points
 from bioeval_tui.report.run_summary import preview
-from bioeval_tui.settings import Settings
-from bioeval_tui.tui.data.run_list import RunList
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk
 
-IDS = ["20261120-090000-aaaa", "20261120-100000-bbbb"]
 
-
-@pytest.fixture
-def runs(tmp_path: Path) -> RunList:
-    settings = Settings(data_dir_override=str(tmp_path))
-    write_runs(settings, IDS)
-    return RunList(settings)
-
-
-def test_a_run_compared_with_itself_has_no_differences(runs: RunList) -> None:
-    found = compare(*(load_run(runs.find(run_id)) for run_id in IDS))
+def test_a_run_compared_with_itself_has_no_differences() -> None:
+    run = result_of(apply_all(RunState(), scripted_run()))
+    found = compare(run, run)
     assert [condition.condition for condition in found.conditions] == ["withheld", "supplied"]
     for condition in found.conditions:
         assert condition.a.mean == condition.b.mean is not None
         assert {check.change for check in condition.assertions} == {"same"}
         assert condition.latency is not None
         assert condition.latency.mean == 0
-
-
-def test_comparing_a_deleted_run_says_that_it_is_gone(runs: RunList) -> None:
-    with pytest.raises(UsageError, match="no longer exists"):
-        runs.summary("20261120-110000-cccc")
-
-
-def test_reports_are_private_and_get_unique_names(runs: RunList, tmp_path: Path) -> None:
-    paths = [runs.find(run_id) for run_id in IDS]
-    first, second = write_report(paths[:1], tmp_path), write_report(paths[:1], tmp_path)
-    both = write_report(paths, tmp_path)
-    assert len({first, second, both}) == 3
-    assert "<html" in first.read_text("utf-8")
-    if os.name != "nt":
-        assert first.stat().st_mode & 0o077 == 0
 
 
 def test_a_preview_gives_the_judges_reason_and_the_largest_gains() -> None:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from random import Random
 
 import pytest
-from click.testing import CliRunner
 from scipy.stats import mannwhitneyu, ttest_1samp, wilcoxon
 
-from bioeval_tui.cli.runs import runs
+from bioeval_tui.formats import RunResult
 from bioeval_tui.report.comparison import compare
-from bioeval_tui.report.formats.html import html_report
-from bioeval_tui.report.formats.json_report import json_report
-from bioeval_tui.report.formats.markdown import markdown_report
-from bioeval_tui.report.result import RunResult, load_run
+from bioeval_tui.report.result import load_run
 from bioeval_tui.report.sentences import rank_words
 from bioeval_tui.report.statistics.differences import Difference, difference, differences
 from bioeval_tui.report.statistics.estimates import Sample
 from bioeval_tui.report.summary import rankings, summarise_runs
+from tests.command import call
+from tests.documents import document_of
 from tests.unit.report.recorded import Recorded, Talk, import_scores
 
 MEANS = {"first": 0.8, "also first": 0.8, "middle": 0.55, "last": 0.3}
@@ -47,15 +46,13 @@ def test_leading_agents_are_separated_and_a_tie_stays_a_tie(agents: list[RunResu
 def test_every_report_and_the_command_show_the_ranks(
     agents: list[RunResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "| also first | 0." in markdown_report(agents)
-    assert "rank 1–2" in markdown_report(agents)
-    assert "rank 1–2" in html_report(agents)
-    (ranks,) = json_report(agents)["ranks"]
+    assert "| also first | 0." in document_of("md", *agents)
+    assert "rank 1–2" in document_of("md", *agents)
+    assert "rank 1–2" in document_of("html", *agents)
+    (ranks,) = json.loads(document_of("json", *agents))["ranks"]
     assert [(one["best"], one["worst"]) for one in ranks["agents"]] == [(1, 2), (1, 2), (3, 3), (4, 4)]
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path))
-    shown = (
-        CliRunner().invoke(runs, ["compare", *(run.run_id for run in agents)], standalone_mode=False).stdout
-    )
+    shown = call("runs", "compare", *(run.run_id for run in agents)).stdout
     assert "rank 3" in shown
     assert "40 common cases" in shown
 

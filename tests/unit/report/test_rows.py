@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from io import StringIO
 from xml.etree import ElementTree
 
 from rich.console import Console
 
-from bioeval_tui.bundled.inspect.writing import sample_scores
+from bioeval_tui.formats import RunResult
 from bioeval_tui.record import events
 from bioeval_tui.record.state import apply_all
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.console import print_score_card
-from bioeval_tui.report.formats.html import html_report
-from bioeval_tui.report.formats.junit import junit_xml
-from bioeval_tui.report.formats.markdown import markdown_report
-from bioeval_tui.report.formats.tables import turns_csv
-from bioeval_tui.report.result import RunResult
 from bioeval_tui.tui.live import score_card_view
+from tests.documents import document_of
 from tests.unit.report.recorded import Recorded, Talk, shown
 
 
@@ -25,7 +22,7 @@ def test_screen_and_report_show_the_same_median_first_token_time() -> None:
     run = Recorded([Talk(latencies_ms=(100.0, 100.0, 1900.0))]).loaded()  # each first token comes at the end
     (row,) = [row for row in score_card_view.rows(*shown(run.state)) if row.label.text == "average answer"]
     assert "median first token 0.10 s" in row.details["withheld"][0].text
-    table = markdown_report([run]).partition("## Response times")[2]
+    table = document_of("md", run).partition("## Response times")[2]
     head, figures = [
         line.split(" | ") for line in table.splitlines() if line.startswith("|") and "---" not in line
     ][:2]
@@ -47,7 +44,7 @@ def test_invented_quotations_of_several_trials_are_counted() -> None:
     shown, run = StringIO(), unproved(0.9, trials=3)
     print_score_card(run, Console(file=shown, width=200))
     card = score_card_view.as_text(run)
-    for view in (shown.getvalue(), card, markdown_report([run]), html_report([run])):
+    for view in (shown.getvalue(), card, document_of("md", run), document_of("html", run)):
         assert "1 of 3 verdicts unproved: the judge quotes words" in view
 
 
@@ -64,15 +61,18 @@ def test_an_invented_quotation_is_marked_wherever_it_is_shown() -> None:
     (task, *_) = score_card_view.rows(*shown(run.state))
     assert (task.cells["withheld"].text, task.cells["supplied"].text) == ("? 0.25", "✓ 1.00")
     assert task.details["withheld"][0].text.startswith("unproved: ")
-    assert "✗ 0.25 unproved" in markdown_report([run])
-    assert "unproved</span>" in html_report([run])
-    assert "unproved, the judge quotes words that are not in the transcript" in junit_xml([run])
+    assert "✗ 0.25 unproved" in document_of("md", run)
+    assert "unproved</span>" in document_of("html", run)
+    assert "unproved, the judge quotes words that are not in the transcript" in document_of("junit", run)
     # A verdict that has passed is what nobody would look at otherwise.
-    suite, other = ElementTree.fromstring(junit_xml([unproved(0.9)])).findall("testsuite")
+    suite, other = ElementTree.fromstring(document_of("junit", unproved(0.9))).findall("testsuite")
     assert suite.find("properties/property[@name='unproved']").get("value") == "1"  # type: ignore[union-attr]
     assert other.find("properties/property[@name='unproved']").get("value") == "0"  # type: ignore[union-attr]
     assert "unproved" in suite.findtext("testcase[@name='task: task 1']/system-out", "")
-    assert "0.25 unproved" in sample_scores(run.conversations[0])["tasks"]["explanation"]
+    assert (
+        "0.25 unproved"
+        in json.loads(document_of("inspect", run))["samples"][0]["scores"]["tasks"]["explanation"]
+    )
     card = Console(file=StringIO(), width=200)
     print_score_card(run, card)
     assert "✗ 0.25 unproved" in card.file.getvalue()  # type: ignore[attr-defined]
@@ -80,7 +80,7 @@ def test_an_invented_quotation_is_marked_wherever_it_is_shown() -> None:
     assert (result["unproved"], result["conditions"]["withheld"]["unproved"]) == (1, 1)
     assert result["conditions"]["withheld"]["tasks"][0]["unproved"]
     assert not result["conditions"]["supplied"]["tasks"][0]["unproved"]
-    assert turns_csv([run]).splitlines()[1].endswith(",1")
+    assert document_of("csv", run).splitlines()[1].endswith(",1")
 
 
 def test_a_run_of_cases_names_tasks_and_assertions_without_placeholders() -> None:
@@ -91,6 +91,6 @@ def test_a_run_of_cases_names_tasks_and_assertions_without_placeholders() -> Non
     run = Recorded([Talk()], [Talk()], cases=1, started={"job": job}).loaded()
     card = StringIO()
     print_score_card(run, Console(file=card, width=200))
-    assert "{{" not in card.getvalue() + markdown_report([run])
+    assert "{{" not in card.getvalue() + document_of("md", run)
     assert run.task_titles() == {1: "Learn whether ‹drug› is safe"}
     assert run.brief.tasks[0][0] == "Learn whether ‹drug› is safe"

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.record.outline import fold_file
-from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.result import result_of
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.words import summary_lines
+from tests.documents import document_of
 from tests.unit.report.recorded import Recorded, Talk, scoring
 
 AWAY = Talk(reason="evaluator_failed", fault="infrastructure")
@@ -37,7 +37,7 @@ def test_every_figure_of_a_batch_is_given_per_condition() -> None:
     )
     assert any(line.startswith("difference: ") for line in lines)
     assert any(line.startswith("difference of “task 1”: ") for line in lines)
-    assert "longest 1.00 s" in markdown_report([run, run])
+    assert "longest 1.00 s" in document_of("md", run, run)
 
 
 @pytest.mark.parametrize("light", [False, True])

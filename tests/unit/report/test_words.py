@@ -8,45 +8,41 @@ from typing import Any
 import pytest
 
 from bioeval_tui import units
-from bioeval_tui.bundled.atif import writing as atif
-from bioeval_tui.bundled.inspect.writing import inspect_log
-from bioeval_tui.bundled.otlp import writing as otlp
 from bioeval_tui.grade.task_report import ReportExtra
 from bioeval_tui.record.events import ConversationEnded
 from bioeval_tui.report import words
 from bioeval_tui.report.document import run_document
-from bioeval_tui.report.formats.html import html_report
-from bioeval_tui.report.formats.markdown import markdown_report
 from bioeval_tui.report.frames import table_rows
 from bioeval_tui.report.run import ending
 from bioeval_tui.report.statistics.estimates import PassK
-from bioeval_tui.tui.live.transcript.blocks import Choices, Item, message_blocks
+from tests.documents import document_of
+from tests.tui.test_transcript import seen, shown
 from tests.unit.report.formats.test_documents import graded
 from tests.unit.report.recorded import START, Recorded, Talk
 
 
 @pytest.mark.parametrize("says", ["I help, and", " "])
-def test_an_answer_that_is_empty_or_cut_off_is_marked_in_every_report(says: str) -> None:
+async def test_an_answer_that_is_empty_or_cut_off_is_marked_in_every_view(says: str) -> None:
     run = Recorded([Talk(says=says, cut_off=says != " ")]).loaded()
     told = "empty answer" if says == " " else "cut off at its model's length limit"
-    for text in (html_report([run]).replace("&#39;", "'"), markdown_report([run])):
+    for text in (document_of("html", run).replace("&#39;", "'"), document_of("md", run)):
         assert told in text
     message = run_document(run)["conditions"]["withheld"]["messages"][1]
     (turn,) = table_rows([run], "turns")
     for found in (message, turn):
         assert (found["cut_off"], found["empty"]) == (says != " ", says == " ")
-    sample = json.loads(inspect_log(run))["samples"][0]
+    sample = json.loads(document_of("inspect", run))["samples"][0]
     reasons = [sample["output"]["choices"][0]["stop_reason"]]
     reasons += [
         each["output"]["choices"][0]["stop_reason"] for each in sample["events"] if each["event"] == "model"
     ]
     assert set(reasons) == {"stop" if says == " " else "max_tokens"}
-    assert ("finish_reasons" in otlp.write_runs([run])) is (says != " ")
-    assert ('"cut_off": true' in atif.write_runs([run])) is (says != " ")
+    assert ("finish_reasons" in document_of("otlp", run)) is (says != " ")
+    assert ('"cut_off": true' in document_of("atif", run)) is (says != " ")
     talk = run.state.conversation("withheld")
     assert talk is not None
-    shown = str(message_blocks(Item(talk.messages[1]), talk.messages[1], Choices()))
-    assert told in shown
+    async with shown(talk, (140, 24)) as (transcript, _):
+        assert told in seen(transcript)
 
 
 @pytest.mark.parametrize(

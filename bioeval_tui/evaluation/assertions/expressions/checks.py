@@ -795,7 +795,9 @@ class _Check:
             bound.update(zip(order, node.types, strict=False))
         parameters = signature.parameters or ()
         given: list[tuple[tree.Node, Type, Type]] = []
+        # As in Kotlin, the types of lambdas are inferred after those of all other arguments, which may bind `it`.
         lambdas: list[tuple[tree.Argument, Type]] = []
+        # What the expected result says about type variables is only a hint: an argument may bind them otherwise.
         hoped: dict[str, Type] = {}
         if expected is not None and not self.classes.unify(signature.result, expected, hoped):
             hoped = {}
@@ -827,6 +829,7 @@ class _Check:
                 bound.update({name: kind for name, kind in hoped.items() if name not in bound})
         for argument, wanted in lambdas:
             self.function(node, argument.value, wanted, bound, names)
+        # Whether an integer literal must be a `Long` is known only now, when every variable is bound.
         for value, wanted, kind in given:
             self.settle(value, kind, substitute(wanted, bound))
         return self.result(node, signature, bound, expected)

@@ -9,7 +9,7 @@ import pytest
 
 from bioeval_tui.bundled.ag_ui import json_patch
 from bioeval_tui.bundled.ag_ui.json_patch import AgentState
-from bioeval_tui.evaluation.seams import PeerError
+from bioeval_tui.protocols import PeerError
 
 
 @pytest.mark.parametrize(

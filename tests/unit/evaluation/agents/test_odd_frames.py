@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from aiohttp import web
 from hypothesis import given, strategies as st
 
-from bioeval_tui.bundled.a2a import agent as a2a
-from bioeval_tui.bundled.ag_ui import agent as ag_ui
-from bioeval_tui.evaluation.agents.connection import Connection
-from bioeval_tui.evaluation.agents.terms import AgentTerms
+from bioeval_tui import plugins
 from bioeval_tui.evaluation.job.models import TargetConfig, ToolConfig
-from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply
+from bioeval_tui.protocols import Agent, AgentTerms, Delta, Generation, PeerError, Reply
+
+THERE, ASKED = "http://127.0.0.1:9", "@@@"
+"""Stand for the server's address, and for the id of its request."""
 
 ODD = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 3) | st.floats(allow_nan=False) | st.sampled_from(["", "x", "c1", "m1", "TASK_STATE_COMPLETED", "function_call"]),
@@ -44,44 +46,83 @@ FRAMES = st.one_of(
     whole({"artifactUpdate": {"taskId": "t", "artifact": ARTIFACT, "append": True}}),
 ).filter(lambda frame: isinstance(frame, dict))
 CARD = {
-    "supportedInterfaces": [{"url": "http://127.0.0.1:9", "protocolBinding": "JSONRPC", "protocolVersion": "1.0", "tenant": "t"}],
+    "supportedInterfaces": [{"url": THERE, "protocolBinding": "JSONRPC", "protocolVersion": "1.0", "tenant": "t"}],
     "capabilities": {"streaming": True},
     "securitySchemes": {"k": {"apiKeySecurityScheme": {"location": "header", "name": "X-Key"}}},
 }  # fmt: skip
 
 
-def terms(protocol: str, **more: Any) -> AgentTerms:
+@asynccontextmanager
+async def serving(frames: list[str], card: Any = None) -> AsyncIterator[str]:
+    """Serve an agent's card, and answer every request with these frames."""
+
+    async def described(request: web.Request) -> web.Response:
+        here = f"http://{request.host}/agent"
+        return web.Response(text=json.dumps(card).replace(THERE, here), content_type="application/json")
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        asked = await request.json()
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        for frame in frames:
+            data = frame.replace(ASKED, json.dumps(asked.get("id")))
+            await response.write(f"data: {data}\n\n".encode())
+        await response.write_eof()
+        return response
+
+    app = web.Application()
+    app.router.add_get("/{tail:.*}", described)
+    app.router.add_post("/{tail:.*}", answer)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    await runner.cleanup()
+
+
+def agent_of(protocol: str, url: str, **more: Any) -> Agent:
     target = TargetConfig(user="u", chatbot="b", protocol=protocol, **more)
-    return AgentTerms(
-        target=target,
-        url="http://127.0.0.1:9",
-        model="m",
-        key="k",
-        may_call=lambda url: url.startswith("http"),
-    )
+    found = plugins.agent_protocol(protocol)
+    assert found is not None
+    agent: Agent = found.load()(
+        AgentTerms(
+            target=target, url=url, model="m", key="k", may_call=lambda other: other.startswith("http")
+        )
+    )  # fmt: skip
+    return agent
+
+
+async def held(agent: Agent) -> None:
+    """Say two things: each has an answer, or the agent has failed."""
+    with contextlib.suppress(PeerError):
+        await agent.open()
+        for words in ("one", "two"):
+            with contextlib.suppress(PeerError):
+                pieces = [piece async for piece in agent.send(words)]
+                assert all(isinstance(piece, Delta | Generation) for piece in pieces[:-1])
+                assert isinstance(pieces[-1], Reply)
+                assert isinstance(pieces[-1].content, str)
+    await agent.aclose()
 
 
 @given(st.lists(FRAMES, max_size=3))
 def test_any_a2a_frame_is_an_answer_or_the_agents_failure(frames: list[dict[str, Any]]) -> None:
-    agent, turn = a2a.A2AAgent(terms("a2a")), a2a._Turn("m1")
-    for frame in frames:
-        assert all(isinstance(piece, Delta | Generation) for piece in agent._take(frame, turn))
-    try:
-        agent._require_answer(turn)
-    except PeerError:
-        return
-    assert isinstance(turn.text, str)
+    sent = [f'{{"jsonrpc": "2.0", "id": {ASKED}, "result": {json.dumps(frame)}}}' for frame in frames]
+
+    async def hold() -> None:
+        async with serving(sent, CARD) as url:
+            await held(agent_of("a2a", url))
+
+    asyncio.run(hold())
 
 
 @given(whole(CARD).filter(lambda card: isinstance(card, dict)))
 def test_any_a2a_card_is_used_or_refused(card: dict[str, Any]) -> None:
-    agent = a2a.A2AAgent(terms("a2a"))
-    try:
-        found = agent._chosen(card, "host")
-    except PeerError:
-        found = None
-    assert found is None or found.url.startswith("http")
-    assert a2a._key_header(card) in (None, "X-Key", "x", "c1", "m1")
+    async def hold() -> None:
+        async with serving([], card) as url:
+            await held(agent_of("a2a", url))
+
+    asyncio.run(hold())
 
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
@@ -107,42 +148,14 @@ EVENTS = st.one_of(
 ).filter(lambda event: isinstance(event, dict))  # fmt: skip
 
 
-class _Response:
-    """An answer of server-sent events, without a socket."""
-
-    def __init__(self) -> None:
-        self.headers = {"Content-Type": "text/event-stream"}
-        self.extensions = {"exchange": type("Exchange", (), {"started": 0.0})}
-
-
 @given(st.lists(EVENTS, max_size=5), st.booleans())
 def test_any_ag_ui_event_is_an_answer_or_the_agents_failure(
     events: list[dict[str, Any]], finishes: bool
 ) -> None:
     sent = [json.dumps(event) for event in [*events, *([{"type": "RUN_FINISHED"}] if finishes else [])]]
 
-    @asynccontextmanager
-    async def asked(self: Connection, *given: Any, **named: Any) -> AsyncIterator[Any]:
-        json.dumps(given)
-        yield _Response()
-
-    async def stream(response: Any) -> AsyncIterator[Any]:
-        for data in sent:
-            yield type("Event", (), {"data": data, "event": "message"})
-
     async def hold() -> None:
-        agent = ag_ui.AGUIAgent(terms("ag-ui", tools=(ToolConfig(name="look", answer="ok"),)))
-        for words in ("one", "two"):
-            try:
-                pieces = [piece async for piece in agent.send(words)]
-            except PeerError:
-                continue
-            assert isinstance(pieces[-1], Reply)
-        await agent.aclose()
+        async with serving(sent) as url:
+            await held(agent_of("ag-ui", url, tools=(ToolConfig(name="look", answer="ok"),)))
 
-    before = Connection.asked, ag_ui.stream_of
-    Connection.asked, ag_ui.stream_of = asked, stream  # type: ignore[method-assign, assignment]
-    try:
-        asyncio.run(hold())
-    finally:
-        Connection.asked, ag_ui.stream_of = before  # type: ignore[method-assign]
+    asyncio.run(hold())

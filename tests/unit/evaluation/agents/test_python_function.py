@@ -17,10 +17,9 @@ import pytest
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation import function_calls, python_code
 from bioeval_tui.evaluation.agents.python_function import PythonAgent, make_agent
-from bioeval_tui.evaluation.agents.terms import AgentTerms
 from bioeval_tui.evaluation.job.models import TargetConfig
-from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply
 from bioeval_tui.evaluation.wiring.check_job import check_job
+from bioeval_tui.protocols import AgentTerms, Delta, Generation, PeerError, Reply
 from bioeval_tui.record.tool_calls import calls_of
 
 CODE = """

@@ -11,8 +11,8 @@ import pytest
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.agents.rest import RestAgent, Timeouts
-from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply
 from bioeval_tui.peer_limits import MAX_ANSWER_BYTES
+from bioeval_tui.protocols import Delta, Generation, PeerError, Reply
 
 from .raw_server import Handler, Seen, http, raw_server, stream_head
 

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from bioeval_tui.evaluation.assertions.checker import holds_on_nothing
 from bioeval_tui.evaluation.assertions.tool_calls import _paired, check_tool_calls
 from bioeval_tui.evaluation.job.models import ToolCallsAssertion, ToolCallsConfig
-from bioeval_tui.evaluation.seams import AssertionView, CheckResult
 from bioeval_tui.evaluation.wiring.check_job import check_job
+from bioeval_tui.protocols import AssertionView, CheckResult
 from bioeval_tui.record.tool_calls import call_event, call_text, calls_of, parse_arguments, result_event
 
 LOOK = call_event("lookUp", {"drug": "warfarin"})

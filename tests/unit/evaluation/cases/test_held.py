@@ -17,12 +17,10 @@ from bioeval_tui.record.events import RunResumed
 from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.state import apply
 from bioeval_tui.report.document import run_document
-from bioeval_tui.report.formats.html import html_report
-from bioeval_tui.report.formats.junit import junit_xml
-from bioeval_tui.report.formats.tables import turns_csv
 from bioeval_tui.report.result import load_run
 from bioeval_tui.report.summary import summarise_runs, tag_samples
 from bioeval_tui.settings import Settings
+from tests.documents import document_of
 
 AGENT = "def answer(message):\n    return f'Rest, and mind the {message[-5:]}.'\n"
 JOB = """\
@@ -88,13 +86,13 @@ def test_a_case_is_a_trial_with_its_own_text_in_every_view(held: Path) -> None:
     tags = {tag.tag: tag.score.mean for tag in supplied.tags}
     assert tags == {"all items": pytest.approx(3 / 8), "accuracy": pytest.approx(3 / 4), "tone": 0}
 
-    suites = ET.fromstring(junit_xml([run]))
+    suites = ET.fromstring(document_of("junit", run))
     assert "job · facts withheld · case case_9 · plain" in {suite.get("name") for suite in suites}
-    assert turns_csv([run]).splitlines()[1].split(",")[4:7] == ["1", "case_7", "hurried"]
+    assert document_of("csv", run).splitlines()[1].split(",")[4:7] == ["1", "case_7", "hurried"]
     result = run_document(run)["conditions"]["supplied"]
     assert result["tags"] == {"all items": 0.375, "accuracy": 0.75, "tone": 0.0}
     assert [(trial["case"], trial["persona"]) for trial in result["trials"]][1] == ("case_7", "plain")
-    page = html_report([run])
+    page = document_of("html", run)
     assert "case case_9 · hurried" in page
     assert "The rubric by tag" in page
 

@@ -17,7 +17,7 @@ from bioeval_tui.evaluation.conversation.run_job import JobRun, started_fields
 from bioeval_tui.evaluation.job.loading import job_from_data
 from bioeval_tui.evaluation.job.models import Assertion, EvaluationJob
 from bioeval_tui.evaluation.retry import RetryRule
-from bioeval_tui.evaluation.seams import (
+from bioeval_tui.protocols import (
     AssertionView,
     CheckResult,
     Delta,

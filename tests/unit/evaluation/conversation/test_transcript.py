@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript
-from bioeval_tui.evaluation.seams import TranscriptMessage
+from bioeval_tui.protocols import TranscriptMessage
 from tests.unit.evaluation.conversation.fakes import job
 
 

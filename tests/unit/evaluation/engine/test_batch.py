@@ -20,8 +20,8 @@ from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.engine.batch import PreparedRun, run_batch
 from bioeval_tui.evaluation.engine.limits import CallBudget
 from bioeval_tui.evaluation.engine.resume import Resumption, missing, resumption_of
-from bioeval_tui.evaluation.seams import CheckResult, PeerError
 from bioeval_tui.portable import lock
+from bioeval_tui.protocols import CheckResult, PeerError
 from bioeval_tui.record import events
 from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.reading import read_recording

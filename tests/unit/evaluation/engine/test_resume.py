@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.engine.resume import excluded_trials, is_finished, missing, resumption_of
+from bioeval_tui.formats import ConversationKey
 from bioeval_tui.record.events import RunEvent
-from bioeval_tui.record.state import ConversationKey, RunState, apply_all
+from bioeval_tui.record.state import RunState, apply_all
 from tests.unit.evaluation.conversation.fakes import FakeJudge, Stage, job
 from tests.unit.record.test_state import recorded
 

@@ -4,7 +4,7 @@ import pytest
 
 from bioeval_tui.evaluation.evaluators.scripted import ScriptedEvaluator
 from bioeval_tui.evaluation.job.models import EvaluationJob
-from bioeval_tui.evaluation.seams import Delta, EvaluatorView, PeerError, TranscriptMessage, Utterance
+from bioeval_tui.protocols import Delta, EvaluatorView, PeerError, TranscriptMessage, Utterance
 
 LINES = [
     {"say": "Please remind me to take my pill."},

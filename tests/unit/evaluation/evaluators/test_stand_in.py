@@ -6,7 +6,7 @@ import pytest
 
 from bioeval_tui import plugins
 from bioeval_tui.evaluation.job.loading import job_from_data
-from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage, Utterance
+from bioeval_tui.protocols import EvaluatorView, TranscriptMessage, Utterance
 
 FACTS = (
     "Patient is a 40-year-old woman.",

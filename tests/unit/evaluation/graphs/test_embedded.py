@@ -14,7 +14,7 @@ import pytest
 from bioeval_tui.errors import QueryError
 from bioeval_tui.evaluation.graphs import embedded
 from bioeval_tui.evaluation.graphs.embedded import Allowance, EmbeddedFile, EmbeddedGraph, available
-from bioeval_tui.evaluation.seams import PeerError
+from bioeval_tui.protocols import PeerError
 
 pytestmark = pytest.mark.skipif(available() is not None, reason=str(available()))
 

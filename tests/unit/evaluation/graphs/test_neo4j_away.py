@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from bioeval_tui.evaluation.graphs.neo4j import Neo4jGraph
-from bioeval_tui.evaluation.seams import PeerError
+from bioeval_tui.protocols import PeerError
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from bioeval_tui.evaluation.guards.content import brings_up_nothing
 from bioeval_tui.evaluation.guards.ending import keeps_saying_goodbye
 from bioeval_tui.evaluation.job.models import EvaluationJob, JobTask, Persona
 from bioeval_tui.evaluation.models.prompting import Prompt, find_prompt
-from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage
+from bioeval_tui.protocols import EvaluatorView, TranscriptMessage
 
 PROMPT = find_prompt("eval/socrates", None)
 OPENING = ("Hi", "Hello, what can I do for you?")

@@ -3,10 +3,9 @@
 import json
 
 import pytest
-from click.testing import CliRunner
 
-from bioeval_tui.cli.guards import guards
 from bioeval_tui.evaluation.guards import transcripts
+from tests.command import call
 
 
 def line(*said, **more):
@@ -17,7 +16,7 @@ def line(*said, **more):
 def run(tmp_path, *lines, options=("--json",)):
     path = tmp_path / "transcripts.jsonl"
     path.write_bytes(b"\n".join(one if isinstance(one, bytes) else one.encode() for one in lines))
-    result = CliRunner().invoke(guards, [str(path), *options], standalone_mode=False)
+    result = call("guards", path, *options)
     assert result.exception is None, result.exception
     return result.return_value, [json.loads(row) for row in result.stdout.splitlines()], result.stderr
 
@@ -106,5 +105,5 @@ def test_an_overlong_line_is_skipped_without_reading_it_whole(tmp_path, monkeypa
 
 
 def test_a_missing_transcript_file_is_named(tmp_path):
-    result = CliRunner().invoke(guards, [str(tmp_path / "none.jsonl")], standalone_mode=False)
+    result = call("guards", tmp_path / "none.jsonl")
     assert "none.jsonl cannot be read: No such file" in str(result.exception)

@@ -13,7 +13,7 @@ import pytest
 
 from bioeval_tui.evaluation.agents.rest import RestAgent
 from bioeval_tui.evaluation.http.client import STAMPED, Arrivals
-from bioeval_tui.evaluation.seams import Delta, Reply
+from bioeval_tui.protocols import Delta, Reply
 
 SESSION = {"sessionId": "s1"}
 WHOLE = {**SESSION, "message": {"content": "take one", "role": "assistant"}}

@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from bioeval_tui.evaluation.http.client import BoundedTransport, Timeouts
-from bioeval_tui.evaluation.seams import PeerError
+from bioeval_tui.protocols import PeerError
 
 STREAM = (
     b'event: delta\r\ndata: {"content": "\xc3\xa9"}\r\n\r\n: comment\n\ndata:one\ndata: two\n\n'

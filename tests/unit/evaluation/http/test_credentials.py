@@ -13,7 +13,7 @@ from aiohttp import web
 from bioeval_tui.evaluation.agents.rest import RestAgent, below
 from bioeval_tui.evaluation.http.client import BoundedTransport, Timeouts
 from bioeval_tui.evaluation.http.failures import HIDDEN, Hider
-from bioeval_tui.evaluation.seams import Agent, PeerError, Reply
+from bioeval_tui.protocols import Agent, PeerError, Reply
 
 KEY, PASSWORD, TOKEN = "k-agent/secret+1", "pass wörd/9", "tok-query-123"
 BASIC = base64.b64encode(f"usr:{PASSWORD}".encode()).decode()

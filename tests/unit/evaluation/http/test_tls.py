@@ -15,7 +15,7 @@ from aiohttp import web
 from bioeval_tui.evaluation.agents.rest import RestAgent
 from bioeval_tui.evaluation.http import tls
 from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
-from bioeval_tui.evaluation.seams import PeerError, Reply
+from bioeval_tui.protocols import PeerError, Reply
 from tests.servers.openai_server import OpenAIServer
 from tests.servers.rest_agent import RestAgentServer
 

@@ -6,12 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from bioeval_tui.cli.main import app
-from bioeval_tui.cli.schemas import schema_of
 from bioeval_tui.evaluation.job.template import Answers, Script, in_first_person, job_text
 from bioeval_tui.evaluation.wiring.check_job import check_job
+from tests.command import call, schema_of
 
 
 @pytest.mark.parametrize(
@@ -35,7 +33,7 @@ def test_new_asks_questions_writes_a_job_and_never_overwrites_one(tmp_path: Path
     path = tmp_path / "job.yml"
     lines = ["grace", "bot", "http://127.0.0.1:9000", "rest", "2", "Find a trial", "It names one"]
     lines += ["The patient carries BRCA1", "y", "Is there a trial for me?", "", "which gene", "NCT[0-9]+"]
-    result = CliRunner().invoke(app, ["new", str(path)], input="\n".join(lines) + "\n")
+    result = call("new", path, input="\n".join(lines) + "\n")
     assert result.exit_code == 0, result.output
     checked = check_job(path)
     assert checked.loaded is not None
@@ -49,7 +47,7 @@ def test_new_asks_questions_writes_a_job_and_never_overwrites_one(tmp_path: Path
     ]
     assert [rule.pattern for rule in checked.loaded.job.tasks[0].rules] == ["NCT[0-9]+"]
     before = path.read_text()
-    assert CliRunner().invoke(app, ["new", str(path), "--yes"]).exit_code != 0
+    assert call("new", path, "--yes").exit_code != 0
     assert path.read_text() == before
 
 
@@ -69,8 +67,6 @@ def test_a_fact_about_the_user_is_phrased_in_the_first_person(fact: str, said: s
 
 def test_new_writes_the_schema_beside_the_job(tmp_path: Path) -> None:
     job = tmp_path / "job.yml"
-    assert CliRunner().invoke(app, ["new", str(job), "--yes"]).exit_code == 0
+    assert call("new", job, "--yes").exit_code == 0
     assert job.read_text(encoding="utf-8").count("$schema=job.schema.json") == 1
-    assert json.loads((tmp_path / "job.schema.json").read_text(encoding="utf-8")) == json.loads(
-        json.dumps(schema_of("job"))
-    )
+    assert json.loads((tmp_path / "job.schema.json").read_text(encoding="utf-8")) == schema_of("job")

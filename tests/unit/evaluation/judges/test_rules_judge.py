@@ -7,7 +7,7 @@ import pytest
 from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.judges.rules import RulesJudge
-from bioeval_tui.evaluation.seams import JudgeView, TranscriptMessage
+from bioeval_tui.protocols import JudgeView, TranscriptMessage
 
 
 def view(rules, *said):

@@ -18,7 +18,7 @@ from bioeval_tui.evaluation.judges.verdicts import (
     read_answer,
     words_of,
 )
-from bioeval_tui.evaluation.seams import Evidence, JudgeView, TaskVerdict, TranscriptMessage, Verdict
+from bioeval_tui.protocols import Evidence, JudgeView, TaskVerdict, TranscriptMessage, Verdict
 from tests.unit.evaluation.conversation.fakes import FakeJudge, job
 
 TASKS = (JobTask(task="Ask for a reminder"), JobTask(task="Ask the price"))

@@ -7,7 +7,7 @@ from hypothesis import example, given, strategies as st
 
 from bioeval_tui.evaluation.models.answer import AnswerReader, ChatAnswer, text_of
 from bioeval_tui.evaluation.models.errors import hidden
-from bioeval_tui.evaluation.seams import PeerError
+from bioeval_tui.protocols import PeerError
 
 ANY = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),

@@ -19,7 +19,7 @@ from bioeval_tui.evaluation.models.prompting import (
     turns,
     with_example,
 )
-from bioeval_tui.evaluation.seams import EvaluatorView, JudgeView, TranscriptMessage
+from bioeval_tui.protocols import EvaluatorView, JudgeView, TranscriptMessage
 from tests.rendered import evaluator_prompt
 
 JOB = EvaluationJob.model_validate(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from bioeval_tui.record.spans import AgentSpan
+from bioeval_tui.formats import AgentSpan
 
 TRACE = "11" * 16
 

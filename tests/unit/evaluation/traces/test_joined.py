@@ -8,8 +8,8 @@ from typing import Any, cast
 from bioeval_tui.evaluation.conversation.emitter import ConversationEmitter
 from bioeval_tui.evaluation.traces import joined
 from bioeval_tui.evaluation.traces.joined import RunTraces, Traceparent, Traces
+from bioeval_tui.formats import AgentSpan
 from bioeval_tui.record import events
-from bioeval_tui.record.spans import AgentSpan
 from tests.unit.evaluation.traces.spans import span, tool
 
 LONG_S = 60.0

@@ -20,7 +20,7 @@ from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.traces import receiver
 from bioeval_tui.evaluation.traces.joined import Traces
 from bioeval_tui.evaluation.traces.receiver import receive_spans
-from bioeval_tui.record.spans import AgentSpan
+from bioeval_tui.formats import AgentSpan
 
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
 TRACE, SPAN, PARENT = "5b8efff798038103d269b633813fc60c", "eee19b7ec3c1b174", "eee19b7ec3c1b173"

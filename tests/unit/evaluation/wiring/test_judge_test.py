@@ -8,15 +8,15 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from bioeval_tui.cli.judge_test import judge_test
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.conversation.sentinels import sentinels
-from bioeval_tui.evaluation.seams import Evidence, JudgeView, TaskVerdict, Verdict
 from bioeval_tui.evaluation.wiring.judge_test import JudgeTester
+from bioeval_tui.protocols import Evidence, JudgeView, TaskVerdict, Verdict
 from bioeval_tui.record.transfer import import_file
 from bioeval_tui.settings import Settings
+from tests.command import call
 
 Scored = Callable[[JudgeView, int, float], float]
 
@@ -100,7 +100,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test(run: Path, monkeypatch: pytest.MonkeyPatch, judge: Synthetic, *options: str) -> Result:
     monkeypatch.setattr(JudgeTester, "make_judge", lambda self: judge)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    return CliRunner().invoke(judge_test, [run.stem, *options], standalone_mode=False)
+    return call("judge-test", run.stem, *options)
 
 
 test.__test__ = False  # type: ignore[attr-defined]

@@ -6,10 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from bioeval_tui.cli.jobs import check
-from bioeval_tui.cli.samples import samples
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.sample.paths import (
@@ -20,6 +17,7 @@ from bioeval_tui.sample.paths import (
     sample_jobs,
     sample_submissions,
 )
+from tests.command import call
 
 TASK = "oncology/breast-cancer"
 
@@ -97,6 +95,6 @@ def test_a_changed_copy_is_overwritten_only_with_force(here: Path) -> None:
 
 
 def test_every_command_accepts_the_names_that_samples_lists() -> None:
-    listed = json.loads(CliRunner().invoke(samples, ["--json"]).stdout)
-    result = CliRunner().invoke(check, listed["jobs"], standalone_mode=False)
+    listed = json.loads(call("samples", "--json").stdout)
+    result = call("check", *listed["jobs"])
     assert result.return_value == 0, result.output

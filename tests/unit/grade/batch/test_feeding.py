@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.grade import TaskReport
 from bioeval_tui.grade.batch.feeding import BatchItem, GradingBatch, GradingLimits, SubmissionFeed
 from bioeval_tui.grade.batch.run import InProcess
 from bioeval_tui.grade.batch.wire import IDLE
 from bioeval_tui.grade.batch.worker_process import WorkerDied
 from bioeval_tui.grade.outcomes import outcome_from_dict
+from bioeval_tui.grading import TaskReport
 
 
 class Worker:

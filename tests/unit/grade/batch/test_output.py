@@ -13,9 +13,9 @@ import pytest
 
 from bioeval_tui import files
 from bioeval_tui.errors import InputError, StorageError, UsageError
-from bioeval_tui.grade import TaskReport, aggregate_reports, load_reports
 from bioeval_tui.grade.batch.feeding import BatchItem, Result
 from bioeval_tui.grade.batch.run import InProcess, grade_batch
+from bioeval_tui.grading import TaskReport, aggregate_reports, load_reports
 
 
 class Breaks:

@@ -7,9 +7,8 @@ from textwrap import dedent
 
 import pytest
 
-from bioeval_tui.grade import Registry, Task
 from bioeval_tui.grade.tasks import prepare
-from bioeval_tui.grade.tasks.prepare import prepare_task
+from bioeval_tui.grading import Registry, Task, prepare_task
 
 ROOT = Path(__file__).parents[4]
 SHIPPED = ROOT / "bioeval_tui" / "sample" / "tasks"

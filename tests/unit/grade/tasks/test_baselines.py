@@ -7,14 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from bioeval_tui.cli.baseline import baseline
 from bioeval_tui.errors import ExitCode, InputError
-from bioeval_tui.grade import Registry, grade_submission
 from bioeval_tui.grade.baselines.learners import constant
 from bioeval_tui.grade.baselines.run import KINDS, run_baselines, write_baseline
-from bioeval_tui.grade.tasks.prepare import prepare_task
+from bioeval_tui.grading import Registry, grade_submission, prepare_task
+from tests.command import call
 
 from .conftest import SHIPPED_IDS, Toy, lower_is_better
 
@@ -152,7 +150,7 @@ def test_missing_files_for_a_baseline_are_reported(toy: Toy, tmp_path: Path) -> 
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
-    result = CliRunner().invoke(baseline, arguments, standalone_mode=False, catch_exceptions=False)
+    result = call("baseline", *arguments, catch_exceptions=False)
     return int(result.return_value), result.stdout, result.stderr
 
 

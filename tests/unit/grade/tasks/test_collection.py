@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bioeval_tui.grade import Registry
+from bioeval_tui.grading import Registry
 
 from .conftest import SHIPPED, SHIPPED_IDS, lower_is_better
 

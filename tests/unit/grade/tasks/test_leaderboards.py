@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bioeval_tui.grade import Registry, Task, grade_submission
 from bioeval_tui.grade.metrics import METRICS
 from bioeval_tui.grade.tasks.board import leaderboard_of
+from bioeval_tui.grading import Registry, Task, grade_submission
 
 from .conftest import ROOT, SHIPPED, SHIPPED_IDS
 

@@ -8,14 +8,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
-from bioeval_tui.cli import grade, tasks as commands
 from bioeval_tui.errors import InputError
-from bioeval_tui.grade import Invalid, Registry, Task, TaskReport
 from bioeval_tui.grade.console import medal_table
 from bioeval_tui.grade.grade import OTHER_ROWS, TaskGrading
-from bioeval_tui.grade.tasks.split import split_task
+from bioeval_tui.grading import Invalid, Registry, Task, TaskReport
+from tests.command import call
 from tests.unit.grade.conftest import TaskFolder
 
 SEED = b"0123456789abcdef"
@@ -42,22 +40,39 @@ def off_by(public_ids: set[str], public: float, private: float) -> str:
     return "id,y\n" + "".join(f"{name},{value}\n" for name, value in rows)
 
 
-def part_of(tasks: TaskFolder, folder: Path) -> Task:
-    return Registry([tasks.root], folder).get_task("lab/numbers")
+def split(
+    tasks: TaskFolder, seed: bytes, share: float, output: Path, data: Path | None = None
+) -> dict[str, Any]:
+    """Split the answers; return what the command prints."""
+    file = output.parent / "seed"
+    file.write_bytes(seed)
+    done = call(
+        *("tasks", "split", "lab/numbers", "--seed-file", file, "--output-dir", output, "--public", share),
+        *("--tasks-dir", tasks.root, "--data-dir", data or tasks.data, "--json"),
+        catch_exceptions=False,
+    )
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def part_of(tasks: TaskFolder, found: dict[str, Any], name: str) -> Task:
+    return Registry([tasks.root], Path(found[name]["data_dir"])).get_task("lab/numbers")
 
 
 @pytest.mark.parametrize("code", [None, CODE])
 def test_each_part_has_its_own_score_for_the_same_file(
     tasks, tmp_path: Path, capsys: pytest.CaptureFixture[str], code: str | None
 ) -> None:
-    task = tasks.registry.get_task(tasks.add(code=code, answers=answers()))
-    found = split_task(task, SEED, 0.25, tmp_path / "parts")
-    assert found.rows == {"public": 10, "private": 30}
-    public, private = (part_of(tasks, found.folders[name]) for name in ("public", "private"))
+    tasks.add(code=code, answers=answers())
+    found = split(tasks, SEED, 0.25, tmp_path / "parts")
+    assert (found["public"]["rows"], found["private"]["rows"]) == (10, 30)
+    public, private = (part_of(tasks, found, name) for name in ("public", "private"))
     ids = set(pd.read_csv(public.answers)["id"])
     assert ids.isdisjoint(pd.read_csv(private.answers)["id"])
     file = tasks.submit(off_by(ids, 0.2, 0.7))
-    reports = [TaskGrading(each).grade(file) for each in (public, private, task)]
+    reports = [
+        TaskGrading(each).grade(file) for each in (public, private, tasks.registry.get_task("lab/numbers"))
+    ]
     assert all(isinstance(report, TaskReport) for report in reports)
     assert [report.score for report in reports] == [0.2, 0.7, 0.575]  # type: ignore[union-attr]
     seen = reports[0].extra.warnings[0]  # type: ignore[union-attr]
@@ -79,30 +94,30 @@ def test_each_part_has_its_own_score_for_the_same_file(
 def test_a_leaderboard_of_all_rows_is_no_measure_for_a_part_and_the_report_says_so(
     tasks, tmp_path: Path
 ) -> None:
-    task = tasks.registry.get_task(tasks.add(answers=answers()))
-    folder = split_task(task, SEED, 0.25, tmp_path / "parts").folders["public"]
+    name = tasks.add(answers=answers())
+    folder = Path(split(tasks, SEED, 0.25, tmp_path / "parts")["public"]["data_dir"])
     said = [
-        OTHER_ROWS in TaskGrading(Registry([tasks.root], folder, board).get_task(task.id)).warnings
+        OTHER_ROWS in TaskGrading(Registry([tasks.root], folder, board).get_task(name)).warnings
         for board in (None, str(tasks.submit("score\n0.1\n0.2\n", "board-of-the-part.csv")))
     ]
     assert said == [True, False]
 
 
 def test_a_file_must_have_the_rows_of_both_parts(tasks, tmp_path: Path) -> None:
-    task = tasks.registry.get_task(tasks.add(answers=answers()))
-    found = split_task(task, SEED, 0.25, tmp_path / "parts")
-    public = part_of(tasks, found.folders["public"])
+    tasks.add(answers=answers())
+    found = split(tasks, SEED, 0.25, tmp_path / "parts")
+    public = part_of(tasks, found, "public")
     outcome = TaskGrading(public).grade(tasks.submit(public.answers.read_text()))
     assert isinstance(outcome, Invalid)
     assert "30 ids are missing" in outcome.reason
 
 
 def test_the_same_seed_gives_the_same_parts_and_another_seed_others(tasks, tmp_path: Path) -> None:
-    task = tasks.registry.get_task(tasks.add(answers=answers()))
+    tasks.add(answers=answers())
     texts = []
     for number, seed in enumerate((SEED, SEED, SEED[::-1])):
-        found = split_task(task, seed, 0.5, tmp_path / str(number))
-        texts.append(part_of(tasks, found.folders["public"]).answers.read_text())
+        found = split(tasks, seed, 0.5, tmp_path / str(number))
+        texts.append(part_of(tasks, found, "public").answers.read_text())
     assert texts[0] == texts[1]
     assert texts[0] != texts[2]
 
@@ -110,10 +125,10 @@ def test_the_same_seed_gives_the_same_parts_and_another_seed_others(tasks, tmp_p
 def test_both_parts_have_every_class(tasks, tmp_path: Path) -> None:
     labels = "id,y\n" + "".join(f"p{n},{int(n < 4)}\n" for n in range(ROWS))
     grader = {"metric": "roc_auc", "id": "id", "target": "y"}
-    task = tasks.registry.get_task(tasks.add(grader=grader, answers=labels, scores=[0.9, 0.5]))
-    found = split_task(task, SEED, 0.5, tmp_path / "parts")
-    for folder in found.folders.values():
-        assert pd.read_csv(part_of(tasks, folder).answers)["y"].sum() == 2
+    tasks.add(grader=grader, answers=labels, scores=[0.9, 0.5])
+    found = split(tasks, SEED, 0.5, tmp_path / "parts")
+    for name in ("public", "private"):
+        assert pd.read_csv(part_of(tasks, found, name).answers)["y"].sum() == 2
 
 
 @pytest.mark.parametrize(
@@ -127,19 +142,19 @@ def test_both_parts_have_every_class(tasks, tmp_path: Path) -> None:
 def test_what_cannot_be_split_is_said(
     tasks, tmp_path: Path, seed: bytes, share: float, text: str, said: str
 ) -> None:
-    task = tasks.registry.get_task(tasks.add(answers=text))
+    tasks.add(answers=text)
     with pytest.raises(InputError, match=said):
-        split_task(task, seed, share, tmp_path / "parts")
+        split(tasks, seed, share, tmp_path / "parts")
     assert not (tmp_path / "parts").exists()
 
 
 def test_a_part_is_neither_split_again_nor_overwritten(tasks, tmp_path: Path) -> None:
-    task = tasks.registry.get_task(tasks.add(answers=answers()))
-    found = split_task(task, SEED, 0.5, tmp_path / "parts")
+    tasks.add(answers=answers())
+    found = split(tasks, SEED, 0.5, tmp_path / "parts")
     with pytest.raises(InputError, match="exists already"):
-        split_task(task, SEED, 0.5, tmp_path / "parts")
+        split(tasks, SEED, 0.5, tmp_path / "parts")
     with pytest.raises(InputError, match="are a part already"):
-        split_task(part_of(tasks, found.folders["public"]), SEED, 0.5, tmp_path / "again")
+        split(tasks, SEED, 0.5, tmp_path / "again", Path(found["public"]["data_dir"]))
 
 
 def test_the_commands_split_and_grade_a_part(tasks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,18 +163,14 @@ def test_the_commands_split_and_grade_a_part(tasks, tmp_path: Path, monkeypatch:
     seed = tmp_path / "seed"
     seed.write_bytes(SEED)
 
-    def run(group: Any, *words: object) -> Any:
-        return CliRunner().invoke(group, [*map(str, words)], standalone_mode=False, catch_exceptions=False)
-
-    done = run(
-        commands.COMMANDS[0],
-        *("split", "lab/numbers", "--seed-file", seed, "--output-dir", tmp_path / "parts"),
+    done = call(
+        *("tasks", "split", "lab/numbers", "--seed-file", seed, "--output-dir", tmp_path / "parts"),
         *("--data-dir", tasks.data, "--json"),
+        catch_exceptions=False,
     )
     value = json.loads(done.stdout)
     assert value["public"]["rows"] == 12
     assert len(value["seed_sha256"]) == 64
     file = tasks.submit(answers())
-    command = next(each for each in grade.COMMANDS if each.name == "grade-sample")
-    card = run(command, file, "lab/numbers", "--data-dir", value["public"]["data_dir"])
+    card = call("grade-sample", file, "lab/numbers", "--data-dir", value["public"]["data_dir"])
     assert "warning: scored on the public part of the answers (12 of 40 rows)" in card.stdout

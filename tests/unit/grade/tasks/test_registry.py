@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.errors import InputError
-from bioeval_tui.grade import Grader, Registry, grade_submission
 from bioeval_tui.grade.tasks.task import SHIPPED_TASKS, TaskConfigError, default_data_dir
 from bioeval_tui.grade.tasks.task_code import CodeError
+from bioeval_tui.grading import Grader, Registry, grade_submission
 
 
 def test_a_broken_config_is_listed_with_file_and_line(tasks) -> None:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.grade import Registry, grade_submission
-from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.grading import Registry, TaskReport, grade_submission
 
 from .conftest import ROOT, lower_is_better
 

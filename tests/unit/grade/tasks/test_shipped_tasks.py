@@ -10,8 +10,7 @@ import anndata
 import pandas as pd
 import pytest
 
-from bioeval_tui.grade import Registry, Task, grade_submission, load_leaderboard
-from bioeval_tui.grade.tasks.prepare import prepare_task
+from bioeval_tui.grading import Registry, Task, grade_submission, load_leaderboard, prepare_task
 
 from .conftest import SHIPPED, SHIPPED_IDS, lower_is_better
 

@@ -10,26 +10,22 @@ from random import Random
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from bioeval_tui import plugins
-from bioeval_tui.bundled.atif.writing import write_runs as atif
-from bioeval_tui.cli.runs import runs
 from bioeval_tui.errors import BioevalError, RecordingError
+from bioeval_tui.formats import ConversationKey, RunResult
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.importing.looking import FORMATS, known
 from bioeval_tui.record.importing.writing import ImportOptions
-from bioeval_tui.record.state import ConversationKey
 from bioeval_tui.record.transfer import format_of, import_file
 from bioeval_tui.report.document import run_document
-from bioeval_tui.report.formats.json_report import write_runs as json_report
-from bioeval_tui.report.formats.registry import Asked
-from bioeval_tui.report.formats.tables import openai_lines
 from bioeval_tui.report.frames import to_frame
-from bioeval_tui.report.result import RunResult, load_run
+from bioeval_tui.report.result import load_run
 from bioeval_tui.report.rows import task_titles
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.words import rounds_words
+from tests.command import call
+from tests.documents import document_of
 
 GOLDEN = Path(__file__).parents[3] / "golden"
 FOREIGN = GOLDEN / "foreign"
@@ -137,12 +133,12 @@ def test_tau_bench_has_the_published_pass_k_with_intervals_in_show_and_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path))
-    taken = CliRunner().invoke(runs, ["import", str(published_airline(tmp_path))], standalone_mode=False)
+    taken = call("runs", "import", published_airline(tmp_path))
     run_id = taken.stdout.strip()
-    shown = CliRunner().invoke(runs, ["show", run_id], standalone_mode=False).stdout
+    shown = call("runs", "show", run_id).stdout
     for figure in ("1: 0.420 [0.314, 0.532]", "2: 0.273 [", "3: 0.220 [", "4: 0.200 [0.100, 0.337]"):
         assert figure in shown
-    report = CliRunner().invoke(runs, ["report", run_id, "--format", "html"], standalone_mode=False).stdout
+    report = call("runs", "report", run_id, "--format", "html").stdout
     assert "1: 0.420 [0.314, 0.532], 2: 0.273 [0.167, 0.402]" in report
     found = run_document(load_run(tmp_path / "runs" / f"{run_id}.jsonl"))["conditions"]["supplied"]["pass_k"]
     assert [round(found[k]["value"], 3) for k in "1234"] == [0.42, 0.273, 0.22, 0.2]
@@ -227,7 +223,7 @@ ROUND_TRIPS = [FOREIGN / "chat.jsonl", CRAFT_MD]
 
 @pytest.mark.parametrize("file", ROUND_TRIPS)
 def test_chats_survive_import_and_export(file: Path, tmp_path: Path) -> None:
-    out = openai_lines([imported(file, tmp_path)])
+    out = document_of("openai-jsonl", imported(file, tmp_path))
     given = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     assert [json.loads(line) for line in out.splitlines()] == given
 
@@ -235,7 +231,7 @@ def test_chats_survive_import_and_export(file: Path, tmp_path: Path) -> None:
 def test_a_trajectory_survives_import_and_export(tmp_path: Path) -> None:
     file = FOREIGN / "trajectory.json"
     run = imported(file, tmp_path)
-    assert json.loads(atif([run])) == json.loads(file.read_text(encoding="utf-8"))
+    assert json.loads(document_of("atif", run)) == json.loads(file.read_text(encoding="utf-8"))
     talk = run.state.conversations[ConversationKey("supplied", 1)]
     answer = talk.messages[1]
     assert [event.get("output") for event in answer.generation if "output" in event] == ["5 mg", "70"]
@@ -262,7 +258,10 @@ def said(run: RunResult) -> list[Any]:
 def test_messages_tool_calls_and_scores_survive_conversion(name: str, file: Path, tmp_path: Path) -> None:
     run = imported(file, tmp_path)
     written = tmp_path / "out"
-    written.write_text(openai_lines([run]) if name == "openai-jsonl" else atif([run]), encoding="utf-8")
+    written.write_text(
+        document_of("openai-jsonl", run) if name == "openai-jsonl" else document_of("atif", run),
+        encoding="utf-8",
+    )
     back = imported(written, tmp_path / "again")
     assert back.started.source is not None
     assert said(back) == said(run)
@@ -273,7 +272,7 @@ def test_messages_tool_calls_and_scores_survive_conversion(name: str, file: Path
 
 def test_both_conditions_of_the_demo_survive_openai_jsonl_and_atif(tmp_path: Path) -> None:
     demo = load_run(GOLDEN / "demo-run.jsonl")
-    for text in (openai_lines([demo]), atif([demo])):
+    for text in (document_of("openai-jsonl", demo), document_of("atif", demo)):
         file = tmp_path / "out"
         file.write_text(text, encoding="utf-8")
         back = imported(file, tmp_path)
@@ -358,7 +357,7 @@ def test_every_format_is_documented() -> None:
 
 
 def test_the_json_report_of_an_imported_run_has_the_cases(tmp_path: Path) -> None:
-    text = json_report([imported(FOREIGN / "tau2.json", tmp_path)], Asked())
+    text = document_of("json", imported(FOREIGN / "tau2.json", tmp_path))
     assert '"case": "reset"' in str(text)
 
 
@@ -387,8 +386,8 @@ def test_any_value_of_a_field_is_imported_or_refused_in_one_sentence(name: str, 
         except BioevalError:
             continue
         assert run.problems == ()
-        atif([run])
-        openai_lines([run])
+        document_of("atif", run)
+        document_of("openai-jsonl", run)
 
 
 def test_scores_of_several_inspect_scorers_keep_their_names_and_lose_only_what_is_no_number(

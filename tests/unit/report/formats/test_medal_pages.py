@@ -8,14 +8,12 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from bioeval_tui.cli.medals import medals
 from bioeval_tui.errors import UsageError
-from bioeval_tui.grade.task_report import ReportExtra, TaskReport, now
-from bioeval_tui.report.formats.html import policy
-from bioeval_tui.report.formats.medal_pages import medals_html, tally
-from bioeval_tui.report.formats.registry import format_of
+from bioeval_tui.grade.task_report import ReportExtra, now
+from bioeval_tui.grading import TaskReport
+from tests.command import call
+from tests.documents import medals_of
 
 EVIL = '=1+1"><script>alert(1)</script>|`[x](http://evil)'
 
@@ -41,17 +39,16 @@ REPORTS = [
 
 
 def test_the_summary_counts_medals_and_gives_the_mean_with_invalid_ones_as_0() -> None:
-    assert tally(REPORTS).words == (
+    words = (
         "1 gold, 1 silver, 0 bronze; 2 above the median; 1 invalid; 0 not graded; average percentile 90.0 "
         "(60.0 with invalid and not graded as 0)"
     )
-    assert tally([]).words == "0 gold, 0 silver, 0 bronze; 0 above the median; 0 invalid; 0 not graded"
+    assert words in medals_of("md", REPORTS)
+    assert "0 gold, 0 silver, 0 bronze; 0 above the median; 0 invalid; 0 not graded" in medals_of("md", [])
 
 
 def test_every_format_shows_medal_score_and_missing_submissions() -> None:
-    texts: dict[str, str | bytes] = {
-        kind: format_of(kind).write("medals", REPORTS) for kind in ("html", "md", "csv", "json")
-    }
+    texts: dict[str, str | bytes] = {kind: medals_of(kind, REPORTS) for kind in ("html", "md", "csv", "json")}
     for kind in ("html", "md"):
         assert "gold begins at 0.99" in texts[kind]
         assert "7 ids are missing" in texts[kind]
@@ -63,24 +60,21 @@ def test_every_format_shows_medal_score_and_missing_submissions() -> None:
 
 def test_hostile_text_in_a_medal_page_is_shown_literally() -> None:
     hostile = [report(0.5, agent=EVIL, error=EVIL)]
-    page = medals_html(hostile)
+    page = medals_of("html", hostile)
     assert "<script" not in page
-    assert policy().replace("'", "&#39;") in page
-    assert "[x](" not in format_of("md").write("medals", hostile)
-    assert next(csv.DictReader(io.StringIO(format_of("csv").write("medals", hostile))))["agent"].startswith(
-        "'="
-    )
+    assert "default-src &#39;none&#39;" in page
+    assert "[x](" not in medals_of("md", hostile)
+    assert next(csv.DictReader(io.StringIO(medals_of("csv", hostile))))["agent"].startswith("'=")
 
 
 @pytest.mark.parametrize("name", ["m.html", "m.md", "m.csv", "m.json"])
 def test_the_file_name_decides_the_format_of_a_medal_page(tmp_path: Path, name: str) -> None:
     source = tmp_path / "one.json"
     source.write_text(json.dumps(REPORTS[0].to_dict()))
-    run = CliRunner()
-    done = run.invoke(medals, [str(source), "--output", str(tmp_path / name)], standalone_mode=False)
+    done = call("medals", source, "--output", tmp_path / name)
     assert done.exception is None, done.exception
     written = tmp_path / name
     assert "breast-cancer" in written.read_text()
     assert written.stat().st_mode & 0o777 == 0o600
-    done = run.invoke(medals, [str(source), "--output", str(tmp_path / "m.pdf")], standalone_mode=False)
+    done = call("medals", source, "--output", tmp_path / "m.pdf")
     assert isinstance(done.exception, UsageError)

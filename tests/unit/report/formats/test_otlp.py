@@ -12,12 +12,12 @@ from google.protobuf import json_format
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 
-from bioeval_tui.bundled.otlp.writing import write_runs
 from bioeval_tui.evaluation.traces.receiver import decode
+from bioeval_tui.formats import AgentSpan, RunResult
 from bioeval_tui.record import events
-from bioeval_tui.record.spans import AgentSpan
 from bioeval_tui.record.state import RunState, apply_all
-from bioeval_tui.report.result import RunResult, load_run, result_of
+from bioeval_tui.report.result import load_run, result_of
+from tests.documents import document_of
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk
 
 ANSWER, SPAN = "22" * 8, "33" * 8
@@ -53,7 +53,7 @@ def traced(run: Recorded, *told: events.EventBase) -> RunResult:
 
 def test_each_conversation_is_one_trace_of_connected_spans() -> None:
     run = load_run(GOLDEN)
-    lines = write_runs([run]).splitlines()
+    lines = document_of("otlp", run).splitlines()
     assert len(lines) == len(run.state.conversations)
     for line, talk in zip(lines, run.state.conversations.values(), strict=True):
         spans = spans_of(read(line))
@@ -78,7 +78,7 @@ def test_each_conversation_is_one_trace_of_connected_spans() -> None:
 def test_scores_are_events_with_the_standard_attributes() -> None:
     run = traced(Recorded(withheld=[Talk(tasks=(0.25,), holds=(True, None))]))
     (talk,) = run.state.conversations.values()
-    (line,) = write_runs([run]).splitlines()
+    (line,) = document_of("otlp", run).splitlines()
     scored = {}
     for event in spans_of(read(line))[0].events:
         said = attributes(event)
@@ -114,7 +114,7 @@ def test_the_agents_own_spans_are_exported_unchanged() -> None:
     }
     at = base.events()[-1].at
     run = traced(base, events.SpansReceived(**where, at=at, message=2, spans=(told,)))
-    (line,) = write_runs([run]).splitlines()
+    (line,) = document_of("otlp", run).splitlines()
     read(line)
     found, invalid = decode(line.encode(), is_json=True)
     (span,) = (one for one in found if one.service == "helper")

@@ -14,8 +14,7 @@ from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, write_event
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.batch.batch_view import Glance, Rank
-from bioeval_tui.tui.data.batches import Batches
-from bioeval_tui.tui.data.run_list import RunList
+from bioeval_tui.tui.data.services import AppServices
 
 IDS = [f"20261120-090000-000{number}" for number in range(3)]
 
@@ -42,10 +41,10 @@ def write(settings: Settings, run_id: str, made: list[RunEvent]) -> None:
         file.writelines(write_event(event) for event in made)
 
 
-async def last_look(batches: Batches, batch_id: str) -> list[Glance]:
+async def last_look(services: AppServices, batch_id: str) -> list[Glance]:
     """Follow until nothing more can come."""
     found: list[Glance] = []
-    async for glances in batches.follow(batch_id):
+    async for glances in services.batch(batch_id):
         found = list(glances)
     return found
 
@@ -58,7 +57,7 @@ async def test_a_batch_of_the_history_is_read_from_its_recordings(settings: Sett
         IDS[2],
         [event.model_copy(update={"batch_id": None}) for event in script(IDS[2], end=True)[:1]],
     )
-    found = await last_look(Batches(settings, RunList(settings)), IDS[0])
+    found = await last_look(AppServices(settings), IDS[0])
     assert {glance.key.run_id for glance in found} == {IDS[0], IDS[1]}
     by = {glance.key: glance for glance in found}
     assert by[IDS[0], "withheld", 1].value == 0.29
@@ -72,26 +71,26 @@ async def test_queued_runs_are_shown_and_a_partial_line_is_read_once_it_is_compl
     settings: Settings,
 ) -> None:
     spec = EngineSpec(runs=tuple(RunSpec(i, "jobs/a.yml", "m") for i in IDS[:2]), trials=2, batch_id=IDS[0])
-    view = FollowedRun(settings.runs_dir / f"{IDS[0]}.jsonl")
-    batches = Batches(settings, RunList(settings))
-    batches.note(spec, view)
-    assert view.batch_id == IDS[0]
-    batch = batches._batch(IDS[0])
-    whole = b"".join(write_event(event) for event in script(IDS[0], end=True))
-    looks: list[list[Rank]] = []
     path = settings.runs_dir / f"{IDS[0]}.jsonl"
+    whole = b"".join(write_event(event) for event in script(IDS[0], end=True))
     pieces = [whole[:50_000], whole[50_000:]]
     path.write_bytes(b"")
 
-    def written() -> bool:
-        if not pieces:
-            return False
-        with path.open("ab") as file:
-            file.write(pieces.pop(0))
-        return True
+    class Writing(FollowedRun):
+        """A run whose engine writes a piece whenever somebody asks whether it goes on."""
 
-    async for glances in batch.glances(written):
-        looks.append([glance.rank for glance in glances])
+        @property
+        def in_progress(self) -> bool:
+            if not pieces:
+                return False
+            with path.open("ab") as file:
+                file.write(pieces.pop(0))
+            return True
+
+    services, view = AppServices(settings), Writing(path)
+    services.note(spec, view)
+    assert view.batch_id == IDS[0]
+    looks = [[glance.rank for glance in glances] async for glances in services.batch(IDS[0])]
     assert looks[0].count(Rank.QUEUED) > looks[1].count(Rank.QUEUED) >= 4
     # The engine ended before the second run began.
     assert looks[-1][-4:] == [Rank.NOT_MEASURED] * 4
@@ -100,4 +99,4 @@ async def test_queued_runs_are_shown_and_a_partial_line_is_read_once_it_is_compl
 
 async def test_a_finished_batch_cannot_be_stopped(settings: Settings) -> None:
     write(settings, IDS[0], script(IDS[0], end=True))
-    assert await Batches(settings, RunList(settings)).stop(IDS[0]) == "no run of this batch is live any more"
+    assert await AppServices(settings).stop_batch(IDS[0]) == "no run of this batch is live any more"

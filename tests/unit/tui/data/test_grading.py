@@ -10,20 +10,11 @@ from typing import Any
 import pytest
 from medal_rows import sample_rows
 
-from bioeval_tui.errors import InputError
-from bioeval_tui.grade.task_report import TaskReport
-from bioeval_tui.tui.data import grading
-from bioeval_tui.tui.data.grading import report_rows
+from bioeval_tui.grading import TaskReport
+from bioeval_tui.settings import Settings
+from bioeval_tui.tui.data.services import AppServices
 
-
-class NoBoards:
-    """A registry that knows no task."""
-
-    def leaderboard(self, task_id: str) -> tuple[float, ...]:
-        return ()
-
-    def domain(self, task_id: str) -> str:
-        return ""
+ROWS = "bioeval_tui.tui.data.grading"
 
 
 def written(path: Path, report: TaskReport) -> None:
@@ -33,23 +24,25 @@ def written(path: Path, report: TaskReport) -> None:
 async def test_new_reports_in_a_watched_folder_appear_by_themselves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(grading, "WATCH_S", 0.01)
-    load, looks = grading._load, count()
+    monkeypatch.setattr(f"{ROWS}.WATCH_S", 0.01)
+    read, looks = Path.read_bytes, count()
 
-    def at_first_half_written(path: Path) -> list[TaskReport]:
-        if next(looks) == 1:
-            raise InputError("half of a report")
-        return load(path)
+    def at_first_half_written(path: Path) -> bytes:
+        whole = read(path)
+        return whole[:40] if path.name.startswith("b_") and next(looks) == 0 else whole
 
-    monkeypatch.setattr(grading, "_load", at_first_half_written)
     first, second = [row.report for row in sample_rows() if row.report][:2]
-    written(tmp_path / "a_grading_report.json", first)
-    none: Any = NoBoards()
-    rows = report_rows(none, [tmp_path])
+    folder = tmp_path / "reports"
+    folder.mkdir()
+    written(folder / "a_grading_report.json", first)
+    services = AppServices(Settings(data_dir_override=str(tmp_path / "data")), reports=[folder])
+    rows: Any = services.medals()
     assert (at_once := await anext(rows)) is not None
     assert at_once.task_id == first.task_id
     assert await anext(rows) is None
-    written(tmp_path / "b_grading_report.json", second)
+    monkeypatch.setattr(Path, "read_bytes", at_first_half_written)
+    written(folder / "b_grading_report.json", second)
     assert (later := await anext(rows)) is not None
     assert later.task_id == second.task_id
     assert await anext(rows) is None
+    services.close()

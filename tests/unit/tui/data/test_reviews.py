@@ -9,12 +9,9 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from bioeval_tui.cli.medals import medals
 from bioeval_tui.errors import UsageError
-from bioeval_tui.grade.service import Grading
-from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.grading import TaskReport
 from bioeval_tui.record.masking.current import use
 from bioeval_tui.record.masking.mask import Mask
 from bioeval_tui.record.masking.rules import LiteralRule, Rules
@@ -23,9 +20,9 @@ from bioeval_tui.record.paths import overlay_path
 from bioeval_tui.record.reviews import mark_of
 from bioeval_tui.report.result import load_run
 from bioeval_tui.settings import Settings
-from bioeval_tui.tui.data.grading import rows_at
-from bioeval_tui.tui.data.reviews import ReviewDesk
-from bioeval_tui.tui.items import Given, ReviewSource
+from bioeval_tui.tui.data.services import AppServices
+from bioeval_tui.tui.items import Given, MedalRow, ReviewSource
+from tests.command import call
 from tests.unit.record.test_versions import GOLDEN
 
 ID = "20260101-000000-abcd"
@@ -44,25 +41,35 @@ def recording(settings: Settings) -> Path:
     return path
 
 
-def desk_of(settings: Settings) -> ReviewDesk:
-    return ReviewDesk(settings, Grading(settings))
+def desk_of(settings: Settings, reviewer: str = "ada", *reports: Path) -> AppServices:
+    return AppServices(settings, reports=reports, reviewer=reviewer)
 
 
-def test_an_unasked_task_offers_no_score_to_accept(settings: Settings, recording: Path) -> None:
+async def rows_at(settings: Settings, place: Path) -> list[MedalRow]:
+    """Return the rows of the reports there."""
+    found: list[MedalRow] = []
+    async for row in desk_of(settings, "ada", place).medals():
+        if row is None:
+            break
+        found.append(row)
+    return found
+
+
+async def test_an_unasked_task_offers_no_score_to_accept(settings: Settings, recording: Path) -> None:
     text = recording.read_text(encoding="utf-8").replace('"task":2,', '"task":2,"asked":0,"kept_by":"user",')
     recording.write_text(text, encoding="utf-8")
-    items = desk_of(settings).queue(ReviewSource((ID,)))
+    items = await desk_of(settings).review_queue(ReviewSource((ID,)))
     (judged,) = (i.judged for i in items if i.id.key and i.id.key.condition == "withheld" and i.id.task == 2)
     assert judged is not None
     assert judged.score is None
     assert judged.reason.startswith("The user never asked for it")
 
 
-def test_two_people_can_review_a_run(settings: Settings, recording: Path) -> None:
+async def test_two_people_can_review_a_run(settings: Settings, recording: Path) -> None:
     before = recording.read_bytes()
-    ada, ben = desk_of(settings), desk_of(settings)
+    ada, ben = desk_of(settings), desk_of(settings, "ben")
     source = ReviewSource((ID,))
-    items = ada.queue(source)
+    items = await ada.review_queue(source)
     assert [(i.id.key.condition if i.id.key else "", i.id.task) for i in items] == [
         (condition, task) for condition in ("withheld", "supplied") for task in (1, 2, 3)
     ]
@@ -70,19 +77,21 @@ def test_two_people_can_review_a_run(settings: Settings, recording: Path) -> Non
     assert first.judged is not None
     assert first.judged.score is not None
     assert load_run(recording).reviewed is None
-    ada.give(first, Given("override", score=0.5, why="half of it"), "ada")
-    ben.give(ben.queue(source)[0], Given("override", score=1.0, why="all of it", blind=True), "ben")
-    ada.give(items[1], Given("accept", score=items[1].judged.score if items[1].judged else None), "ada")
-    note = ada.give(items[0], Given("note", why="odd"), "ada")
-    again = ada.queue(source)
+    await ada.give_review(first, Given("override", score=0.5, why="half of it"))
+    await ben.give_review(
+        (await ben.review_queue(source))[0], Given("override", score=1.0, why="all of it", blind=True)
+    )
+    await ada.give_review(items[1], Given("accept", score=items[1].judged.score if items[1].judged else None))
+    note = await ada.give_review(items[0], Given("note", why="odd"))
+    again = await ada.review_queue(source)
     assert again[0].conversation is first.conversation, "a reader's place in the transcript must not be lost"
     opinions = again[0].opinions
     assert {name: entry.after for name, entry in opinions.items()} == {"ada": 0.5, "ben": 1.0}
     assert opinions["ada"].before == first.judged.score
     assert opinions["ben"].before == 0.5, "what Ben found was Ada's"
     assert [entry.why for entry in again[0].notes] == ["odd"]
-    ada.undo(again[0], note, "ada")
-    assert ada.queue(source)[0].notes == ()
+    await ada.undo_review(again[0], note)
+    assert (await ada.review_queue(source))[0].notes == ()
     found = load_run(recording).reviewed
     assert found is not None
     assert (found.reviewers, found.tasks, found.disputed) == (("ada", "ben"), 2, 1)
@@ -93,40 +102,44 @@ def test_two_people_can_review_a_run(settings: Settings, recording: Path) -> Non
     assert stat.S_IMODE(overlay_path(recording).stat().st_mode) == 0o600
 
 
-def test_a_second_score_is_never_blind_even_after_an_undo(settings: Settings, recording: Path) -> None:
+async def test_a_second_score_is_never_blind_even_after_an_undo(settings: Settings, recording: Path) -> None:
     desk, source = desk_of(settings), ReviewSource((ID,))
     blind = Given("override", score=0.5, why="half of it", blind=True)
-    first, second = desk.queue(source)[:2]
-    desk.undo(first, desk.give(first, blind, "ada"), "ada")
-    for item, author in ((first, "ada"), (first, "ben"), (second, "ada")):
-        desk.give(item, blind, author)
-    again = desk.queue(source)
+    first, second = (await desk.review_queue(source))[:2]
+    await desk.undo_review(first, await desk.give_review(first, blind))
+    for item, one in ((first, desk), (first, desk_of(settings, "ben")), (second, desk)):
+        await one.give_review(item, blind)
+    again = await desk.review_queue(source)
     assert [again[0].opinions[name].blind for name in ("ada", "ben")] == [False, True]
     assert again[1].opinions["ada"].blind
 
 
-def test_a_fault_applies_to_the_whole_conversation(settings: Settings, recording: Path) -> None:
+async def test_a_fault_applies_to_the_whole_conversation(settings: Settings, recording: Path) -> None:
     desk = desk_of(settings)
     source = ReviewSource((str(recording),))
-    item = desk.queue(source)[0]
-    desk.give(item, Given("fault", fault="evaluator", why="it never asked"), "ada")
-    faults = [bool(found.faults) for found in desk.queue(source)]
+    item = (await desk.review_queue(source))[0]
+    await desk.give_review(item, Given("fault", fault="evaluator", why="it never asked"))
+    faults = [bool(found.faults) for found in await desk.review_queue(source)]
     assert faults == [True] * 3 + [False] * 3
     found = load_run(recording).reviewed
     assert found is not None
     assert (found.scores["withheld"], found.mean) == (None, None)
 
 
-def test_with_masked_names_reviews_can_be_read_but_not_added(settings: Settings, recording: Path) -> None:
-    desk = desk_of(settings)
-    desk.give(desk.queue(ReviewSource((ID,)))[0], Given("override", score=0.5, why="Ada saw it"), "Ada")
+async def test_with_masked_names_reviews_can_be_read_but_not_added(
+    settings: Settings, recording: Path
+) -> None:
+    desk = desk_of(settings, "Ada")
+    await desk.give_review(
+        (await desk.review_queue(ReviewSource((ID,))))[0], Given("override", score=0.5, why="Ada saw it")
+    )
     use(Mask(Rules((LiteralRule.of("Ada", "[NAME]", is_name=True),))))
     try:
-        item = desk_of(settings).queue(ReviewSource((ID,)))[0]
+        item = (await desk_of(settings).review_queue(ReviewSource((ID,))))[0]
         assert "Ada" not in str(item.opinions)
         assert len(item.opinions) == 1
         with pytest.raises(UsageError, match="without --redact"):
-            desk.give(item, Given("note", why="hm"), "ben")
+            await desk_of(settings, "ben").give_review(item, Given("note", why="hm"))
     finally:
         use(Mask())
 
@@ -141,7 +154,7 @@ def report(task: str, **changes: object) -> TaskReport:
     return replace(found, **changes)  # type: ignore[arg-type]
 
 
-def test_marks_of_submissions_are_stored_beside_the_report(settings: Settings, tmp_path: Path) -> None:
+async def test_marks_of_submissions_are_stored_beside_the_report(settings: Settings, tmp_path: Path) -> None:
     folder = tmp_path / "results"
     single = folder / "2026_individual_reports" / "a.json"
     single.parent.mkdir(parents=True)
@@ -151,37 +164,40 @@ def test_marks_of_submissions_are_stored_beside_the_report(settings: Settings, t
     single.write_text(json.dumps(reports[0].to_dict()))
     before = whole.read_bytes()
     desk = desk_of(settings)
-    items = desk.queue(ReviewSource(reports=(whole,)))
+    items = await desk.review_queue(ReviewSource(reports=(whole,)))
     assert [(item.title, item.graded) for item in items] == [("made/a", "valid"), ("made/b", "invalid")]
-    desk.give(
-        items[0], Given("override", mark="suspicious", why="the scores of the leaderboard's first"), "ada"
+    await desk.give_review(
+        items[0], Given("override", mark="suspicious", why="the scores of the leaderboard's first")
     )
-    desk.give(items[1], Given("accept", mark="invalid"), "ada")
+    await desk.give_review(items[1], Given("accept", mark="invalid"))
     for place in (whole, folder, single):
-        rows = rows_at(Grading(settings), place)
-        assert mark_of(desk.marks(rows)[0]) == "suspicious"
-    assert [bool(item.opinions) for item in desk.queue(ReviewSource(reports=(folder,)))] == [True, True]
+        rows = await rows_at(settings, place)
+        assert mark_of((await desk.marks(rows))[0]) == "suspicious"
+    assert [bool(item.opinions) for item in await desk.review_queue(ReviewSource(reports=(folder,)))] == [
+        True,
+        True,
+    ]
     assert whole.read_bytes() == before
     assert (folder / "reviews.overlay.jsonl").is_file()
     unsaved = replace(items[0], row=replace(rows[0], folder=None))
     with pytest.raises(UsageError, match="without a report"):
-        desk.give(unsaved, Given("accept", mark="valid"), "ada")
-    assert desk.queue(ReviewSource(rows=(replace(rows[0], folder=None),))) == []
+        await desk.give_review(unsaved, Given("accept", mark="valid"))
+    assert await desk.review_queue(ReviewSource(rows=(replace(rows[0], folder=None),))) == []
 
 
-def test_exported_medal_tables_include_the_reviewers_marks(settings: Settings, tmp_path: Path) -> None:
+async def test_exported_medal_tables_include_the_reviewers_marks(settings: Settings, tmp_path: Path) -> None:
     folder = tmp_path / "results"
     folder.mkdir()
     whole = folder / "2026_grading_report.json"
     whole.write_text(json.dumps({"task_reports": [report("made/a").to_dict(), report("made/b").to_dict()]}))
     desk = desk_of(settings)
-    item = desk.queue(ReviewSource(reports=(folder,)))[0]
-    desk.give(item, Given("override", mark="invalid", why="=leaked <b>"), "ada")
+    item = (await desk.review_queue(ReviewSource(reports=(folder,))))[0]
+    await desk.give_review(item, Given("override", mark="invalid", why="=leaked <b>"))
     for kind, words in (
         ("html", "reviewed: invalid (ada: =leaked &lt;b&gt;)"), ("md", "invalid (ada: =leaked &lt;b&gt;)"),
         ("csv", "invalid (ada: =leaked <b>)"),
     ):  # fmt: skip
-        result = CliRunner().invoke(medals, [str(whole), "--format", kind], standalone_mode=False)
+        result = call("medals", whole, "--format", kind)
         assert words in result.output
-    result = CliRunner().invoke(medals, [str(folder), "--format", "json"], standalone_mode=False)
+    result = call("medals", folder, "--format", "json")
     assert json.loads(result.output) == json.loads(whole.read_text())["task_reports"]

@@ -3,14 +3,17 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from fakes import FakeServices
+
 from bioeval_tui.record.events import MessageCompleted, RunEvent
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.replay import reading_times, side_by_side
 from bioeval_tui.record.state import RunState, apply
-from bioeval_tui.report.rows import parting
 from bioeval_tui.sample.paths import sample_recordings
-from bioeval_tui.tui.live.captions_view import caption
+from bioeval_tui.tui.app import BioevalApp
 from tests.unit.report.recorded import GOLDEN
+
+caption = BioevalApp(FakeServices(), "runs").caption
 
 
 def captions(
@@ -83,14 +86,6 @@ def test_the_batch_demo_says_what_the_careful_agent_keeps_and_the_guessing_one_b
     kept = "Without the facts the agent scores 1.00: all 2 assertions hold, such as “no reminder is set without a time zone”."
     assert kept in careful
     assert "No longer true without the facts: “no reminder is set without a time zone”." in guessing
-
-
-def test_the_conversations_diverge_at_the_first_message_that_differs() -> None:
-    state = RunState()
-    for event in read_recording(GOLDEN).events:
-        apply(state, event)
-    assert parting(state, 1) == 5, "the user answers only where it knows the fact"
-    assert parting(state, 2) is None
 
 
 def test_the_demo_is_read_in_less_than_45_seconds() -> None:

@@ -1,4 +1,4 @@
-"""The parts of the transcript that need no screen: splitting, heights, search and collapsed events."""
+"""The parts of the transcript that need no screen: splitting and heights."""
 
 from __future__ import annotations
 
@@ -9,17 +9,13 @@ import pytest
 from hypothesis import given, strategies as st
 from rich.console import Console
 
-from bioeval_tui.markdown import pattern_of
 from bioeval_tui.tui.live.transcript.document import Heights
-from bioeval_tui.tui.live.transcript.generation import generation_line
-from bioeval_tui.tui.live.transcript.highlights import spans_by_line
 from bioeval_tui.tui.live.transcript.markdown import (
     MAX_CHARS,
     MAX_LINES,
     Chunk,
     TranscriptMarkdown,
     cut,
-    finished,
     pieces,
 )
 
@@ -134,80 +130,3 @@ def test_every_line_belongs_to_the_right_item(heights: list[int], data: st.DataO
     assert [tree.before(item) for item in range(len(heights) + 1)] == [
         sum(heights[:item]) for item in range(len(heights) + 1)
     ]
-
-
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        ("take ONE tablet", "please take **one** tablet"),
-        ("take **one** tablet", "take one\ntablet"),
-        ("a.b (c)", "see A.B (c)"),
-        ("**", "two ** stars"),
-        ("interact (major)**: avoid", "they interact (major): avoid both"),
-    ],
-)
-def test_search_finds_words_that_are_formatted_or_wrapped(words: str, text: str) -> None:
-    pattern = pattern_of(words)
-    assert pattern is not None
-    assert pattern.search(text)
-
-
-def test_search_text_is_not_a_pattern() -> None:
-    pattern = pattern_of(".*")
-    assert pattern is not None
-    assert not pattern.search("anything")
-    bullets = pattern_of("a • " * 100 + "b")
-    assert bullets is not None
-    assert not bullets.search("a • " * 1000)
-    assert pattern_of("  ") is None
-
-
-def test_a_wrapped_match_is_highlighted_on_both_lines() -> None:
-    pattern = pattern_of("needle thread")
-    assert pattern is not None
-    assert spans_by_line(["a needle", "  thread b", "needle thread"], pattern) == [
-        [(2, 8, 0)],
-        [(2, 8, 0)],
-        [(0, 13, 1)],
-    ]
-
-
-@pytest.mark.parametrize(
-    ("event", "shown"),
-    [
-        (
-            {
-                "request": {
-                    "function": {"name": "createReminder"},
-                    "arguments": {"date": "2026-11-21", "n": 2},
-                }
-            },
-            'ƒ createReminder(date="2026-11-21", n=2)',
-        ),
-        ({"request": {"function": {"name": "now"}}}, "ƒ now()"),
-        ({"systemPrompt": "You are kind."}, "⚙ system prompt, 3 words"),
-        ({"output": "done"}, "← done"),
-        ({"output": ""}, "← (nothing)"),
-        ({"content": "warfarin", "summaryDirection": "short"}, "◇ knowledge request: warfarin"),
-        ({"else": [1]}, '· {"else":[1]}'),
-        ({"request": "odd"}, '· {"request":"odd"}'),
-    ],
-)
-def test_generation_events_collapse_to_one_line(event: dict[str, object], shown: str) -> None:
-    line = generation_line(event)
-    assert f"{line.sign} {line.title}" == shown
-
-
-@pytest.mark.parametrize(
-    ("written", "shown"),
-    [
-        ("**Warfarin and", "**Warfarin and**"),
-        ("**Warfarin** and **", "**Warfarin** and "),
-        ("**Warfarin** and", "**Warfarin** and"),
-        ("run `a ** b", "run `a ** b`"),
-        ("`a ** b` is **so", "`a ** b` is **so**"),
-        ("2 ** 3", "2 ** 3"),
-    ],
-)
-def test_unfinished_bold_text_and_code_are_closed(written: str, shown: str) -> None:
-    assert finished(written) == shown

@@ -1,7 +1,7 @@
 """An evaluator sees nothing that could contain a withheld fact."""
 
 from bioeval_tui.evaluation.job.models import EvaluationJob
-from bioeval_tui.evaluation.job.withholding import for_evaluator
+from tests.unit.evaluation.conversation.fakes import FakeGraph, Stage
 
 SECRET = "Zurich"
 JOB = EvaluationJob.model_validate(
@@ -28,25 +28,27 @@ SHOWN = {
 """Keys of a job that an evaluator may see; what is withheld below them is withheld in JOB."""
 
 
-def test_an_unknown_key_of_a_job_is_withheld():
-    seen = for_evaluator(JOB, (), "withheld")
+async def seen(condition):
+    """Return the job as the evaluator sees it."""
+    stage = Stage(JOB, graph=FakeGraph())
+    await stage.run()
+    return stage.evaluators[condition].views[0].job
+
+
+async def test_an_unknown_key_of_a_job_is_withheld():
+    job = await seen("withheld")
     others = {name: field for name, field in EvaluationJob.model_fields.items() if name not in SHOWN}
-    assert {name: getattr(seen, name) for name in others} == {
+    assert {name: getattr(job, name) for name in others} == {
         name: field.get_default(call_default_factory=True) for name, field in others.items()
     }
 
 
-def test_withheld_facts_are_in_no_part_of_what_the_evaluator_sees():
+async def test_withheld_facts_are_in_no_part_of_what_the_evaluator_sees():
     assert SECRET in JOB.model_dump_json()
-    assert SECRET not in for_evaluator(JOB, (), "withheld").model_dump_json()
+    assert SECRET not in (await seen("withheld")).model_dump_json()
 
 
-def test_supplied_facts_are_only_in_the_list_of_facts():
-    seen = for_evaluator(JOB, JOB.facts, "supplied")
-    assert seen.facts == (SECRET,)
-    assert seen.model_dump_json().count(SECRET) == 1
-
-
-def test_withholding_twice_changes_nothing():
-    once = for_evaluator(JOB, (), "withheld")
-    assert for_evaluator(once, (), "withheld") == once
+async def test_supplied_facts_are_only_in_the_list_of_facts():
+    job = await seen("supplied")
+    assert job.facts == (SECRET,)
+    assert job.model_dump_json().count(SECRET) == 1
