@@ -34,7 +34,7 @@ import yaml
 from measure import RUNS
 
 from bioeval_tui.grade import GraderPool, Registry
-from bioeval_tui.grade.batch.containment import megabytes_below
+from bioeval_tui.grade.batch.containment import below
 from bioeval_tui.grade.batch.run import grade_batch
 from bioeval_tui.grade.leaderboard import rank
 from bioeval_tui.isolation import program_command
@@ -396,12 +396,21 @@ def unchanged_graders(world: World, names: list[str], count: int, repeats: int) 
     return loop, min(ours, key=lambda took: took.processor), float(loop.printed)
 
 
+def proportional_megabytes(pid: int) -> float:
+    """The memory of a process, its share of what it shares; 0 for one that is ending."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
+    except (OSError, StopIteration):
+        return 0.0
+
+
 def peak_of_all(command: list[str]) -> float:
     """Peak memory of a command and all that it starts, in MB, shared memory counted once, looked at every 50 ms (Linux)."""
     peak = 0.0
     with subprocess.Popen(command, env=ONE_THREAD, stdout=subprocess.DEVNULL) as process:
         while process.poll() is None:
-            peak = max(peak, megabytes_below(os.getpid()))
+            peak = max(peak, sum(map(proportional_megabytes, below(os.getpid()))))
             time.sleep(0.05)
     assert process.returncode == 0
     return peak

@@ -19,7 +19,7 @@ from bioeval_tui.grade.batch.run import uncertainties
 from bioeval_tui.grade.console import long_work, medal_table, row_table
 from bioeval_tui.grade.reports import Loaded
 from bioeval_tui.grade.runs import Runs
-from bioeval_tui.record.masking.current import current
+from bioeval_tui.record.masking.current import current, masked
 from bioeval_tui.report.agents import Standings, entries_of, standings
 from bioeval_tui.report.formats.medal_pages import AGENT_COLUMNS, AGENTS_NOTE, agent_rows, medals_dicts
 from bioeval_tui.report.formats.registry import choose, names
@@ -82,8 +82,10 @@ def medals(
     if runs is not None:
         outcomes.append((places[0], _graded(runs, settings)))
     reviews = [words for path, some in outcomes for words in marks_at(path, some.reports)]
-    loaded = current().value([report for _, some in outcomes for report in some.reports])
-    failed = current().value([item for _, some in outcomes for item in some.not_graded])
+    # Reports that were read were cleaned then; masking them only cleans where nothing is masked.
+    shown = masked if runs is None else current().value
+    loaded = shown([report for _, some in outcomes for report in some.reports])
+    failed = shown([item for _, some in outcomes for item in some.not_graded])
     if kind is not None or output is not None:
         write_or_print(choose(output, kind, "medals").write("medals", loaded, reviews, failed), output)
         return ExitCode.OK
