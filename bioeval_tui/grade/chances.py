@@ -3,7 +3,7 @@
 Beside its true value every score has an error, and the best score of a board has won by a good value *and* a lucky
 error (the winner's curse). So true values are estimated first: each score is drawn to the board's median by as much as
 its own error explains its distance (empirical Bayes, with a variance for each entry; Efron 2010, Large-Scale Inference,
-1.1 and 1.3). Then the scores on other rows are drawn: true value, its remaining uncertainty, and the error of new rows,
+1.1 and 1.3), together with entries that err alike. Then the scores on other rows are drawn: true value, its remaining uncertainty, and the error of new rows,
 which all entries share. If only the submission is scored anew, the board keeps the luck that it had with its rows, and so
 did the submission: how much of an error all entries share is then not known but taken to be 0.7, and true values come
 from one distribution with heavy tails (Student's t, by EM). docs/validation.md has the calibration of both.
@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 DRAWS = 200
 _LEAST_SPREAD = 0.3
 """Entries nearer to the median than this share of the typical squared distance count as so far away."""
+_LUCK = 0.5
+"""So much of an error's variance is taken off an entry's squared distance; all of it would draw most entries to the median."""
+_ALIKE = 0.5
+"""Entries that err together are alike: their true values are correlated by so much of the correlation of their errors. Were
+they independent, what five such entries have in common would be taken for five coincidences."""
 _LEAST_SHARE = 0.05
 """The variance of true values is at least this share of that of the errors."""
 _SHARED = 0.7
@@ -94,10 +99,12 @@ def medal_chances(scores: Floats, drawn: Floats, entries: int) -> tuple[float, f
     centre = np.median(scores)
     away = scores - centre
     typical = _LEAST_SPREAD * float(np.median(away[-entries:] ** 2))
-    spread = np.maximum(np.maximum(away**2, typical) - variance, _LEAST_SHARE * variance)
-    tiny = 1e-12 * np.eye(moving)
-    share = np.diag(spread) @ np.linalg.inv(np.diag(spread) + covariance + tiny)
-    left = np.diag(spread) - share @ np.diag(spread)
+    spread = np.sqrt(np.maximum(np.maximum(away**2, typical) - _LUCK * variance, _LEAST_SHARE * variance))
+    correlation = covariance / np.sqrt(np.outer(variance, variance) + 1e-300)
+    np.fill_diagonal(correlation, 1.0)
+    prior = np.outer(spread, spread) * (_ALIKE * correlation + (1 - _ALIKE) * np.eye(moving))
+    share = prior @ np.linalg.inv(prior + covariance + 1e-12 * np.eye(moving))
+    left = prior - share @ prior
     values, vectors = np.linalg.eigh((left + left.T) / 2)
     true = centre + share @ away
     true = true + random.normal(size=errors.shape) @ (vectors * np.sqrt(np.clip(values, 0, None))).T
