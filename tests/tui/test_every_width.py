@@ -26,7 +26,7 @@ from tests.unit.report.recorded import Recorded, Talk
 
 WIDTHS = pytest.mark.parametrize(
     "widths",
-    [(60, 71, 80, 97, 100, 120, 139, 160, 200), pytest.param(range(60, 201), marks=pytest.mark.long)],
+    [(60, 80, 100, 139, 200), pytest.param(range(60, 201), marks=pytest.mark.long)],
     ids=["some", "all"],
 )
 TASK = "Learn which daily dose of metformin is safe with kidneys that work at a third of what they should"
