@@ -11,6 +11,7 @@ from bioeval_tui.http_agents import (
     StateUrl,
     call_event,
     clean,
+    clean_line,
     clean_value,
     drain,
     host_of_url,
@@ -21,7 +22,6 @@ from bioeval_tui.http_agents import (
     stream_of,
     timeouts_of,
 )
-from bioeval_tui.plugins import clean_line
 from bioeval_tui.protocols import AgentProtocol, Delta, Generation, PeerError, Reply
 
 protocol = AgentProtocol(
