@@ -235,7 +235,7 @@ def run_headless(
         (talk if as_json else out).print(Text(stopping.words), soft_wrap=True)
     print_checks(result, talk if as_json else out)
     _say_how_to_resume(states, talk)
-    _say_who_is_missing(loaded, talk)
+    _say_what_helps(loaded, talk, card=not as_json and len(states) == 1)
     _offer_reruns(states, settings, talk)
     if interrupted:
         return ExitCode.INTERRUPTED
@@ -342,15 +342,14 @@ def _offer_reruns(states: Sequence[RunState], settings: Settings, console: Conso
                 console.print(Text(offer))
 
 
-def _say_who_is_missing(runs: Sequence[RunResult], console: Console) -> None:
-    held = [conversation for run in runs for conversation in run.as_begun]
-    failures = [failure for talk in held for failure in talk.request_failures if failure.peer == "agent"]
-    away = bool(failures) and all(failure.unreachable for failure in failures)
-    if away and not any(conversation.messages for conversation in held):
-        words = (
-            "the agent could not be reached: start it, and set its URL with --agent-url or BIOEVAL_AGENT_URL"
-        )
-        console.print(Text(f"{words}; `bioeval-tui agent` serves the sample agent"))
-        return
-    for way in dict.fromkeys(way for talk in held for way in talk.ways):
+def _say_what_helps(runs: Sequence[RunResult], console: Console, *, card: bool) -> None:
+    """Say what you can do if no conversation took place, unless the `card` of a trial has said how to reach the agent."""
+    ways = [
+        way
+        for run in runs
+        if not (card and run.planned_trials == 1 and run.conclusion.outcome == "agent_unreached")
+        for talk in run.as_begun
+        for way in talk.ways
+    ]
+    for way in dict.fromkeys(ways):
         console.print(Text(f"what you can do: {way}"), soft_wrap=True)

@@ -158,15 +158,15 @@ def test_a_new_job_runs_offline_unchanged_and_the_fact_matters(tmp_path: Path) -
         assert result["clean"], result["warnings"]
 
 
+WAY = "start the agent, or give its address with --agent-url, BIOEVAL_AGENT_URL or target.url"
+
+
 def test_an_unreachable_agent_is_reported_first_and_nothing_is_measured(tmp_path: Path) -> None:
     job = JOBS / "medication_reminder.yml"
     junit = tmp_path / "junit.xml"
     where = ("--agent-url", "http://127.0.0.1:9", "--headless", "--json", "--junit", str(junit))
     done = run("run", str(job), *where, data_dir=tmp_path)
-    cause = (
-        "no conversation took place: 127.0.0.1:9 refused the connection; start the agent, or give its address"
-    )
-    cause += " with --agent-url, BIOEVAL_AGENT_URL or target.url"
+    cause = f"no conversation took place: 127.0.0.1:9 refused the connection; {WAY}"
     for held in json.loads(done.stdout)["conditions"].values():
         assert (held["end_reason"], held["fault"]) == ("agent_failed", "agent")
         assert (held["score"], held["reason"]) == (None, cause)
@@ -174,13 +174,13 @@ def test_an_unreachable_agent_is_reported_first_and_nothing_is_measured(tmp_path
             ("not_measured", cause)
         }
     assert (done.returncode, "Traceback" in done.stderr) == (3, False)
-    assert "the agent could not be reached: start it, and set its URL with --agent-url" in done.stderr
+    assert f"what you can do: {WAY}" in done.stderr
     assert junit.read_text().count(f'<error message="{cause}"') == junit.read_text().count("<testcase")
     (listed,) = run("runs", "list", data_dir=tmp_path).stdout.splitlines()[1:]
     assert "✗ agent failed" in listed
     assert listed.rstrip().endswith(" agent")
-    card = run("runs", "show", listed.split()[0], data_dir=tmp_path).stdout.splitlines()
-    assert f"both conditions: no score: {cause}" in card
+    card = run("runs", "show", listed.split()[0], data_dir=tmp_path).stdout
+    assert card.count("refused the connection") == card.count(f"what you can do: {WAY}") == 1
 
 
 def test_a_killed_engine_leaves_an_interrupted_run_with_all_completed_messages(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ async def test_a_server_that_is_not_an_agent_is_not_measured(
     assert result["score"] is None
     reason = result["conditions"]["withheld"]["reason"]
     assert said in reason
-    assert "the agent could not be reached: start it" not in done.stderr
+    assert "start the agent" not in done.stderr
     assert "could not be reached" not in result["conclusion"]["sentence"]
     assert "<html" not in reason
     (recording,) = (tmp_path / "data" / "runs").glob("*.jsonl")

@@ -157,7 +157,10 @@ def _print_trial(result: RunResult, trial: int, console: Console) -> None:
         console.print(Text(f"\ntrial {trial} of {result.planned_trials}{case}", style="bold"))
     held = result.trial(trial).held
     reasons = {talk.why_no_score for talk in held if talk.score is None}
-    if len(held) > 1 and len(reasons) == 1 and all(talk.is_scored and talk.score is None for talk in held):
+    if result.conclusion.outcome == "agent_unreached" and result.planned_trials == 1:
+        for way in dict.fromkeys(way for talk in held for way in talk.ways):  # the conclusion says why
+            console.print(Text(f"what you can do: {way}"), soft_wrap=True)
+    elif len(held) > 1 and len(reasons) == 1 and all(talk.is_scored and talk.score is None for talk in held):
         console.print(Text(f"both conditions: no score: {reasons.pop()}"), soft_wrap=True)
     else:
         for talk in held:
