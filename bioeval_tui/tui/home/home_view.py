@@ -92,10 +92,11 @@ HOW: tuple[Line, ...] = (
     [Cell("         │                               │", "quiet")],
     [Cell("         ▼                               ▼", "quiet")],
     [Cell("       judge", "strong"), Cell("                        "), Cell("assertions", "strong")],
-    [Cell("  scores the tasks               check what it really did", "quiet")],
+    [Cell("  scores the tasks              check what it really did", "quiet")],
     [],
-    [Cell("Each job runs twice: first the user knows no facts, then the user shares them when asked.")],
-    [Cell("The difference between the scores is what your agent gains by asking.")],
+    [Cell("Each job runs twice: first the user knows no facts,")],
+    [Cell("then the user shares them when asked. The difference")],
+    [Cell("between the scores is what your agent gains by asking.")],
 )
 """How an evaluation works, for users without any runs."""
 

@@ -209,7 +209,7 @@ class ScoreCard(Dialog[CardEvidence]):
         yield Static(paint(score_card_view.conclusion(self._result)), id="conclusion", markup=False)
         if self._is_empty:
             why = Labelled(id="why")
-            why.show(score_card_view.why_empty(self._trial))
+            why.show(score_card_view.why_empty(self._trial, self._result.conclusion.sentence))
             yield why
         elif notes := score_card_view.notes(self._result):
             yield Static(

@@ -176,11 +176,12 @@ def is_empty(trial: TrialResult) -> bool:
     return not any(held.has_begun for held in trial.held)
 
 
-def why_empty(trial: TrialResult) -> list[list[Cell]]:
-    """Return why no conversation began and what to do about it, as lines with a label."""
+def why_empty(trial: TrialResult, conclusion: str = "") -> list[list[Cell]]:
+    """Return why no conversation began, unless the conclusion says so, and what to do about it, as lines with a label."""
     lines = []
     for held in {held.reason: held for held in trial.held if held.is_scored}.values():
-        lines.append([Cell("what went wrong  ", "quiet"), Cell(held.cause, "bad")])
+        if held.cause.removeprefix("no conversation took place: ") not in conclusion:
+            lines.append([Cell("what went wrong  ", "quiet"), Cell(held.cause, "bad")])
         lines += [[Cell("it sent          ", "quiet"), Cell(held.received)]] if held.received else []
         for label, way in zip_longest(["what you can do"], held.ways):
             lines += [[Cell(f"{label or '':<15}  ", "quiet"), Cell(way)]] if way else []
