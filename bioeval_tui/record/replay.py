@@ -175,7 +175,7 @@ def _longest(event: RunEvent) -> float:
     return LONGEST_PREPARATION_S if prepares else LONGEST_WAIT_S
 
 
-WORDS_PER_S = 9.0
+WORDS_PER_S = 9.5
 """Reading speed in words; repeated text takes a fifth of the time."""
 _LONGEST_READ_S = 2.6
 _STREAMING_S, _STREAMED_AT_LEAST = 1.2, 80
