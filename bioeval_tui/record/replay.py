@@ -177,7 +177,7 @@ def _longest(event: RunEvent) -> float:
 
 WORDS_PER_S = 9.5
 """Reading speed in words; repeated text takes a fifth of the time."""
-_LONGEST_READ_S = 2.6
+_LONGEST_READ_S = 2.4
 _STREAMING_S, _STREAMED_AT_LEAST = 1.2, 80
 """The number of seconds over which an agent's answer appears; less for a short one."""
 _INTRODUCTION_S, _CAPTION_S, _JUDGE_S, _SCORE_S, _FACT_S, _PASSED_S = 1.5, 0.5, 0.8, 1.5, 0.6, 1.8
