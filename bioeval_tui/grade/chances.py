@@ -3,8 +3,8 @@
 Beside its true value every score has an error, and the best score of a board has won by a good value *and* a lucky
 error (the winner's curse). So true values are estimated first: each score is drawn to the board's median by as much as
 its own error explains its distance (empirical Bayes, with a variance for each entry; Efron 2010, Large-Scale Inference,
-1.1 and 1.3), together with entries that err alike. Then the scores on other rows are drawn: true value, its remaining uncertainty, and the error of new rows,
-which all entries share. If only the submission is scored anew, the board keeps the luck that it had with its rows, and so
+1.1 and 1.3), together with entries that err alike. Then the scores on other rows are drawn: true value, its remaining
+uncertainty, and the error of new rows, which all entries share. If only the submission is scored anew, the board keeps the luck that it had with its rows, and so
 did the submission: how much of an error all entries share is then not known but taken to be 0.7, and true values come
 from one distribution with heavy tails (Student's t, by EM). docs/validation.md has the calibration of both.
 """
