@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 
 from bioeval_tui.evaluation.guards.words import WORD
@@ -92,18 +92,13 @@ def _sentences(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in _SENTENCES.split(text) if part.strip())
 
 
-def are_alike(one: str, other: str, share: float) -> bool:
-    """Return whether at least `share` (0 to 1) of two texts' words agree, in order."""
-    return first_alike(one, (other,), share) is not None
-
-
-def first_alike(text: str, others: Iterable[str], share: float) -> str | None:
-    """Return the first of `others` of whose words at least `share` (0 to 1) agree with `text`, in order."""
+def alike(text: str, others: Iterable[str], share: float) -> Iterator[str]:
+    """Yield those of `others` of whose words at least `share` (0 to 1) agree with those of `text`, in order."""
     text = text[:MAX_KEPT]
     words, ours = _words(text), _different(text)
     count = len(words)
     if not count:
-        return None
+        return
     for other in others:
         kept = other[:MAX_KEPT]
         second = _words(kept)
@@ -116,8 +111,7 @@ def first_alike(text: str, others: Iterable[str], share: float) -> str | None:
         if 2 * matches < wanted:
             continue
         if SequenceMatcher(None, words, second, autojunk=False).ratio() >= share:
-            return other
-    return None
+            yield other
 
 
 def word_count(text: str) -> int:

@@ -176,11 +176,12 @@ def _withheld(view: EvaluatorView, words: str) -> Violation | None:
     note = (
         "You said something that you cannot know. Say only what stands in your list or in the conversation."
     )
-    ours, told = _tokens(words), f" {' '.join(_tokens(known))} "
-    for fact in facts:
-        if run := _word_for_word(ours, _tokens(fact), told):
-            detail = f"says a withheld fact word for word: “{shorten(run, 80)}”"
-            return Violation("fact_withheld", detail, note)
+    # Few messages have a run of a fact's words, and the whole conversation is long.
+    runs = [run for fact in facts for run in _word_for_word(_tokens(words), _tokens(fact))]
+    told = f" {' '.join(_tokens(known))} " if runs else ""
+    if run := next((run for run in runs if f" {run} " not in told), ""):
+        detail = f"says a withheld fact word for word: “{shorten(run, 80)}”"
+        return Violation("fact_withheld", detail, note)
     if given := disclosed(words, facts, (), known):
         fact = shorten(clean_line(facts[given[0] - 1]), 80)
         detail = f"says what only the withheld facts say: “{fact}”"
@@ -188,14 +189,14 @@ def _withheld(view: EvaluatorView, words: str) -> Violation | None:
     return None
 
 
-def _word_for_word(ours: Sequence[str], theirs: Sequence[str], told: str) -> str:
-    """Return consecutive words of a message that are also in a fact and not in `told`; empty if there are none."""
+def _word_for_word(ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
+    """Return the runs of words of a message that are also in a fact: of VERBATIM words, or of all of a shorter fact."""
     size = min(VERBATIM, len(theirs))
     if size < 2:
-        return ""
+        return []
     runs = {" ".join(theirs[start : start + size]) for start in range(len(theirs) - size + 1)}
     said = (" ".join(ours[start : start + size]) for start in range(len(ours) - size + 1))
-    return next((run for run in said if run in runs and f" {run} " not in told), "")
+    return [run for run in said if run in runs]
 
 
 def _tokens(text: str) -> list[str]:

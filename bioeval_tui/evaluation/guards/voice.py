@@ -7,8 +7,7 @@ from functools import lru_cache
 from typing import Literal
 
 from bioeval_tui.evaluation.guards.common import (
-    are_alike,
-    first_alike,
+    alike,
     last_agent_message,
     said_by,
     sentences,
@@ -127,7 +126,7 @@ def role_swap(view: EvaluatorView, text: str) -> Violation | None:
         return Violation("role_swap", f"speaks as the assistant: “{shorten(quote, 80)}”", note, quote=quote)
     count = word_count(words)
     theirs = [said for said in said_by(view, "assistant") if word_count(said) >= ECHOED]
-    if count >= ECHOED and first_alike(words, theirs, 1.0) is not None:
+    if count >= ECHOED and any(alike(words, theirs, 1.0)):
         return Violation("role_swap", "says a whole message of the agent again", note)
     if quote:
         return Violation("role_swap", f"speaks as the assistant: “{shorten(quote, 80)}”", note, "mark", quote)
@@ -169,11 +168,8 @@ def repetition(view: EvaluatorView, text: str) -> Violation | None:
     long = word_count(words) >= SHORTEST
     if long or ("?" in words and word_count(words) >= SHORTEST_QUESTION):
         numbers = _NUMBERS.findall(words)  # "Yes, cancel order 17" and "Yes, cancel order 18" say two things
-        earlier = [
-            said
-            for said in said_by(view, "user")
-            if _NUMBERS.findall(said) == numbers and are_alike(words, said, REPEATED)
-        ]
+        before = alike(words, said_by(view, "user"), REPEATED)
+        earlier = [said for said in before if _NUMBERS.findall(said) == numbers]
         if len(earlier) >= TOO_OFTEN - 1 and not (
             "?" in last_agent_message(view) and _UNKNOWING.search(words)
         ):
@@ -190,7 +186,7 @@ def repetition(view: EvaluatorView, text: str) -> Violation | None:
 
 def _asked_again(view: EvaluatorView) -> bool:
     *before, last = ["", *said_by(view, "assistant")]
-    return any(are_alike(last, earlier, REPEATED) for earlier in before)
+    return any(alike(last, before, REPEATED))
 
 
 def _others_words(view: EvaluatorView) -> str:
