@@ -1,11 +1,12 @@
 """What the cost of each kind of work grows by as there is ten and a hundred times as much of it.
 
-    uv run python benchmarks/growth.py                    # all, medians of five; about eight minutes
+    uv run python benchmarks/growth.py                    # all, medians of five; an hour
     uv run python benchmarks/growth.py --only turns,replay --runs 1
     uv run python benchmarks/growth.py --picture docs/pictures/growth.svg
 
 The functions that measure are those of the other benchmarks. *Grew* is the cost of the largest size over that of the middle
-one, for ten times the work: at most 10 is linear or better. The small size mostly shows what is paid once.
+one, for ten times the work: at most 10 is linear or better. The small size mostly shows what is paid once. *Memory* is the
+peak of this process and all below it but the peer's, shared memory counted once, looked at five times a second.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -60,6 +63,27 @@ def conversations(sizes: tuple[int, ...]) -> Iterator[Measure]:
     with _folder() as folder, peer() as url:
         for size in sizes:
             yield partial(measure, url, folder, size)
+
+
+def cases(sizes: tuple[int, ...]) -> Iterator[Measure]:
+    """Hold a conversation of one turn about each of so many cases, in both conditions."""
+    from measure import timed
+    from throughput import JOB, TURNS, environment, peer
+
+    from bioeval_tui.isolation import program_command
+
+    def measure(url: str, folder: Path) -> float:
+        data = Path(tempfile.mkdtemp(dir=folder))
+        command = program_command("run", str(folder / "job.yml"), "--agent-url", url, "--headless", "--json")
+        return timed([*command, "--graph", "none", "--concurrency", "50"], environment(url, data))[0].wall
+
+    for size in sizes:
+        with _folder() as folder, peer() as url:
+            rows = "".join(f"patient-{number},cough number {number}\n" for number in range(size))
+            (folder / "cases.csv").write_text(f"patient,complaint\n{rows}")
+            job = JOB.replace(f"maxTurns: {2 * TURNS}", "maxTurns: 2\ncases: {file: cases.csv, id: patient}")
+            (folder / "job.yml").write_text(job.replace("the plan", "{{ case.complaint }}"))
+            yield partial(measure, url, folder)
 
 
 def turns(sizes: tuple[int, ...]) -> Iterator[Measure]:
@@ -140,6 +164,24 @@ def grading(sizes: tuple[int, ...]) -> Iterator[Measure]:
             yield partial(measure, world, size)
 
 
+def rows(sizes: tuple[int, ...]) -> Iterator[Measure]:
+    """Grade one CSV file of so many rows by its AUC."""
+    from grading import World, process_seconds
+
+    from bioeval_tui.isolation import program_command
+
+    def measure(world: Any) -> float:
+        file = str(world.files / "auc" / "0.csv")
+        command = program_command("grade-sample", file, "bench/auc", "--data-dir", str(world.data))
+        return process_seconds(command, {**os.environ, "BIOEVAL_TASKS_DIR": str(world.tasks)})
+
+    for size in sizes:
+        with _folder() as folder:
+            world = World(folder)
+            world.csv_task("auc", "roc_auc", size, 1, binary=True, lower=False)
+            yield partial(measure, world)
+
+
 def run_list(sizes: tuple[int, ...]) -> Iterator[Measure]:
     """List so many runs for the first time, reading every recording."""
     from run_list import write_recordings
@@ -161,13 +203,15 @@ def run_list(sizes: tuple[int, ...]) -> Iterator[Measure]:
 
 WORKS = {
     "conversations": Work("conversations at once", "conversations", (4, 40, 400), conversations),
+    "cases": Work("cases of one turn", "cases", (100, 1_000, 10_000), cases),
     "turns": Work("one conversation, beside its peers", "turns", (10, 100, 1_000), turns),
     "replay": Work("replay", "events", (10_000, 100_000, 1_000_000), replay),
     "stream": Work("live stream over a history", "messages", (20, 200, 2_000), stream, flat=True),
     "open": Work("medal table: open", "reports", (1_000, 10_000, 100_000), medal_table(0)),
     "sort": Work("medal table: sort", "reports", (1_000, 10_000, 100_000), medal_table(1)),
     "filter": Work("medal table: filter", "reports", (1_000, 10_000, 100_000), medal_table(2)),
-    "grading": Work("grading", "submissions", (100, 1_000, 10_000), grading),
+    "grading": Work("grading", "submissions", (1_000, 10_000, 100_000), grading),
+    "rows": Work("grade one file", "rows", (100_000, 1_000_000, 10_000_000), rows),
     "runs": Work("list of runs, every file read", "runs", (1_000, 10_000, 100_000), run_list),
 }
 
@@ -176,6 +220,39 @@ WORKS = {
 def _folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="bioeval-growth-") as name:
         yield Path(name)
+
+
+class Peak:
+    """While it is entered, notes the peak memory of this process and those below it, in MB (Linux; 0 elsewhere)."""
+
+    def __init__(self) -> None:
+        self.megabytes = 0.0
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+
+    def __enter__(self) -> Peak:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        from grading import proportional_megabytes
+
+        from bioeval_tui.grade.batch.containment import LINUX, below
+
+        while LINUX and not self._ended.wait(0.2):
+            ours = [pid for pid in (os.getpid(), *below(os.getpid())) if not _is_peer(pid)]
+            self.megabytes = max(self.megabytes, sum(map(proportional_megabytes, ours)))
+
+
+def _is_peer(pid: int) -> bool:
+    try:
+        return b"peer.py" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return True  # it has ended
 
 
 def stream_over(messages: int) -> float:
@@ -194,7 +271,7 @@ def seconds(value: float) -> str:
     return f"{value * 1e6:.3g} µs"
 
 
-def table_row(work: Work, costs: list[float]) -> str:
+def table_row(work: Work, costs: list[float], peaks: list[float]) -> str:
     """Return a line of the table."""
     sizes = " · ".join(f"{size:,}" for size in work.sizes)
     whole = " · ".join(seconds(cost) for cost in costs)
@@ -203,7 +280,10 @@ def table_row(work: Work, costs: list[float]) -> str:
     )
     grew = costs[-1] / costs[-2]
     verdict = "linear or better" if grew <= (LINEAR / 10 if work.flat else LINEAR) else "grows faster"
-    return f"{work.title:36} {sizes + ' ' + work.of:34} {whole:28} {each:30} {grew:6.2f}×  {verdict}"
+    memory = " · ".join(f"{peak:,.0f}" for peak in peaks) + " MB"
+    return (
+        f"{work.title:36} {sizes + ' ' + work.of:34} {whole:28} {each:30} {memory:22} {grew:6.2f}×  {verdict}"
+    )
 
 
 def main() -> None:
@@ -220,14 +300,16 @@ def main() -> None:
     if options.stream_over is not None:
         print(stream_over(options.stream_over))
         return
-    print(f"{'':36} {'size':34} {'seconds':28} {'a piece (stream: in all)':30} {'grew':>6}")
+    print(f"{'':36} {'size':34} {'seconds':28} {'a piece (stream: in all)':30} {'memory':22} {'grew':>6}")
     found: dict[str, list[float]] = {}
     for name in options.only.split(","):
-        work = WORKS[name]
-        found[name] = [
-            statistics.median(measure() for _ in range(options.runs)) for measure in work.measures(work.sizes)
-        ]
-        print(table_row(work, found[name]), flush=True)
+        work, peaks = WORKS[name], []
+        found[name] = []
+        for measure in work.measures(work.sizes):
+            with Peak() as peak:
+                found[name].append(statistics.median(measure() for _ in range(options.runs)))
+            peaks.append(peak.megabytes)
+        print(table_row(work, found[name], peaks), flush=True)
     if options.figures:
         options.figures.write_text(json.dumps(found, indent=1))
     if options.picture:
