@@ -254,7 +254,8 @@ def evaluate(runs: Sequence[RunResult], rules: GateRules) -> GateResult:
     notes: list[of.ManyExcluded | of.NothingHeld | of.UncleanRun] = []
     if too_few:
         notes.append(of.ManyExcluded(counted, MOST_EXCLUDED) if counted.held else of.NothingHeld())
-    notes += _unclean(runs)
+    if checks or len(runs) > 1:  # the card of a single run says it
+        notes += _unclean(runs)
     people = [said for run in runs if run.sampled for said in run.people_say]
     code = _exit_code({check.status for check in checks}, unmeasured=too_few)
     return GateResult(code, tuple(checks), counted, tuple(dict.fromkeys([*map(sentence, notes), *people])))

@@ -48,6 +48,7 @@ from bioeval_tui.report.findings import (
     SetupFailed,
     Side,
     SideScore,
+    UncleanStart,
     UserErred,
     WasResumed,
 )
@@ -285,8 +286,8 @@ class RunResult(RecordedRun):
 
     @property
     def no_uplift(self) -> str:
-        """Why no uplift is shown of a run that is not known to be clean; empty of a clean one."""
-        if self.clean:
+        """Why no uplift is shown of a run that is not known to be clean; empty of a clean one, and if the conclusion says it."""
+        if self.clean or isinstance(self.conclusion.finding, UncleanStart):
             return ""
         return sentence(NoUplift(self.cleanness, self.why_not_clean, not self.only_condition))
 
