@@ -382,7 +382,6 @@ def test_every_type_of_data_belongs_to_a_finding() -> None:
             pending += get_type_hints(one, names).values() if one.__module__ == of.__name__ else ()
     known = {one for one in vars(of).values() if isinstance(one, type) and is_dataclass(one)}
     assert known - used == {Finding}
-    assert all(one.__dataclass_params__.frozen for one in known)  # type: ignore[attr-defined]
 
 
 def test_findings_hold_no_words_and_sentences_no_rules() -> None:
