@@ -34,6 +34,7 @@ from bioeval_tui.evaluation.models.reasoning import without_reasoning
 from bioeval_tui.evaluation.retry import MODEL_RULE, RetryRule, send
 from bioeval_tui.evaluation.seams import JudgeView, ListedFaults, PeerError, TaskVerdict, Verdict
 from bioeval_tui.evaluation.spending import LimitReachedError
+from bioeval_tui.record.spans import known_sum
 from bioeval_tui.text import clean_line, shorten
 
 SCORE_ALL = "Score the conversation. Answer with the JSON object alone."
@@ -211,10 +212,8 @@ class _Got:
     def add(self, answer: ChatAnswer, question: Question, tasks: Sequence[int]) -> None:
         """Keep the verdicts of one answer on `tasks`, and what is wrong with the others; count its tokens."""
         self.answers += 1
-        if answer.tokens_in is not None:
-            self.sent = (self.sent or 0) + answer.tokens_in
-        if answer.tokens_out is not None:
-            self.received = (self.received or 0) + answer.tokens_out
+        self.sent = known_sum((self.sent, answer.tokens_in))
+        self.received = known_sum((self.received, answer.tokens_out))
         reading, unusable = Reading(), ""
         try:
             text = text_of(answer, "judge")
