@@ -17,6 +17,7 @@ from bioeval_tui.evaluation.models.prompting import (
     evaluator_context,
     find_prompt,
     has_turns,
+    object_schema,
     rendered,
     turns,
 )
@@ -127,9 +128,4 @@ class LLMEvaluator:
 def _schema(most: int) -> dict[str, Any]:
     # Without quotation marks, backslashes and newlines: some servers put what a pattern allows into JSON unescaped.
     words = {"type": "string", "pattern": rf'^[^"\\\n]{{1,{most}}}$'}
-    return {
-        "type": "object",
-        "properties": {"message": words},
-        "required": ["message"],
-        "additionalProperties": False,
-    }
+    return object_schema({"message": words})

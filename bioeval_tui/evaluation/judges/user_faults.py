@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bioeval_tui.evaluation.judges.verdicts import MAX_QUOTE, locate
+from bioeval_tui.evaluation.models.prompting import object_schema
 from bioeval_tui.evaluation.seams import ListedFaults, TranscriptMessage
 from bioeval_tui.record.events import UserFault
 from bioeval_tui.text import clean_line, shorten
@@ -40,16 +41,7 @@ def faults_schema(users: Sequence[int]) -> dict[str, Any]:
         "kind": {"type": "string", "enum": list(KINDS)},
         "quote": {"type": "string"},
     }
-    return _object({"faults": {"type": "array", "items": _object(fault), "maxItems": MOST}})
-
-
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return object_schema({"faults": {"type": "array", "items": object_schema(fault), "maxItems": MOST}})
 
 
 def read_faults(text: str, transcript: Sequence[TranscriptMessage], judge: str) -> ListedFaults:

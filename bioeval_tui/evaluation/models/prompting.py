@@ -348,3 +348,13 @@ def _read(path: Path, name: str) -> str:
         raise UsageError(
             f"prompt `{clean_line(name, 100)}` is not UTF-8 at byte {problem.start + 1}"
         ) from None
+
+
+def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON Schema of an object with these properties, in the strict subset that providers support."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
