@@ -14,7 +14,6 @@ from typing import Any
 
 from bioeval_tui.evaluation.conversation.scoring import judge_transcript
 from bioeval_tui.evaluation.conversation.sentinels import judge_sentinels
-from bioeval_tui.evaluation.conversation.transcript import for_judge, sent_messages
 from bioeval_tui.evaluation.seams import Judge, JudgeView, TranscriptMessage
 from bioeval_tui.evaluation.wiring.rescore import AT_ONCE, Rescorer
 from bioeval_tui.record.names import Role
@@ -227,15 +226,6 @@ class JudgeTester(Rescorer):
             )
             for task in judged.tasks
         ], ""
-
-    def view_of(self, conversation: ConversationState) -> JudgeView:
-        """Return a conversation as the judge saw it."""
-        before = next(
-            (seen.object_context for seen in conversation.observations if seen.after_turn == 0), None
-        )
-        after = conversation.observations[-1].object_context if conversation.observations else None
-        messages = sent_messages(conversation, self.job.evaluator.signoff)
-        return for_judge(self.job_of(conversation), conversation.key.condition, messages, before, after)
 
 
 def draw(

@@ -19,7 +19,7 @@ from bioeval_tui.evaluation.hosts import is_loopback
 from bioeval_tui.evaluation.job.loading import recorded_job
 from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.models.prompting import find_prompt
-from bioeval_tui.evaluation.seams import Judge
+from bioeval_tui.evaluation.seams import Judge, JudgeView
 from bioeval_tui.evaluation.spending import UNLIMITED, counting
 from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.record import events
@@ -28,7 +28,7 @@ from bioeval_tui.record.names import with_served
 from bioeval_tui.record.outline import started_run
 from bioeval_tui.record.overlay import append_numbered
 from bioeval_tui.record.paths import is_own
-from bioeval_tui.record.state import ConversationKey, ConversationState
+from bioeval_tui.record.state import ConversationKey, ConversationState, RunState
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean_line
 
@@ -106,7 +106,7 @@ class Rescorer:
 
     async def _judge_all(self, author: str) -> list[Rescored]:
         state = started_run(self.path, as_written=True)[0]
-        judge = self._makers.judge()
+        judge = self.make_judge()
         slots = asyncio.Semaphore(AT_ONCE)
 
         async def one(talk: ConversationState) -> Rescored:
@@ -114,8 +114,7 @@ class Rescorer:
                 return await self._judge(judge, talk, author)
 
         try:
-            talks = [talk for talk in state.conversations.values() if _can_be_judged(talk)]
-            rescored = list(await asyncio.gather(*map(one, talks)))
+            rescored = list(await asyncio.gather(*map(one, _judgeable(state))))
         finally:
             await judge.aclose()
         new = [event for judged in rescored for event in (judged.verdict, judged.score) if event is not None]
@@ -124,13 +123,8 @@ class Rescorer:
         return rescored
 
     async def _judge(self, judge: Judge, talk: ConversationState, author: str) -> Rescored:
-        job = self.job_of(talk)
-        messages = sent_messages(talk, self.job.evaluator.signoff)
-        before = next((seen.object_context for seen in talk.observations if seen.after_turn == 0), None)
-        after = talk.observations[-1].object_context if talk.observations else None
-        view = for_judge(job, talk.key.condition, messages, before, after)
         with counting(UNLIMITED) as used:
-            judged = await judge_transcript(judge, view, self._makers.judge_s, _ended(talk))
+            judged = await judge_transcript(judge, self.view_of(talk), self._makers.judge_s, _ended(talk))
         fields = {**judged.fields, "judge": with_served(judged.fields["judge"], used.served)}
         warnings = tuple(message for _, message in judged.warnings)
         if judged.tasks is None:
@@ -144,6 +138,13 @@ class Rescorer:
             return self.job
         return _with_judge(recorded_job(self._started, self.path.name, talk.case), self._models, self._rules)
 
+    def view_of(self, talk: ConversationState) -> JudgeView:
+        """Return a conversation as a judge sees it."""
+        before = next((seen.object_context for seen in talk.observations if seen.after_turn == 0), None)
+        after = talk.observations[-1].object_context if talk.observations else None
+        messages = sent_messages(talk, self.job.evaluator.signoff)
+        return for_judge(self.job_of(talk), talk.key.condition, messages, before, after)
+
     def make_judge(self) -> Judge:
         """Return the judge, to be closed by the caller.
 
@@ -154,11 +155,7 @@ class Rescorer:
 
     def judgeable(self) -> list[ConversationState]:
         """Return the conversations that count as a result and have answers to judge."""
-        return [
-            talk
-            for talk in started_run(self.path, as_written=True)[0].conversations.values()
-            if _can_be_judged(talk)
-        ]
+        return _judgeable(started_run(self.path, as_written=True)[0])
 
     def _prompt(self) -> dict[str, str]:
         """Return the hash of the judge's prompt, by name; none where rules judge."""
@@ -212,6 +209,10 @@ def _require_own_prompt(path: Path, name: str) -> None:
 
 def _ended(talk: ConversationState) -> events.EndReason:
     return talk.ended.reason if talk.ended is not None else "unknown"
+
+
+def _judgeable(state: RunState) -> list[ConversationState]:
+    return [talk for talk in state.conversations.values() if _can_be_judged(talk)]
 
 
 def _can_be_judged(talk: ConversationState) -> bool:
