@@ -90,7 +90,7 @@ def split_statements(text: str) -> list[str]:
 def check_embedded(query: str, parameters: Mapping[str, Any] | None = None) -> None:
     """Raise `QueryError`, with the column, for a query that the embedded graph would answer wrongly without an error.
 
-    Each rule of `graphqlite_rules` was found by running queries in graphqlite 0.12 and comparing with Neo4j's documentation.
+    Each rule of `graphqlite` was found by running queries in graphqlite 0.12 and comparing with Neo4j's documentation.
     Queries that graphqlite rejects itself are not repeated here. This does not check whether
     the query writes.
     """
