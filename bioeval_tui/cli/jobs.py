@@ -28,6 +28,7 @@ from bioeval_tui.evaluation.wiring.cases import CaseChoice, read_cases
 from bioeval_tui.evaluation.wiring.check_job import CheckedJob, check_job
 from bioeval_tui.evaluation.wiring.contexts import ask_graph, read_context
 from bioeval_tui.evaluation.wiring.graphs import is_embedded
+from bioeval_tui.evaluation.wiring.job_from_run import job_from
 from bioeval_tui.files import write_whole
 from bioeval_tui.printed import Fields
 from bioeval_tui.sample.paths import find_job
@@ -238,8 +239,6 @@ def new(
         raise UsageError("--trial needs --from RUN")
     answers = Answers(offline=offline) if yes or cases or source else _ask(Answers(offline=offline))
     if source is not None:
-        from bioeval_tui.evaluation.wiring.job_from_run import job_from  # reads a recording: for no other job
-
         path = Path(source)
         write_whole(job, job_from(path if path.is_file() else find_run(source)[1], trial))
     else:
