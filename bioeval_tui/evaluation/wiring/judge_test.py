@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
-from bioeval_tui.evaluation.conversation.scoring import judge_transcript
-from bioeval_tui.evaluation.conversation.sentinels import judge_sentinels
+from bioeval_tui.evaluation.conversation.scoring import judge_sentinels, judge_transcript
 from bioeval_tui.evaluation.seams import Judge, JudgeView, TranscriptMessage
 from bioeval_tui.evaluation.wiring.rescore import AT_ONCE, Rescorer
 from bioeval_tui.record.names import Role
