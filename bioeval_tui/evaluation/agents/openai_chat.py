@@ -16,14 +16,13 @@ from itertools import pairwise
 from typing import Any
 
 from bioeval_tui.evaluation.agents.connection import SESSION, StateUrl, filled_in
-from bioeval_tui.evaluation.agents.terms import AgentTerms
 from bioeval_tui.evaluation.agents.tools import NO_RESULT, DeclaredTools
 from bioeval_tui.evaluation.hosts import chat_url
 from bioeval_tui.evaluation.http.client import Arrivals, Timeouts, timeouts_of
 from bioeval_tui.evaluation.job.models import NO_OPTIONS, Api, ModelOptions
 from bioeval_tui.evaluation.models.answer import ChatAnswer, ModelToolCall, text_of
 from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
-from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply
+from bioeval_tui.evaluation.seams import AgentTerms, Delta, Generation, PeerError, Reply
 from bioeval_tui.peer_limits import MAX_ROUNDS
 from bioeval_tui.record.names import Role
 from bioeval_tui.record.spans import known_sum

@@ -18,10 +18,9 @@ from typing import Any
 from bioeval_tui.evaluation import python_code, spending
 from bioeval_tui.evaluation.agents.connection import StateUrl
 from bioeval_tui.evaluation.agents.python_process import FunctionProcess
-from bioeval_tui.evaluation.agents.terms import AgentTerms
 from bioeval_tui.evaluation.function_calls import Conversation, FunctionCalls, FunctionError
 from bioeval_tui.evaluation.http.client import timeouts_of
-from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply
+from bioeval_tui.evaluation.seams import AgentTerms, Delta, Generation, PeerError, Reply
 from bioeval_tui.evaluation.traces import joined
 from bioeval_tui.peer_limits import MAX_TEXT
 from bioeval_tui.record.names import Role

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from bioeval_tui import plugins
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation import python_code
-from bioeval_tui.evaluation.agents.terms import AgentTerms
 from bioeval_tui.evaluation.assertions.checker import Checker, holds_on_nothing
 from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
@@ -31,7 +30,7 @@ from bioeval_tui.evaluation.judges.rules import RulesJudge
 from bioeval_tui.evaluation.models.prompting import find_prompt, prompt_hashes, shown_to_judge, with_example
 from bioeval_tui.evaluation.prices import FILE_NAME, Price, Prices, load_prices
 from bioeval_tui.evaluation.retry import MODEL_RULE
-from bioeval_tui.evaluation.seams import Agent, Evaluator, Judge, KnowledgeGraph
+from bioeval_tui.evaluation.seams import Agent, AgentTerms, Evaluator, Judge, KnowledgeGraph
 from bioeval_tui.evaluation.wiring import endpoints
 from bioeval_tui.evaluation.wrapped import WrappedAgent, WrappedEvaluator, WrappedJudge, blame_around, blaming
 from bioeval_tui.record.names import Condition
