@@ -22,8 +22,7 @@ from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.job.signoff import without_signoff
 from bioeval_tui.evaluation.judges.rules import RulesJudge
 from bioeval_tui.evaluation.judges.verdicts import MalformedAnswerError, Question, read_answer
-from bioeval_tui.evaluation.models.answer import AnswerReader
-from bioeval_tui.evaluation.models.errors import hidden
+from bioeval_tui.evaluation.models.answer import AnswerReader, hidden
 from bioeval_tui.evaluation.models.prompting import find_prompt, states_shown, tool_calls
 from bioeval_tui.evaluation.models.reasoning import without_reasoning
 from bioeval_tui.protocols import EvaluatorView, JudgeView, PeerError, TranscriptMessage
