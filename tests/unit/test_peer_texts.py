@@ -16,7 +16,7 @@ from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.agents.connection import parse_message, parse_object
 from bioeval_tui.evaluation.evaluators import spoken
 from bioeval_tui.evaluation.guards.checks import check
-from bioeval_tui.evaluation.guards.ledger import asked, asks_for_anything, disclosed
+from bioeval_tui.evaluation.guards.content import asked, asks_for_anything, disclosed
 from bioeval_tui.evaluation.http.failures import Hider, received_text
 from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.job.signoff import without_signoff

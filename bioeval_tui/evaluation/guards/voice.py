@@ -20,8 +20,8 @@ from bioeval_tui.evaluation.guards.common import (
     without_signoff,
     word_count,
 )
+from bioeval_tui.evaluation.guards.content import asks_for_anything
 from bioeval_tui.evaluation.guards.helper_talk import speaks_as_assistant
-from bioeval_tui.evaluation.guards.ledger import asks_for_anything
 from bioeval_tui.evaluation.guards.words import WORD, word_set
 from bioeval_tui.evaluation.models.prompting import Prompt
 from bioeval_tui.evaluation.models.reasoning import REASONING_TAGS

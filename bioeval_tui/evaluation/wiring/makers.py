@@ -16,7 +16,7 @@ from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.engine.limits import Rates
 from bioeval_tui.evaluation.engine.spec import EngineSpec
 from bioeval_tui.evaluation.evaluators.scripted import HUMAN, HumanEvaluator, ScriptedEvaluator, TypedLines
-from bioeval_tui.evaluation.guards import checks, content, ending, ledger
+from bioeval_tui.evaluation.guards import checks, content, ending
 from bioeval_tui.evaluation.hosts import host_of, is_loopback
 from bioeval_tui.evaluation.job.models import (
     EvaluationJob,
@@ -106,8 +106,8 @@ class Makers:
             no_graph=why_not,
             does_without_graph=self.spec.graph == "none",
             **self._guards(),
-            find_facts=ledger.disclosed,
-            asked_for=ledger.asked,
+            find_facts=content.disclosed,
+            asked_for=content.asked,
             files_before=partial(grader.files, submissions) if grader else None,
             holds_on_nothing=holds_on_nothing,
         )
