@@ -38,7 +38,7 @@ def show_run(
     with contextlib.nullcontext() if leave_running else _ending_with_terminal(view):
         try:
             if show is None:
-                from bioeval_tui.cli.open_screen import show_started  # loaded while the engine starts
+                from bioeval_tui.cli.app import show_started  # loaded while the engine starts
 
                 show_started(spec, settings, view, "ask" if leave_running else "cancel")
             else:
