@@ -14,12 +14,13 @@ import click
 from bioeval_tui import __version__
 from bioeval_tui.cli.common_options import (
     COMMANDS_THAT_SHOW,
+    LazyGroup,
+    Table,
     env_file_option,
     plain_option,
     with_env_file,
     with_redact,
 )
-from bioeval_tui.cli.lazy import LazyGroup, Table
 from bioeval_tui.errors import (
     BioevalError,
     ExitCode,

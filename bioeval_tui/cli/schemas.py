@@ -54,7 +54,7 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "runs-compare-several": ("list", "report.summary:PrintedRanking"),
     "runs-explain": ("report.explanation:PrintedExplanation",),
     "runs-gate": (_REPORT + "PrintedReport",),
-    "runs-list": ("list", "cli.runs_list:PrintedRun"),
+    "runs-list": ("list", "cli.runs:PrintedRun"),
     "runs-rescore": ("list", "cli.runs_rescore:PrintedRescored"),
     "runs-resume": (_RESULT,),
     "runs-show": (_RESULT,),
