@@ -53,7 +53,7 @@ COMMANDS: Table = {
     "validate": ("grade", "List everything that is wrong with a submission."),
     "tasks": ("tasks", "List, show, prepare and check machine-learning tasks."),
     "medals": ("medals", "Show graded reports as a medal table."),
-    "ledger": ("ledger", "Check the ledger of graded submissions."),
+    "ledger": ("grade", "Check the ledger of graded submissions."),
     "baseline": ("baseline", "Create baseline submissions for a task."),
     "docs": ("docs", "Read the documentation, offline."),
     "doctor": ("doctor", "Check the installation and suggest fixes."),

@@ -41,7 +41,7 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "grade-sample": ("grade.task_report:TaskReport", "cli.grade:PrintedFailure"),
     "guards": ("evaluation.guards.transcripts:Hit", "evaluation.guards.transcripts:GuardTotals"),
     "judge-test": ("cli.judge_test:PrintedJudgeTest",),
-    "ledger-verify": ("cli.ledger:PrintedLedger",),
+    "ledger-verify": ("cli.grade:PrintedLedger",),
     "medals": ("list", "grade.task_report:TaskReport", "report.formats.medal_pages:PrintedNotGraded"),
     "medals-agents": ("list", "report.agents:PrintedStanding"),
     "plan": ("report.plans:Planned",),
