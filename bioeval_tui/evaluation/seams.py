@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from bioeval_tui.errors import UnavailableError
-from bioeval_tui.evaluation.job.models import EvaluationJob, TargetConfig
+from bioeval_tui.evaluation.job.models import EvaluationJob, ScorerConfig, TargetConfig
 from bioeval_tui.record.events import Fault, UserFault
 from bioeval_tui.record.names import Condition, Peer, Role
 from bioeval_tui.settings import Provider
@@ -389,3 +389,38 @@ class AgentTerms:
     def timeout_s(self) -> float | None:
         """Timeout for a complete answer, in seconds; None for the default."""
         return self.target.timeout_ms / 1000 if self.target.timeout_ms else None
+
+
+def for_evaluator(job: EvaluationJob, facts: Sequence[str], condition: Condition) -> EvaluationJob:
+    """Return the job as an evaluator may see it, with the given facts and no others, and the tasks of the condition.
+
+    This is the only place that withholds facts.
+
+    Acceptance criteria, rules, the rubric, assertions, setups, seeds, the judge's settings, the lines of a script, and the tools,
+    instructions, headers and options of the agent, and the names of the conditions could reveal withheld facts, so they are present but empty.
+    """
+    hidden = {"acceptance_criteria": "", "withheld_criteria": "", "rules": (), "only": None, "weight": 1.0}
+    tasks = tuple(task.model_copy(update=hidden) for task in job.tasks if task.applies(condition))
+    return job.model_copy(
+        update={
+            "tasks": tasks,
+            "facts": tuple(facts),
+            "evaluator": job.evaluator.model_copy(update={"lines": ()}),
+            "rubric": (),
+            "scorer": ScorerConfig(),
+            "target": job.target.model_copy(
+                update={
+                    "tools": (),
+                    "extra_body": {},
+                    "stop": (),
+                    "options": {},
+                    "system_prompt": None,
+                    "headers": {},
+                }
+            ),
+            "assertions": (),
+            "setups": (),
+            "seeds": (),
+            "condition_names": None,
+        }
+    )
