@@ -357,9 +357,9 @@ def _environments_agent(settings: Settings) -> Finding:
     return Finding("agent", "works", f"{host} answers")
 
 
-def status_of(url: str, headers: Mapping[str, str] | None = None) -> int:
+def status_of(url: str) -> int:
     """Return the status of a response without reading its body, which may be endless. Raises httpx2's errors."""
-    with httpx2.stream("GET", url, headers=headers, timeout=PROBE_S) as answer:
+    with httpx2.stream("GET", url, timeout=PROBE_S) as answer:
         return answer.status_code
 
 

@@ -70,7 +70,7 @@ def _shared_relationships(query: Query, parts: list[Clause]) -> None:
         relations = [
             (number, part)
             for number, path in enumerate(paths(query, clause.start, clause.end))
-            for part in _relationships(query, path)
+            for part in _relationships(path)
         ]
         if len(relations) > _MAX_RELATIONSHIPS:
             refuse(
@@ -230,7 +230,7 @@ def _bound(query: Query, parts: list[Clause], clause: Clause) -> set[str]:
     return {query.tokens[index].value for index in range(clause.keyword) if query.is_name(index) and parts}
 
 
-def _relationships(query: Query, path: list[PatternPart]) -> Iterator[PatternPart]:
+def _relationships(path: list[PatternPart]) -> Iterator[PatternPart]:
     """Yield the relationships of a path, including those without brackets."""
     for place, part in enumerate(path):
         if not part.node:
