@@ -31,7 +31,7 @@ from bioeval_tui.evaluation.prices import FILE_NAME, Price, Prices, load_prices
 from bioeval_tui.evaluation.retry import MODEL_RULE
 from bioeval_tui.evaluation.seams import Agent, AgentTerms, Evaluator, Judge, KnowledgeGraph, for_evaluator
 from bioeval_tui.evaluation.wiring import endpoints
-from bioeval_tui.evaluation.wrapped import WrappedAgent, WrappedEvaluator, WrappedJudge, blame_around, blaming
+from bioeval_tui.evaluation.wrapped import blame_around, blaming, wrapped
 from bioeval_tui.record.names import Condition
 from bioeval_tui.settings import DEFAULT_MODEL, Settings
 from bioeval_tui.text import clean_line
@@ -154,7 +154,8 @@ class Makers:
             own: Agent = make()(terms)
             return own
         with blaming("agent", target.protocol):
-            return WrappedAgent(make()(terms), blame_around("agent", target.protocol))
+            agent: Agent = make()(terms)
+        return wrapped(agent, blame_around("agent", target.protocol))
 
     def agent_key(self) -> str | None:
         """Return the agent's key; an agent that the run starts itself is given none, nor one whose protocol does not state `apiKeyEnv`.
@@ -225,10 +226,10 @@ class Makers:
         if job.evaluator.kind != "llm":
             make_evaluator: plugins.MakeEvaluator = plugins.load("evaluators", job.evaluator.kind)
             with blaming("evaluator", job.evaluator.kind):
-                evaluator = make_evaluator(
+                evaluator: Evaluator = make_evaluator(
                     for_evaluator(job, job.facts if condition == "supplied" else (), condition)
                 )
-            return WrappedEvaluator(evaluator, blame_around("evaluator", job.evaluator.kind))
+            return wrapped(evaluator, blame_around("evaluator", job.evaluator.kind))
         # Here and below: each run loads the parts that its job names, and no others.
         from bioeval_tui.evaluation.evaluators.llm import LLMEvaluator
 
@@ -258,8 +259,8 @@ class Makers:
         if job.scorer.kind != "llm":
             make_judge: plugins.MakeJudge = plugins.load("judges", job.scorer.kind)
             with blaming("judge", job.scorer.kind):
-                judge = make_judge(job)
-            return WrappedJudge(judge, blame_around("judge", job.scorer.kind))
+                judge: Judge = make_judge(job)
+            return wrapped(judge, blame_around("judge", job.scorer.kind))
         from bioeval_tui.evaluation.judges.llm import LLMJudge
 
         return LLMJudge(
