@@ -34,12 +34,14 @@ from bioeval_tui.record.importing.conversations import (
     text_of as text_of,
     whole_number as whole_number,
 )
-from bioeval_tui.record.importing.json_reading import LARGEST as LARGEST, lines as lines, members as members
 from bioeval_tui.record.importing.looking import (
+    LARGEST as LARGEST,
     BadZipFile as BadZipFile,
     FileLook as FileLook,
     ZipFile as ZipFile,
     is_zipfile as is_zipfile,
+    lines as lines,
+    members as members,
 )
 from bioeval_tui.record.names import CONDITIONS as CONDITIONS, SPEAKERS as SPEAKERS
 from bioeval_tui.record.spans import AgentSpan as AgentSpan

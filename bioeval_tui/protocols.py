@@ -1,9 +1,9 @@
 """What a plug-in imports: what its agent or file format says of itself and is called with, the protocols of `bioeval_tui.evaluation.seams`, their types, and the current `traceparent`."""
 
 from bioeval_tui.agent_protocols import AgentProtocol as AgentProtocol
-from bioeval_tui.evaluation.agents.terms import AgentTerms as AgentTerms
 from bioeval_tui.evaluation.seams import (
     Agent as Agent,
+    AgentTerms as AgentTerms,
     AssertionView as AssertionView,
     CheckResult as CheckResult,
     Delta as Delta,

@@ -227,4 +227,4 @@ def test_a_command_that_is_not_called_is_not_loaded() -> None:
             [sys.executable, "-c", probe, *arguments], capture_output=True, text=True, check=True
         )
         modules = {name.removeprefix("bioeval_tui.cli.") for name in done.stdout.splitlines()[-1].split()}
-        assert modules - {"main", "common_options", "lazy"} == loaded
+        assert modules - {"main", "common_options"} == loaded

@@ -1,19 +1,26 @@
-"""`app`: the terminal application."""
+"""`app`: the terminal application; and how every command opens a screen."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval_tui.cli.open_screen import show
 from bioeval_tui.cli.options import BOARD, WHERE, settings_for, with_runs
 from bioeval_tui.cli.terminal import need_terminal
-from bioeval_tui.errors import ExitCode, UsageError
+from bioeval_tui.errors import ExitCode, ScreenCrashError, UsageError
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean_line
+from bioeval_tui.tui.app import BioevalApp, OnQuit
 from bioeval_tui.tui.data.services import AppServices
+
+# Imports above delay the first paint.
+if TYPE_CHECKING:
+    from bioeval_tui.evaluation.engine.attach import FollowedRun
+    from bioeval_tui.evaluation.engine.run_view import Opener, RunView
+    from bioeval_tui.evaluation.engine.spec import EngineSpec
+
 
 EXAMPLES = "\b\nExamples:\n  bioeval-tui app\n  bioeval-tui app jobs/ more/job.yml\n  bioeval-tui app biomlbench/runs"
 
@@ -55,3 +62,41 @@ def open_app(places: tuple[Path, ...] = (), settings: Settings | None = None) ->
 
 
 COMMANDS: list[click.Command] = [app, tui]
+
+
+def show(services: AppServices, start: Opener | str, on_quit: OnQuit) -> None:
+    """Run the application, starting with a run or the screen of that name, and close its services.
+
+    Raises:
+        ScreenCrashError: a screen crashed; the terminal is restored.
+    """
+    try:
+        run_app(BioevalApp(services, start, on_quit=on_quit))
+    finally:
+        services.close()
+
+
+def show_started(spec: EngineSpec, settings: Settings, view: FollowedRun, on_quit: OnQuit) -> None:
+    """Run the application, showing the first run of a batch that was just started.
+
+    Raises:
+        ScreenCrashError: a screen crashed; the terminal is restored.
+    """
+    services = AppServices(settings, spec=spec)
+    services.note(spec, view)
+
+    async def open_view() -> RunView:
+        return view
+
+    show(services, open_view, on_quit)
+
+
+def run_app(app: BioevalApp) -> None:
+    """Run the application until the user quits.
+
+    Raises:
+        ScreenCrashError: a screen crashed; the terminal is restored.
+    """
+    app.run()
+    if app.crash is not None:
+        raise ScreenCrashError(f"{type(app.crash).__name__}: {app.crash}") from app.crash

@@ -1,14 +1,97 @@
-"""The options that every command accepts (`--env-file`, `--plain`), and that every command accepts which shows recorded
-data (`--redact`)."""
+"""What commands share: the group that loads a command's module when the command is called, with its help from a table;
+the options that every command accepts (`--env-file`, `--plain`), or every one that shows recorded data (`--redact`)."""
 
 from __future__ import annotations
 
+import difflib
 import os
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bioeval_tui.streams import PLAIN
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+
+Table = Mapping[str, tuple[str, str]]
+"""The module and help text of each command. A command with an empty help text is hidden."""
+
+Change = Callable[[str, click.Command], click.Command]
+"""Adds the options that all commands of a group share, given a command's name."""
+
+
+class LazyGroup(click.Group):
+    """A group of the commands in `table`. `change` is applied to a command when it is loaded."""
+
+    def __init__(
+        self,
+        *given: Any,
+        table: Table,
+        change: Change | None = None,
+        suggested: Sequence[str] = (),
+        **more: Any,
+    ) -> None:
+        """`suggested` are groups whose commands are suggested, too: `runs replay` for `replay`."""
+        super().__init__(*given, **more)
+        self.table = table
+        self.suggested = suggested
+        self.change: Change = change or (lambda _name, command: command)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the command names that help lists."""
+        return [name for name, (_, about) in self.table.items() if about]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load the command's module and return the command; None if the name is unknown."""
+        if cmd_name not in self.table:
+            return None
+        module = import_module(f"bioeval_tui.cli.{self.table[cmd_name][0]}")
+        commands: list[click.Command] = module.COMMANDS
+        return self.change(cmd_name, next(command for command in commands if command.name == cmd_name))
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands from the table, without loading them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self.table[name][1]) for name in self.list_commands(ctx)])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return completions from the table; click itself would load every command."""
+        from click.shell_completion import CompletionItem  # needed only for completion
+
+        items = [
+            CompletionItem(name, help=self.table[name][1])
+            for name in self.list_commands(ctx)
+            if name.startswith(incomplete)
+        ]
+        return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Find the command; suggest the closest name for a misspelt one.
+
+        Raises:
+            UsageError: there is no such command.
+        """
+        name = args[0] if args else ""
+        if name and name not in self.table and not name.startswith("-"):
+            groups = {group: self.get_command(ctx, group) for group in self.suggested}
+            places = {
+                inner: f"{group} {inner}"
+                for group, found in groups.items()
+                if isinstance(found, click.Group)
+                for inner in found.list_commands(ctx)
+            }
+            places |= {command: command for command in self.list_commands(ctx)}
+            near = difflib.get_close_matches(name, places, 1)
+            hint = (
+                f", did you mean {places[near[0]]}?" if near else f"; `{ctx.command_path} --help` lists them"
+            )
+            raise click.UsageError(f"no such command: {name!r}{hint}")
+        return super().resolve_command(ctx, args)
 
 
 def with_env_file(command: click.Command) -> click.Command:

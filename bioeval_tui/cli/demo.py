@@ -90,7 +90,10 @@ def demo(
         from bioeval_tui.cli.headless import run_headless  # the screen does not need it
 
         return run_headless(spec, settings, as_json=as_json)
-    from bioeval_tui.cli.show_run import show_run  # a headless run does not need it
+    from bioeval_tui.cli.show_run import announce, show_run  # a headless run does not need it
+
+    if llm or neo4j:  # a key or an address may be missing; nothing else of the demo is the user's
+        announce(spec, settings)
 
     def open_demo(source: FollowedRun) -> None:
         from bioeval_tui.cli.show_demo import show_demo  # the engine starts while it loads

@@ -23,11 +23,10 @@ from bioeval_tui.evaluation.wiring.estimate import estimate_batch
 from bioeval_tui.evaluation.wiring.resume import rerun_offer
 from bioeval_tui.evaluation.wiring.start import (
     Show,
-    hosts_of,
-    judges_see,
     prepare_batch,
     run_followed,
     run_prepared,
+    who_receives,
 )
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
@@ -36,7 +35,7 @@ from bioeval_tui.record.outline import fold_file
 from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.state import Change, RunState, lighten
 from bioeval_tui.report.conclusion import conclude_batch
-from bioeval_tui.report.deciding import decider_of
+from bioeval_tui.report.deciding import Decider, decider_of
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.comparison_console import print_rankings
 from bioeval_tui.report.formats.console import ProgressLines, print_score_card, say
@@ -192,20 +191,18 @@ def run_headless(
             run.plan.job.judged or not run.plan.job.rubric
         ):  # a rubric that comes from the cases is not known yet
             rules.require_tasks(len(run.plan.job.judged), run.plan.job_name)
-    if hosts := hosts_of(prepared):
-        talk.print(Text(f"transcripts are sent to: {', '.join(hosts)}"), soft_wrap=True)
-    for sentence in judges_see(prepared):
+    for sentence in who_receives(prepared):
         talk.print(Text(sentence), soft_wrap=True)
-    interrupted: list[bool] = []
-    stopping = decider_of(spec)
-    running = run_prepared(
-        prepared, spec, settings, on_interrupt=lambda: interrupted.append(True), stopping=stopping
-    )
     progress = BatchProgress(
         talk,
         conversations=spec.conversations,
         several=len(spec.runs) * spec.trials > 1 and min(run.plan.shared_agent for run in prepared) > 1,
         verbose=verbose,
+    )
+    interrupted: list[bool] = []
+    stopping = decider_of(spec)
+    running = run_prepared(
+        prepared, spec, settings, on_interrupt=lambda: interrupted.append(True), stopping=stopping
     )
     try:
         states = run_fairly(run_followed(running, spec, settings, progress.show))
@@ -214,34 +211,47 @@ def run_headless(
             raise
         talk.print(Text(clean_line(str(error), 500)), soft_wrap=True)  # the disk stayed full
         return ExitCode.INTERRUPTED
+    code = _show_outcome(spec, settings, states, gate, stopping, talk, as_json=as_json)
+    return ExitCode.INTERRUPTED if interrupted else code
+
+
+def _show_outcome(
+    spec: EngineSpec,
+    settings: Settings,
+    states: list[RunState],
+    gate: Gate,
+    stopping: Decider | None,
+    talk: Console,
+    *,
+    as_json: bool,
+) -> int:
+    """Print the result, whether it passes, and on `talk` what the user can do; return the exit code."""
     prices = load_prices(settings.data_dir / FILE_NAME)
-    if len(spec.runs) * spec.trials > 1:  # their conversations were not kept in memory
-        paths = [recording_path(settings.runs_dir, run.run_id) for run in spec.runs]
-        states, results = _fold_all(paths, prices, as_json=as_json, keep_words=bool(gate.files))
-    else:
-        results = [_result_text(states[0], prices)] if as_json else []
-    loaded = _loaded(spec, settings, states)
-    result = gate.check(loaded)
-    out = plain_console()
-    if not as_json:
-        keep_exit_code()  # it is recorded: `runs show` prints it again
+    paths = [recording_path(settings.runs_dir, run.run_id) for run in spec.runs]
+    documents = [_document_text(states[0], prices)] if as_json else []
+    if len(paths) * spec.trials > 1:  # their conversations were not kept in memory
+        states, documents = _fold_all(paths, prices, as_json=as_json, keep_words=bool(gate.files))
+    found = [result_of(state, path, prices) for path, state in zip(paths, states, strict=True)]
+    runs = [run for run in found if run is not None]
+    checked = gate.check(runs)
+    out = talk if as_json else plain_console()
     if as_json:
-        print_json_text(_one_or_list(results))
-    elif len(states) == 1:
-        print_score_card(result_of(states[0], prices=prices), out)
+        print_json_text(_one_or_list(documents))
     else:
-        print_batch(loaded, out)
+        keep_exit_code()  # it is recorded: `runs show` prints it again
+        if len(found) == 1:
+            print_score_card(found[0], out)
+        else:
+            print_batch(runs, out)
     if stopping is not None:
-        (talk if as_json else out).print(Text(stopping.words), soft_wrap=True)
-    print_checks(result, talk if as_json else out)
+        out.print(Text(stopping.words), soft_wrap=True)
+    print_checks(checked, out)
     _say_how_to_resume(states, talk)
-    _say_what_helps(loaded, talk, card=not as_json and len(states) == 1)
+    _say_what_helps(runs, talk, card=not as_json and len(states) == 1)
     _offer_reruns(states, settings, talk)
-    if interrupted:
-        return ExitCode.INTERRUPTED
-    if len(loaded) < len(states) or any(_stopped(state) for state in states):
+    if len(runs) < len(states) or any(_stopped(state) for state in states):
         return ExitCode.NOT_MEASURED
-    return result.exit_code
+    return checked.exit_code
 
 
 def dry_run(spec: EngineSpec, settings: Settings, *, as_json: bool) -> int:
@@ -259,27 +269,27 @@ def _fold_all(
 ) -> tuple[list[RunState], list[str]]:
     """Return the state of each run, and its result if `as_json`; `keep_words` keeps all messages in memory."""
     states: list[RunState] = []
-    results: list[str] = []
+    documents: list[str] = []
     for path in paths:
         state = fold_file(path, light=not (keep_words or as_json))
         if as_json:
-            results.append(_result_text(state, prices))
+            documents.append(_document_text(state, prices))
         if not keep_words:
             for conversation in state.conversations.values():
                 lighten(conversation)
         states.append(state)
-    return states, results
+    return states, documents
 
 
-def _result_text(state: RunState, prices: Prices) -> str:
+def _document_text(state: RunState, prices: Prices) -> str:
     return json.dumps(run_document(result_of(state, prices=prices)), indent=2, ensure_ascii=False)
 
 
-def _one_or_list(results: Sequence[str]) -> str:
+def _one_or_list(documents: Sequence[str]) -> str:
     """Return a single JSON object, or a list of several."""
-    return (
-        results[0] if len(results) == 1 else "[\n" + ",\n".join(indent(one, "  ") for one in results) + "\n]"
-    )
+    if len(documents) == 1:
+        return documents[0]
+    return "[\n" + ",\n".join(indent(one, "  ") for one in documents) + "\n]"
 
 
 def print_batch(runs: Sequence[RunResult], console: Console) -> None:
@@ -310,15 +320,6 @@ def print_batch(runs: Sequence[RunResult], console: Console) -> None:
     for summary in summaries:
         for about, said in summary_lines(summary):
             console.print(Text(f"{summary.label} · {about}: {said}"), soft_wrap=True)
-
-
-def _loaded(spec: EngineSpec, settings: Settings, states: Sequence[RunState]) -> list[RunResult]:
-    prices = load_prices(settings.data_dir / FILE_NAME)
-    results = [
-        result_of(state, recording_path(settings.runs_dir, run.run_id), prices)
-        for run, state in zip(spec.runs, states, strict=True)
-    ]
-    return [run for run in results if run is not None]
 
 
 def _stopped(state: RunState) -> bool:

@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 from bioeval_tui.cli.options import JOB_FILE, JSON, complete_run, with_options
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode, UsageError
-from bioeval_tui.evaluation.wiring.judge_test import (
+from bioeval_tui.evaluation.wiring.rescore import (
     CHANGES,
     CONTROLLED,
     CONTROLS,

@@ -14,12 +14,13 @@ import click
 from bioeval_tui import __version__
 from bioeval_tui.cli.common_options import (
     COMMANDS_THAT_SHOW,
+    LazyGroup,
+    Table,
     env_file_option,
     plain_option,
     with_env_file,
     with_redact,
 )
-from bioeval_tui.cli.lazy import LazyGroup, Table
 from bioeval_tui.errors import (
     BioevalError,
     ExitCode,
@@ -52,7 +53,7 @@ COMMANDS: Table = {
     "validate": ("grade", "List everything that is wrong with a submission."),
     "tasks": ("tasks", "List, show, prepare and check machine-learning tasks."),
     "medals": ("medals", "Show graded reports as a medal table."),
-    "ledger": ("ledger", "Check the ledger of graded submissions."),
+    "ledger": ("grade", "Check the ledger of graded submissions."),
     "baseline": ("baseline", "Create baseline submissions for a task."),
     "docs": ("docs", "Read the documentation, offline."),
     "doctor": ("doctor", "Check the installation and suggest fixes."),

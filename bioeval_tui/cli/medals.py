@@ -74,7 +74,7 @@ def medals(
     on_screen = not (as_json or table or agents or kind or output) and has_screen()
     if on_screen:
         need_terminal("give --table")
-        from bioeval_tui.cli.open_screen import show  # tables and files need no screen
+        from bioeval_tui.cli.app import show  # tables and files need no screen
 
         show(AppServices(settings, reports=reports, runs=runs), "medals", "leave")
         return ExitCode.OK

@@ -61,7 +61,18 @@ class OutputFile(click.Path):
         return super().convert(value, param, ctx)
 
 
-_OPTIONS = (
+def options(*several: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return several options as one decorator; help lists them in this order."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(several):
+            command = option(command)
+        return command
+
+    return add
+
+
+with_thresholds = options(
     click.option(
         "--fail-under",
         multiple=True,
@@ -88,24 +99,19 @@ THRESHOLDS = ("fail_under", "fail_on_assertion", "min_pass_k", "fail_slower")
 """The names of these options as parameters."""
 
 
-def with_thresholds(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options named in `THRESHOLDS` to a command."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
 def with_gate_files(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add an option for each format that can contain a gate's result; `gate_files` reads them."""
-    for kind in reversed(known("gate")):
-        command = click.option(
+    each = (
+        click.option(
             f"--{kind.name}",
             f"write_{kind.name}",
             metavar="FILE",
             type=OutputFile(path_type=Path),
             help=f"Write {kind.about}.",
-        )(command)
-    return command
+        )
+        for kind in known("gate")
+    )
+    return options(*each)(command)
 
 
 def with_gate_files_and_json(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -153,17 +159,6 @@ JOB_FILE = click.option(
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="The job file, to find its prompt [as recorded]. Required for an imported run.",
 )
-
-
-def options(*several: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return several options as one decorator; help lists them in this order."""
-
-    def add(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(several):
-            command = option(command)
-        return command
-
-    return add
 
 
 WHERE = options(
@@ -381,13 +376,7 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
 
 def with_options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Add these options to a command, in this order."""
-
-    def add(command: Callable[..., Any]) -> Callable[..., Any]:
-        for name in reversed(names):
-            command = OPTIONS[name](command)
-        return command
-
-    return add
+    return options(*(OPTIONS[name] for name in names))
 
 
 def request_of(jobs: Sequence[Path], given: Mapping[str, Any]) -> RunRequest:

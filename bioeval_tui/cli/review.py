@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from bioeval_tui.cli.open_screen import run_app
+from bioeval_tui.cli.app import run_app
 from bioeval_tui.cli.options import complete_run
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.consoles import plain_console

@@ -119,9 +119,9 @@ def run(jobs: tuple[Path, ...], file: Path | None, **options: Any) -> int:
             end_with_stdin()
         asked = {name: options[name] for name in ("as_json", "verbose", *THRESHOLDS)}
         return run_headless(spec, settings, files=gate_files(options), **asked)
-    from bioeval_tui.cli.show_run import say_hosts, show_run  # a headless run does not need it
+    from bioeval_tui.cli.show_run import announce, show_run  # a headless run does not need it
 
-    say_hosts(spec, settings)
+    announce(spec, settings)
     return show_run(spec, settings, leave_running=True)
 
 

@@ -17,6 +17,7 @@ from bioeval_tui.cli.options import (
     OutputFile,
     complete_run,
     gate_files,
+    options,
     with_gate_files,
     with_thresholds,
 )
@@ -48,26 +49,18 @@ if TYPE_CHECKING:
 
 def _with_output(option: str, default: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Add the options for the format and the output file."""
-
-    def add(command: Callable[..., int]) -> Callable[..., int]:
-        listed = plugins.told("formats", known("run", "runs"))
-        for one in (
-            click.option(
-                "--output",
-                type=OutputFile(path_type=Path),
-                help="The file or folder to write to [stdout].",
-            ),
-            click.option(
-                option,
-                "kind",
-                type=click.Choice(names("run", "runs")),
-                help=f"The format [by the extension of --output{default}]. {listed}.",
-            ),
-        ):
-            command = one(command)
-        return command
-
-    return add
+    listed = plugins.told("formats", known("run", "runs"))
+    return options(
+        click.option(
+            option,
+            "kind",
+            type=click.Choice(names("run", "runs")),
+            help=f"The format [by the extension of --output{default}]. {listed}.",
+        ),
+        click.option(
+            "--output", type=OutputFile(path_type=Path), help="The file or folder to write to [stdout]."
+        ),
+    )
 
 
 @click.command(

@@ -50,8 +50,9 @@ def resume(run_id: str, headless: bool, as_json: bool, **options: Any) -> int:
         from bioeval_tui.cli.headless import run_headless  # the screen does not need it
 
         return run_headless(spec, settings, as_json=as_json)
-    from bioeval_tui.cli.show_run import show_run  # a headless run does not need it
+    from bioeval_tui.cli.show_run import announce, show_run  # a headless run does not need it
 
+    announce(spec, settings)
     return show_run(spec, settings, leave_running=True)
 
 

@@ -9,7 +9,7 @@ from typing import cast
 
 import click
 
-from bioeval_tui.cli.open_screen import run_app
+from bioeval_tui.cli.app import run_app
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.app import BioevalApp

@@ -13,8 +13,8 @@ from dataclasses import replace
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.errors import ScreenCrashError
 from bioeval_tui.evaluation.engine.attach import FollowedRun
+from bioeval_tui.evaluation.engine.processes import start_engine, stop_run
 from bioeval_tui.evaluation.engine.spec import EngineSpec
-from bioeval_tui.evaluation.wiring.start import hosts_of, judges_see, prepare_batch, start_batch, stop_run
 from bioeval_tui.record.paths import recording_path
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import say
@@ -29,16 +29,16 @@ def show_run(
 ) -> int:
     """Start an engine, show its run, print how it ended, and return the exit code.
 
-    With `leave_running`, the engine continues after the screen closes; otherwise it is cancelled. `show` replaces the
-    application's own screen.
+    The engine checks the batch; what the user may have got wrong, `announce` has checked before. With `leave_running`,
+    the engine continues after the screen closes; otherwise it is cancelled. `show` replaces the application's own screen.
     """
     need_terminal("give --headless")
     # The engine first: it starts on the other core while the screen's modules load here.
-    view = start_batch(spec, settings)[0]
+    view = start_engine(spec, settings)[0]
     with contextlib.nullcontext() if leave_running else _ending_with_terminal(view):
         try:
             if show is None:
-                from bioeval_tui.cli.open_screen import show_started  # loaded while the engine starts
+                from bioeval_tui.cli.app import show_started  # loaded while the engine starts
 
                 show_started(spec, settings, view, "ask" if leave_running else "cancel")
             else:
@@ -87,9 +87,16 @@ def _ending_with_terminal(view: FollowedRun) -> Iterator[None]:
             signal.signal(name, handler)
 
 
-def say_hosts(spec: EngineSpec, settings: Settings) -> None:
-    """Print on stderr which hosts receive transcripts, and what judges see."""
-    prepared = prepare_batch(replace(spec, plays=True), settings)
-    say(f"transcripts are sent to: {', '.join(hosts_of(prepared))}", err=True)
-    for sentence in judges_see(prepared):
+def announce(spec: EngineSpec, settings: Settings) -> None:
+    """Check a batch, and print on stderr which hosts receive transcripts, and what judges see.
+
+    Raises:
+        BioevalError: what is wrong with the jobs or settings.
+    """
+    from bioeval_tui.evaluation.wiring.start import (  # the demo does not wait for it
+        prepare_batch,
+        who_receives,
+    )
+
+    for sentence in who_receives(prepare_batch(replace(spec, plays=True), settings)):
         say(sentence, err=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from bioeval_tui.cli.open_screen import show
+from bioeval_tui.cli.app import show
 from bioeval_tui.cli.options import OutputFile, complete_run
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.errors import ExitCode

@@ -1,4 +1,4 @@
-"""The four seams: Agent, Evaluator, Judge and KnowledgeGraph, and the values that cross them.
+"""The four seams: Agent (made from AgentTerms), Evaluator, Judge and KnowledgeGraph, and the values that cross them.
 
 Read this first. The conversation is given one implementation of each; it never names one. A peer that
 fails raises `PeerError`; the conversation decides whether to try again, and whose fault it was.
@@ -6,14 +6,16 @@ fails raises `PeerError`; the conversation decides whether to try again, and who
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from bioeval_tui.errors import UnavailableError
-from bioeval_tui.evaluation.job.models import EvaluationJob
+from bioeval_tui.evaluation.job.models import EvaluationJob, ScorerConfig, TargetConfig
 from bioeval_tui.record.events import Fault, UserFault
 from bioeval_tui.record.names import Condition, Peer, Role
+from bioeval_tui.settings import Provider
 
 
 class PeerError(UnavailableError):
@@ -353,3 +355,72 @@ class KnowledgeGraph(Protocol):
         ...
 
     async def aclose(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentTerms:
+    """How to call the agent under test. `key` belongs to the host of `url`, or is None.
+
+    `headers` are the job's; `secrets` are those whose values came from the environment and that belong to that
+    host, too. `may_call` returns whether another URL, named by the agent itself, may be called with them.
+    `account`: `url` is the user's OPENAI_BASE_URL, so organisation and project are sent too.
+    """
+
+    target: TargetConfig
+    url: str
+    model: str
+    named_model: str | None = None
+    """The requested model; otherwise `model` is the default."""
+    key: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    secrets: tuple[str, ...] = ()
+    may_call: Callable[[str], bool] = lambda url: False
+    function: Callable[..., Any] | None = None
+    """The agent itself, if a Python program passed it; it replaces `target.function`."""
+    code: tuple[Path, ...] = ()
+    """The folders of `--code`, from which the job's functions may be loaded in addition to installed packages."""
+    python: Path | None = None
+    """The interpreter that runs the function, if the job names another one than this."""
+    knowledge_url: str = ""
+    provider: Provider = "openai"
+    account: bool = False
+
+    @property
+    def timeout_s(self) -> float | None:
+        """Timeout for a complete answer, in seconds; None for the default."""
+        return self.target.timeout_ms / 1000 if self.target.timeout_ms else None
+
+
+def for_evaluator(job: EvaluationJob, facts: Sequence[str], condition: Condition) -> EvaluationJob:
+    """Return the job as an evaluator may see it, with the given facts and no others, and the tasks of the condition.
+
+    This is the only place that withholds facts.
+
+    Acceptance criteria, rules, the rubric, assertions, setups, seeds, the judge's settings, the lines of a script, and the tools,
+    instructions, headers and options of the agent, and the names of the conditions could reveal withheld facts, so they are present but empty.
+    """
+    hidden = {"acceptance_criteria": "", "withheld_criteria": "", "rules": (), "only": None, "weight": 1.0}
+    tasks = tuple(task.model_copy(update=hidden) for task in job.tasks if task.applies(condition))
+    return job.model_copy(
+        update={
+            "tasks": tasks,
+            "facts": tuple(facts),
+            "evaluator": job.evaluator.model_copy(update={"lines": ()}),
+            "rubric": (),
+            "scorer": ScorerConfig(),
+            "target": job.target.model_copy(
+                update={
+                    "tools": (),
+                    "extra_body": {},
+                    "stop": (),
+                    "options": {},
+                    "system_prompt": None,
+                    "headers": {},
+                }
+            ),
+            "assertions": (),
+            "setups": (),
+            "seeds": (),
+            "condition_names": None,
+        }
+    )

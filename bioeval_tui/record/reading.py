@@ -145,7 +145,6 @@ def _batches(path: Path, reader: LineReader) -> Iterator[list[RunEvent]]:
 def follow(
     path: Path,
     *,
-    from_seq: int = 0,
     ends: int = 0,
     still_written: Callable[[], bool] = lambda: True,
     frame_s: float = FRAME_S,
@@ -153,15 +152,14 @@ def follow(
     """Yield batches of events, polling once per frame, until the run has ended; masked if this process masks.
 
     Also ends if the file has no writer any more (`still_written` is called if there is nothing new).
-    Events up to `from_seq` are left out. The file may not exist yet. `ends` is how often the run ended
-    before: a resumed run has such ends, which are skipped.
+    The file may not exist yet. `ends` is how often the run ended before: a resumed run has such ends, which are skipped.
     """
-    batches = _follow(path, from_seq, ends, still_written, frame_s)
+    batches = _follow(path, ends, still_written, frame_s)
     return current().follow(batches) if masking() else batches
 
 
 async def _follow(
-    path: Path, from_seq: int, ends: int, still_written: Callable[[], bool], frame_s: float
+    path: Path, ends: int, still_written: Callable[[], bool], frame_s: float
 ) -> AsyncGenerator[Sequence[RunEvent], None]:
     reader = LineReader(path.name)
     offset = 0
@@ -173,14 +171,13 @@ async def _follow(
         data = _read_from(path, offset - again, CHUNK + again)
         new = len(data) - again
         offset += new
-        read = reader.feed(data) if data else []
-        for event in read:
+        events = reader.feed(data) if data else []
+        for event in events:
             if isinstance(event, RunEnded):
                 ends -= 1
                 ended = ends < 0
             elif isinstance(event, RunResumed):
                 ended = False
-        events = [event for event in read if event.seq > from_seq]
         if events:
             yield events
         if ended and not _read_from(path, offset):

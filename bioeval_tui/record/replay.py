@@ -176,7 +176,9 @@ def _longest(event: RunEvent) -> float:
 
 
 WORDS_PER_S = 9.5
-"""Reading speed in words; repeated text takes a fifth of the time."""
+"""Reading speed in words."""
+_REPEATED = 5.0
+"""How much faster a text is shown that was shown before."""
 _LONGEST_READ_S = 2.4
 _STREAMING_S, _STREAMED_AT_LEAST = 1.2, 80
 """The number of seconds over which an agent's answer appears; less for a short one."""
@@ -193,63 +195,88 @@ def reading_times(events: Sequence[RunEvent]) -> list[float]:
     The introduction precedes the first conversation, a caption each other one; a user's message appears at once, an agent's is streamed, and then it
     is read. The first turns and repeated texts are passed quickly.
     """
-    said: set[tuple[str, str]] = set()
-    turns = {
-        (event.condition, event.trial, event.message): event.turn
-        for event in events
-        if isinstance(event, MessageStarted)
-    }
-    words = {
-        (event.condition, event.trial, event.message): (event.role, event.content)
-        for event in events
-        if isinstance(event, MessageCompleted)
-    }
+    reader = _Reader(events)
     due, pause, times = 0.0, 0.0, []
-    failed: set[tuple[object, ...]] = set()
     for event in events:
         # Checks come in a group, and the pause is after the whole group.
         if not isinstance(event, AssertionChecked):
             due, pause = due + pause, 0.0
-        match event:
-            case AssertionChecked() if not event.final:
-                check = (event.condition, event.trial, event.index)
-                if event.status == "failed":
-                    failed.add(check)
-                elif event.status == "passed" and check in failed:
-                    failed.remove(check)
-                    pause = _PASSED_S
-            case ConversationStarted() if said:
-                due += _CAPTION_S
-            case MessageStarted() | MessageDelta() | MessageCompleted():
-                message = (event.condition, event.trial, event.message)
-                text = words.get(message, ("", ""))
-                hurry = 5.0 if text in said else _HURRY.get(turns.get(message, 0), 1.0)
-                due += _message_s(event, text[1]) / hurry
-                if isinstance(event, MessageCompleted):
-                    said.add(text)
-            case FactDisclosed():
-                due += _FACT_S
-            case ConversationScored():
-                due += _JUDGE_S
-            case _:
-                pass
+        due += reader.seconds_before(event)
+        pause = reader.seconds_after(event) or pause
         times.append(due)
-        if isinstance(event, RunStarted):
-            pause = _INTRODUCTION_S
-        elif isinstance(event, ConversationScored):
-            pause = _SCORE_S
     return times
 
 
-def _message_s(event: MessageStarted | MessageDelta | MessageCompleted, text: str) -> float:
-    """Return how long a part of a message takes: it begins, it is streamed, it is read."""
-    if isinstance(event, MessageStarted):
-        return 0.5
-    if isinstance(event, MessageDelta):
-        return _STREAMING_S * len(event.text) / max(len(text), _STREAMED_AT_LEAST)
-    seconds = min(0.3 + len(event.content.split()) / WORDS_PER_S, _LONGEST_READ_S)
-    # Much of an agent's answer was read while it was streamed.
-    return max(0.6, seconds - _STREAMING_S) if event.role == "assistant" else seconds
+class _Reader:
+    """Somebody who reads a run from its beginning, and remembers what they have read."""
+
+    def __init__(self, events: Sequence[RunEvent]) -> None:
+        self._turns = {
+            _message_of(event): event.turn for event in events if isinstance(event, MessageStarted)
+        }
+        self._texts = {
+            _message_of(event): (event.role, event.content)
+            for event in events
+            if isinstance(event, MessageCompleted)
+        }
+        self._has_read: set[tuple[str, str]] = set()
+        self._failed: set[tuple[object, ...]] = set()
+
+    def seconds_before(self, event: RunEvent) -> float:
+        """Return how long after the event before it an event is shown."""
+        match event:
+            case ConversationStarted() if self._has_read:
+                return _CAPTION_S
+            case MessageStarted() | MessageDelta() | MessageCompleted():
+                return self._message_s(event)
+            case FactDisclosed():
+                return _FACT_S
+            case ConversationScored():
+                return _JUDGE_S
+            case _:
+                return 0.0
+
+    def seconds_after(self, event: RunEvent) -> float:
+        """Return how long an event is looked at before the next one is shown."""
+        match event:
+            case RunStarted():
+                return _INTRODUCTION_S
+            case ConversationScored():
+                return _SCORE_S
+            case AssertionChecked() if self._passes_at_last(event):
+                return _PASSED_S
+            case _:
+                return 0.0
+
+    def _message_s(self, event: MessageStarted | MessageDelta | MessageCompleted) -> float:
+        """Return how long a part of a message takes: it begins, it is streamed, it is read."""
+        message = _message_of(event)
+        text = self._texts.get(message, ("", ""))
+        hurry = _REPEATED if text in self._has_read else _HURRY.get(self._turns.get(message, 0), 1.0)
+        if isinstance(event, MessageStarted):
+            return 0.5 / hurry
+        if isinstance(event, MessageDelta):
+            return _STREAMING_S * len(event.text) / max(len(text[1]), _STREAMED_AT_LEAST) / hurry
+        self._has_read.add(text)
+        seconds = min(0.3 + len(event.content.split()) / WORDS_PER_S, _LONGEST_READ_S)
+        # Much of an agent's answer was read while it was streamed.
+        return (max(0.6, seconds - _STREAMING_S) if event.role == "assistant" else seconds) / hurry
+
+    def _passes_at_last(self, event: AssertionChecked) -> bool:
+        """Return whether an assertion passes that had failed before."""
+        check = (event.condition, event.trial, event.index)
+        if event.final:
+            return False
+        if event.status == "failed":
+            self._failed.add(check)
+        recovers = event.status == "passed" and check in self._failed
+        if recovers:
+            self._failed.remove(check)
+        return recovers
+
+
+def _message_of(event: MessageStarted | MessageDelta | MessageCompleted) -> tuple[object, ...]:
+    return event.condition, event.trial, event.message
 
 
 LEAD = 4

@@ -433,6 +433,19 @@ def apply(state: RunState, event: RunEvent) -> Change:
     """Apply one event to `state` in place, and return what changed."""
     if event.seq:
         state.last_seq = max(state.last_seq, event.seq)
+    _keep_time(state, event)
+    if event.condition is None or event.trial is None:
+        _apply_to_run(state, event)
+        return Change(event.kind)
+    key = state.newest = ConversationKey(event.condition, event.trial)
+    talk = _attempt_of(state, key, event)
+    if talk is None:
+        return Change("abandoned", key)
+    return Change(event.kind, key, _apply_to_conversation(state, talk, event))
+
+
+def _keep_time(state: RunState, event: RunEvent) -> None:
+    """Note the time of an event, and when the run stands still: between two of its processes, and in a pause."""
     if isinstance(event, events.RunResumed) and state.last_at is not None:
         state._clock.go_on(state.last_at)
         state._clock.stop(state.last_at)
@@ -440,23 +453,20 @@ def apply(state: RunState, event: RunEvent) -> Change:
     elif isinstance(event, events.MessageCompleted) and state.all_paused:
         state._clock.stop(event.at)
     state.last_at = event.at
-    if event.condition is None or event.trial is None:
-        _apply_to_run(state, event)
-        return Change(event.kind)
-    key = state.newest = ConversationKey(event.condition, event.trial)
-    conversation = state.conversations.get(key)
+
+
+def _attempt_of(state: RunState, key: ConversationKey, event: RunEvent) -> ConversationState | None:
+    """Return the conversation of an event, begun now if it is a new attempt; None if the event is of an abandoned one."""
+    talk = state.conversations.get(key)
     attempt = event.attempt or 1
-    if conversation is None or attempt > conversation.attempt:
-        if conversation is not None:
-            lighten(conversation)
-        conversation = ConversationState(key, attempt, "preparing", abandoned=conversation)
-        state.conversations[key] = conversation
-        conversation.started_at = event.at
-        conversation.case = state.cases[event.trial - 1] if event.trial <= len(state.cases) else None
-    elif attempt < conversation.attempt:
-        return Change("abandoned", key)
-    number = _apply_to_conversation(state, conversation, event)
-    return Change(event.kind, key, number)
+    if talk is not None and attempt <= talk.attempt:
+        return talk if attempt == talk.attempt else None
+    if talk is not None:
+        lighten(talk)
+    talk = state.conversations[key] = ConversationState(key, attempt, "preparing", abandoned=talk)
+    talk.started_at = event.at
+    talk.case = state.cases[key.trial - 1] if key.trial <= len(state.cases) else None
+    return talk
 
 
 def apply_all(state: RunState, many: Iterable[RunEvent]) -> RunState:
@@ -511,23 +521,24 @@ def _apply_to_run(state: RunState, event: RunEvent) -> None:
         case events.SentinelsJudged():
             state.sentinels.append(event)
         case events.Warned():
-            _warn(state, event)
+            _warn(state, state.warnings, event)
         case events.OperatorActed():
-            state.operator.append(event)
-            _pause(state, event)
+            _act(state, event)
         case events.UnknownEvent():
             state.unknown.append(event)
         case _:
             pass
 
 
-def _warn(state: RunState, event: events.Warned) -> None:
-    state.warnings.append(event)
+def _warn(state: RunState, warnings: list[events.Warned], event: events.Warned) -> None:
+    warnings.append(event)
     if event.code in NOT_CLEAN:
         state.clean = False
 
 
-def _pause(state: RunState, event: events.OperatorActed) -> None:
+def _act(state: RunState, event: events.OperatorActed) -> None:
+    """Note what the operator did, and what is paused since."""
+    state.operator.append(event)
     every = state.started.conditions if state.started else CONDITIONS
     who = {event.condition} if event.condition else set(every)
     waited = state.all_paused
@@ -542,78 +553,71 @@ def _pause(state: RunState, event: events.OperatorActed) -> None:
 
 
 def _apply_to_conversation(state: RunState, talk: ConversationState, event: RunEvent) -> int | None:
+    """Apply an event of a conversation; return the number of the message that it is about, if any."""
     match event:
-        case events.MessageDelta():
-            message = talk.message(event.message)
-            if message is not None:
-                message.add(event.text)
-                message.generation.extend(event.generation)
-            return event.message
+        case events.MessageDelta() | events.CallsTraced():
+            _add_to_message(talk, event)
         case events.MessageStarted():
             _start_message(talk, event)
-            return event.message
         case events.MessageCompleted():
             _complete_message(talk, event)
-            return event.message
         case events.SpansReceived():
-            return _take_spans(talk, event)
-        case events.CallsTraced():
-            message = talk.message(event.message)
-            if message is not None:
-                message.generation.extend(event.generation)
-            return event.message
+            _add_spans(talk, event)
+        case events.RequestFailed() | events.FactDisclosed() | events.EvaluatorViolated():
+            _add_note(talk, event)
+        case _:
+            _apply_beside_messages(state, talk, event)
+            return None
+    return event.message
+
+
+def _apply_beside_messages(state: RunState, talk: ConversationState, event: RunEvent) -> None:
+    match event:
         case events.ConversationStarted():
-            talk.session_id = event.session_id
-            talk.case, talk.record = event.case or talk.case, event.record
-            talk.agents_graph, talk.agent_identity = event.agents_graph, event.agent_identity
-            talk.started_at = event.at
-            talk.max_messages = event.max_messages
-        case events.RequestFailed():
-            talk.request_failures.append(event)
-            return _attach(talk, event.message, "failures", event)
-        case events.AnswersUnused():
-            talk.unused.append(event)
-        case events.FactDisclosed():
-            return _attach(talk, event.message, "facts", event)
-        case events.EvaluatorViolated():
-            return _attach(talk, event.message, "violations", event)
+            _start_conversation(talk, event)
+        case events.AssertionChecked():
+            _add_check(talk, event)
         case events.StateObserved():
             talk.observations.append(event)
-        case events.AssertionChecked():
-            _check(talk, event)
         case events.SetupApplied():
             talk.setups.append(event)
         case events.SeedApplied():
             talk.seeds.append(event)
         case events.SubmissionGraded():
             talk.submissions.append(event)
-        case events.Warned():
-            talk.warnings.append(event)
-            if event.code in NOT_CLEAN:
-                state.clean = False
-        case events.OperatorActed():
-            state.operator.append(event)
-            _pause(state, event)
-        case _:
-            _finish(state, talk, event)
-    return None
-
-
-def _finish(state: RunState, talk: ConversationState, event: RunEvent) -> None:
-    match event:
+        case events.AnswersUnused():
+            talk.unused.append(event)
         case events.ConversationEnded():
-            talk.ended = event
-            talk.ended_at = event.at
-            talk.phase = "judging"
+            talk.ended, talk.ended_at, talk.phase = event, event.at, "judging"
         case events.TranscriptScored():
             talk.verdict = event
         case events.ConversationScored():
-            talk.score = event
-            talk.phase = "ended"
+            talk.score, talk.phase = event, "ended"
+        case events.Warned():
+            _warn(state, talk.warnings, event)
+        case events.OperatorActed():
+            _act(state, event)
         case events.UnknownEvent():
             state.unknown.append(event)
         case _:
             pass
+
+
+def _start_conversation(talk: ConversationState, event: events.ConversationStarted) -> None:
+    talk.session_id = event.session_id
+    talk.case, talk.record = event.case or talk.case, event.record
+    talk.agents_graph, talk.agent_identity = event.agents_graph, event.agent_identity
+    talk.started_at = event.at
+    talk.max_messages = event.max_messages
+
+
+def _add_to_message(talk: ConversationState, event: events.MessageDelta | events.CallsTraced) -> None:
+    message = talk.message(event.message)
+    if message is None:
+        return
+    if isinstance(event, events.MessageDelta):
+        message.add(event.text)
+    message.generation.extend(event.generation)
 
 
 def _start_message(talk: ConversationState, event: events.MessageStarted) -> None:
@@ -650,25 +654,35 @@ def _complete_message(talk: ConversationState, event: events.MessageCompleted) -
     talk.phase = "checking"
 
 
-def _take_spans(talk: ConversationState, event: events.SpansReceived) -> int:
+def _add_spans(talk: ConversationState, event: events.SpansReceived) -> None:
     message = talk.message(event.message)
     if message is not None:
         message.spans += event.spans
         message.doubled_spans.update(event.doubled)
         if event.late:
             message.late_spans.update(span.span_id for span in event.spans)
-    return event.message
 
 
-def _check(talk: ConversationState, event: events.AssertionChecked) -> None:
+def _add_note(
+    talk: ConversationState, event: events.RequestFailed | events.FactDisclosed | events.EvaluatorViolated
+) -> None:
+    """Add what happened with a message to the message; a failed request may have none."""
+    if isinstance(event, events.RequestFailed):
+        talk.request_failures.append(event)
+    message = None if event.message is None else talk.message(event.message)
+    if message is None:
+        return
+    match event:
+        case events.RequestFailed():
+            message.failures.append(event)
+        case events.FactDisclosed():
+            message.facts.append(event)
+        case events.EvaluatorViolated():
+            message.violations.append(event)
+
+
+def _add_check(talk: ConversationState, event: events.AssertionChecked) -> None:
     if event.final:
         talk.final_checks[event.index] = event
     else:
         talk.checks.setdefault(event.index, []).append(event)
-
-
-def _attach(talk: ConversationState, number: int | None, name: str, event: RunEvent) -> int | None:
-    message = talk.message(number) if number is not None else None
-    if message is not None:
-        getattr(message, name).append(event)
-    return number

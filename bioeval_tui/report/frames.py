@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from bioeval_tui.errors import UsageError
+from bioeval_tui.record.spans import known_sum
 from bioeval_tui.record.state import MessageState
 from bioeval_tui.record.tool_calls import paired
 from bioeval_tui.report.result import RunResult
@@ -136,15 +137,10 @@ def _conversation(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
         "duration_s": ended.duration_ms / 1000 if ended and timed else None,
         "average_latency_ms": talk.average_ms,
         "facts_given": len({fact.fact for fact in talk.facts}),
-        "tokens_in": _sum(message.tokens[0] for message in talk.answers),
-        "tokens_out": _sum(message.tokens[1] for message in talk.answers),
+        "tokens_in": known_sum(message.tokens[0] for message in talk.answers),
+        "tokens_out": known_sum(message.tokens[1] for message in talk.answers),
         "tone": talk.tone,
     }
-
-
-def _sum(counts: Iterator[int | None]) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
 
 
 def _tasks(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from bioeval_tui.evaluation.wiring.judge_test import (
+from bioeval_tui.evaluation.wiring.rescore import (
     CHANGES,
     CONTROLS,
     REORDERED,

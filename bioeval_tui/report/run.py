@@ -60,6 +60,29 @@ class ConversationResult:
     agent (`failures`), `violations` of the user's rules, what the user did wrong (`user_faults`), graded `submissions`, the `record` of an imported one, and its `case`.
     """
 
+    score: float | None = None
+    """Its composite score; None if it could not be measured, or is not scored yet."""
+    reason: str = ""
+    """A note on the score, or why it has no value."""
+    parts: tuple[ScorePart, ...] = ()
+    penalty: float = 0.0
+    """What failed requests take from its score."""
+    average_ms: float | None = None
+    """The agent's mean response time, in ms."""
+    end_reason: EndReason | None = None
+    ending: str = ""
+    """How it ended and whose fault that was; empty before its end."""
+    received: str = ""
+    """What the agent sent instead of an answer; empty if that is unknown."""
+    tasks: tuple[TaskScored, ...] = ()
+    """The judge's verdicts."""
+    unproved: int = 0
+    """How many of them quote words that are not in the transcript."""
+    tone: float | None = None
+    """The judge's rating of the agent's tone, 0 to 1, which is not part of any score."""
+    judge_error: str | None = None
+    """Why the judge gave no verdict; None if it did, or was not asked."""
+
     def __init__(self, run: RecordedRun, talk: ConversationState) -> None:
         """Take over what was recorded; what follows from it is computed when it is first asked for."""
         self._run, self._talk = run, talk
@@ -89,35 +112,21 @@ class ConversationResult:
         """Who caused it to end early or, if nobody did, to have no score; None before its end."""
         self.is_scored = talk.score is not None
         """Whether it was scored, though perhaps without a value."""
-        self.score = talk.score.score if talk.score else None
-        """Its composite score; None if it could not be measured, or is not scored yet."""
-        self.reason = talk.score.reason if talk.score else ""
-        """A note on the score, or why it has no value."""
-        self.parts: tuple[ScorePart, ...] = tuple(talk.score.parts) if talk.score else ()
-        self.penalty = talk.score.penalty if talk.score else 0.0
-        """What failed requests take from its score."""
-        self.average_ms = talk.score.average_latency_ms if talk.score else None
-        """The agent's mean response time, in ms."""
         self.excluded = _why_excluded(talk)
         """Why it does not count, in one or two words: whose fault, cancelled, or not finished; empty if it counts."""
-        self.end_reason: EndReason | None = talk.ended.reason if talk.ended else None
-        self.ending = ending(talk.ended) if talk.ended else ""
-        """How it ended and whose fault that was; empty before its end."""
-        self.received = talk.ended.received if talk.ended else ""
-        """What the agent sent instead of an answer; empty if that is unknown."""
-        self.tasks: tuple[TaskScored, ...] = tuple(talk.verdict.tasks) if talk.verdict else ()
-        """The judge's verdicts."""
-        self.unproved = talk.verdict.unproved if talk.verdict else 0
-        """How many of them quote words that are not in the transcript."""
-        self.tone = talk.verdict.tone if talk.verdict else None
-        """The judge's rating of the agent's tone, 0 to 1, which is not part of any score."""
-        self.judge_error = talk.verdict.error if talk.verdict else None
-        """Why the judge gave no verdict; None if it did, or was not asked."""
         self.answers = [message for message in talk.messages if message.role == "assistant"]
         self.turns: Mapping[int, int] = {message.message: message.turn for message in talk.messages}
         """The turn of each message."""
         self.turn_count = talk.turns
         """The number of its newest turn; a sign-off begins none."""
+        if (scored := talk.score) is not None:
+            self.score, self.reason, self.parts = scored.score, scored.reason, tuple(scored.parts)
+            self.penalty, self.average_ms = scored.penalty, scored.average_latency_ms
+        if (ended := talk.ended) is not None:
+            self.end_reason, self.ending, self.received = ended.reason, ending(ended), ended.received
+        if (verdict := talk.verdict) is not None:
+            self.tasks, self.unproved = tuple(verdict.tasks), verdict.unproved
+            self.tone, self.judge_error = verdict.tone, verdict.error
 
     @property
     def why_no_score(self) -> str:

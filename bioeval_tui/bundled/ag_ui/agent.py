@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,7 +33,6 @@ from bioeval_tui.http_agents import (
     parse_arguments,
     parse_object,
     received_text,
-    request_of,
     result_event,
     stream_of,
     timeouts_of,
@@ -54,41 +54,53 @@ def make_agent(terms: AgentTerms) -> AGUIAgent:
 
 @dataclass(slots=True)
 class _Call:
-    """A tool call being received. `told`: it was added to the events. `answered`: its result was, too."""
+    """A tool call being received."""
 
     id: str
     name: str
     written: list[str] = field(default_factory=list)
     """The pieces of its arguments as they came."""
-    told: bool = False
+    event: dict[str, Any] | None = None
+    """Its event, once it was given out."""
     answered: bool = False
+    """Whether the event of its result was given out, too."""
 
     @property
     def arguments(self) -> Any:
         return parse_arguments("".join(self.written))
 
+    @property
+    def sendable(self) -> str:
+        """Its arguments as text for the next request: servers reject a history in which they are no object."""
+        return ("".join(self.written) if isinstance(self.arguments, Mapping) else "") or "{}"
+
 
 @dataclass(slots=True)
-class _Apart:
+class _SideMessage:
     """A message that is not part of the agent's answer: of a subagent, of another role; reasoning."""
 
     key: str
-    told: dict[str, Any] = field(default_factory=dict)
+    about: dict[str, Any] = field(default_factory=dict)
     pieces: list[str] = field(default_factory=list)
 
     def event(self) -> Generation:
-        return Generation({**self.told, self.key: "".join(self.pieces)})
+        return Generation({**self.about, self.key: "".join(self.pieces)})
 
 
 @dataclass(slots=True)
 class _Run:
-    """What was received of one run so far."""
+    """What was received of one run so far. `spoken`: whether the answer has text yet, in this run or an earlier one."""
 
+    state: AgentState
+    spoken: bool
+    first_token: float | None
+    started: float = 0.0
+    ended: float = 0.0
+    ours_s: float = 0.0
+    shown: list[Delta | Generation] = field(default_factory=list)
     pieces: dict[str, list[str]] = field(default_factory=dict)
     """The text of each message that is part of the answer, as it came."""
-    spoken: bool = False
-    """Whether this answer has text yet, in this run or an earlier one."""
-    apart: dict[str, _Apart] = field(default_factory=dict)
+    side_messages: dict[str, _SideMessage] = field(default_factory=dict)
     calls: dict[str, _Call] = field(default_factory=dict)
     results: list[dict[str, Any]] = field(default_factory=list)
     snapshot: list[dict[str, Any]] | None = None
@@ -97,11 +109,28 @@ class _Run:
     finished: Mapping[str, Any] | None = None
     cut_off: bool = False
     """Whether its last text ended at the model's length limit."""
+    history: list[dict[str, Any]] = field(default_factory=list)
+    """The messages that the next request has, once the run's calls are answered."""
 
     @property
     def texts(self) -> list[str]:
         """The texts of the answer that are not empty."""
         return [text for pieces in self.pieces.values() if (text := "".join(pieces))]
+
+    @property
+    def pending(self) -> list[_Call]:
+        """The calls that have no result yet."""
+        return [call for call in self.calls.values() if not call.answered]
+
+    @property
+    def usage(self) -> list[Mapping[str, Any]]:
+        return list(objects((self.finished or {}).get("usage")))
+
+    @property
+    def interrupts(self) -> list[Mapping[str, Any]]:
+        """What the agent asks the user before it goes on."""
+        outcome = (self.finished or {}).get("outcome")
+        return list(objects(outcome.get("interrupts"))) if isinstance(outcome, Mapping) else []
 
 
 @dataclass(slots=True)
@@ -122,6 +151,34 @@ class _Turn:
     ours_s: float = 0.0
     cut_off: bool = False
 
+    def add(self, run: _Run) -> None:
+        """Add a finished run, whose calls are answered."""
+        self.messages, self.state, self.resume = run.history, run.state.value, []
+        self.pieces += run.shown
+        self.texts += run.texts
+        self.usage += run.usage
+        self.runs += 1
+        self.started, self.ended = self.started or run.started, run.ended
+        self.first_token, self.ours_s = run.first_token, run.ours_s
+        self.cut_off = run.cut_off
+
+    @property
+    def events(self) -> tuple[dict[str, Any], ...]:
+        """Everything that was given out, except text."""
+        return tuple(dict(piece.data) for piece in self.pieces if isinstance(piece, Generation))
+
+    def reply(self) -> Reply:
+        return Reply(
+            "\n\n".join(self.texts),
+            self.started or self.ended,
+            self.ended - self.ours_s,
+            self.first_token,
+            self.events,
+            _tokens(self.usage, "inputTokens"),
+            _tokens(self.usage, "outputTokens"),
+            cut_off=self.cut_off,
+        )
+
 
 class AGUIAgent:
     """An `Agent` for one conversation."""
@@ -133,6 +190,7 @@ class AGUIAgent:
         if terms.key and not any(name.lower() == "authorization" for name in headers):
             headers["Authorization"] = f"Bearer {terms.key}"
         self._url = terms.url
+        self._host = host_of_url(terms.url)
         self._connection = Connection(
             (terms.url,),
             timeouts,
@@ -145,13 +203,14 @@ class AGUIAgent:
         self._thread = str(uuid.uuid4())
         self._state: Any = {}
         self._messages: list[dict[str, Any]] = []
-        self._untold: list[dict[str, Any]] = []
+        self._first_events: list[dict[str, Any]] = []
+        """The events of the first answer: the system prompt, as other agents report it."""
         self._interrupts: list[str] = []
         self._turn: _Turn | None = None
         """The message that is being answered: its tools are never run again if a request is retried."""
         if target.system_prompt:
             self._messages.append(_message("system", content=target.system_prompt))
-            self._untold.append({"systemPrompt": target.system_prompt})
+            self._first_events.append({"systemPrompt": target.system_prompt})
 
     async def open(self) -> str:
         """Return the id of the thread, which is sent with every message."""
@@ -165,124 +224,101 @@ class AGUIAgent:
         """
         turn = self._turn
         if turn is None or turn.content != content:
-            resolved = [
-                {"interruptId": one, "status": "resolved", "payload": content} for one in self._interrupts
-            ]
-            messages = [*self._messages, _message("user", content=content)]
-            turn = self._turn = _Turn(content, messages, self._state, resolved)
+            turn = self._turn = self._begin(content)
         # A retry starts an answer anew for whoever listens, so what its complete runs told is told again.
         for known in turn.pieces:
             yield known
         for _ in range(MAX_ROUNDS - turn.runs):
-            run = _Run(spoken=bool(turn.texts))
-            state = AgentState(turn.state)
-            untold = [] if turn.runs else list(self._untold)
-            shown: list[Delta | Generation] = []
-            events: list[dict[str, Any]] = []
-            first_token = turn.first_token
-            asked = {
-                "threadId": self._thread,
-                "runId": str(uuid.uuid4()),
-                "protocolVersion": VERSION,
-                "state": state.value,
-                "messages": turn.messages,
-                "tools": self._tools.described(),
-                "context": [],
-                "forwardedProps": {},
-                **({"resume": turn.resume} if turn.resume else {}),
-            }
-            async with self._connection.asked("POST", self._url, asked, accept=EVENT_STREAM) as response:
-                began = response.extensions["exchange"].started
-                # Between two runs we answered the agent's tool calls: that time is not its latency.
-                ours_s = turn.ours_s + (began - turn.ended if turn.runs else 0.0)
-                if not is_stream(response):
-                    raise PeerError(
-                        "agent",
-                        f"{host_of_url(self._url)} answered without server-sent events",
-                        received=received_text(await response.aread()),
-                        unusable=True,
-                    )
-                frames = stream_of(response)
-                async for frame in frames:
-                    if not frame.data.strip():
-                        continue
-                    event = parse_object("agent", host_of_url(self._url), frame.data)
-                    kind = event.get("type")
-                    if kind == "STATE_SNAPSHOT":
-                        state.told(event.get("snapshot"))
-                        state.value = event.get("snapshot")
-                    elif kind == "STATE_DELTA":
-                        state.told(event.get("delta"))
-                        event = _patched(state, event)
-                    for piece in [*map(Generation, untold), *_take(event, run)]:
-                        if isinstance(piece, Delta):
-                            first_token = first_token or self._connection.arrivals.last() - ours_s
-                        else:
-                            # Shared with the piece that was given out: `_complete` adds arguments that come later.
-                            events.append(dict(piece.data))
-                            piece = Generation(events[-1])
-                        shown.append(piece)
+            run = _Run(AgentState(turn.state), bool(turn.texts), turn.first_token)
+            for part in (self._receive, self._answer_calls):
+                async with aclosing(part(turn, run)) as pieces:
+                    async for piece in pieces:
+                        run.shown.append(piece)
                         yield piece
-                    untold.clear()
-                    if run.finished is not None:
-                        break  # some servers leave the stream open; what follows is no part of the answer
-                ended = self._connection.arrivals.last()
-                await drain(frames)
-            if run.finished is None:
-                raise PeerError(
-                    "agent", f"{host_of_url(self._url)} ended its stream before the run was finished"
-                )
-            _complete(run, events)
-            for piece in _left_over(run, turn.messages):
-                shown.append(piece)
-                yield piece
-            messages = run.snapshot if run.snapshot is not None else [*turn.messages, *_as_history(run)]
-            pending = [call for call in run.calls.values() if not call.answered]
-            interrupts = _interrupts(run.finished)
-            for call in pending:
-                if not self._tools or interrupts:  # models refuse a history with a call that has no result
-                    messages = [*messages, _message("tool", toolCallId=call.id, content=NO_RESULT)]
-                    continue
-                result = await self._tools.answer(call.name, call.arguments)
-                told = result_event(result.error or result.content, call.id, failed=bool(result.error))
-                shown.append(Generation(told))
-                yield shown[-1]
-                failed = {"error": result.error} if result.error else {}
-                messages = [*messages, _message("tool", toolCallId=call.id, content=result.content, **failed)]
-            turn.messages, turn.state, turn.resume = messages, state.value, []
-            turn.pieces += shown
-            turn.texts += run.texts
-            turn.cut_off = run.cut_off
-            turn.usage += objects(run.finished.get("usage"))
-            turn.runs += 1
-            turn.started, turn.ended = turn.started or began, ended
-            turn.first_token, turn.ours_s = first_token, ours_s
-            if not pending or not self._tools or interrupts:
+            turn.add(run)
+            if not self._goes_on(run):
                 break
         else:
             self._turn = None
             raise PeerError("agent", f"the agent called tools {MAX_ROUNDS} times without answering in text")
-        asks = [text for one in interrupts if (text := clean(str(one.get("message") or "")))]
         self._turn = None
-        for text in asks:
-            yield Delta(("\n\n" if turn.texts else "") + text)
-            turn.texts.append(text)
-        told_events = tuple(dict(piece.data) for piece in turn.pieces if isinstance(piece, Generation))
-        if not turn.texts and not told_events:
+        for interrupt in run.interrupts:
+            if question := clean(str(interrupt.get("message") or "")):
+                yield Delta(("\n\n" if turn.texts else "") + question)
+                turn.texts.append(question)
+        if not turn.texts and not turn.events:
             raise PeerError("agent", "the agent's answer was empty", unusable=True)
-        state.check()
-        self._messages, self._state, self._untold = turn.messages, turn.state, []
-        self._interrupts = [str(one.get("id")) for one in interrupts]
-        yield Reply(
-            "\n\n".join(turn.texts),
-            turn.started or turn.ended,
-            turn.ended - turn.ours_s,
-            turn.first_token,
-            told_events,
-            _tokens(turn.usage, "inputTokens"),
-            _tokens(turn.usage, "outputTokens"),
-            cut_off=turn.cut_off,
-        )
+        run.state.check()
+        self._messages, self._state, self._first_events = turn.messages, turn.state, []
+        self._interrupts = [str(interrupt.get("id")) for interrupt in run.interrupts]
+        yield turn.reply()
+
+    def _begin(self, content: str) -> _Turn:
+        """Return the turn of a new message, which also answers what the agent had asked."""
+        messages = [*self._messages, _message("user", content=content)]
+        resume = [{"interruptId": one, "status": "resolved", "payload": content} for one in self._interrupts]
+        return _Turn(content, messages, self._state, resume)
+
+    def _goes_on(self, run: _Run) -> bool:
+        """Return whether another run follows, with the results of the job's tools."""
+        return bool(run.pending and self._tools and not run.interrupts)
+
+    async def _receive(self, turn: _Turn, run: _Run) -> AsyncGenerator[Delta | Generation, None]:
+        """Start a run and receive it until it has finished; yield its pieces as they arrive."""
+        asked = {
+            "threadId": self._thread,
+            "runId": str(uuid.uuid4()),
+            "protocolVersion": VERSION,
+            "state": run.state.value,
+            "messages": turn.messages,
+            "tools": self._tools.described(),
+            "context": [],
+            "forwardedProps": {},
+            **({"resume": turn.resume} if turn.resume else {}),
+        }
+        before = [] if turn.runs else [*map(Generation, self._first_events)]
+        async with self._connection.asked("POST", self._url, asked, accept=EVENT_STREAM) as response:
+            run.started = response.extensions["exchange"].started
+            # Between two runs we answered the agent's tool calls: that time is not its latency.
+            run.ours_s = turn.ours_s + (run.started - turn.ended if turn.runs else 0.0)
+            if not is_stream(response):
+                raise PeerError(
+                    "agent",
+                    f"{self._host} answered without server-sent events",
+                    received=received_text(await response.aread()),
+                    unusable=True,
+                )
+            frames = stream_of(response)
+            async for frame in frames:
+                if not frame.data.strip():
+                    continue
+                for piece in [*before, *_take(parse_object("agent", self._host, frame.data), run)]:
+                    if isinstance(piece, Delta) and run.first_token is None:
+                        run.first_token = self._connection.arrivals.last() - run.ours_s
+                    yield piece
+                before = []
+                if run.finished is not None:
+                    break  # some servers leave the stream open; what follows is no part of the answer
+            run.ended = self._connection.arrivals.last()
+            await drain(frames)
+        if run.finished is None:
+            raise PeerError("agent", f"{self._host} ended its stream before the run was finished")
+        _complete(run)
+        for piece in _left_over(run, turn.messages):
+            yield piece
+
+    async def _answer_calls(self, turn: _Turn, run: _Run) -> AsyncGenerator[Delta | Generation, None]:
+        """Answer the run's calls, so that its history is complete; yield the results of the job's tools."""
+        run.history = [*turn.messages, *_as_history(run)] if run.snapshot is None else list(run.snapshot)
+        goes_on = self._goes_on(run)
+        for call in run.pending:
+            if not goes_on:  # models refuse a history with a call that has no result
+                run.history.append(_message("tool", toolCallId=call.id, content=NO_RESULT))
+                continue
+            result = await self._tools.answer(call.name, call.arguments)
+            yield Generation(result_event(result.error or result.content, call.id, failed=bool(result.error)))
+            failed = {"error": result.error} if result.error else {}
+            run.history.append(_message("tool", toolCallId=call.id, content=result.content, **failed))
 
     async def observe(self) -> dict[str, Any] | None:
         """Return the object context from the job's URL; None without one. Raises `PeerError`."""
@@ -334,17 +370,13 @@ def _take(event: Mapping[str, Any], run: _Run) -> list[Delta | Generation]:
         case "RUN_FINISHED":
             run.finished = event
         case "RUN_ERROR":
-            code = f" ({clean_line(str(event['code']), 60)})" if event.get("code") else ""
-            said = clean_line(str(event.get("message") or ""), 300)
-            raise PeerError(
-                "agent", f"the agent's run failed{code}: {said}", received=received_text(json.dumps(event))
-            )
+            raise _failure(event)
         case "TEXT_MESSAGE_START" | "TEXT_MESSAGE_CHUNK" | "TEXT_MESSAGE_CONTENT":
             return _take_text(event, run, message, text)
-        case "TEXT_MESSAGE_END" | "REASONING_MESSAGE_END" if message in run.apart:
-            return [run.apart.pop(message).event()]
+        case "TEXT_MESSAGE_END" | "REASONING_MESSAGE_END" if message in run.side_messages:
+            return [run.side_messages.pop(message).event()]
         case "REASONING_MESSAGE_CONTENT" | "REASONING_MESSAGE_CHUNK":
-            run.apart.setdefault(message, _Apart("reasoning")).pieces.append(text)
+            run.side_messages.setdefault(message, _SideMessage("reasoning")).pieces.append(text)
         case "TOOL_CALL_START" | "TOOL_CALL_CHUNK" | "TOOL_CALL_ARGS" | "TOOL_CALL_END":
             return _take_call(event, run, kind)
         case "TOOL_CALL_RESULT":
@@ -352,22 +384,49 @@ def _take(event: Mapping[str, Any], run: _Run) -> list[Delta | Generation]:
         case "MESSAGES_SNAPSHOT":
             if isinstance(event.get("messages"), list):
                 run.snapshot = objects(event["messages"])
+        case "STATE_SNAPSHOT" | "STATE_DELTA":
+            return [_as_recorded(_take_state(event, run.state))]
         case _ if kind not in _FRAME_ONLY:
-            return [Generation(clean_value(dict(event), 100_000))]
+            return [_as_recorded(event)]
     return []
 
 
+def _as_recorded(event: Mapping[str, Any]) -> Generation:
+    return Generation(clean_value(dict(event), 100_000))
+
+
+def _failure(event: Mapping[str, Any]) -> PeerError:
+    code = f" ({clean_line(str(event['code']), 60)})" if event.get("code") else ""
+    said = clean_line(str(event.get("message") or ""), 300)
+    received = received_text(json.dumps(event))
+    return PeerError("agent", f"the agent's run failed{code}: {said}", received=received)
+
+
+def _take_state(event: Mapping[str, Any], state: AgentState) -> Mapping[str, Any]:
+    """Update the state; return the event. A patch that does not fit is noted in the event and not applied."""
+    if event["type"] == "STATE_SNAPSHOT":
+        state.told(event.get("snapshot"))
+        state.value = event.get("snapshot")
+        return event
+    state.told(event.get("delta"))
+    try:
+        state.patch(objects(event.get("delta")))
+    except ValueError as error:
+        return {**event, "error": clean_line(str(error), 300)}
+    return event
+
+
 def _take_text(event: Mapping[str, Any], run: _Run, message: str, text: str) -> list[Delta | Generation]:
-    message = message or run.last_text
-    role = event.get("role") or "assistant"
-    if message not in run.apart and message not in run.pieces:
-        if event.get("subagentRunId"):
-            run.apart[message] = _Apart("message", {"subagent": clean_line(str(event["subagentRunId"]), 200)})
+    message = run.last_text = message or run.last_text
+    if message not in run.side_messages and message not in run.pieces:
+        role = event.get("role") or "assistant"
+        if subagent := event.get("subagentRunId"):
+            about = {"subagent": clean_line(str(subagent), 200)}
+            run.side_messages[message] = _SideMessage("message", about)
         elif role != "assistant":
-            run.apart[message] = _Apart("message", {"role": clean_line(str(role), 40)})
-    run.last_text = message
-    if message in run.apart:
-        run.apart[message].pieces.append(text)
+            run.side_messages[message] = _SideMessage("message", {"role": clean_line(str(role), 40)})
+    if message in run.side_messages:
+        run.side_messages[message].pieces.append(text)
         return []
     pieces = run.pieces.setdefault(message, [])
     if not text:
@@ -382,7 +441,7 @@ def _take_call(event: Mapping[str, Any], run: _Run, kind: str) -> list[Delta | G
     call_id = str(event.get("toolCallId") or run.last_call)
     pieces: list[Delta | Generation] = []
     if run.last_call and call_id != run.last_call and kind == "TOOL_CALL_CHUNK":
-        pieces += _tell_call(run.calls[run.last_call])
+        pieces += _show_call(run.calls[run.last_call])
     call = run.calls.setdefault(
         call_id, _Call(call_id, clean_line(str(event.get("toolCallName") or ""), 200))
     )
@@ -390,15 +449,16 @@ def _take_call(event: Mapping[str, Any], run: _Run, kind: str) -> list[Delta | G
     if isinstance(delta := event.get("delta"), str):
         call.written.append(delta)
     if kind == "TOOL_CALL_END":
-        pieces += _tell_call(call)
+        pieces += _show_call(call)
     return pieces
 
 
-def _tell_call(call: _Call) -> list[Delta | Generation]:
-    if call.told:
+def _show_call(call: _Call) -> list[Delta | Generation]:
+    """Return the call, unless it was given out before."""
+    if call.event is not None:
         return []
-    call.told = True
-    return [Generation(call_event(call.name, call.arguments, call.id))]
+    call.event = call_event(call.name, call.arguments, call.id)
+    return [Generation(call.event)]
 
 
 def _take_result(event: Mapping[str, Any], run: _Run) -> list[Delta | Generation]:
@@ -407,36 +467,35 @@ def _take_result(event: Mapping[str, Any], run: _Run) -> list[Delta | Generation
     shown = content if isinstance(content, str) else clean_value(content, 100_000)
     run.results.append(_message("tool", toolCallId=call_id, content=content))
     call = run.calls.get(call_id)
-    before = _tell_call(call) if call is not None else []
+    before = _show_call(call) if call is not None else []
     if call is not None:
         call.answered = True
     failed = bool(event.get("error"))
     return [*before, Generation(result_event(shown, call_id, failed=failed))]
 
 
-def _complete(run: _Run, events: list[dict[str, Any]]) -> None:
-    """Add the arguments that are only in the snapshot of the messages, as LangGraph sends them, to the calls in `events`."""
+def _complete(run: _Run) -> None:
+    """Add the arguments that are only in the snapshot of the messages, as LangGraph sends them, to calls given out before."""
     listed = {
         str(made.get("id")): made.get("function")
         for message in run.snapshot or ()
         for made in objects(message.get("toolCalls"))
     }
-    for event in events:
-        call = run.calls.get(str((request_of(event) or {}).get("id") or ""))
-        function = listed.get(call.id) if call is not None else None
-        if call is not None and not call.written and isinstance(function, dict):
+    for call in run.calls.values():
+        function = listed.get(call.id)
+        if call.event is not None and not call.written and isinstance(function, dict):
             call.written.append(str(function.get("arguments") or ""))
-            event.update(call_event(call.name, call.arguments, call.id))
+            call.event.update(call_event(call.name, call.arguments, call.id))
 
 
 def _left_over(run: _Run, before: list[dict[str, Any]]) -> list[Generation]:
     """Return what is left at the end of a run: calls and messages that were not closed, and those that are only in the
     snapshot of the messages."""
-    pieces: list[Any] = [piece for call in run.calls.values() for piece in _tell_call(call)]
-    pieces += [apart.event() for apart in run.apart.values()]
+    pieces: list[Any] = [piece for call in run.calls.values() for piece in _show_call(call)]
+    pieces += [side.event() for side in run.side_messages.values()]
     known = {str(message.get("id")) for message in before}
     new = [message for message in run.snapshot or () if str(message.get("id")) not in known]
-    answered = {str(message.get("toolCallId")): message for message in new if message.get("role") == "tool"}
+    results = {str(message.get("toolCallId")): message for message in new if message.get("role") == "tool"}
     has_text = bool(run.texts)
     for message in new:
         if message.get("role") != "assistant":
@@ -448,17 +507,18 @@ def _left_over(run: _Run, before: list[dict[str, Any]]) -> list[Generation]:
             written = str(function.get("arguments") or "")
             call = _Call(str(made.get("id")), str(function.get("name")), [written])
             run.calls[call.id] = call
-            pieces += _tell_call(call)
+            pieces += _show_call(call)
         text, number = message.get("content"), str(message.get("id"))
         if isinstance(text, str) and text and not has_text:
             run.pieces[number], has_text = [clean(text)], True
-    for call_id, message in answered.items():
-        found = run.calls.get(call_id)
-        if found is not None and not found.answered:
-            found.answered = True
-            failed = bool(message.get("error"))
-            output = message.get("error") if failed else message.get("content")
-            pieces.append(Generation(result_event(output, call_id, failed=failed)))
+    for call_id, message in results.items():
+        called = run.calls.get(call_id)
+        if called is None or called.answered:
+            continue
+        called.answered = True
+        error = message.get("error")
+        output = error or message.get("content")
+        pieces.append(Generation(result_event(output, call_id, failed=bool(error))))
     return pieces
 
 
@@ -469,10 +529,7 @@ def _as_history(run: _Run) -> list[dict[str, Any]]:
         {
             "id": call.id,
             "type": "function",
-            "function": {
-                "name": call.name,
-                "arguments": "".join(call.written) or "{}" if isinstance(call.arguments, Mapping) else "{}",
-            },
+            "function": {"name": call.name, "arguments": call.sendable},
         }
         for call in run.calls.values()
     ]
@@ -483,20 +540,6 @@ def _as_history(run: _Run) -> list[dict[str, Any]]:
         return [{**called, "content": text} if text else called]
     # The agent called its own tools before it answered, which is the order in which its model saw it.
     return [called, *run.results, *([_message("assistant", content=text)] if text else [])]
-
-
-def _patched(state: AgentState, event: dict[str, Any]) -> dict[str, Any]:
-    """Patch the state; return the event. A patch that does not fit is noted in the event and not applied."""
-    try:
-        state.patch(objects(event.get("delta")))
-    except ValueError as error:
-        return {**event, "error": clean_line(str(error), 300)}
-    return event
-
-
-def _interrupts(finished: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    outcome = finished.get("outcome")
-    return list(objects(outcome.get("interrupts"))) if isinstance(outcome, Mapping) else []
 
 
 def _tokens(usage: list[Mapping[str, Any]], key: str) -> int | None:

@@ -16,21 +16,19 @@ from itertools import pairwise
 from typing import Any
 
 from bioeval_tui.evaluation.agents.connection import SESSION, StateUrl, filled_in
-from bioeval_tui.evaluation.agents.terms import AgentTerms
 from bioeval_tui.evaluation.agents.tools import NO_RESULT, DeclaredTools
 from bioeval_tui.evaluation.hosts import chat_url
 from bioeval_tui.evaluation.http.client import Arrivals, Timeouts, timeouts_of
 from bioeval_tui.evaluation.job.models import NO_OPTIONS, Api, ModelOptions
 from bioeval_tui.evaluation.models.answer import ChatAnswer, ModelToolCall, text_of
 from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
-from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply
+from bioeval_tui.evaluation.seams import AgentTerms, Delta, Generation, PeerError, Reply
 from bioeval_tui.peer_limits import MAX_ROUNDS
 from bioeval_tui.record.names import Role
+from bioeval_tui.record.spans import known_sum
 from bioeval_tui.record.tool_calls import UNREAD, call_event, parse_arguments, result_event
 from bioeval_tui.settings import Provider
 from bioeval_tui.text import clean, clean_value, excess_of
-
-"""The result of an unanswered call in the history, because endpoints reject a call without a result."""
 
 
 def make_agent(terms: AgentTerms) -> OpenAIChatAgent:
@@ -64,6 +62,35 @@ class _Turn:
     pieces: list[Delta | Generation] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     answers: list[ChatAnswer] = field(default_factory=list)
+
+    def add(
+        self, answer: ChatAnswer, text: str, said: list[dict[str, Any]], shown: list[Delta | Generation]
+    ) -> None:
+        """Add a round: an answer with its text, what it adds to the history, and what was shown of it."""
+        self.said += said
+        self.pieces += shown
+        self.texts += [text] if text else []
+        self.answers.append(answer)
+
+    def reply(self, counted: int) -> Reply:
+        """Return the whole answer, with the tokens of all but its first `counted` rounds."""
+        answers = self.answers
+        # Time between requests (our own tools, the wait before a retry) is not the agent's.
+        ours_s, first_token = 0.0, answers[0].first_token
+        for before, answer in pairwise(answers):
+            ours_s += answer.started - before.ended
+            if first_token is None and answer.first_token is not None:
+                first_token = answer.first_token - ours_s
+        return Reply(
+            "\n\n".join(self.texts),
+            answers[0].started,
+            answers[-1].ended - ours_s,
+            first_token,
+            tuple(dict(piece.data) for piece in self.pieces if isinstance(piece, Generation)),
+            known_sum(answer.tokens_in for answer in answers[counted:]),
+            known_sum(answer.tokens_out for answer in answers[counted:]),
+            answers[-1].finish == "length",
+        )
 
 
 class OpenAIChatAgent:
@@ -117,13 +144,13 @@ class OpenAIChatAgent:
         told = SESSION in json.dumps([headers or {}, options.extra_body], default=str) or "user" in extra_body
         self._user = self._session if self._state.names_session and not told else ""
         self._history: list[dict[str, Any]] = []
-        self._untold: list[dict[str, Any]] = []
+        self._first_events: list[dict[str, Any]] = []
         """The events of the first answer: the system prompt, as other agents report it."""
         self._turn: _Turn | None = None
         """The message that is being answered: its tools are never run again if a request is retried."""
         if system_prompt:
             self._history.append({"role": "system", "content": system_prompt})
-            self._untold.append({"systemPrompt": system_prompt})
+            self._first_events.append({"systemPrompt": system_prompt})
 
     async def open(self) -> str:
         """Return the session id; the endpoint knows it only if the job sends it."""
@@ -154,49 +181,36 @@ class OpenAIChatAgent:
                         answer = piece
             text = _text(answer)
             said = [_assistant(text, answer.tool_calls)]
-            items = [found for item in answer.items for found in _item_events(item)]
-            for event in items if turn.answers else [*self._untold, *items]:
-                shown.append(Generation(event))
-                yield shown[-1]
-            for call in answer.tool_calls:
-                if not self._tools:
-                    shown.append(Generation(call_event(call.name, call.arguments, call.id)))
-                    yield shown[-1]
-                    said.append(_result(call, UNREAD if isinstance(call.arguments, str) else NO_RESULT))
-                    continue
-                result = await self._tools.answer(call.name, call.arguments)
-                for event in result.events(call.name, call.arguments, call.id):
+            async with aclosing(self._events_after(answer, said, first=not turn.answers)) as events:
+                async for event in events:
                     shown.append(Generation(event))
                     yield shown[-1]
-                said.append(_result(call, result.content or f"error: {result.error}"))
-            turn.said += said
-            turn.pieces += shown
-            turn.texts += [text] if text else []
-            turn.answers.append(answer)
+            turn.add(answer, text, said, shown)
             if not (answer.tool_calls and self._tools):
                 break
         else:
             self._turn = None
             raise PeerError("agent", f"the agent called tools {MAX_ROUNDS} times without answering in text")
         self._history += turn.said
-        self._untold, self._turn = [], None
-        answers = turn.answers
-        # Time between requests (our own tools, the wait before a retry) is not the agent's.
-        ours_s, first_token = 0.0, answers[0].first_token
-        for before, answer in pairwise(answers):
-            ours_s += answer.started - before.ended
-            if first_token is None and answer.first_token is not None:
-                first_token = answer.first_token - ours_s
-        yield Reply(
-            "\n\n".join(turn.texts),
-            answers[0].started,
-            answers[-1].ended - ours_s,
-            first_token,
-            tuple(dict(piece.data) for piece in turn.pieces if isinstance(piece, Generation)),
-            _sum(answer.tokens_in for answer in answers[counted:]),
-            _sum(answer.tokens_out for answer in answers[counted:]),
-            answers[-1].finish == "length",
-        )
+        self._first_events, self._turn = [], None
+        yield turn.reply(counted)
+
+    async def _events_after(
+        self, answer: ChatAnswer, said: list[dict[str, Any]], *, first: bool
+    ) -> AsyncGenerator[dict[str, Any], None]:
+        """Yield the events of an answer, answer its tool calls, and add their results to what was `said`."""
+        items = [event for item in answer.items for event in _item_events(item)]
+        for event in [*self._first_events, *items] if first else items:
+            yield event
+        for call in answer.tool_calls:
+            if not self._tools:
+                yield call_event(call.name, call.arguments, call.id)
+                said.append(_result(call, UNREAD if isinstance(call.arguments, str) else NO_RESULT))
+                continue
+            result = await self._tools.answer(call.name, call.arguments)
+            for event in result.events(call.name, call.arguments, call.id):
+                yield event
+            said.append(_result(call, result.content or f"error: {result.error}"))
 
     def _answer(self, messages: list[dict[str, Any]]) -> AsyncGenerator[str | ChatAnswer, None]:
         request = ChatRequest(
@@ -282,8 +296,3 @@ def _item_events(item: Mapping[str, Any]) -> list[dict[str, Any]]:
     if failed or item.get("output") is not None:
         made.append(result_event(item.get("error") if failed else item.get("output"), call_id, failed=failed))
     return made
-
-
-def _sum(counts: Any) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None

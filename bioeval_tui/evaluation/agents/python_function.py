@@ -12,23 +12,71 @@ import contextlib
 import threading
 import time
 import uuid
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from typing import Any
 
 from bioeval_tui.evaluation import python_code, spending
 from bioeval_tui.evaluation.agents.connection import StateUrl
 from bioeval_tui.evaluation.agents.python_process import FunctionProcess
-from bioeval_tui.evaluation.agents.terms import AgentTerms
 from bioeval_tui.evaluation.function_calls import Conversation, FunctionCalls, FunctionError
 from bioeval_tui.evaluation.http.client import timeouts_of
-from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply
+from bioeval_tui.evaluation.seams import AgentTerms, Delta, Generation, PeerError, Reply
 from bioeval_tui.evaluation.traces import joined
 from bioeval_tui.peer_limits import MAX_TEXT
 from bioeval_tui.record.names import Role
+from bioeval_tui.record.spans import known_sum
 from bioeval_tui.record.tool_calls import OWN_ID, call_event, parse_arguments, result_event
 from bioeval_tui.text import clean, clean_line, clean_value
 
-_END = object()
+_Piece = str | list[dict[str, Any]]
+"""A text of an answer, or events."""
+
+
+class _Inbox:
+    """What a function tells while it answers, from any thread, in order."""
+
+    def __init__(self) -> None:
+        self.tokens: list[tuple[int, int]] = []
+        self._queue: asyncio.Queue[_Piece | None] = asyncio.Queue()
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+        self._length = 0
+
+    def receive(self, message: dict[str, Any]) -> None:
+        """Take what the function tells.
+
+        Raises:
+            FunctionError: it has the wrong form, or the answer is too long.
+        """
+        told = _read(message)
+        if isinstance(told, str):
+            self._length += len(told)
+            if self._length > MAX_TEXT:
+                raise FunctionError(f" answered more than {MAX_TEXT:,} characters")
+        # A function that is not async runs in a thread, and an asyncio queue belongs to its loop. From the loop itself
+        # it is delivered at once: later, it could come after the end of the answer.
+        if threading.get_ident() == self._thread:
+            self._deliver(told)
+        else:
+            self._loop.call_soon_threadsafe(self._deliver, told)
+
+    def _deliver(self, told: _Piece | tuple[int, int]) -> None:
+        if isinstance(told, tuple):
+            self.tokens.append(told)
+        elif told:
+            self._queue.put_nowait(told)
+
+    def end(self) -> None:
+        """Mark the end of the answer, after the reports of other threads, whose calls are waiting in the loop."""
+        self._loop.call_soon(self._queue.put_nowait, None)
+
+    async def next(self) -> _Piece | None:
+        """Return the next piece; None at the end."""
+        return await self._queue.get()
+
+    def token_sums(self) -> tuple[int | None, int | None]:
+        """Return all tokens in and out; None if the function told of none."""
+        return known_sum(count for count, _ in self.tokens), known_sum(count for _, count in self.tokens)
 
 
 def make_agent(terms: AgentTerms) -> PythonAgent:
@@ -75,52 +123,22 @@ class PythonAgent:
 
     async def open(self) -> str:
         """Call the function's `start`, if it has one, and return the session id. Raises `PeerError`."""
-        try:
-            async with asyncio.timeout(self._whole_s):
-                with self._printing():
-                    await self._calls.start()
-        except TimeoutError:
-            message = f"{self._name}: its start did not finish within {self._whole_s:g} s"
-            raise PeerError("agent", message) from None
-        except FunctionError as error:
-            raise self._failure(error) from error
+        async with self._in_time(": its start did not finish"):
+            with self._printing():
+                await self._calls.start()
         return self._session_id
 
     async def send(self, content: str) -> AsyncGenerator[Delta | Generation | Reply, None]:
         """Call the function; yield its text and events as they arrive and, last, the `Reply`. Raises `PeerError`."""
-        told: asyncio.Queue[Any] = asyncio.Queue()
-        loop, ours = asyncio.get_running_loop(), threading.get_ident()
-        tokens: list[tuple[int, int]] = []
-        length = 0
-
-        def deliver(found: str | tuple[int, int] | list[dict[str, Any]]) -> None:
-            if isinstance(found, tuple):
-                tokens.append(found)
-            elif found:
-                told.put_nowait(found)
-
-        def tell(message: dict[str, Any]) -> None:
-            nonlocal length
-            found = _read(message)
-            if isinstance(found, str):
-                length += len(found)
-                if length > MAX_TEXT:
-                    raise FunctionError(f" answered more than {MAX_TEXT:,} characters")
-            # A function that is not async runs in a thread, and an asyncio queue belongs to its loop. From the loop itself
-            # it is delivered at once: later, it could come after the end of the answer.
-            if threading.get_ident() == ours:
-                deliver(found)
-            else:
-                loop.call_soon_threadsafe(deliver, found)
-
+        inbox = _Inbox()
         texts: list[str] = []
         events: list[dict[str, Any]] = []
         first_token: float | None = None
         started = time.monotonic()
-        call = asyncio.create_task(self._called(content, tell, told))
-        ends = loop.time() + self._whole_s
+        call = asyncio.create_task(self._call(content, inbox))
+        ends = asyncio.get_running_loop().time() + self._whole_s
         try:
-            while (piece := await self._next(told, ends)) is not _END:
+            while (piece := await self._next(inbox, ends)) is not None:
                 if isinstance(piece, list):
                     events += piece
                     for event in piece:
@@ -132,56 +150,57 @@ class PythonAgent:
             ended = time.monotonic()
             returned = await call
         except BaseException:
-            if tokens:  # they were paid for, although there is no reply that could carry them
-                spending.report(*map(sum, zip(*tokens, strict=True)))
+            if inbox.tokens:  # they were paid for, although there is no reply that could carry them
+                spending.report(*inbox.token_sums())
             raise
         finally:
             call.cancel()
             with contextlib.suppress(asyncio.CancelledError, Exception):
                 await call
         answer = "".join(texts) + clean(returned or "")
-        try:
+        with self._blaming():
             await self._calls.said("user", content)
             await self._calls.said("assistant", answer)
-        except FunctionError as error:
-            raise self._failure(error) from error
-        tokens_in, tokens_out = map(sum, zip(*tokens, strict=True)) if tokens else (None, None)
-        yield Reply(answer, started, ended, first_token, tuple(events), tokens_in, tokens_out)
+        yield Reply(answer, started, ended, first_token, tuple(events), *inbox.token_sums())
 
-    async def _next(self, told: asyncio.Queue[Any], ends: float) -> Any:
+    async def _next(self, inbox: _Inbox, ends: float) -> _Piece | None:
         try:
             async with asyncio.timeout_at(ends):
-                return await told.get()
+                return await inbox.next()
         except TimeoutError:
             message = f"{self._name} did not finish its answer within {self._whole_s:g} s"
             raise PeerError("agent", message) from None
 
-    async def _called(
-        self, content: str, tell: Callable[[dict[str, Any]], None], told: asyncio.Queue[Any]
-    ) -> str | None:
-        """Call the function, mark its end in `told`, and return its result. Raises `PeerError`."""
+    async def _call(self, content: str, inbox: _Inbox) -> str | None:
+        """Call the function, mark its end in the inbox, and return its result. Raises `PeerError`."""
         try:
-            with self._printing():
-                return await self._calls.answer(content, joined.traceparent(), tell)
-        except FunctionError as error:
-            raise self._failure(error) from error
+            with self._blaming(), self._printing():
+                return await self._calls.answer(content, joined.traceparent(), inbox.receive)
         finally:
-            # After the reports of other threads, whose calls are waiting in the loop.
-            asyncio.get_running_loop().call_soon(told.put_nowait, _END)
+            inbox.end()
 
-    def _failure(self, error: FunctionError) -> PeerError:
-        return PeerError("agent", clean_line(f"{self._name}{error}", 500))
+    @contextlib.contextmanager
+    def _blaming(self) -> Iterator[None]:
+        """Convert the function's failure to a `PeerError` that names it."""
+        try:
+            yield
+        except FunctionError as error:
+            raise PeerError("agent", clean_line(f"{self._name}{error}", 500)) from error
+
+    @contextlib.asynccontextmanager
+    async def _in_time(self, late: str) -> AsyncIterator[None]:
+        """The same, for what must end within the time for an answer; `late` says what did not."""
+        try:
+            async with asyncio.timeout(self._whole_s):
+                with self._blaming():
+                    yield
+        except TimeoutError:
+            raise PeerError("agent", f"{self._name}{late} within {self._whole_s:g} s") from None
 
     async def observe(self) -> dict[str, Any] | None:
         """Return the object context that the function set, or the one at the job's URL. Raises `PeerError`."""
-        try:
-            async with asyncio.timeout(self._whole_s):
-                kept = await self._calls.observe()
-        except TimeoutError:
-            message = f"{self._name} did not tell its state within {self._whole_s:g} s"
-            raise PeerError("agent", message) from None
-        except FunctionError as error:
-            raise self._failure(error) from error
+        async with self._in_time(" did not tell its state"):
+            kept = await self._calls.observe()
         if kept is None:
             return await self._state.read(self._session_id)
         cleaned: dict[str, Any] = clean_value(kept)
@@ -193,10 +212,8 @@ class PythonAgent:
 
     async def seed_history(self, role: Role, content: str) -> bool:
         """Add a seed message to the conversation that the function sees. Raises `PeerError`."""
-        try:
+        with self._blaming():
             await self._calls.said(role, content)
-        except FunctionError as error:
-            raise self._failure(error) from error
         return True
 
     async def aclose(self) -> None:
@@ -205,7 +222,7 @@ class PythonAgent:
             await self._calls.aclose()
 
 
-def _read(told: Any) -> str | tuple[int, int] | list[dict[str, Any]]:
+def _read(told: Any) -> _Piece | tuple[int, int]:
     """Return what a function told: text that it yielded, tokens, or events as they are recorded.
 
     Raises:

@@ -24,7 +24,7 @@ from bioeval_tui.evaluation.conversation.prepare import (
     require_agents_graph,
     require_graph,
 )
-from bioeval_tui.evaluation.conversation.sentinels import judge_sentinels
+from bioeval_tui.evaluation.conversation.scoring import judge_sentinels
 from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript, for_judge
 from bioeval_tui.evaluation.conversation.turns import Dialogue, Outcome
 from bioeval_tui.evaluation.conversation.watchdog import LONG_S, Gap

@@ -1,4 +1,5 @@
-"""The composite score of one conversation, or the fault if it has none."""
+"""The judge's verdicts and the composite score of one conversation; sentinels, about which a judge is asked to see
+whether it errs or drifts."""
 
 from __future__ import annotations
 
@@ -7,13 +8,17 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from statistics import fmean, median
 from typing import Any, Literal
+
+import yaml
 
 from bioeval_tui import score
 from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript
-from bioeval_tui.evaluation.job.models import ConversationSeed, EvaluationJob, RubricItem
+from bioeval_tui.evaluation.job.models import ConversationSeed, EvaluationJob, JobTask, RubricItem
 from bioeval_tui.evaluation.job.signoff import bids_farewell, without_signoff
 from bioeval_tui.evaluation.judges.verdicts import MAX_QUOTE, locate
 from bioeval_tui.evaluation.models.prompting import states_shown
@@ -28,7 +33,7 @@ from bioeval_tui.evaluation.seams import (
     TranscriptMessage,
     Verdict,
 )
-from bioeval_tui.record.events import EndReason, EvidenceQuoted, Fault, ScorePart, TaskScored
+from bioeval_tui.record.events import EndReason, EvidenceQuoted, Fault, ScorePart, SentinelScored, TaskScored
 from bioeval_tui.record.names import Condition
 from bioeval_tui.text import clean, clean_line, shorten
 
@@ -350,3 +355,52 @@ def _place(item: Evidence, transcript: Sequence[TranscriptMessage], states: Sequ
     """Return the message that contains a quotation: the one the judge named if possible, else the first."""
     named = [message for message in transcript if message.message == item.message]
     return locate(item.quote, named) or locate(item.quote, transcript, states)
+
+
+SENTINELS_AT_ONCE = 4
+
+
+@cache
+def _written_sentinels() -> list[dict[str, Any]]:
+    text = files("bioeval_tui.evaluation.judges").joinpath("sentinels.yml").read_text(encoding="utf-8")
+    return yaml.safe_load(text)  # type: ignore[no-any-return]
+
+
+def sentinels(job: EvaluationJob) -> list[tuple[str, JudgeView, tuple[bool, ...]]]:
+    """Return the conversations with known verdicts: their names, what a judge of `job` sees, and whether each task is met."""
+    views = []
+    for one in _written_sentinels():
+        tasks = [JobTask(task=task["task"], acceptance_criteria=task["criteria"]) for task in one["tasks"]]
+        nothing: dict[str, Any] = dict.fromkeys(("facts", "rubric", "assertions"), ())
+        scorer = job.scorer.model_copy(update={"evidence": "mark"})
+        own = job.model_copy(update={**nothing, "tasks": tuple(tasks), "scorer": scorer})
+        said = tuple(
+            TranscriptMessage(number, "user" if number % 2 else "assistant", words)
+            for number, words in enumerate(one["messages"], start=1)
+        )
+        views.append(
+            (one["name"], JudgeView(own, "supplied", said), tuple(task["met"] for task in one["tasks"]))
+        )
+    return views
+
+
+async def judge_sentinels(judge: Judge, job: EvaluationJob, limit_s: float, *, after: bool) -> dict[str, Any]:
+    """Return the fields of `SentinelsJudged`; nothing is asked of a rules judge, which has no rules for them."""
+    slots = asyncio.Semaphore(SENTINELS_AT_ONCE)
+    scored: list[SentinelScored] = []
+    errors: list[str] = []
+
+    async def ask(name: str, view: JudgeView, met: tuple[bool, ...]) -> None:
+        async with slots:
+            judged = await judge_transcript(judge, view, limit_s)
+        if judged.tasks is None:
+            errors.append(f"sentinel {name}: {judged.error}")
+        for one in judged.tasks or ():
+            right, invented = met[one.task - 1], one.unproved
+            scored.append(
+                SentinelScored(sentinel=name, task=one.task, met=right, score=one.score, invented=invented)
+            )
+
+    if job.scorer.kind != "rules":
+        await asyncio.gather(*(ask(*sentinel) for sentinel in sentinels(job)))
+    return {"after": after, "judge": judge.identity, "tasks": tuple(scored), "errors": tuple(errors)}

@@ -15,7 +15,6 @@ from bioeval_tui.evaluation.conversation.plan import Parts, RunPlan
 from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript
 from bioeval_tui.evaluation.conversation.watchdog import MOST_OF_A_LATENCY
 from bioeval_tui.evaluation.job.signoff import without_signoff
-from bioeval_tui.evaluation.job.withholding import for_evaluator
 from bioeval_tui.evaluation.seams import (
     Agent,
     Evaluator,
@@ -25,6 +24,7 @@ from bioeval_tui.evaluation.seams import (
     TranscriptMessage,
     Utterance,
     Violation,
+    for_evaluator,
 )
 from bioeval_tui.evaluation.spending import Used
 from bioeval_tui.evaluation.traces import joined

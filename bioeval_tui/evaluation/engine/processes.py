@@ -16,33 +16,90 @@ import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from bioeval_tui import installation
-from bioeval_tui.errors import UnavailableError
+from bioeval_tui.errors import UnavailableError, UsageError
+from bioeval_tui.evaluation.engine.attach import FollowedRun
+from bioeval_tui.evaluation.engine.run_view import Intent
+from bioeval_tui.evaluation.engine.spec import EngineSpec
 from bioeval_tui.isolation import code_command, module_command, program_command
 from bioeval_tui.portable import WITHOUT_CONSOLE
-from bioeval_tui.settings import plain_environment
+from bioeval_tui.record.events import RunEnded
+from bioeval_tui.record.paths import recording_path
+from bioeval_tui.record.reading import read_recording
+from bioeval_tui.settings import Settings, plain_environment, private_dir
 from bioeval_tui.text import clean_line
 
 AGENT_START_S = 30.0
+INSIST_S = 8.0
+"""How long an engine may take to end before it is told so more firmly."""
 
 
-def spawn_engine(arguments: Sequence[str], log: Path, data_dir: Path) -> subprocess.Popen[bytes]:
-    """Start the program in its own session, with the same data folder, and its output in `log`."""
-    log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+def start_engine(spec: EngineSpec, settings: Settings) -> list[FollowedRun]:
+    """Start one engine process for a batch and return a view of each of its runs, in order. The engine checks the jobs.
+
+    Raises:
+        UsageError: the folders of runs and logs cannot be created.
+    """
+    for folder in (settings.runs_dir, settings.logs_dir):
+        make_folder(folder)
+    paths = [recording_path(settings.runs_dir, run.run_id) for run in spec.runs]
+    ends = [ends_of(path) if spec.resume and path.exists() else 0 for path in paths]
+    log = settings.logs_dir / f"{paths[0].stem}.log"
+    spec_path = _spec_path(log)
+    replace(spec, plays=True).write(spec_path)
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     with os.fdopen(descriptor, "ab") as output:
-        return subprocess.Popen(  # noqa: S603 - our own program, no shell
-            program_command(*arguments),
+        process = subprocess.Popen(  # noqa: S603 - our own program, no shell
+            program_command("engine", str(spec_path)),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
             start_new_session=True,
             creationflags=WITHOUT_CONSOLE,
-            env={**os.environ, "BIOEVAL_DATA_DIR": str(data_dir)},
+            env={**os.environ, "BIOEVAL_DATA_DIR": str(settings.data_dir)},
         )
+    return [FollowedRun(path, process, log, ends=passed) for path, passed in zip(paths, ends, strict=True)]
+
+
+def ends_of(path: Path) -> int:
+    """Return how many times a run has ended; a resumed run continues after its end."""
+    return sum(isinstance(event, RunEnded) for event in read_recording(path).events)
+
+
+def make_folder(path: Path) -> None:
+    """Create a folder that only its owner can read. Raises `UsageError`."""
+    try:
+        private_dir(path)
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be created: {error.strerror}; set BIOEVAL_DATA_DIR to another folder"
+        ) from None
+
+
+async def stop_run(view: FollowedRun) -> None:
+    """Cancel a run that was started from here, and wait until its engine and servers have ended."""
+    process = view.process
+    if process is None or process.poll() is not None:
+        return
+    # Cancelling one run of a batch would only let the next one start; an engine that has just started listens to none.
+    if view.batch_id is not None or (view.ended is None and await view.send(Intent("cancel")) is not None):
+        process.terminate()
+    for insist in (process.terminate, process.kill):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            await asyncio.to_thread(process.wait, INSIST_S)
+            break
+        insist()
+    await asyncio.to_thread(process.wait)
+    if view.log is not None:
+        _spec_path(view.log).unlink(missing_ok=True)  # an engine stopped at once has not read it
+
+
+def _spec_path(log: Path) -> Path:
+    return log.with_suffix(".spec.json")
 
 
 def sample_agent(arguments: Sequence[str] = ()) -> AbstractAsyncContextManager[str]:

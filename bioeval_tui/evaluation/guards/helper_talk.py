@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bioeval_tui.evaluation.guards.common import last_agent_message, word_count
-from bioeval_tui.evaluation.guards.phrases import Phrases, Sentence, plain_sentences
+from bioeval_tui.evaluation.guards.common import (
+    Phrases,
+    Sentence,
+    last_agent_message,
+    plain_sentences,
+    word_count,
+)
 from bioeval_tui.evaluation.seams import EvaluatorView
 from bioeval_tui.text import offers_help
 

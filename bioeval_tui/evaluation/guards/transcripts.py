@@ -13,7 +13,7 @@ from bioeval_tui.evaluation.guards.common import sentences
 from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage
 from bioeval_tui.record.events import ROLE_RULES
-from bioeval_tui.record.importing.json_reading import line_value
+from bioeval_tui.record.importing.looking import line_value
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.text import clean, clean_line
 

@@ -1,23 +1,27 @@
-"""Guards for the user's voice: leaked reasoning or prompt text, out of role, role swap, repetition."""
+"""Guards for the user's voice: leaked reasoning or prompt text, out of role, role swap, non-answers, repetition."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import takewhile
 from typing import Literal
 
 from bioeval_tui.evaluation.guards.common import (
+    Phrases,
+    Sentence,
     alike,
     last_agent_message,
+    plain_sentences,
     said_by,
     sentences,
     told_text,
     without_signoff,
     word_count,
 )
+from bioeval_tui.evaluation.guards.content import asks_for_anything
 from bioeval_tui.evaluation.guards.helper_talk import speaks_as_assistant
-from bioeval_tui.evaluation.guards.out_of_role import speaks_of_prompt
-from bioeval_tui.evaluation.guards.words import WORD
+from bioeval_tui.evaluation.guards.words import WORD, word_set
 from bioeval_tui.evaluation.models.prompting import Prompt
 from bioeval_tui.evaluation.models.reasoning import REASONING_TAGS
 from bioeval_tui.evaluation.seams import EvaluatorView, Violation
@@ -214,3 +218,220 @@ def _shingles(text: str) -> frozenset[str]:
 
 def _plain(text: str) -> list[str]:
     return [word.lower() for word in WORD.findall(text)]
+
+
+_WORDS = {
+    "THE": "(the|this|my|your|our) ((medical|clinical|patient('s)?|provided|given|brief|above|current) ){0,2}",
+    # sources that only a prompt has, and "the case", which people speak of, too
+    "PROMPT": "case (study|vignette|description|details|information|summary|presentation|scenario|prompt|history)"
+    "|vignette|scenario|prompt|persona|character('s)? (sheet|description|profile|background)",
+    "CASE": r"((provided|given|clinical|above) )?case(?! (manager|worker|report|number|file|notes?|records?|of)\b)",
+    "GIVEN": "(that |as )?((i|you|we) )?((was|were|am|have|had|been) ){0,2}"
+    "(given|provided|gave|supplied|shared|presented|told|have|received|got|described|written)( to)?( (me|with))? ",
+    # what a therapist and somebody worked through is no prompt
+    "OTHERS_MADE": r"( (that|which))? ((my|our|his|her|their|the) (\w+ ){1,2}?(and i \w+|gave|described|wrote|drew|showed|went"
+    "|explained|outlined|discussed|mentioned|told|came)|we (worked|went|discussed|talked))",
+    "SAY": "mention|provide|specify|state|say|describe|indicate|include|contain|detail|list|tell|give|reveal|disclose"
+    "|address|discuss|cover|suggest|note|elaborate|clarify|have|offer|outline|make",
+    "SAYS": "mentions|provides|specifies|states|says|describes|indicates|includes|contains|details|lists|tells|gives|reveals"
+    "|discloses|addresses|discusses|covers|suggests|notes|elaborates|clarifies|lacks|offers|outlines",
+    "MENTIONED": "mention(ed|s)?|provid(ed|es)|specifi(ed|cs)|stated|described|indicated|included|contained|detail(ed|s)"
+    "|disclosed|documented|reported|recorded|available|information",
+    "SAID": "MENTIONED|listed|told|said|given|noted|revealed|addressed|discussed|covered|absent|missing|details?|anything"
+    "|nothing|part",
+    "NOT": "((do|does|did|is|are|was|were|has|have|had|can|could|would) (not|never)|never)",
+    "FAR": r"\b[^.!?]{0,120}? ",
+    "MATTER": "information|info|details?|data|description|context|background|facts|story|text",
+    # what somebody else provided, or at a place, is no prompt
+    "TO_ME": r"(that |which )?(i have|((i|you) )?((was|were|is|are|am|have|has|had|been) ){0,2}(provided|given|supplied"
+    r"|(?<=you )gave))( (to |with )?(me|us))?+(?! (by (?!you\b)|at\b|when\b|during\b))",
+    "MACHINE": "ai|a\\.i\\.|artificial intelligence|(large )?language model|chat ?bot|virtual (assistant|patient|agent)"
+    r"|simulated \w+|computer program|fictional (character|person|patient|user)|(creature|figment) of (the|your) imagination"
+    "|character in an? (role|game|play|story|simulation)",
+    "AT_WORK_ON_IT": "researcher|engineer|developer|scientist|student|specialist|consultant|user|person|skeptic|expert"
+    "|enthusiast|fan|startup|company|project|course|lab",
+    "PERSON": "patient|user|person|character",
+    "NEXT": "first|second|third|fourth|next|last|final|previous|other",
+    "MOVING": "on|go|going|move|moving|proceed|proceeding|continue|continuing|start|starting",
+    "NO_QUESTION": r"(?!.*\?$)",
+}
+
+_SPEAKS_OF_SOURCE = Phrases(
+    r"""
+    # "the case does not mention", "my prompt only says", "the scenario I was given has no …"
+    THE(PROMPT|CASE) (GIVEN)?(only )?(NOT (only )?(me )?(been )?(SAY|SAID)|SAYS|(has|had|makes?) no|is silent)
+    # "it was not specified in the case", "nothing about it in the prompt"
+    (SAID)FAR(in|by|from|within|of) THE(PROMPT)
+    (MENTIONED)FAR(in|by|from|within) the (CASE)(?! (that|i|we|you|he|she|it)\b(?! (was|were|gave|have)\b))
+    (not|nothing|nowhere)FAR(in|from|part of) THE(PROMPT)
+    (MENTIONED|covered|nothing|reference) (in|by) the case(?=\W*$|[.,;!?]| (about|of|regarding|on)\b)
+    # "in the case, it is stated", "from the case, I know"
+    (^\W*in|from) the case,? (it (i|')s (not )?(MENTIONED|said|noted)|i (know|am|have|had))
+    # "according to the case", "as per the prompt", "outside the scenario"
+    (according to|based (up)?on|per|going by|outside( of)?|beyond|stick(ing)? to|adher(e|ing) to|
+        follow(ing)?) (THE(PROMPT)|(the|this) (CASE))(?!OTHERS_MADE)
+    (the|this|my|your|a|case|clinical|provided|given) vignette
+    ^\W*vignette (do|did)
+    """,
+    _WORDS,
+)
+_INFORMATION = Phrases(
+    r"""
+    # "the information provided", "no details were given to me", "what's been provided"
+    (the|this|that|no|any|all) (\w+ ){0,2}?(MATTER) TO_ME
+    (the|this|my) (provided|given) (MATTER|history)
+    what (is been|has been|is|was|i have( been)?|i was) (provided|given)
+    # "the information does not include", "the description only says"
+    (the|this) (information|info|details?|description) (only )?(NOT (mention|specify|include|state|indicate)|
+        SAYS)
+    """,
+    _WORDS,
+)
+_NOT_PROVIDED = Phrases(
+    # "the information about my family was not provided", which may be a hospital's as well
+    r"(MATTER) (about|on|regarding|of|concerning|for|related to|whether) [^.!?]{1,120}? not (been )?(provided|included|supplied|specified)",
+    _WORDS,
+)
+_DENIES = Phrases("no|not|none|nothing|never|only|limited|unable|lacks?", {})
+
+_AS_MACHINE = Phrases(
+    r"""
+    # "I'm just a text-based AI assistant", "as a chatbot, I don't"; not "I'm an AI researcher"
+    (as|being|i am) (only |actually |not |merely )*(an?|the|your) ((?!(robotic|member|patient|user|doctor|fan|
+        friend|person)\b)[\w-]+ ){0,3}?(MACHINE)(?!-| (\w+ )?(AT_WORK_ON_IT)\b)
+    i am \w+,? (and )?not (the|an?) (chat ?bot|ai)
+    i am not (((a real|an actual|an?) (person|human|patient)\b(?! \w))|human)
+    i am (only )?an? (\w+ )?bot
+    (large )?language model\bNO_QUESTION
+    # the prompt's words: "You are the person, not the chatbot", "Write the next message of Ann"
+    you are the (person|user|patient|human)(?=\W*$|[.,;:!])
+    you are (the chat ?bot\W+(and )?(you are )?not|(an? )?(\w+ )?chat ?bot (that|who|which|
+        designed)\bNO_QUESTION)
+    write ((the|one|an?|only|your|my|next|short|single|brief) ){1,3}message
+    the next message (of|is|for|should|from|will|in)
+    ^\W*the next message\W*:
+    the conversation so far
+    what \w+ types next
+    never (respond to (requests|messages)|break character)
+    (your|my) own requests
+    stay(ing)? in character
+    # "As the patient, I would say", "Based on my character's profile"
+    as (an?|the|this) (\w+ )?(PERSON),? i (would|will|should|might) (say|respond|reply|answer|type|write)
+    (as|based on|according to) (my|the|this) (character|persona)
+    my (character|persona)('s (profile|style|background)| (would|does|knows|feels|has|is (an?|not)))
+    (the|a) character's (profile|style|sheet|background)
+    (move|moving|go|going) on to (the )?(next task|task \d)
+    (?<!was a )(?<!was the )(role-?\s?play(ing)?|simulat(e|ed|ing)|impersonat(e|ing)|pretending to be|
+        play(ing)?( the (role|part) of)?|act(ing)? as) (an? |the |this )?(PERSON)
+    (in|for|of) this (simulation|role-?\s?play|exercise)
+    """,
+    _WORDS,
+)
+_INSTRUCTED = Phrases(
+    r"""
+    system prompt|acceptance criteri(a|on)|sign-?\s?off (phrase|text|words?)
+    my (instructions?|guidelines) (only )?(me )?(SAYS|say|tell|state|forbid|NOT (SAY|allow|let|permit))
+    (as|per|according to) (your|the|my) instructions?\b[^.!?]{0,40}?(can|must|may|should|am|allowed|
+        able) not (to )?(able |allowed )?(to )?(mention|say|provide|give|answer|reveal|share|disclose|tell)
+    (instructed|told|asked) (not to|to (not|never|only)) (reveal|volunteer|disclose|make (up|things)|invent|
+        answer (with|based|from|using))
+    (instructed|told|asked|prompted|supposed) to ((play|act|respond|answer) (as|the (role|part))|pretend|
+        role-?\s?play|stay in (role|character))
+    prompted to (be|act|play|answer|respond)
+    """,
+    _WORDS,
+)
+_FROM_OUTSIDE = Phrases(
+    r"""
+    # the user's tasks
+    task (\d+|one|two|three|four|five)\W*($|:|((is|has been|was) ){0,2}(done|complete|finished|dealt))
+    (my|the|of my) (NEXT) task|^\W*(NEXT) task|(of|all|with) my tasks
+    ((MOVING) (on )?|^\W*(and |so )?)(with|to|for) (the |my )?((NEXT) )?(task|(NEXT) (item|thing|point|request|question|topic|
+        one) (on|of|in) (my|the) list)
+    # the person as "the patient" or "the user"; a doctor or a carer may speak of a patient
+    in (this|the) (scenario|vignette|role-?\s?play|simulation)\bNO_QUESTION
+    the patient (denies|reports|states|presents|describes|complains|has|is|does|says|mentions|experiences|
+        would|feels|replies|responds|answers)
+    as the (patient|user)
+    """,
+    _WORDS,
+)
+
+_ACTS = (
+    r"(?:sigh|nod|shake|smile|frown|pause|cough|shrug|laugh|chuckle|wince|grimace|hesitate|clear|rub|point|scratch|cry|cries"
+    r"|sniff|sniffle|groan|whisper|lean|look|take|think|hold|clutch|breathe|blink|gulp|fidget|stare|shift|glance|type|typing"
+    r"|sip|swallow|grin|wipe|mumble|mutter|voice|silence|tear|beat|wink|settle|gesture)(?:s|es|ed|ing)?"
+)
+_STAGE = re.compile(
+    rf"[*(\[](?:(?:\w+ly|long|short|deep|slight|heavy|brief|a|the)\s+){{0,2}}{_ACTS}\b[^*)\]\n]{{0,60}}[*)\]]"
+    # "*settles into the chair*": of several words, so that it is no emphasis
+    r"|(?<![*\w])\*(?:\w+ly\s+)?[a-z]{2,}(?:s|ing)\s[^*\n]{1,60}\*(?!\*)",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(r"^\W{0,3}(?:the\s+)?(?:patient|user|person|human|customer)\W{0,3}:\s", re.IGNORECASE)
+
+
+def speaks_of_prompt(view: EvaluatorView, text: str) -> tuple[str, bool]:
+    """Return the sentence with which a message mentions its prompt (or ''), and whether that is certain.
+
+    Words that the job's tasks, lines or voice use, or that the agent used first, don't count.
+    """
+    perhaps = ""
+    named = _told_who_it_is(view.job.target.user)
+    for sentence in plain_sentences(text):
+        phrase = _SPEAKS_OF_SOURCE.find(sentence) or _AS_MACHINE.find(sentence) or _INSTRUCTED.find(sentence)
+        if phrase and not _is_their_word(view, phrase):
+            return sentence.written, True
+        # If the agent asked for something, the message is about the prompt; otherwise it may be about the agent's information.
+        if _INFORMATION.find(sentence) and _DENIES.find(sentence) and _was_asked(view):
+            return sentence.written, True
+        if named and named.find(sentence):
+            return sentence.written, True
+        perhaps = perhaps or _perhaps(view, sentence)
+    return perhaps, False
+
+
+def _perhaps(view: EvaluatorView, sentence: Sentence) -> str:
+    if match := _STAGE.search(sentence.written) or _LABEL.search(sentence.written):
+        return match.group()
+    outside = _FROM_OUTSIDE.find(sentence)
+    if outside and not _is_their_word(view, outside):
+        return sentence.written
+    return sentence.written if _NOT_PROVIDED.find(sentence) and _was_asked(view) else ""
+
+
+_ROLES = word_set("user patient person customer client human caller visitor tester test-user")
+
+
+def _told_who_it_is(name: str) -> Phrases | None:
+    """Return "You are Ann", which the prompt says to Ann; None if the name is a role."""
+    name = " ".join(name.lower().split())
+    if name in _ROLES or len(name) < 3:
+        return None
+    return Phrases(rf"you are (not )?{re.escape(name)}(?!')", {})
+
+
+_OF_PROMPTS = word_set(
+    """
+    vignette scenario prompt persona character instruction instructions guidelines simulation exercise
+    simulated language patient user task tasks
+    """
+)
+
+
+def _is_their_word(view: EvaluatorView, phrase: str) -> bool:
+    """Return whether the job, or an earlier message of the agent, uses the same word."""
+    named = _OF_PROMPTS & _words_of(phrase)
+    heard = iter(view.transcript)
+    before = takewhile(lambda said: said.role == "assistant" or not named & _words_of(said.content), heard)
+    theirs = [told_text(view), *(said.content for said in before if said.role == "assistant")]
+    return bool(named) and any(named & _words_of(text) for text in theirs)
+
+
+def _words_of(text: str) -> set[str]:
+    return {word.lower() for word in WORD.findall(text)}
+
+
+def _was_asked(view: EvaluatorView) -> bool:
+    last = last_agent_message(view)
+    return not last or asks_for_anything(last)

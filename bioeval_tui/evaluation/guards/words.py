@@ -107,7 +107,6 @@ ENOUGH = 6
 SHARE = 0.15
 """English prose has a share of about 0.4 of these words, German, Dutch, French, Spanish and Italian below 0.05."""
 
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 # Only words that no other large language writes the same way: no "in", "was", "am", "an", "so", "on", "me".
 _ONLY_ENGLISH = word_set(
     """
@@ -132,7 +131,7 @@ _ONLY_FOREIGN = word_set(
 
 def is_foreign(text: str) -> bool:
     """Return whether `text` is in a language other than English. Keywords, names and code are in none."""
-    words = _WORD.findall(text[:10_000])
+    words = WORD.findall(text[:10_000])
     lower = [word for word in words if word == word.lower() and len(word) > 1]  # no names, no β
     signs = sum(word in _ONLY_FOREIGN for word in lower) + 2 * sum(not word.isascii() for word in lower)
     return signs >= max(2, SHARE * len(words)) and not (len(words) >= ENOUGH and is_english(text))
@@ -140,5 +139,5 @@ def is_foreign(text: str) -> bool:
 
 def is_english(text: str) -> bool:
     """Return whether `text` is English. A text of fewer than `ENOUGH` words counts as English, because it is too short to tell."""
-    words = [word.lower().replace("’", "'") for word in _WORD.findall(text[:10_000])]
+    words = [word.lower().replace("’", "'") for word in WORD.findall(text[:10_000])]
     return len(words) < ENOUGH or sum(word in _ONLY_ENGLISH for word in words) >= SHARE * len(words)

@@ -7,8 +7,10 @@ import asyncio
 import base64
 import contextlib
 import math
+import os
 import platform
 import socket
+import ssl
 import struct
 import sys
 import time
@@ -16,6 +18,7 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 from urllib.parse import urlsplit
@@ -24,6 +27,7 @@ from weakref import WeakSet
 
 import aiohttp
 import httpx2
+import truststore
 from httpx_aiohttp.httpx2 import AiohttpTransport
 
 from bioeval_tui import __version__
@@ -35,7 +39,6 @@ from bioeval_tui.evaluation.http.failures import (
     credentials_of,
     received_text,
 )
-from bioeval_tui.evaluation.http.tls import no_tls_context, tls_context
 from bioeval_tui.evaluation.seams import PeerError
 from bioeval_tui.evaluation.traces import joined
 from bioeval_tui.peer_limits import MAX_ANSWER_BYTES, MAX_REFUSAL_BYTES
@@ -377,7 +380,7 @@ def make_client(
     among others of this process, may be sent again.
     """
     needs_tls = any(url.lower().startswith("https:") for url in urls)
-    context = tls_context(peer) if needs_tls else no_tls_context()
+    context = _tls_context(peer) if needs_tls else _no_tls_context()
 
     def session() -> aiohttp.ClientSession:
         connector = aiohttp.TCPConnector(
@@ -409,6 +412,35 @@ def make_client(
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
         trust_env=False,  # It would read passwords from ~/.netrc as well.
     )
+
+
+def _tls_context(peer: Peer) -> ssl.SSLContext:
+    """Return the context that all connections share, because creating one reads hundreds of certificates.
+
+    Raises:
+        PeerError: SSL_CERT_FILE or SSL_CERT_DIR cannot be used.
+    """
+    try:
+        return _verifying_context()
+    except OSError as error:
+        name = "SSL_CERT_FILE" if os.environ.get("SSL_CERT_FILE") else "SSL_CERT_DIR"
+        why = clean_line(error.strerror or str(error), 100)
+        shown = clean_line(os.environ.get(name, ""), 200)
+        raise PeerError(peer, f"{name} ({shown}) cannot be used: {why}", unreachable=True) from None
+
+
+@cache
+def _no_tls_context() -> ssl.SSLContext:
+    """Return a context that trusts nobody, for connections without TLS, because it is cheap to create."""
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+@cache
+def _verifying_context() -> ssl.SSLContext:
+    file, folder = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
+    if file or folder:
+        return ssl.create_default_context(cafile=file or None, capath=None if file else folder)
+    return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def _proxy(url: str) -> httpx2.Proxy:

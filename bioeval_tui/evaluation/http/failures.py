@@ -18,7 +18,6 @@ from urllib.parse import parse_qsl, unquote, unquote_plus
 import aiohttp
 import httpx2
 
-from bioeval_tui.evaluation.http.tls import not_trusted
 from bioeval_tui.evaluation.retry import may_retry, retry_after
 from bioeval_tui.evaluation.seams import PeerError
 from bioeval_tui.record.names import Peer
@@ -121,6 +120,9 @@ RECEIVED_LIMIT = 500
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL})
 """Errors of this machine's own limits, which are not the peer's fault."""
 
+_UNKNOWN_ISSUER = frozenset({18, 19, 20, 21})
+"""OpenSSL's codes for untrusted certificates, including self-signed ones."""
+
 _NO_TLS = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL"})
 """OpenSSL's reasons if the server does not speak TLS."""
 
@@ -138,7 +140,7 @@ def connection_error(peer: Peer, host: str, error: Exception) -> PeerError:
         case aiohttp.ClientConnectorCertificateError(
             certificate_error=ssl.SSLCertVerificationError() as untrusted
         ):
-            return PeerError(peer, not_trusted(host, untrusted), unreachable=True)
+            return PeerError(peer, _not_trusted(host, untrusted), unreachable=True)
         case aiohttp.ClientSSLError() | ssl.SSLError():
             return PeerError(peer, _no_tls(host, cause), unreachable=True)
         case aiohttp.ConnectionTimeoutError():
@@ -167,6 +169,15 @@ def connection_error(peer: Peer, host: str, error: Exception) -> PeerError:
             said = clean_line(str(getattr(cause, "message", "")).partition("\n")[0].rstrip(":"), 200)
             return PeerError(peer, f"{host} does not speak HTTP as expected: {said or detail}")
     return PeerError(peer, message, retryable=True, unreachable=True)
+
+
+def _not_trusted(host: str, error: ssl.SSLCertVerificationError) -> str:
+    """Return one sentence about a rejected certificate."""
+    said = (
+        f"the TLS certificate of {host} is not trusted: {clean_line(error.verify_message, 150).rstrip('.')}"
+    )
+    own = error.verify_code in _UNKNOWN_ISSUER
+    return f"{said}; SSL_CERT_FILE can name the file of a CA of your own" if own else said
 
 
 def _no_tls(host: str, error: BaseException) -> str:

@@ -1,8 +1,9 @@
-"""The language-model judge, or a panel of several, each called once or more."""
+"""The language-model judge, or a panel of several, each called once or more; and its list of the simulated user's faults."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -11,11 +12,12 @@ from typing import Any
 
 from bioeval_tui.errors import NotMeasuredError, UsageError
 from bioeval_tui.evaluation.job.models import ModelOptions
-from bioeval_tui.evaluation.judges import user_faults
 from bioeval_tui.evaluation.judges.verdicts import (
+    MAX_QUOTE,
     Question,
     Reading,
     answer_schema,
+    locate,
     nameable,
     quoted_from_nowhere,
     read_answer,
@@ -26,14 +28,24 @@ from bioeval_tui.evaluation.models.prompting import (
     example_words,
     find_prompt,
     judge_context,
+    object_schema,
     rendered,
     shows_example,
     states_shown,
 )
 from bioeval_tui.evaluation.models.reasoning import without_reasoning
 from bioeval_tui.evaluation.retry import MODEL_RULE, RetryRule, send
-from bioeval_tui.evaluation.seams import JudgeView, ListedFaults, PeerError, TaskVerdict, Verdict
+from bioeval_tui.evaluation.seams import (
+    JudgeView,
+    ListedFaults,
+    PeerError,
+    TaskVerdict,
+    TranscriptMessage,
+    Verdict,
+)
 from bioeval_tui.evaluation.spending import LimitReachedError
+from bioeval_tui.record.events import UserFault
+from bioeval_tui.record.spans import known_sum
 from bioeval_tui.text import clean_line, shorten
 
 SCORE_ALL = "Score the conversation. Answer with the JSON object alone."
@@ -114,18 +126,16 @@ class LLMJudge:
         """
         model = self._models[0]
         users = [message.message for message in view.transcript if message.role == "user"]
-        prompt = find_prompt(user_faults.PROMPT, None)
+        prompt = find_prompt(FAULTS_PROMPT, None)
         told = await rendered(prompt, judge_context(prompt, view), self._chat.templates)
-        messages = [{"role": "system", "content": told}, {"role": "user", "content": user_faults.LIST_ALL}]
-        request = ChatRequest(model, messages, view.job.scorer.in_repeat(1), user_faults.faults_schema(users))
+        messages = [{"role": "system", "content": told}, {"role": "user", "content": LIST_ALL}]
+        request = ChatRequest(model, messages, view.job.scorer.in_repeat(1), faults_schema(users))
         async with self._slots:
             answer = await send(lambda: self._chat.complete(request), self._retries)
         self._chat.prompt_check.require_whole(answer, model, messages)
         label = clean_line(model, 100)
         try:
-            listed = user_faults.read_faults(
-                without_reasoning(text_of(answer, "judge")), view.transcript, label
-            )
+            listed = read_faults(without_reasoning(text_of(answer, "judge")), view.transcript, label)
         except ValueError as problem:
             raise NotMeasuredError(
                 f"{label} gave no usable list of the user's faults: {problem}"
@@ -211,10 +221,8 @@ class _Got:
     def add(self, answer: ChatAnswer, question: Question, tasks: Sequence[int]) -> None:
         """Keep the verdicts of one answer on `tasks`, and what is wrong with the others; count its tokens."""
         self.answers += 1
-        if answer.tokens_in is not None:
-            self.sent = (self.sent or 0) + answer.tokens_in
-        if answer.tokens_out is not None:
-            self.received = (self.received or 0) + answer.tokens_out
+        self.sent = known_sum((self.sent, answer.tokens_in))
+        self.received = known_sum((self.received, answer.tokens_out))
         reading, unusable = Reading(), ""
         try:
             text = text_of(answer, "judge")
@@ -277,3 +285,70 @@ def _not_measured(failures: Sequence[_Failure], wanted: int) -> _Failure:
 def enough(given: int, wanted: int) -> bool:
     """Return whether at least two thirds of the verdicts that a transcript needs exist."""
     return given > 0 and given * 3 >= wanted * 2
+
+
+FAULTS_PROMPT = "eval/user_faults"
+"""Asked in a request of its own, because together with the verdicts a small model leaves some faults out."""
+LIST_ALL = "List the user's faults. Answer with the JSON object alone."
+FAULT_KINDS = (
+    "invented_fact",
+    "contradicted_fact",
+    "out_of_role",
+    "gave_up",
+    "early_signoff",
+    "never_ended",
+    "repetition",
+    "non_answer",
+)
+MOST_FAULTS = 20
+"""At most so many faults of one conversation are kept; more of a list are a model that does not stop."""
+MOST_NUMBERED = 500
+"""A schema with more numbers of messages is refused by providers; then any number is allowed, and checked afterwards."""
+
+
+def faults_schema(users: Sequence[int]) -> dict[str, Any]:
+    """Return the JSON Schema of the list, in the strict subset that providers support, for these messages of the user."""
+    number: dict[str, Any] = {"type": "integer"}
+    if 0 < len(users) < MOST_NUMBERED:
+        number["enum"] = list(users)
+    fault = {
+        "message": number,
+        "kind": {"type": "string", "enum": list(FAULT_KINDS)},
+        "quote": {"type": "string"},
+    }
+    return object_schema(
+        {"faults": {"type": "array", "items": object_schema(fault), "maxItems": MOST_FAULTS}}
+    )
+
+
+def read_faults(text: str, transcript: Sequence[TranscriptMessage], judge: str) -> ListedFaults:
+    """Return the listed faults whose quotation is in a message of the user, and how many others were listed.
+
+    A quotation that is in another message of the user than the judge named counts for that one.
+
+    Raises:
+        ValueError: the text contains no JSON object with the list `faults`.
+    """
+    start = text.find("{")
+    if start < 0:
+        raise ValueError("the answer contains no JSON")
+    value, _ = json.JSONDecoder(strict=False).raw_decode(text, start)
+    listed = value.get("faults") if isinstance(value, dict) else None
+    if not isinstance(listed, list):
+        raise ValueError("the answer has no list `faults`")
+    users = [message for message in transcript if message.role == "user"]
+    faults: dict[tuple[str, int], UserFault] = {}
+    refused = max(0, len(listed) - MOST_FAULTS)
+    for given in listed[:MOST_FAULTS]:
+        entry = given if isinstance(given, dict) else {}
+        kind, quote = str(entry.get("kind")), str(entry.get("quote") or "")
+        named = [message for message in users if message.message == entry.get("message")]
+        place = (
+            (locate(quote, named) or locate(quote, users)) if kind in FAULT_KINDS and quote.strip() else None
+        )
+        if place is None:
+            refused += 1
+            continue
+        words = shorten(clean_line(quote), MAX_QUOTE)
+        faults.setdefault((kind, place), UserFault(kind=kind, message=place, quote=words, found_by=judge))
+    return ListedFaults(tuple(faults.values()), refused)

@@ -12,7 +12,7 @@ from typing import Any
 
 from bioeval_tui.evaluation.job.models import JobTask
 from bioeval_tui.evaluation.judges.answers import Entries, FoundScores, ScoredEntry, readings
-from bioeval_tui.evaluation.models.prompting import as_shown
+from bioeval_tui.evaluation.models.prompting import as_shown, object_schema
 from bioeval_tui.evaluation.seams import Evidence, TaskVerdict, TranscriptMessage
 from bioeval_tui.text import clean, clean_line, shorten
 
@@ -118,9 +118,9 @@ def answer_schema(
         task |= {"messages": {"type": "array", "items": number, "minItems": 1, "maxItems": 3}}
         task |= {"reason": _REASON, "score": steps}
     count = len(tasks)
-    return _object(
+    return object_schema(
         {
-            "tasks": {"type": "array", "items": _object(task), "minItems": count, "maxItems": count},
+            "tasks": {"type": "array", "items": object_schema(task), "minItems": count, "maxItems": count},
             "tone": {"type": "number", "enum": list(SCORES)},
         }
     )
@@ -470,12 +470,3 @@ def _unit(what: str, value: Any) -> float:
     if not 0 <= value <= 1:
         raise MalformedAnswerError(f"{what} is {value:g}; it must be from 0 to 1")
     return float(value)
-
-
-def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(properties),
-        "additionalProperties": False,
-    }

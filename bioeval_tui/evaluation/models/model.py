@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,9 +22,14 @@ from bioeval_tui.evaluation import spending
 from bioeval_tui.evaluation.hosts import host_of
 from bioeval_tui.evaluation.http.client import Arrivals, Timeouts, make_client, proxy_for
 from bioeval_tui.evaluation.job.models import NO_OPTIONS, Api, ModelOptions
-from bioeval_tui.evaluation.models import responses
-from bioeval_tui.evaluation.models.answer import AnswerReader, ChatAnswer, PromptCheck
-from bioeval_tui.evaluation.models.errors import QuotaUsedUp, Refused, refusal
+from bioeval_tui.evaluation.models.answer import (
+    AnswerReader,
+    ChatAnswer,
+    PromptCheck,
+    QuotaUsedUp,
+    Refused,
+    refusal,
+)
 from bioeval_tui.evaluation.models.openai_package import openai, providers
 from bioeval_tui.evaluation.models.template_process import Templates
 from bioeval_tui.evaluation.seams import PeerError
@@ -117,7 +122,7 @@ class ChatModel:
                 answer = reader.whole(await events.response.aread(), self._as_completion)
             else:
                 async for data in events:
-                    piece = reader.add(data if self._api == "chat" else responses.as_chunk(data))
+                    piece = reader.add(data if self._api == "chat" else as_chunk(data))
                     if piece:
                         yield piece
                 answer = reader.streamed()
@@ -205,7 +210,7 @@ class ChatModel:
 
     async def _post(self, body: dict[str, Any], headers: Mapping[str, str], *, stream: bool) -> Any:
         path = "/chat/completions" if self._api == "chat" else "/responses"
-        asked: Any = body if self._api == "chat" else responses.as_request(body)
+        asked: Any = body if self._api == "chat" else as_request(body)
         accept = "text/event-stream, application/json" if stream else "application/json"
         options: Any = {"headers": {"Accept": accept}}
         if self._is_keyless:
@@ -228,7 +233,7 @@ class ChatModel:
             raise
 
     def _as_completion(self, data: Any) -> Any:
-        return data if self._api == "chat" else responses.as_completion(data)
+        return data if self._api == "chat" else as_completion(data)
 
     def _open(self) -> openai.AsyncOpenAI:
         if self._client is None:
@@ -333,3 +338,92 @@ def _job_keys(peer: Peer, options: ModelOptions) -> dict[str, str]:
         keys["max_completion_tokens"] = "maxTokens"
     keys |= {name: f"extraBody.{name}" for name in options.extra_body}
     return {name: f"{part}.{key}" for name, key in keys.items()}
+
+
+_FINISH: dict[Any, str] = {"max_output_tokens": "length", "content_filter": "content_filter"}
+_ELSEWHERE = ("messages", "response_format", "stream_options", "tools")
+"""Parameters of chat completions that have another name or shape here."""
+
+
+def as_request(body: dict[str, Any]) -> dict[str, Any]:
+    """Return a chat completion's request for the Responses API; it asks the provider to store nothing."""
+    asked: dict[str, Any] = {"store": False}
+    asked |= {name: value for name, value in body.items() if name not in _ELSEWHERE}
+    if shape := body.get("response_format"):
+        asked["text"] = {"format": {"type": shape["type"], **shape.get("json_schema", {})}}
+    if tools := body.get("tools"):
+        asked["tools"] = [
+            {"type": "function", **tool["function"]} if isinstance(tool.get("function"), Mapping) else tool
+            for tool in tools
+        ]
+    return {**asked, "input": list(_items(body["messages"]))}
+
+
+def _items(messages: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Yield messages as items of the Responses API, where tool calls and their results are separate items."""
+    for message in messages:
+        if message["role"] == "tool":
+            yield {
+                "type": "function_call_output",
+                "call_id": message["tool_call_id"],
+                "output": message["content"],
+            }
+            continue
+        if message.get("content") or not message.get("tool_calls"):
+            yield {"type": "message", "role": message["role"], "content": message.get("content") or ""}
+        for call in message.get("tool_calls") or ():
+            yield {"type": "function_call", "call_id": call["id"], **call["function"]}
+
+
+def as_chunk(event: Any) -> Any:
+    """Return an event of a streamed response as a chunk of a chat completion."""
+    kind = event.get("type") if isinstance(event, Mapping) else None
+    match kind:
+        case "response.output_text.delta":
+            return {"choices": [{"delta": {"content": event.get("delta")}}]}
+        case "response.refusal.delta":
+            return {"choices": [{"delta": {"refusal": event.get("delta")}}]}
+        case "response.completed" | "response.incomplete" | "response.failed":
+            whole = as_completion(event.get("response"))
+            for choice in whole.get("choices") or ():
+                choice["message"].update(content=None, refusal=None)  # it came in pieces
+            return whole
+        case "error":
+            return {"error": event}
+    return {}
+
+
+def as_completion(response: Any) -> Any:
+    """Return a whole response as a chat completion; unknown items stay unchanged."""
+    if not isinstance(response, Mapping) or not isinstance(response.get("output"), list):
+        return response
+    items = [item for item in response["output"] if isinstance(item, Mapping)]
+    parts = [
+        part
+        for item in items
+        if item.get("type") == "message"
+        for part in item.get("content") or ()
+        if isinstance(part, Mapping)
+    ]
+    message = {
+        "content": "".join(str(part.get("text") or "") for part in parts),
+        "refusal": "".join(str(part.get("refusal") or "") for part in parts),
+        "tool_calls": [
+            {"id": item.get("call_id"), "function": item}
+            for item in items
+            if item.get("type") == "function_call"
+        ],
+        "items": [item for item in items if item.get("type") not in ("message", "function_call")],
+    }
+    reason = (response.get("incomplete_details") or {}).get("reason")
+    usage = response.get("usage") or {}
+    return {
+        "choices": [{"message": message, "finish_reason": _FINISH.get(reason, "stop")}],
+        "usage": {
+            "prompt_tokens": usage.get("input_tokens"),
+            "completion_tokens": usage.get("output_tokens"),
+            "prompt_tokens_details": usage.get("input_tokens_details"),
+        },
+        "model": response.get("model"),
+        "error": response.get("error"),
+    }

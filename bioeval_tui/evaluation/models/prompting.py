@@ -16,10 +16,9 @@ from jinja2 import TemplateSyntaxError, nodes
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.job.models import EvaluationJob
-from bioeval_tui.evaluation.job.withholding import for_evaluator
 from bioeval_tui.evaluation.models.template_process import Templates
 from bioeval_tui.evaluation.models.templates import Sandbox, render
-from bioeval_tui.evaluation.seams import EvaluatorView, JudgeView, TranscriptMessage
+from bioeval_tui.evaluation.seams import EvaluatorView, JudgeView, TranscriptMessage, for_evaluator
 from bioeval_tui.record.names import Condition, Role
 from bioeval_tui.record.tool_calls import paired, request_of, result_of
 from bioeval_tui.text import clean_line, compact_json, plural
@@ -348,3 +347,13 @@ def _read(path: Path, name: str) -> str:
         raise UsageError(
             f"prompt `{clean_line(name, 100)}` is not UTF-8 at byte {problem.start + 1}"
         ) from None
+
+
+def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON Schema of an object with these properties, in the strict subset that providers support."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }

@@ -26,7 +26,7 @@ from bioeval_tui.errors import BioevalError, UsageError
 from bioeval_tui.evaluation.engine.spec import RunRequest, spec_of
 from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph, available
 from bioeval_tui.evaluation.hosts import chat_url, host_of, is_loopback
-from bioeval_tui.evaluation.models.errors import hidden
+from bioeval_tui.evaluation.models.answer import hidden
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.evaluation.wiring.endpoints import OPENAI_URL, ModelRole, openai_url
 from bioeval_tui.evaluation.wiring.graphs import neo4j_graph
@@ -357,9 +357,9 @@ def _environments_agent(settings: Settings) -> Finding:
     return Finding("agent", "works", f"{host} answers")
 
 
-def status_of(url: str, headers: Mapping[str, str] | None = None) -> int:
+def status_of(url: str) -> int:
     """Return the status of a response without reading its body, which may be endless. Raises httpx2's errors."""
-    with httpx2.stream("GET", url, headers=headers, timeout=PROBE_S) as answer:
+    with httpx2.stream("GET", url, timeout=PROBE_S) as answer:
         return answer.status_code
 
 

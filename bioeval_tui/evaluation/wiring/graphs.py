@@ -9,7 +9,7 @@ from bioeval_tui import plugins
 from bioeval_tui.evaluation.engine.spec import EngineSpec
 from bioeval_tui.evaluation.hosts import host_of
 from bioeval_tui.evaluation.seams import KnowledgeGraph, PeerError
-from bioeval_tui.evaluation.wrapped import WrappedGraph, blame_around, blaming
+from bioeval_tui.evaluation.wrapped import Wrapped, blame_around, blaming, wrapped
 from bioeval_tui.settings import Settings, private_dir
 from bioeval_tui.text import clean_line
 
@@ -54,7 +54,7 @@ async def open_graph(
         make: plugins.MakeGraph = plugins.load("graphs", choice)
         with blaming("graph", choice):
             graph = make(settings.graph_uri.get_secret_value() if settings.graph_uri else "")
-        return WrappedGraph(graph, blame_around("graph", choice)), ""
+        return wrapped(graph, blame_around("graph", choice)), ""
 
     from bioeval_tui.evaluation.graphs.embedded import (  # the engine alone opens graphs
         EmbeddedGraph,
@@ -157,7 +157,7 @@ class ComparedGraph:
     def _way_out(self) -> str:
         from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph  # as above
 
-        if isinstance(self._graph, WrappedGraph):
+        if isinstance(self._graph, Wrapped):
             return "set BIOEVAL_GRAPH_URI to the agent's graph"
         if isinstance(self._graph, EmbeddedGraph):
             path = clean_line(shlex.quote(str(self._graph.path)))

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 from bioeval_tui import plugins
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation import python_code
-from bioeval_tui.evaluation.agents.terms import AgentTerms
 from bioeval_tui.evaluation.assertions.checker import Checker, holds_on_nothing
 from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.engine.limits import Rates
 from bioeval_tui.evaluation.engine.spec import EngineSpec
 from bioeval_tui.evaluation.evaluators.scripted import HUMAN, HumanEvaluator, ScriptedEvaluator, TypedLines
-from bioeval_tui.evaluation.guards import checks, content, ending, ledger
+from bioeval_tui.evaluation.guards import checks, content, ending
 from bioeval_tui.evaluation.hosts import host_of, is_loopback
 from bioeval_tui.evaluation.job.models import (
     EvaluationJob,
@@ -26,14 +25,13 @@ from bioeval_tui.evaluation.job.models import (
     ScorerConfig,
     TextSeed,
 )
-from bioeval_tui.evaluation.job.withholding import for_evaluator
 from bioeval_tui.evaluation.judges.rules import RulesJudge
 from bioeval_tui.evaluation.models.prompting import find_prompt, prompt_hashes, shown_to_judge, with_example
 from bioeval_tui.evaluation.prices import FILE_NAME, Price, Prices, load_prices
 from bioeval_tui.evaluation.retry import MODEL_RULE
-from bioeval_tui.evaluation.seams import Agent, Evaluator, Judge, KnowledgeGraph
+from bioeval_tui.evaluation.seams import Agent, AgentTerms, Evaluator, Judge, KnowledgeGraph, for_evaluator
 from bioeval_tui.evaluation.wiring import endpoints
-from bioeval_tui.evaluation.wrapped import WrappedAgent, WrappedEvaluator, WrappedJudge, blame_around, blaming
+from bioeval_tui.evaluation.wrapped import blame_around, blaming, wrapped
 from bioeval_tui.record.names import Condition
 from bioeval_tui.settings import DEFAULT_MODEL, Settings
 from bioeval_tui.text import clean_line
@@ -107,8 +105,8 @@ class Makers:
             no_graph=why_not,
             does_without_graph=self.spec.graph == "none",
             **self._guards(),
-            find_facts=ledger.disclosed,
-            asked_for=ledger.asked,
+            find_facts=content.disclosed,
+            asked_for=content.asked,
             files_before=partial(grader.files, submissions) if grader else None,
             holds_on_nothing=holds_on_nothing,
         )
@@ -156,7 +154,8 @@ class Makers:
             own: Agent = make()(terms)
             return own
         with blaming("agent", target.protocol):
-            return WrappedAgent(make()(terms), blame_around("agent", target.protocol))
+            agent: Agent = make()(terms)
+        return wrapped(agent, blame_around("agent", target.protocol))
 
     def agent_key(self) -> str | None:
         """Return the agent's key; an agent that the run starts itself is given none, nor one whose protocol does not state `apiKeyEnv`.
@@ -227,10 +226,10 @@ class Makers:
         if job.evaluator.kind != "llm":
             make_evaluator: plugins.MakeEvaluator = plugins.load("evaluators", job.evaluator.kind)
             with blaming("evaluator", job.evaluator.kind):
-                evaluator = make_evaluator(
+                evaluator: Evaluator = make_evaluator(
                     for_evaluator(job, job.facts if condition == "supplied" else (), condition)
                 )
-            return WrappedEvaluator(evaluator, blame_around("evaluator", job.evaluator.kind))
+            return wrapped(evaluator, blame_around("evaluator", job.evaluator.kind))
         # Here and below: each run loads the parts that its job names, and no others.
         from bioeval_tui.evaluation.evaluators.llm import LLMEvaluator
 
@@ -260,8 +259,8 @@ class Makers:
         if job.scorer.kind != "llm":
             make_judge: plugins.MakeJudge = plugins.load("judges", job.scorer.kind)
             with blaming("judge", job.scorer.kind):
-                judge = make_judge(job)
-            return WrappedJudge(judge, blame_around("judge", job.scorer.kind))
+                judge: Judge = make_judge(job)
+            return wrapped(judge, blame_around("judge", job.scorer.kind))
         from bioeval_tui.evaluation.judges.llm import LLMJudge
 
         return LLMJudge(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import subprocess
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,20 +14,25 @@ from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.attach import FollowedRun
 from bioeval_tui.evaluation.engine.batch import PreparedRun, Stopping, run_batch
 from bioeval_tui.evaluation.engine.limits import CallBudget
-from bioeval_tui.evaluation.engine.processes import run_fairly, spawn_engine, stopping_at_signals
-from bioeval_tui.evaluation.engine.run_view import Intent
+from bioeval_tui.evaluation.engine.processes import (
+    ends_of,
+    make_folder,
+    run_fairly,
+    start_engine,
+    stop_run as stop_run,
+    stopping_at_signals,
+)
 from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.evaluation.traces.joined import Traces
 from bioeval_tui.evaluation.wiring.parts import prepare_run
 from bioeval_tui.evaluation.wiring.resume import prepare_resumed
 from bioeval_tui.record import events
 from bioeval_tui.record.paths import recording_path
-from bioeval_tui.record.reading import follow, read_recording
+from bioeval_tui.record.reading import follow
 from bioeval_tui.record.state import Change, RunState, apply
-from bioeval_tui.settings import Settings, private_dir
+from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import say
 
-STOP_S = 8.0
 FRAME_S = 0.05
 SLOW_FRAME_S = 0.25
 """Intervals between reads of a recording, for one run and for many, because they share the engine's event loop."""
@@ -38,32 +42,13 @@ Show = Callable[[RunState, events.RunEvent, Change], None]
 
 
 def start_batch(spec: EngineSpec, settings: Settings) -> list[FollowedRun]:
-    """Start one engine process for the batch and return a view of each of its runs, in order.
+    """Check a batch, start one engine process for it, and return a view of each of its runs, in order.
 
     Raises:
         BioevalError: what is wrong with the jobs or settings, before anything was started.
     """
-    spec = replace(spec, plays=True)
-    prepared = prepare_batch(spec, settings)
-    first = spec.runs[0].run_id
-    _make_dir(settings.runs_dir)
-    _make_dir(settings.logs_dir)
-    spec_path = _spec_path(settings.logs_dir, first)
-    log = settings.logs_dir / f"{first}.log"
-    spec.write(spec_path)
-    ends = [
-        ends_of(recording_path(settings.runs_dir, run.plan.run_id)) if run.resume else 0 for run in prepared
-    ]
-    process = spawn_engine(["engine", str(spec_path)], log, settings.data_dir)
-    return [
-        FollowedRun(recording_path(settings.runs_dir, run.run_id), process, log, ends=passed)
-        for run, passed in zip(spec.runs, ends, strict=True)
-    ]
-
-
-def ends_of(path: Path) -> int:
-    """Return how many times a run has ended; a resumed run continues after its end."""
-    return sum(isinstance(event, events.RunEnded) for event in read_recording(path).events)
+    prepare_batch(replace(spec, plays=True), settings)
+    return start_engine(spec, settings)
 
 
 def prepare_batch(spec: EngineSpec, settings: Settings) -> list[PreparedRun]:
@@ -85,18 +70,11 @@ def hosts_of(prepared: Sequence[PreparedRun]) -> list[str]:
     return list(dict.fromkeys(host for run in prepared for host in run.plan.hosts))
 
 
-def judges_see(prepared: Sequence[PreparedRun]) -> list[str]:
-    """Return a sentence for each judge of the batch on what it sees besides transcripts."""
-    return list(dict.fromkeys(run.plan.judge_sees for run in prepared if run.plan.judge_sees))
-
-
-def _make_dir(path: Path) -> None:
-    try:
-        private_dir(path)
-    except OSError as error:
-        raise UsageError(
-            f"{path} cannot be created: {error.strerror}; set BIOEVAL_DATA_DIR to another folder"
-        ) from None
+def who_receives(prepared: Sequence[PreparedRun]) -> list[str]:
+    """Return a sentence on the hosts that will receive transcripts, if any, and one for each judge that sees more."""
+    hosts = hosts_of(prepared)
+    receive = [f"transcripts are sent to: {', '.join(hosts)}"] if hosts else []
+    return [*receive, *dict.fromkeys(run.plan.judge_sees for run in prepared if run.plan.judge_sees)]
 
 
 def run_spec_file(
@@ -125,7 +103,7 @@ async def run_prepared(
     Raises:
         BioevalError: recordings cannot be written.
     """
-    _make_dir(settings.runs_dir)
+    make_folder(settings.runs_dir)
     others = " (and the others)" if len(spec.runs) > 1 else ""
     advice = f"continue with `bioeval-tui runs resume {spec.runs[0].run_id}`{others}"
     async with contextlib.AsyncExitStack() as stack:
@@ -207,27 +185,3 @@ async def _receive_spans(prepared: Sequence[PreparedRun], stack: contextlib.Asyn
     address = await stack.enter_async_context(receive_spans(ports.pop(), traces))
     say(f"spans are received at {address} (OTEL_EXPORTER_OTLP_ENDPOINT)", err=True)
     return traces
-
-
-async def stop_run(view: FollowedRun) -> None:
-    """Cancel a run that was started from here, and wait until its engine and servers have ended."""
-    process = view.process
-    if process is None or process.poll() is not None:
-        return
-    # Cancelling one run of a batch would only let the next one start; an engine that has just started listens to none.
-    if view.batch_id is not None or (view.ended is None and await view.send(Intent("cancel")) is not None):
-        process.terminate()
-    for insist in (process.terminate, process.kill):
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            await asyncio.to_thread(process.wait, STOP_S)
-            break
-        insist()
-    await asyncio.to_thread(process.wait)
-    if view.log is not None:
-        _spec_path(view.log.parent, view.run_id).unlink(
-            missing_ok=True
-        )  # an engine stopped at once has not read it
-
-
-def _spec_path(logs_dir: Path, run_id: str) -> Path:
-    return logs_dir / f"{run_id}.spec.json"

@@ -24,8 +24,7 @@ from bioeval_tui.record.importing.conversations import (
     objects,
     text_of,
 )
-from bioeval_tui.record.importing.json_reading import lines, members
-from bioeval_tui.record.importing.looking import FileLook
+from bioeval_tui.record.importing.looking import FileLook, lines, members
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.record.tool_calls import paired
 from bioeval_tui.text import compact_json

@@ -16,7 +16,7 @@ from bioeval_tui.report import words
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.gate import GateResult, GateRules
 from bioeval_tui.report.message_blocks import MessageBlock, StyledText, message_blocks
-from bioeval_tui.report.result import RunResult, TrialResult, title_of
+from bioeval_tui.report.result import Graded, RunResult, TrialResult, title_of
 from bioeval_tui.report.run import reason_of
 from bioeval_tui.report.sentences import NEEDS_BOTH, counted_words
 from bioeval_tui.report.summary import ConditionRanking, Summary, rankings, summarise_runs
@@ -31,6 +31,7 @@ _STARTS = re.compile(r"^([-+=](?!\d)|\d+(?=[.)](?:\s|$)))")
 _EMPHASIS = {"strong": "**", "em": "*", "s": "~~", "": ""}
 _TICKS = re.compile("`+")
 _RULES = {"left": "---", "center": ":-:", "right": "--:"}
+_CHECKED = {"passed": "●", "failed": "○"}
 
 
 def escape(text: object) -> str:
@@ -258,51 +259,59 @@ def _page(page: RunResult) -> list[str]:
 
 
 def _trial(page: RunResult, trial: TrialResult, level: str) -> list[str]:
-    heads = [escape(title) for title in trial.titles]
     lines: list[str] = []
     if trial.tasks:
-        rows = []
-        for task in trial.tasks:
-            cells = [
-                f"{_verdict(v)}{_people(page, condition, trial.trial, task.number, v)}"
-                if v is not None or task.counts_in(condition)
-                else words.FINAL["elsewhere"]
-                for condition, v in task.verdicts.items()
-            ]
-            rows.append([escape(task.title), *cells, units.signed(task.uplift)])
-        if trial.tones:
-            rows.append([f"*{words.TONE}*", *map(units.number, trial.tones), ""])
-        head = ["task", *heads, "difference"]
-        if len(heads) == 1:  # there is nothing to compare
-            head, rows = head[:-1], [row[:-1] for row in rows]
-        lines += [f"{level} Tasks", "", *table(head, rows), ""]
+        lines += [f"{level} Tasks", "", *_tasks(page, trial), ""]
     if trial.assertions:
-        rows, reasons = [], []
-        for assertion in trial.assertions:
-            cells = []
-            for condition, checks in assertion.timelines.items():
-                final = assertion.finals[condition]
-                turns = "".join({"passed": "●", "failed": "○"}.get(check.status, "?") for check in checks)
-                cells.append(f"{turns} {words.FINAL[assertion.outcome(condition)]}".strip())
-                if final and final.reason:
-                    where = escape(page.condition_title(condition))
-                    reasons.append(f"- {escape(assertion.title)}, {where}: {escape(final.reason)}")
-            rows.append([escape(assertion.title), f"{assertion.weight:g}×", *cells])
-        lines += [f"{level} Assertions", "", *table(["assertion", "weight", *heads], rows), ""]
-        lines += [*reasons, ""] if reasons else []
+        lines += [f"{level} Assertions", "", *_assertions(page, trial), ""]
     if trial.facts:
-        rows = [[f"{f.number}. {escape(f.text)}", *f.given] for f in trial.facts]
-        lines += [f"{level} Facts ledger", "", *table(["fact", *heads], rows), ""]
+        rows = [[f"{fact.number}. {escape(fact.text)}", *fact.given] for fact in trial.facts]
+        lines += [f"{level} Facts ledger", "", *table(["fact", *map(escape, trial.titles)], rows), ""]
     if trial.medals:
-        lines += [f"{level} Graded submissions", ""]
-        for card in trial.medals:
-            if card.report is None:
-                lines.append(f"- {escape(card.title)}: not graded: {escape(card.error)}")
-            else:
-                said = f"{words.medal_word(card.report)}, {words.standing(card.report)}"
-                lines.append(f"- {escape(card.title)}: {escape(card.report.task_id)}: {escape(said)}")
-        lines.append("")
+        lines += [f"{level} Graded submissions", "", *map(_graded, trial.medals), ""]
     return lines + _conversations(trial, level)
+
+
+def _tasks(page: RunResult, trial: TrialResult) -> list[str]:
+    rows = []
+    for task in trial.tasks:
+        cells = []
+        for condition, verdict in task.verdicts.items():
+            if verdict is None and not task.counts_in(condition):
+                cells.append(words.FINAL["elsewhere"])
+            else:
+                people = _people(page, condition, trial.trial, task.number, verdict)
+                cells.append(_verdict(verdict) + people)
+        rows.append([escape(task.title), *cells, units.signed(task.uplift)])
+    if trial.tones:
+        rows.append([f"*{words.TONE}*", *map(units.number, trial.tones), ""])
+    head = ["task", *map(escape, trial.titles), "difference"]
+    if len(trial.titles) == 1:  # there is nothing to compare
+        return table(head[:-1], [row[:-1] for row in rows])
+    return table(head, rows)
+
+
+def _assertions(page: RunResult, trial: TrialResult) -> list[str]:
+    rows, reasons = [], []
+    for assertion in trial.assertions:
+        cells = []
+        for condition, checks in assertion.timelines.items():
+            turns = "".join(_CHECKED.get(check.status, "?") for check in checks)
+            cells.append(f"{turns} {words.FINAL[assertion.outcome(condition)]}".strip())
+            final = assertion.finals[condition]
+            if final and final.reason:
+                where = escape(page.condition_title(condition))
+                reasons.append(f"- {escape(assertion.title)}, {where}: {escape(final.reason)}")
+        rows.append([escape(assertion.title), f"{assertion.weight:g}×", *cells])
+    lines = table(["assertion", "weight", *map(escape, trial.titles)], rows)
+    return [*lines, "", *reasons] if reasons else lines
+
+
+def _graded(card: Graded) -> str:
+    if card.report is None:
+        return f"- {escape(card.title)}: not graded: {escape(card.error)}"
+    medal = f"{words.medal_word(card.report)}, {words.standing(card.report)}"
+    return f"- {escape(card.title)}: {escape(card.report.task_id)}: {escape(medal)}"
 
 
 def _verdict(verdict: TaskScored | None) -> str:

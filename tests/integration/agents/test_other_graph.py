@@ -15,7 +15,7 @@ from bioeval_tui.evaluation.graphs.identity import graph_id
 from bioeval_tui.evaluation.wiring import graphs
 from bioeval_tui.evaluation.wiring.graphs import ComparedGraph
 from bioeval_tui.evaluation.wiring.resume import rerun_offer
-from bioeval_tui.evaluation.wrapped import WrappedGraph, blame_around
+from bioeval_tui.evaluation.wrapped import blame_around, wrapped
 from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.result import load_run
 from tests.servers.rest_agent import RestAgentServer
@@ -147,7 +147,7 @@ async def test_a_plug_ins_graph_is_compared_if_it_tells_its_id(
         return agent_url
 
     monkeypatch.setattr(graphs, "agents_graph_id", says)
-    named, bare = (WrappedGraph(graph, blame_around("graph", "theirs")) for graph in (Named(), Bare()))  # type: ignore[arg-type]
+    named, bare = (wrapped(graph, blame_around("graph", "theirs")) for graph in (Named(), Bare()))
     assert await ComparedGraph(named, "number 7").other() == ""
     other = await ComparedGraph(named, OTHER).other()
     assert other is not None

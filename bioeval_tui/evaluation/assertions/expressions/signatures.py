@@ -151,14 +151,14 @@ def fits(argument: Argument, wanted: int) -> bool:
     return size == wanted or (wanted == 1 and size == 0)
 
 
-def describe(signature: Signature, *, types: bool = False) -> str:
-    """Return the call as a user would write it, such as `take(n)` or, with `types`, `take(Int)`."""
+def describe(signature: Signature) -> str:
+    """Return the call as a user would write it, such as `take(n)`."""
     if signature.parameters is None:
         return signature.name
     shown = ", ".join(
-        "{ … }" if part.lambda_size >= 0 else (str(part.kind) if types else part.name) + "…" * part.repeated
+        "{ … }" if part.lambda_size >= 0 else part.name + "…" * part.repeated
         for part in signature.parameters
-        if types or not part.optional or part.repeated
+        if not part.optional or part.repeated
     )
     return f"{signature.name}({shown})"
 

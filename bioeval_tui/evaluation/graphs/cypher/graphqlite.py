@@ -24,7 +24,8 @@ _MAX_RELATIONSHIPS = 50
 _PATTERN_CLAUSES = (*_READING, "CREATE", "MERGE")
 
 
-def _refuse(query: Query, index: int, what: str) -> NoReturn:
+def refuse(query: Query, index: int, what: str) -> NoReturn:
+    """Raise the error for token `index`."""
     raise QueryError(f"the embedded graph {what}", query.tokens[index].column)
 
 
@@ -34,7 +35,7 @@ def _optional(query: Query, parts: list[Clause]) -> None:
             continue
         all_paths = list(paths(query, clause.start, clause.end))
         if len(all_paths) > 1:
-            _refuse(
+            refuse(
                 query, clause.keyword, "joins OPTIONAL MATCH a, b wrongly; write one OPTIONAL MATCH for each"
             )
         known = _bound(query, parts, clause)
@@ -42,13 +43,13 @@ def _optional(query: Query, parts: list[Clause]) -> None:
             for part in path:
                 alone = len(path) == 1 and clause.keyword == 1
                 if part.node and part.map_at >= 0 and not alone:
-                    _refuse(
+                    refuse(
                         query,
                         part.map_at,
                         "ignores a node's properties in OPTIONAL MATCH; write OPTIONAL MATCH … WHERE x.name = …",
                     )
             if len(path) > 1 and not any(part.node and part.variable in known for part in path):
-                _refuse(
+                refuse(
                     query, clause.keyword, "needs a node that is matched before in OPTIONAL MATCH (a)-[]-(b)"
                 )
 
@@ -57,7 +58,7 @@ def _writing_after_optional(query: Query, parts: list[Clause]) -> None:
     optional = [clause.keyword for clause in parts if clause.word == "OPTIONAL MATCH"]
     for clause in parts:
         if optional and clause.word in ("CREATE", "MERGE") and clause.keyword > optional[0]:
-            _refuse(query, clause.keyword, "writes nothing when an OPTIONAL MATCH before found nothing")
+            refuse(query, clause.keyword, "writes nothing when an OPTIONAL MATCH before found nothing")
 
 
 def _shared_relationships(query: Query, parts: list[Clause]) -> None:
@@ -69,10 +70,10 @@ def _shared_relationships(query: Query, parts: list[Clause]) -> None:
         relations = [
             (number, part)
             for number, path in enumerate(paths(query, clause.start, clause.end))
-            for part in _relationships(query, path)
+            for part in _relationships(path)
         ]
         if len(relations) > _MAX_RELATIONSHIPS:
-            _refuse(
+            refuse(
                 query,
                 clause.keyword,
                 f"is asked for more than {_MAX_RELATIONSHIPS} relationships in one MATCH",
@@ -83,14 +84,14 @@ def _shared_relationships(query: Query, parts: list[Clause]) -> None:
                 if frozenset((part.variable, other.variable)) in apart:
                     continue
                 if overlap and number != other_number:
-                    _refuse(
+                    refuse(
                         query,
                         other.start,
                         "lets two parts of one MATCH use the same relationship; write them as one path, give them "
                         "different types, or say WHERE r1 <> r2",
                     )
                 if overlap and part.star_at >= 0 and other.star_at >= 0:
-                    _refuse(query, other.start, "lets two patterns with * use the same relationship")
+                    refuse(query, other.start, "lets two patterns with * use the same relationship")
 
 
 def _distinguished(query: Query) -> set[frozenset[str]]:
@@ -118,7 +119,7 @@ def _labels_of_bound(query: Query, parts: list[Clause]) -> None:
                     continue
                 key = (clause.level, part.variable)
                 if key in seen and part.kinds - seen[key]:
-                    _refuse(
+                    refuse(
                         query,
                         part.start,
                         f"ignores a label that is added to {part.variable} later; write WHERE "
@@ -147,7 +148,7 @@ def _check_map(query: Query, start: int, known: set[str]) -> None:
     for index in range(start + 1, query.tokens[start].partner):
         token = query.tokens[index]
         if token.kind == "number" and _whole_double(token.value):
-            _refuse(
+            refuse(
                 query,
                 index,
                 f"does not find {token.value} stored as a whole number in a pattern; use WHERE … =",
@@ -155,9 +156,7 @@ def _check_map(query: Query, start: int, known: set[str]) -> None:
         if query.is_name(index) and query.upper(index + 1) == "." and token.value not in known:
             if query.upper(index - 1) == ".":
                 continue
-            _refuse(
-                query, index, "finds nothing by another node's property in a pattern; use WHERE a.x = b.x"
-            )
+            refuse(query, index, "finds nothing by another node's property in a pattern; use WHERE a.x = b.x")
 
 
 def _patterns_in_conditions(query: Query, parts: list[Clause]) -> None:
@@ -169,13 +168,13 @@ def _patterns_in_conditions(query: Query, parts: list[Clause]) -> None:
         comprehension = query.upper(start - 1) == "[" or query.upper(start - 1) == "="
         for part in path:
             if part.map_at >= 0:
-                _refuse(
+                refuse(
                     query,
                     part.map_at,
                     "ignores properties in a pattern of a condition; write EXISTS { MATCH … WHERE x.name = … }",
                 )
             if part.star_at >= 0 and comprehension:
-                _refuse(
+                refuse(
                     query, part.star_at, "takes * for one step in […]; match the path in a MATCH of its own"
                 )
 
@@ -223,7 +222,7 @@ def _properties_of_properties(query: Query, parts: list[Clause]) -> None:
             and query.upper(index + 3) == "."
         ):
             field = query.tokens[index + 4].value
-            _refuse(query, index, f"keeps dates as texts, so that .{field} of a property is null")
+            refuse(query, index, f"keeps dates as texts, so that .{field} of a property is null")
 
 
 def _bound(query: Query, parts: list[Clause], clause: Clause) -> set[str]:
@@ -231,7 +230,7 @@ def _bound(query: Query, parts: list[Clause], clause: Clause) -> set[str]:
     return {query.tokens[index].value for index in range(clause.keyword) if query.is_name(index) and parts}
 
 
-def _relationships(query: Query, path: list[PatternPart]) -> Iterator[PatternPart]:
+def _relationships(path: list[PatternPart]) -> Iterator[PatternPart]:
     """Yield the relationships of a path, including those without brackets."""
     for place, part in enumerate(path):
         if not part.node:
@@ -255,17 +254,6 @@ def _whole_double(number: str) -> bool:
     return float(number.replace("_", "")).is_integer()
 
 
-RULES: tuple[Callable[[Query, list[Clause]], None], ...] = (
-    _optional,
-    _writing_after_optional,
-    _shared_relationships,
-    _labels_of_bound,
-    _values_in_patterns,
-    _patterns_in_conditions,
-    _properties_of_properties,
-)
-
-
 _CASES = frozenset(("TOLOWER", "TOUPPER", "LOWER", "UPPER"))
 _REFUSED = {
     "SPLIT": "drops empty parts in split(), and never ends when the separator is empty",
@@ -279,21 +267,14 @@ _COUNTS = ("SKIP", "LIMIT", "OFFSET")
 MAX_TOKEN = 2_000
 """Maximum number of characters of a text, name or space: graphqlite's lexer crashes at about 10,000 bytes."""
 
-Rule = Callable[[Query, list[Clause]], None]
-
 
 def check(query: Query, parameters: Mapping[str, Any]) -> None:
     """Raise `QueryError` for the first construct that the embedded graph would answer wrongly."""
     _lengths(query)
     _parameters(query, parameters)
     parts = clauses(query)
-    for rule in (*_RULES, *RULES):
+    for rule in _RULES:
         rule(query, parts)
-
-
-def refuse(query: Query, index: int, what: str) -> NoReturn:
-    """Raise the error for token `index`."""
-    raise QueryError(f"the embedded graph {what}", query.tokens[index].column)
 
 
 def _lengths(query: Query) -> None:
@@ -474,7 +455,7 @@ def _property_then(query: Query, index: int) -> bool:
     )
 
 
-_RULES: tuple[Rule, ...] = (
+_RULES: tuple[Callable[[Query, list[Clause]], None], ...] = (
     _operators,
     _functions,
     _counts,
@@ -483,4 +464,11 @@ _RULES: tuple[Rule, ...] = (
     _subqueries,
     _sizes,
     _unwound_paths,
+    _optional,
+    _writing_after_optional,
+    _shared_relationships,
+    _labels_of_bound,
+    _values_in_patterns,
+    _patterns_in_conditions,
+    _properties_of_properties,
 )

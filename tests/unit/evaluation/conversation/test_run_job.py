@@ -12,7 +12,7 @@ from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.assertions.checker import Checker
 from bioeval_tui.evaluation.conversation.plan import RunLimits
 from bioeval_tui.evaluation.conversation.run_job import MOST_UNMEASURED
-from bioeval_tui.evaluation.conversation.sentinels import sentinels
+from bioeval_tui.evaluation.conversation.scoring import sentinels
 from bioeval_tui.protocols import (
     Delta,
     Evidence,

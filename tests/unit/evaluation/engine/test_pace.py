@@ -10,7 +10,9 @@ import pytest
 
 from bioeval_tui.evaluation.engine import limits as pace_module
 from bioeval_tui.evaluation.engine.limits import LONGEST_PAUSE_S, Pace
-from bioeval_tui.evaluation.wrapped import WrappedAgent, WrappedEvaluator, WrappedJudge
+from bioeval_tui.evaluation.seams import ListedFaults
+from bioeval_tui.evaluation.wrapped import wrapped
+from tests.unit.evaluation.conversation.fakes import FakeAgent, FakeJudge
 
 
 class Clock:
@@ -134,8 +136,20 @@ async def _pass_through(pace: Pace) -> None:
         pass
 
 
-@pytest.mark.parametrize("wrapped", [WrappedAgent, WrappedEvaluator, WrappedJudge])
-async def test_closing_a_rate_limited_peer_closes_its_connections(wrapped: Any) -> None:
+async def test_closing_a_rate_limited_peer_closes_its_connections() -> None:
     peer = AsyncMock()
     await wrapped(peer, Pace(1).around).aclose()
     peer.aclose.assert_awaited_once_with()
+
+
+async def test_a_rate_limited_peer_has_what_it_has_besides_the_calls_of_its_seam() -> None:
+    class Named(FakeAgent):
+        identity = "agent 2.0"
+
+    class Lister(FakeJudge):
+        async def user_faults(self, view: Any) -> ListedFaults:
+            return ListedFaults(refused=3)
+
+    around = Pace(1).around
+    assert wrapped(Named(), around).identity == "agent 2.0"
+    assert await wrapped(Lister(), around).user_faults(None) == ListedFaults(refused=3)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bioeval_tui.evaluation.guards.ledger import asked, disclosed
+from bioeval_tui.evaluation.guards.content import asked, disclosed
 
 FACTS = (
     "The user takes the pill at 8:15 pm",

@@ -13,7 +13,7 @@ import pytest
 from aiohttp import web
 
 from bioeval_tui.evaluation.agents.rest import RestAgent
-from bioeval_tui.evaluation.http import tls
+from bioeval_tui.evaluation.http import client
 from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
 from bioeval_tui.protocols import PeerError, Reply
 from tests.servers.openai_server import OpenAIServer
@@ -49,9 +49,9 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def fresh_context(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The context is made once a process; each test has its own."""
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
-    tls._context.cache_clear()
+    client._verifying_context.cache_clear()
     yield
-    tls._context.cache_clear()
+    client._verifying_context.cache_clear()
 
 
 @asynccontextmanager
@@ -137,7 +137,7 @@ async def test_model_endpoints_need_a_trusted_certificate_too(
         assert not raised.value.retryable
         await chat.aclose()
         monkeypatch.setenv("SSL_CERT_FILE", str(certificates["this"]))
-        tls._context.cache_clear()
+        client._verifying_context.cache_clear()
         chat = ChatModel("judge", api_key="k", base_url=f"{url}/v1")
         assert (await chat.complete(request)).content == "Hello."
         await chat.aclose()

@@ -5,8 +5,7 @@ import json
 import pytest
 from hypothesis import example, given, strategies as st
 
-from bioeval_tui.evaluation.models.answer import AnswerReader, ChatAnswer, text_of
-from bioeval_tui.evaluation.models.errors import hidden
+from bioeval_tui.evaluation.models.answer import AnswerReader, ChatAnswer, hidden, text_of
 from bioeval_tui.protocols import PeerError
 
 ANY = st.recursive(

@@ -11,8 +11,8 @@ import pytest
 from click.testing import Result
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.conversation.sentinels import sentinels
-from bioeval_tui.evaluation.wiring.judge_test import JudgeTester
+from bioeval_tui.evaluation.conversation.scoring import sentinels
+from bioeval_tui.evaluation.wiring.rescore import JudgeTester
 from bioeval_tui.protocols import Evidence, JudgeView, TaskVerdict, Verdict
 from bioeval_tui.record.transfer import import_file
 from bioeval_tui.settings import Settings

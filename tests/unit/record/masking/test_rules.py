@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from bioeval_tui.errors import InputError
+from bioeval_tui.record.masking.mask import _Growing
 from bioeval_tui.record.masking.rules import HIDDEN, MOST_SLOW, PatternRule, Rules, load_rules
-from bioeval_tui.record.masking.stream import _Growing
 
 RULES = r"""
 names:
