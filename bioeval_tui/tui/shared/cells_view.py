@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
+
+from rich.cells import cell_len
 
 from bioeval_tui.units import number, signed as signed
 
@@ -49,6 +51,21 @@ def joined(pieces: Iterable[tuple[str, Tone]]) -> list[Cell]:
         else:
             cells.append(Cell(text, tone))
     return cells
+
+
+def packed(entries: Iterable[Sequence[Cell]], width: int) -> list[list[Cell]]:
+    """Return lines of at most `width` cells with the entries, two spaces apart; none goes over the end of a line."""
+    lines: list[list[Cell]] = []
+    room = 0
+    for entry in entries:
+        length = sum(cell_len(cell.text) for cell in entry)
+        if lines and length + 2 <= room:
+            lines[-1] += [Cell("  "), *entry]
+            room -= length + 2
+        else:
+            lines.append(list(entry))
+            room = width - length
+    return lines
 
 
 def bulleted(rows: Iterable[tuple[str, str]], tone: Tone = "plain") -> list[list[Cell]]:
