@@ -24,10 +24,12 @@ from bioeval_tui.tui.shared.ask_line_widget import AskLine
 from bioeval_tui.tui.shared.base import BaseScreen
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.copying import Copied
-from bioeval_tui.tui.shared.rows_widget import Labelled
+from bioeval_tui.tui.shared.rows_widget import Labelled, hanging
 from bioeval_tui.tui.shared.tones import paint
 from bioeval_tui.units import number
 
+MOST_ABOUT = 6
+"""Number of lines for what all jobs are about; if they need more, only the selected conversation's job is described."""
 LOOK_S = 0.25
 """Waiting times grow, and the order may change, even without new events."""
 
@@ -204,7 +206,6 @@ class GridScreen(BaseScreen):
             else []
         )
         self.query_one("#board", Static).update(Content("\n").join([paint(*line) for line in lines_above]))
-        self.query_one("#about", Labelled).show(batch_view.briefs(self.glances))
         self._show_lost()
         self.grid.show([glance.key for glance in shown], lines)
         self._look()
@@ -215,12 +216,13 @@ class GridScreen(BaseScreen):
     @on(TileGrid.Moved)
     def _look(self) -> None:
         """Say in full which conversation is selected, and what its tasks score."""
-        lines = [
-            line
-            for one in self.shown[self.grid.cursor :][:1]
-            for line in (batch_view.whole_name(one), batch_view.task_scores(one))
-        ]
+        here = self.shown[self.grid.cursor :][:1]
+        lines = [line for one in here for line in (batch_view.whole_name(one), batch_view.task_scores(one))]
         self.query_one("#here", Static).update(Content("\n".join(lines)))
+        about = batch_view.briefs(self.glances)
+        if sum(len(hanging(line, self.size.width - 4)) for line in about) > MOST_ABOUT:
+            about = [*about[:1], *batch_view.briefs(here)[1:]]
+        self.query_one("#about", Labelled).show(about)
 
     def _say(self, now: datetime | None) -> None:
         runs = len({glance.key.run_id for glance in self.glances})
