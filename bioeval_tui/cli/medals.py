@@ -11,12 +11,12 @@ import click
 from bioeval_tui.cli.grade import ready_shipped
 from bioeval_tui.cli.options import BOARD, FOLLOW, WHERE, OutputFile, settings_for, with_runs
 from bioeval_tui.cli.terminal import need_terminal
-from bioeval_tui.consoles import plain_console
+from bioeval_tui.consoles import CellColumn, plain_console, write_table
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.files import write_or_print
 from bioeval_tui.grade import GraderPool, Invalid, NotGraded, Outcome, Registry, load_outcomes
 from bioeval_tui.grade.batch.run import uncertainties
-from bioeval_tui.grade.console import long_work, medal_table, row_table
+from bioeval_tui.grade.console import long_work, medal_table
 from bioeval_tui.grade.reports import Loaded
 from bioeval_tui.grade.runs import Runs
 from bioeval_tui.record.masking.current import current, masked
@@ -27,6 +27,7 @@ from bioeval_tui.report.reviews import marks_at
 from bioeval_tui.settings import Settings
 from bioeval_tui.streams import has_screen
 from bioeval_tui.terminal import print_json, say
+from bioeval_tui.text import clean_line
 from bioeval_tui.tui.data.services import AppServices
 
 
@@ -105,8 +106,13 @@ def medals(
 def _agents_table(standings: Standings) -> None:
     console = plain_console()
     console.print()
-    console.print(row_table(AGENT_COLUMNS, agent_rows(standings)))
-    console.print(f"{standings.words}; {AGENTS_NOTE}", soft_wrap=True)
+    cells = zip(*agent_rows(standings), strict=True)
+    columns = [
+        CellColumn(title, [clean_line(cell, 200) for cell in column], lead=title == "agent")
+        for title, column in zip(AGENT_COLUMNS, cells, strict=True)
+    ]
+    write_table(console, columns, gap=2)
+    console.print(f"{standings.words}; {AGENTS_NOTE}")
 
 
 def _graded(runs: Runs, settings: Settings) -> Loaded:

@@ -16,7 +16,6 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
-from rich.table import Table
 from rich.text import Text
 
 from bioeval_tui.consoles import CellColumn, plain_console, write_table
@@ -200,16 +199,6 @@ def medal_table(
         total = len(known) + len(reports) - valid + len(not_graded)
         zeros = f", {sum(known) / total:.1f} with {others} as 0" if others else ""
         console.print(f"average percentile {sum(known) / len(known):.1f} over {len(known):,} valid{zeros}")
-
-
-def row_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """Return a plain table of texts."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in columns:
-        table.add_column(name, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(clean_line(cell, 200)) for cell in row))
-    return table
 
 
 def _interval(report: TaskReport) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bioeval_tui.record.cases import judged, without_placeholders
 from bioeval_tui.report.rows import criteria_words
-from bioeval_tui.text import plural, shorten
+from bioeval_tui.text import plural
 
 if TYPE_CHECKING:
     from bioeval_tui.record.events import ImportedFrom, RunStarted
@@ -65,8 +65,15 @@ class Brief:
 
     @property
     def about_words(self) -> str:
-        """What the job is about: its own words, otherwise its tasks."""
-        return self.about or shorten("; ".join(title for title, _ in self.tasks), LONGEST_ABOUT)
+        """What the job is about: its own words, otherwise as many of its tasks as fit, none of them cut."""
+        if self.about:
+            return self.about
+        titles = [title for title, _ in self.tasks]
+        shown = titles[:1]
+        while len(shown) < len(titles) and len("; ".join(titles[: len(shown) + 1])) <= LONGEST_ABOUT:
+            shown.append(titles[len(shown)])
+        left_out = len(titles) - len(shown)
+        return "; ".join([*shown, *([f"and {plural(left_out, 'more task')}"] if left_out else [])])
 
     @property
     def user_words(self) -> str:

@@ -237,7 +237,7 @@ async def test_the_grid_fits_small_terminals(size: tuple[int, int]) -> None:
 
 async def test_the_history_opens_the_batch_of_a_run() -> None:
     services = batch_services()
-    services.history = [replace(run, batch_id="b1" if at == 1 else None) for at, run in enumerate(history())]
+    services.history = [run._replace(batch_id="b1" if at == 1 else None) for at, run in enumerate(history())]
     async with opened(None, services=services, start="runs") as (app, pilot):
         assert "A its batch" not in screen_text(app)
         await pilot.press("down")
@@ -291,3 +291,52 @@ async def test_a_resize_after_the_end_lays_out_again() -> None:
             drawn.append(str(grid.query_one("#board", Static).content))
         assert max(map(len, drawn[0].splitlines())) <= 80
         assert max(map(len, drawn[1].splitlines())) > 80
+
+
+TASKS = ("Learn which daily dose of metformin is safe", "Learn whether alcohol and metformin go together")
+MODELS = ("medic-large-2026-11-01-instruct-preview", "medic-large-2026-11-01-instruct-stable")
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 160])
+async def test_names_of_models_and_tasks_are_whole_on_the_board(width: int) -> None:
+    services = batch_services()
+    services.glances = [
+        [
+            replace(glance, job="kidney", model=MODELS[at % 2], tasks=tuple((task, 0.5) for task in TASKS))
+            for at, glance in enumerate(glances())
+        ]
+    ]
+    async with opened(None, (width, 45), services=services) as (app, pilot):
+        await shown(app, pilot)
+        await loaded(app, pilot)
+        board = str(app.screen.query_one("#board", Static).content)
+        assert "…" not in board
+        assert [task for task in TASKS if task not in board] == []
+        assert [part for name in MODELS for part in name.split("-") if part not in board] == [], (
+            "they go on below"
+        )
+
+
+async def test_of_many_jobs_the_selected_one_is_described() -> None:
+    state = run_of_trials(2)
+    (first, *_) = glances_of(apply_all(RunState(), state))
+    assert first.brief is not None
+    jobs = [f"job_{at}" for at in range(6)]
+    services = batch_services()
+    services.glances = [
+        [
+            replace(first, key=first.key._replace(run_id=f"20261120-090000-00{at:02x}"), job=job)
+            for at, job in enumerate(jobs)
+        ]
+    ]
+    async with opened(None, (100, 40), services=services) as (app, pilot):
+        await shown(app, pilot)
+        await loaded(app, pilot)
+        assert [job for job in jobs if f"{job}  {first.brief.about_words[:20]}" in screen_text(app)] == [
+            "job_0"
+        ]
+        await pilot.press("right")
+        await loaded(app, pilot)
+        assert [job for job in jobs if f"{job}  {first.brief.about_words[:20]}" in screen_text(app)] == [
+            "job_1"
+        ]

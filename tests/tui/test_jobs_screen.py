@@ -244,6 +244,18 @@ async def test_jobs_can_be_filtered_sorted_and_reversed(size: tuple[int, int]) -
     assert services.preferences["jobs.sorting"] == ["check", True]
 
 
+@pytest.mark.parametrize("width", [80, 100, 160])
+async def test_a_heading_that_fills_its_column_stays_whole_when_its_rows_are_sorted(width: int) -> None:
+    async with opened(None, (width, 40), services=given(), start="jobs") as (app, pilot):
+        for name in ("check", "tasks", "facts", "asserts"):
+            await pilot.press("right")
+            await loaded(app, pilot)
+            head = drawn_by(app, "TableHead")[0]
+            shown = name in head  # some columns have no room at all
+            assert "…" not in head
+            assert sorted_by(head) == (name if shown else "")
+
+
 async def test_the_sort_order_is_remembered() -> None:
     services = given(preferences={"jobs.sorting": ["check", False]})
     async with opened(None, services=services, start="jobs") as (app, _):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -228,3 +229,46 @@ async def test_every_statistic_of_several_trials_can_be_reached(size: tuple[int,
             await loaded(app, pilot)
         for _, said in summary_lines(card._result.summary):
             assert set(said.split()) <= seen, said
+
+
+async def test_arrows_go_from_all_trials_to_each_of_them_and_back() -> None:
+    services = FakeServices(FakeView(run_of_trials(4)), sample_rows())
+    async with opened(None, NARROW, services=services) as (app, pilot):
+        await until(pilot, lambda: is_a(app.screen, "RunCard"))
+        await loaded(app, pilot)
+        assert "← → trial" in screen_text(app).splitlines()[-1]
+        over_all = app.screen
+        for key, shown_now in (
+            ("left", "4 trials"),
+            ("right", "here: trial 1 of 4"),
+            ("right", "here: trial 2 of 4"),
+            ("right_curly_bracket", "here: trial 3 of 4"),
+            ("right", "here: trial 4 of 4"),
+            ("right", "here: trial 4 of 4"),
+            ("left", "here: trial 3 of 4"),
+            ("left_curly_bracket", "here: trial 2 of 4"),
+            ("left", "here: trial 1 of 4"),
+            ("left", "4 trials"),
+        ):
+            await pilot.press(key)
+            await until(pilot, lambda shown_now=shown_now: shown_now in " ".join(screen_text(app).split()))  # type: ignore[misc]
+            assert ("here:" in screen_text(app)) == shown_now.startswith("here"), key
+        assert app.screen is over_all
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is app.live)
+
+
+@SIZES
+async def test_a_card_of_one_trial_has_no_other_to_go_to(size: tuple[int, int]) -> None:
+    async with card(size) as (app, pilot):
+        assert "trial" not in screen_text(app).splitlines()[-1]
+        await press_without_effect(app, pilot, "right", "left")
+
+
+@pytest.mark.parametrize("width", [60, 80])
+async def test_a_small_card_says_why_and_how_the_score_adds_up(width: int) -> None:
+    async with card((width, 24)) as (app, _):
+        text = screen_text(app)
+        assert re.search(r"= \d\.\d\d of 7", text), "the sum of the parts"
+        assert "no reminder was made" in text, "the judge's reason"
+        assert "…" not in text

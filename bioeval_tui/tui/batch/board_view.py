@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
+
+from rich.cells import cell_len
 
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report.statistics.estimates import Estimate, Sample, estimate
 from bioeval_tui.text import plural, shorten
-from bioeval_tui.tui.batch.batch_view import Glance, Rank, condition_of, distinct
-from bioeval_tui.tui.shared.cells_view import Cell, Tone, joined, score, score_tone
+from bioeval_tui.tui.batch.batch_view import Glance, Rank, condition_of
+from bioeval_tui.tui.shared.cells_view import Cell, Tone, joined, packed, score, score_tone
 from bioeval_tui.units import DASH, clock, latency_short, number, signed
 
 Line = list[Cell]
@@ -37,7 +40,7 @@ def board(glances: Sequence[Glance], width: int, height: int, left_s: float | No
         return lines
     ranked = sorted(rows.items(), key=lambda row: (-(_mean(row[1], "supplied") or 0.0), row[0]))
     if len(ranked) > 1:
-        lines += _bars(ranked[: max(1, height - 3)], width)
+        lines += _bars(ranked, width, height - len(lines))
     heat = _heat(ranked, width) if len(models) > 1 or not several_jobs else []
     if heat and len(lines) + len(heat) + 1 <= height:
         lines += [[], *heat]
@@ -48,6 +51,12 @@ def _name_width(rows: Sequence[tuple[str, list[Glance]]], width: int) -> int:
     """Return the width of the models' names: all of them where there is room."""
     longest = max(10, *(len(name or NO_MODEL) for name, _ in rows)) + 2
     return min(longest, max(26 if width >= ROOMY else 18, width // 4))
+
+
+def _whole(name: str, width: int) -> tuple[Cell, *tuple[Line, ...]]:
+    """Return a row's first cell, and the lines below it on which a name that is longer goes on."""
+    first, *more = textwrap.wrap(name or NO_MODEL, width - 2)
+    return Cell(f"{first:<{width}}", "strong"), *([Cell(part, "strong")] for part in more)
 
 
 def _progress(glances: Sequence[Glance], width: int, left_s: float | None) -> Line:
@@ -63,10 +72,12 @@ def _progress(glances: Sequence[Glance], width: int, left_s: float | None) -> Li
 # Scores with intervals
 
 
-def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
-    """Return a row's mean by condition on a scale from 0 to 1, its uplift, and the time of its slowest tenth of answers."""
-    name_width, names = _name_width(rows, width), [name for name, _ in rows]
-    shown = distinct(names, name_width - 2)
+def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int, height: int) -> list[Line]:
+    """Return a row's mean by condition on a scale from 0 to 1, its uplift, and the time of its slowest tenth of answers.
+
+    Long names go on below. Rows that would make it higher than `height` are left out, and counted.
+    """
+    name_width = _name_width(rows, width)
     room = (width - name_width - 11 - 9) // 2 - 7
     everything = [glance for _, held in rows for glance in held]
     titles = "".join(
@@ -76,8 +87,13 @@ def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
     )
     lines: list[Line] = [[Cell(" " * name_width + f"{titles}{'difference':>11}{'p90':>9}", "quiet")]]
     drawn: set[str] = set()
-    for name, held in rows:
-        cells: Line = [Cell(f"{shown[name] or NO_MODEL:<{name_width}}", "strong")]
+    left_out = 0
+    for at, (name, held) in enumerate(rows):
+        first, *below = _whole(name, name_width)
+        if at and len(lines) + 1 + len(below) >= height:
+            left_out = len(rows) - at
+            break
+        cells: Line = [first]
         for condition in CONDITIONS:
             bar, around = _bar(held, condition, room)
             drawn.add(around)
@@ -86,7 +102,7 @@ def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
         ended = low is not None and high is not None and all(glance.rank in OVER for glance in held)
         gain = signed(high - low) if ended and low is not None and high is not None else "–"
         cells += [Cell(f"{gain:>11}", "plain" if ended else "quiet"), Cell(f"{_p90(held):>9}", "quiet")]
-        lines.append(cells)
+        lines += [cells, *below]
     roomy = width >= ROOMY
     said = ["● mean"]
     said += ["├─┤ its 95 % interval"] if "interval" in drawn else []
@@ -95,6 +111,7 @@ def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
         if "range" in drawn
         else []
     )
+    said += [f"+{left_out} with lower scores"] if left_out else []
     return [*lines, [Cell(" " * (name_width if roomy else 0) + "; ".join(said), "quiet")]]
 
 
@@ -142,7 +159,6 @@ def _p90(held: Sequence[Glance]) -> str:
 def _heat(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
     """Return a field for each model, job and condition; for a single job, one for each task."""
     name_width = _name_width(rows, width)
-    models = distinct([name for name, _ in rows], name_width - 2)
     everything = [glance for _, held in rows for glance in held]
     jobs = list(dict.fromkeys(glance.job for glance in everything))
     by_job = len(jobs) > 1
@@ -152,24 +168,30 @@ def _heat(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
     if not shown:
         return []
     half = max(FIELD, min(WIDEST, ((width - name_width) // len(shown) - 1) // 2))
-    titles = distinct(shown, 2 * half)
-    names = "".join(f"{titles[name]:<{2 * half + 1}}" for name in shown)
-    left_out = f"+{len(columns) - len(shown)}" if len(columns) > len(shown) else ""
-    what = f"by {'job' if by_job else 'task'} {left_out}"
+    what = "job" if by_job else "task"
+    heads: Sequence[str] = shown
+    legend: list[Line] = []
+    if max(map(cell_len, shown)) > 2 * half:  # a number each; the names are below
+        heads = [f"{what} {number}" for number, _ in enumerate(shown, 1)]
+        entries = ([Cell(f"{head} ", "quiet"), Cell(name)] for head, name in zip(heads, shown, strict=True))
+        legend = packed(entries, width)
+    names = "".join(f"{head:<{2 * half + 1}}" for head in heads)
+    left_out = f" +{len(columns) - len(shown)}" if len(columns) > len(shown) else ""
     without, with_facts = (shorten(condition_of(everything, name), half - 1) for name in CONDITIONS)
     if half <= len("withheld"):
         without, with_facts = "none", "facts"
     lines: list[Line] = [
-        [Cell(f"{what:<{name_width}}", "quiet"), Cell(names)],
+        [Cell(f"{f'by {what}{left_out}':<{name_width}}", "quiet"), Cell(names)],
         [Cell(" " * name_width + f"{without:^{half}}{with_facts:^{half}} " * len(shown), "quiet")],
     ]
     for name, held in rows:
-        cells: Line = [Cell(f"{models[name] or NO_MODEL:<{name_width}}", "strong")]
+        first, *below = _whole(name, name_width)
+        cells: Line = [first]
         for column in shown:
             cells += [_field(_at(held, column, condition, by_job), half) for condition in CONDITIONS]
             cells.append(Cell(" "))
-        lines.append(cells)
-    return lines
+        lines += [cells, *below]
+    return [*lines, *legend]
 
 
 def _at(held: Sequence[Glance], column: str, condition: str, by_job: bool) -> Estimate:

@@ -22,7 +22,7 @@ from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import score_card_view
 from bioeval_tui.tui.live.panels import names_head, wrapped_row
 from bioeval_tui.tui.live.score_card_view import CardEvidence
-from bioeval_tui.tui.shared.cells_view import Cell, score, score_tone
+from bioeval_tui.tui.shared.cells_view import Cell, packed, score, score_tone
 from bioeval_tui.tui.shared.copying import Copied
 from bioeval_tui.tui.shared.dialogs import Dialog
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, Labelled, RowList, title_lines
@@ -112,8 +112,6 @@ class ScoreCard(Dialog[CardEvidence]):
         "The scores of both conditions, then their mean. The bars add up to the score; the last column shows "
         "what the facts changed. Press Enter on a task to see the judge's evidence."
     )
-    LEGENDS: ClassVar[bool] = True
-    """Whether bars have a legend below, where there is little room that of the condition alone."""
     BINDINGS: ClassVar[list[BindingType]] = bindings("score-card")
     VERTICAL_BREAKPOINTS = [(0, "-short"), (LEAST_ROWS, "-middle"), (ROOMY_ROWS, "-tall")]  # noqa: RUF012
     DEFAULT_CSS = """
@@ -131,7 +129,8 @@ class ScoreCard(Dialog[CardEvidence]):
         & Digits.-bad { color: $text-error; }
         & .card--rest { width: 1fr; height: 4; padding-top: 1; }
         & #reviewed { height: auto; display: none; }
-        & .card--bars { margin: 1 0; }
+        & .card--bars { height: auto; margin: 1 0; }
+        & .card--head { height: auto; }
         & #columns { height: auto; }
         & #table { width: 3fr; height: auto; }
         & #table RowList { height: auto; max-height: 14; }
@@ -149,10 +148,11 @@ class ScoreCard(Dialog[CardEvidence]):
         &.-narrow, &.-short {
             & .dialog--heading, & KeysFooter { margin: 0; }
             & .card--score { display: none; }
-            & #conclusion { margin: 0; max-height: 5; }
+            & #conclusion { margin: 0; max-height: 6; }
             & .card--bars { margin: 0; }
             & #headline, & .card--rest { height: 1; margin: 0; padding: 0; }
-            & #details { margin-top: 0; height: 3; }
+            & #columns { min-height: 5; }
+            & #details { margin-top: 0; }
             & #faults { display: none; }
         }
         &.-narrow {
@@ -169,11 +169,21 @@ class ScoreCard(Dialog[CardEvidence]):
     }
     """
 
-    def __init__(self, result: RunResult, trial: int, looked_at: Selection | None = None) -> None:
-        """`looked_at` is the row and condition to select first; by default, the condition with the lower score."""
+    def __init__(
+        self,
+        result: RunResult,
+        trial: int,
+        looked_at: Selection | None = None,
+        overall: RunCard | None = None,
+    ) -> None:
+        """`looked_at` is the row and condition to select first; by default, the condition with the lower score.
+
+        `overall` is the card of all trials from which this one was opened.
+        """
         super().__init__()
         self._result = result
         self._trial = result.trial(trial)
+        self._overall = overall
         self._both = self._trial.by_condition
         self._is_empty = score_card_view.is_empty(self._trial)
         self._rows = self._listed()
@@ -255,13 +265,8 @@ class ScoreCard(Dialog[CardEvidence]):
     def on_mount(self) -> None:
         """Draw the card, and put the cursor on the first row."""
         self.set_class(self._is_empty, "-empty")
-        bars = self.query_one(".card--bars", DrawnPanel)
-        legends = len(self._both) if self._roomy else 1
-        bars.styles.height = len(self._both) + (legends if self.LEGENDS else 0)
-        bars.draw(self._bars)
-        head = self.query_one(".card--head", DrawnPanel)
-        head.styles.height = len(names_head(self._names, self._columns))
-        head.draw(self._head)
+        self.query_one(".card--bars", DrawnPanel).draw(self._bars)
+        self.query_one(".card--head", DrawnPanel).draw(self._head)
         self._list.show_blurred_cursor()
         self._set_rows()
         self._list.focus()
@@ -284,14 +289,14 @@ class ScoreCard(Dialog[CardEvidence]):
                 value = Cell(score_card_view.score_words(conversation), score_card_view.tone(conversation))
                 name = Content.assemble(name, right(value, 5))
             if conversation is None:
-                lines += [paint(name, " ", Cell("not run", "quiet")), Content("")]
+                lines.append(paint(name, " ", Cell("not run", "quiet")))
                 continue
             room = max(0, width - name.cell_length - 1)
             lines.append(paint(name, " ", *score_card_view.score_bar(conversation, room)))
             if self._roomy or condition == self._condition:
-                lines.append(
-                    paint(" " * (column if self._roomy else 0), *score_card_view.legend(conversation))
-                )
+                indent = column if self._roomy else 0
+                entries = packed(score_card_view.legend(conversation), width - indent)
+                lines += [paint(" " * indent, *entry) for entry in entries]
         return Content("\n").join([line.truncate(width, ellipsis=True) for line in lines])
 
     @property
@@ -344,7 +349,7 @@ class ScoreCard(Dialog[CardEvidence]):
 
     def _show_condition(self) -> None:
         self.query_one(".card--head", DrawnPanel).refresh()
-        self.query_one(".card--bars", DrawnPanel).refresh()
+        self.query_one(".card--bars", DrawnPanel).refresh(layout=True)
         self._show_side()
         self._show_details(self._list.cursor)
 
@@ -380,7 +385,9 @@ class ScoreCard(Dialog[CardEvidence]):
         return self.evidence is not None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """A run in progress cannot be run again; a single condition cannot be switched, and nothing has no review."""
+        """A run in progress cannot be run again; a single condition or trial cannot be switched; nothing has no review."""
+        if action == "other_trial":
+            return self._overall is not None
         if action == "again":
             return self._result.has_ended
         if action in ("review", "other") and self._is_empty:
@@ -398,6 +405,18 @@ class ScoreCard(Dialog[CardEvidence]):
         at = both.index(self._condition) if self._condition in both else -1
         self._condition = both[(at + 1) % len(both)]
         self._show_condition()
+
+    def action_other_trial(self, by: int) -> None:
+        """Go to the card of the previous or next trial; before the first stands that of all trials."""
+        if (overall := self._overall) is None:
+            return
+        cards = [None, *self._result.trials]
+        here = cards.index(None if self is overall else self._trial.trial)
+        there = max(0, min(len(cards) - 1, here + by))
+        if there != here and self is not overall:
+            self.dismiss(None)
+        if there != here and (trial := cards[there]) is not None:
+            overall.open_trial(trial, self._condition)
 
     def copies(self) -> Sequence[Copied]:
         """The whole card."""
@@ -436,9 +455,8 @@ class RunCard(ScoreCard):
 
     ABOUT = (
         "The mean scores of both conditions over all trials. Tasks and assertions say in how many trials they "
-        "were passed. Press Enter on a trial to see its own card."
+        "were passed. Press Enter on a trial to see its own card, or → to go from one to the next."
     )
-    LEGENDS = False
     DEFAULT_CSS = """
     RunCard {
         & > .dialog--box { height: 100%; }
@@ -446,12 +464,11 @@ class RunCard(ScoreCard):
         & #table { width: 100%; max-width: 112; height: 100%; }
         & #table RowList { height: 1fr; max-height: 100%; }
         & GainsPanel { display: none; }
-        &.-narrow #details, &.-short #details { height: auto; max-height: 5; }
     }
     """
 
     def __init__(self, result: RunResult, looked_at: Selection | None = None) -> None:
-        super().__init__(result, result.trials[0], looked_at)
+        super().__init__(result, result.trials[0], looked_at, self)
 
     @property
     def heading(self) -> str:
@@ -493,7 +510,13 @@ class RunCard(ScoreCard):
     @on(RowList.Chosen)
     def _trial_chosen(self) -> None:
         if (trial := self._chosen_trial) is not None:
-            self.app.push_screen(ScoreCard(self._result, trial), self._trial_closed)
+            self.open_trial(trial)
+
+    def open_trial(self, trial: int, condition: Condition | None = None) -> None:
+        """Open the card of a trial over this one, whose cursor goes to it."""
+        self._list.move_to(next(at for at, row in enumerate(self._rows) if row.trial == trial))
+        looked_at = Selection(0, condition) if condition else None
+        self.app.push_screen(ScoreCard(self._result, trial, looked_at, self), self._trial_closed)
 
     def _trial_closed(self, evidence: CardEvidence | None) -> None:
         if evidence is not None:

@@ -75,28 +75,27 @@ def score_bar(conversation: ConversationResult, width: int) -> list[Cell]:
     return [cell for cell in cells if cell.text]
 
 
-def legend(conversation: ConversationResult) -> list[Cell]:
-    """Show how the score comes about: each part's points of the most it can give, the penalty, and the sum."""
+def legend(conversation: ConversationResult) -> list[list[Cell]]:
+    """Return how the score comes about: each part's points of the most it can give, the sum, and the penalty."""
     if not conversation.is_scored:
-        return [Cell("not scored", "quiet")]
-    cells: list[Cell] = []
+        return [[Cell("not scored", "quiet")]]
+    entries: list[list[Cell]] = []
     for part in conversation.parts:
         sign, tone = SIGNS[part.name]
         if part.left_out:
-            cells.append(Cell(f"{WORDS[part.name]} left out", "quiet"))
+            entries.append([Cell(f"{WORDS[part.name]} left out", "quiet")])
         elif part.value is None:
-            cells.append(Cell(f"{WORDS[part.name]} not measured", "warn"))
+            entries.append([Cell(f"{WORDS[part.name]} not measured", "warn")])
         else:
             points = f"{number(part.value * part.weight)} of {part.weight:g}"
-            cells += [Cell(sign * 2, tone), Cell(f" {WORDS[part.name]} {points}")]
-        cells.append(Cell("  "))
+            entries.append([Cell(sign * 2, tone), Cell(f" {WORDS[part.name]} {points}")])
     parts, penalty = shares(conversation), conversation.penalty
     most = sum(share.weight for share in parts)
     if conversation.score is not None and most:
-        cells.append(Cell(f"= {number(sum(share.share for share in parts) * most)} of {most:g}", "quiet"))
+        entries.append([Cell(f"= {number(sum(share.share for share in parts) * most)} of {most:g}", "quiet")])
     if penalty:
-        cells.append(Cell(f"  − penalty {number(penalty)}", "bad"))
-    return cells
+        entries.append([Cell(f"− penalty {number(penalty)}", "bad")])
+    return entries
 
 
 def score_words(conversation: ConversationResult | None) -> str:
@@ -148,8 +147,8 @@ def brief_text(result: RunResult) -> list[str]:
 
 
 def subject(result: RunResult) -> str:
-    """Return the job and what it is about."""
-    return f"{result.brief.job}: {result.brief.about_words}"
+    """Return the job and what it says that it is about; its tasks are rows of the card."""
+    return ": ".join(filter(None, (result.brief.job, result.brief.about)))
 
 
 _TONES: dict[str, Tone] = {"good": "good", "bad": "bad", "unsure": "warn", "plain": "strong"}

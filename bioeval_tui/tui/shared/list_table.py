@@ -17,7 +17,7 @@ from textual.widget import Widget
 
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.rows_widget import Heights, RowList
-from bioeval_tui.tui.shared.tones import left, paint, right
+from bioeval_tui.tui.shared.tones import STYLES, left, paint, right
 
 Item = TypeVar("Item")
 Key = tuple[int, float, str]
@@ -226,13 +226,18 @@ class TableHead(Widget):
 
     def render(self) -> Content:
         """Draw the names."""
-        names: dict[str, Cell] = {}
-        for at, column in enumerate(self._columns):
-            chosen = at == self._sorting.column
-            sign = ("▴" if self._sorting.reverse else "▾") if chosen else ""
-            names[column.name] = Cell(column.name + sign, "strong" if chosen else "quiet")
+        chosen, sign = self._columns[self._sorting.column].name, "▴" if self._sorting.reverse else "▾"
         # One cell less than the rows have, because of their scrollbar.
-        return line_of(fit(self._columns, self.size.width - 1, self._least, self._enough), names)
+        columns = fit(self._columns, self.size.width - 1, self._least, self._enough)
+        full = any(each.name == chosen and cell_len(chosen) >= each.width for each in columns)
+        names = {each.name: Cell(each.name, "quiet") for each in columns}
+        names |= {chosen: Cell(chosen if full else chosen + sign, "strong")}
+        line, end = line_of(columns, names), -1
+        for column in columns:
+            end += column.width + 1
+            if full and column.name == chosen:  # in the space between two columns
+                return Content.assemble(line[:end], (sign, STYLES["strong"]), line[end + 1 :])
+        return line
 
     def on_click(self, event: events.Click) -> None:
         """Report the clicked column."""

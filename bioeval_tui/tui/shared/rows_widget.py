@@ -382,10 +382,14 @@ class DrawnPanel(Widget):
         super().__init__(classes=classes)
         self._painter: LinePainter | None = None
 
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Return the number of lines, for a panel that is as high as they are."""
+        return self._painter(width).plain.count("\n") + 1 if self._painter else 0
+
     def draw(self, painter: LinePainter) -> None:
         """Draw with `painter` from now on."""
         self._painter = painter
-        self.refresh()
+        self.refresh(layout=self.styles.is_auto_height)
 
     def render(self) -> Content:
         """Draw."""
