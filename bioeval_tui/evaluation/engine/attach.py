@@ -234,10 +234,12 @@ class ReplayedRun:
         """Play to the next failed assertion and pause; return False if no other assertion fails."""
         return self._go_to(after_next_failure)
 
-    def begin_before_last(self) -> None:
-        """Make the next `events` start one message before the newest, paused."""
+    def begin_before_last(self) -> bool:
+        """Make the next `events` start one message before the newest, paused; return False if they must restart for that."""
+        about_to_begin = self._begin is not None
         self._begin = before_last_message(self._events, self.heading)
         self._paused = True
+        return about_to_begin
 
     @property
     def given(self) -> int:

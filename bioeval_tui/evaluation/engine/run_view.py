@@ -82,8 +82,8 @@ class Playback(Protocol):
         """Play to the next failed assertion and pause; return False if no other assertion fails."""
         ...
 
-    def begin_before_last(self) -> None:
-        """Make the next `events` start one message before the newest, paused."""
+    def begin_before_last(self) -> bool:
+        """Make the next `events` start one message before the newest, paused; return False if they must restart for that."""
         ...
 
     @property

@@ -369,8 +369,7 @@ class ReplayControls(Widget, can_focus=True):
     def action_play_back(self) -> None:
         """Go one message back."""
         if self.watched.playback is not None:
-            self.watched.playback.begin_before_last()
-            self.post_message(self.Moved(back=True))
+            self.post_message(self.Moved(back=not self.watched.playback.begin_before_last()))
 
     def action_next_failure(self) -> None:
         """Play to the next assertion that fails."""

@@ -55,6 +55,11 @@ class QueueRows(RowList):
             return super().check_action(action, parameters)
         return isinstance(screen, ReviewScreen) and bool(screen.quotes)
 
+    def on_resize(self) -> None:
+        """Wrap the titles for the new width; the list has none before it is laid out."""
+        if isinstance(self.screen, ReviewScreen):
+            self.screen.set_rows()
+
 
 class ReviewScreen(RefreshedScreen):
     """Queue, transcript, and the scores of the judge and reviewers."""
@@ -102,8 +107,8 @@ class ReviewScreen(RefreshedScreen):
         """What tells the items of several runs apart, by run."""
         self.seen: set[ItemId] = set()
         """Items whose judge's score was shown: a score given after that is not blind, even if it is hidden again."""
-        self._scored: ItemId | None = None
-        """Which item a key has just scored: pressed twice by mistake, it scores it once."""
+        self._scoring = False
+        """Whether what follows a score by one key is not yet drawn: pressed twice by mistake, the key gives one score."""
         self.only_to_do = False
         self.wished: ItemId | None = None
         self.at_quote = 0
@@ -195,8 +200,7 @@ class ReviewScreen(RefreshedScreen):
         self.set_class(bool(self.items), "-filled")
         outcomes = (review_view.outcome(item, self.blind, self.me).text for item in self.shown)
         self._outcome = max(map(cell_len, (*outcomes, review_view.heads(self.shown)[2])))
-        self._set_rows()
-        self.call_after_refresh(self._set_rows)  # the list has its width once it is laid out
+        self.set_rows()
         place = next((n for n, item in enumerate(self.shown) if item.id == at), None)
         if place is not None and place != self.rows.cursor:
             self.rows.move_to(place)
@@ -206,18 +210,14 @@ class ReviewScreen(RefreshedScreen):
         if self.items and self.focused is None and self.is_current:
             self.rows.focus()
 
-    def _set_rows(self) -> None:
-        """Give each row as many lines as its title needs."""
+    def set_rows(self) -> None:
+        """Give each row as many lines as its title needs, and the columns their heads."""
         width = self.rows.scrollable_content_region.width
         lines = [len(self._title(item, width)) for item in self.shown] if width else 1
         self.rows.set_rows(len(self.shown), self._row, lines=lines)
         trial, task, score = (Cell(head, "quiet") for head in review_view.heads(self.shown))
         heads = self._columns(Cell(""), trial, task, score, width) if width else Content("")
         self.query_one("#heads", Static).update(heads)
-
-    def on_resize(self) -> None:
-        """Wrap the titles for the new width."""
-        self.call_after_refresh(self._set_rows)
 
     def _title(self, item: ReviewItem, width: int) -> list[str]:
         number = f"{item.id.task} " if item.id.task else ""
@@ -381,8 +381,8 @@ class ReviewScreen(RefreshedScreen):
     def action_give(self, score: float) -> None:
         """Give a score with one key."""
         item = self.looked_at
-        if item is not None and item.id != self._scored:
-            self._scored = item.id
+        if item is not None and not self._scoring:
+            self._scoring = True
             self._score(item, review_view.ReviewForm("override", score=str(score)))
 
     def action_override(self) -> None:
@@ -429,7 +429,7 @@ class ReviewScreen(RefreshedScreen):
             entry = await self.bioeval.services.give_review(item, given)
         except (BioevalError, OSError) as error:
             self.tell(f"Could not save the review: {error}", bad=True)
-            self._scored = None
+            self._scoring = False
             return
         self._given.append((item.id, entry))
         if given.action in ("accept", "override") and (item.sample or not given.blind):
@@ -439,7 +439,7 @@ class ReviewScreen(RefreshedScreen):
             if following is not None:
                 self.wished = [i for i in self.shown if i.id != item.id][following].id
         await self.load_items()
-        self._scored = None
+        self.call_after_refresh(setattr, self, "_scoring", False)
         if all(not review_view.to_do(other, self.me) for other in self.items):
             self.tell(f"Everything is reviewed. {self.key('undo')} undoes the last review.")
 
