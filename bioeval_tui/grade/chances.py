@@ -113,11 +113,11 @@ def _true_scores(scores: Floats, errors: Floats, random: np.random.Generator) ->
     ]
     true: Floats = scores + relative[random.permutation(draws)]
     pull = (scores - true) @ precision
-    certain = random.chisquare(_DEGREES, draws) / _DEGREES
+    certain: Floats = random.chisquare(_DEGREES, (draws, 1)) / _DEGREES
     for entry in [*range(count)] * _SWEEPS:
         own, error = precision[entry, entry], -spread[entry] * _STEPS
         others = pull[:, entry] - own * (scores[entry] - true[:, entry])
-        weights = prior[entry] - certain[:, None] * (own * error**2 / 2 + others[:, None] * error)
+        weights = prior[entry] - certain * (own * error**2 / 2 + others[:, None] * error)
         new = _drawn_from(weights, points[entry], step[entry], random)
         pull += np.outer(true[:, entry] - new, precision[entry])
         true[:, entry] = new
