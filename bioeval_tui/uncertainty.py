@@ -93,7 +93,6 @@ def mean_of(
     unit: str = "case",
     within: str = "",
     paired: bool = False,
-    fewest: int = FEWEST_UNITS,
 ) -> Measured | None:
     """Return the mean over all values with its interval; None without a value.
 
@@ -103,7 +102,6 @@ def mean_of(
         unit: what the groups are, for the scope.
         within: what the values of one group are, if they are independent draws of a single group; never of several.
         paired: the values are differences, whose interval is Student's, as is their test.
-        fewest: the fewest units for an interval.
     """
     held = [list(values) for values in groups.values() if values]
     values = [value for group in held for value in group]
@@ -117,7 +115,7 @@ def mean_of(
     # As many equal clusters weigh as much as these (Kish 1965).
     degrees = max(1.0, len(values) ** 2 / sum(len(each) ** 2 for each in clusters) - 1)
     measured = Measured(mean, error, len(values), size, degrees)
-    if size < fewest:
+    if size < FEWEST_UNITS:
         return measured
     scope = f"clustered by {unit}, {size} {unit}s" if len(held) > 1 else f"this {unit} only, {size} {within}s"
     interval = _of_mean(measured, clusters, values, bounds, paired)
@@ -242,16 +240,13 @@ def statistic_of(
     statistic: Callable[[Mapping[_Unit, float]], float | None],
     one_more: Mapping[_Unit, float],
     unit: str,
-    *,
-    bounds: Bounds = CHANGE,
-    fewest: int = FEWEST_CURVED,
 ) -> Interval | None:
-    """Return the interval of a statistic of counted units, such as kappa; None for too few clusters.
+    """Return the interval of a statistic of counted units between −1 and 1, such as kappa; None for too few clusters.
 
     The error comes from leaving out one cluster at a time, as if there were one more, `one_more`, in which all is wrong:
     so it is never 0. Leaving out is undefined if the statistic is.
     """
-    if len(clusters) < fewest:
+    if len(clusters) < FEWEST_CURVED:
         return None
     whole = merged(clusters)
     more = merged([whole, one_more])
@@ -267,12 +262,10 @@ def statistic_of(
         if part is None:
             return None
         left += [part] * same
-    low, high = bounds
-    variance = _spread(left, smooth) ** 2
-    share, size = (smooth - low) / (high - low), len(clusters)
-    effective = share * (1 - share) * (high - low) ** 2 / variance
+    share, size = (smooth + 1) / 2, len(clusters)
+    effective = share * (1 - share) * 4 / _spread(left, smooth) ** 2
     effective *= (Z / t_quantile(1 - TAIL, size - 1)) ** 2
-    interval = share_interval((value - low) / (high - low), effective, bounds, "jackknife, effective number")
+    interval = share_interval((value + 1) / 2, effective, CHANGE, "jackknife, effective number")
     return replace(interval, scope=f"clustered by {unit}, {size} {unit}s")
 
 

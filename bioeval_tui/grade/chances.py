@@ -1,12 +1,12 @@
 """The chance of a medal on other test rows: the board's entries scored anew, too, where their predictions are kept.
 
 Beside its true value every score has an error, and the best score of a board has won by a good value *and* a lucky
-error (the winner's curse). So true values are estimated first: each score is drawn to the board's median by as much as
-its own error explains its distance (empirical Bayes, with a variance for each entry; Efron 2010, Large-Scale Inference,
-1.1 and 1.3), together with entries that err alike. Then the scores on other rows are drawn: true value, its remaining
-uncertainty, and the error of new rows, which all entries share. If only the submission is scored anew, the board keeps the luck that it had with its rows, and so
-did the submission: how much of an error all entries share is then not known but taken to be 0.7, and true values come
-from one distribution with heavy tails (Student's t, by EM). docs/validation.md has the calibration of both.
+error (the winner's curse). So true values are drawn first, given all scores, the covariance of their errors, and a prior
+that is the board's own density of scores: a true value is likely to lie where many entries do (empirical Bayes; Efron,
+Empirical Bayes deconvolution estimates, Biometrika 2016). The error of other rows, which all entries share, is added to
+each draw. If only the submission is scored anew, the board keeps the luck that it had with its rows, and so did the
+submission: how much of an error all entries share is then not known but taken to be a half. docs/validation.md has the
+calibration of both.
 """
 
 from __future__ import annotations
@@ -26,19 +26,18 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 DRAWS = 200
-_LEAST_SPREAD = 0.3
-"""Entries nearer to the median than this share of the typical squared distance count as so far away."""
-_LUCK = 0.5
-"""So much of an error's variance is taken off an entry's squared distance; all of it would draw most entries to the median."""
-_ALIKE = 0.5
-"""Entries that err together are alike: their true values are correlated by so much of the correlation of their errors. Were
-they independent, what five such entries have in common would be taken for five coincidences."""
-_LEAST_SHARE = 0.05
-"""The variance of true values is at least this share of that of the errors."""
-_SHARED = 0.7
+_EACH = 2
+"""So many true values are drawn for each draw of rows."""
+_SWEEPS = 6
+_STEPS = np.linspace(-4, 4, 25)
+"""Where a true value may lie, in standard errors from its score; anywhere between two of them is as likely."""
+_TOGETHER = 0.05
+"""How far all true values together may be from the scores: its variance is so much of that of a difference, since the prior
+lies where the scores do."""
+_DEGREES = 8
+"""Of freedom of the errors' covariance, which is itself estimated."""
+_SHARED = 0.5
 """How much of an error's variance is due to the rows alone, where predictions of others are not kept."""
-_TAILS = 4.0
-"""Degrees of freedom of the true values there."""
 _DOUBT = 0.05
 """Weight of all entries being equal there, since nothing shows how rivals differ."""
 
@@ -90,53 +89,73 @@ def medal_chances(scores: Floats, drawn: Floats, entries: int) -> tuple[float, f
         entries: of the board.
     """
     random = np.random.default_rng(0)
-    errors = drawn - drawn.mean(axis=0)
-    moving = drawn.shape[1]
-    if moving == 1:
-        return _alone(scores, errors[:, 0], entries, random)
-    covariance = np.atleast_2d(np.cov((errors - errors.mean(axis=1, keepdims=True)).T))
-    variance = np.diag(covariance)
-    centre = np.median(scores)
-    away = scores - centre
-    typical = _LEAST_SPREAD * float(np.median(away[-entries:] ** 2))
-    spread = np.sqrt(np.maximum(np.maximum(away**2, typical) - _LUCK * variance, _LEAST_SHARE * variance))
-    correlation = covariance / np.sqrt(np.outer(variance, variance) + 1e-300)
-    np.fill_diagonal(correlation, 1.0)
-    prior = np.outer(spread, spread) * (_ALIKE * correlation + (1 - _ALIKE) * np.eye(moving))
-    share = prior @ np.linalg.inv(prior + covariance + 1e-12 * np.eye(moving))
-    left = prior - share @ prior
-    values, vectors = np.linalg.eigh((left + left.T) / 2)
-    true = centre + share @ away
-    true = true + random.normal(size=errors.shape) @ (vectors * np.sqrt(np.clip(values, 0, None))).T
-    anew = true + errors
+    errors = np.tile(drawn - drawn.mean(axis=0), (_EACH, 1))
+    if drawn.shape[1] == 1:
+        anew = _own_true_scores(scores, errors[:, 0], random) + errors[:, 0]
+        return _medals((scores[1:] > anew[:, None]).sum(axis=1), entries, _DOUBT)
+    anew = _true_scores(scores, errors, random) + errors
     return _medals((anew[:, 1:] > anew[:, :1]).sum(axis=1), entries)
 
 
-def _alone(
-    scores: Floats, errors: Floats, entries: int, random: np.random.Generator
-) -> tuple[float, float, float]:
-    """Return the chances if only the first has other rows: its place among the others, with what they share unknown."""
+def _true_scores(scores: Floats, errors: Floats, random: np.random.Generator) -> Floats:
+    """Return true values given the scores and their errors, of the shape (draws, entries) of `errors`, by Gibbs sampling."""
+    draws, count = errors.shape
+    relative = errors - errors.mean(axis=1, keepdims=True)  # what all entries share changes no place
+    covariance = np.cov(relative.T)
+    typical = float(covariance.trace()) / count + 1e-30
+    precision = np.linalg.inv(covariance + typical * (_TOGETHER / count + 1e-3 * np.eye(count)))
+    spread = np.sqrt(np.maximum(np.diag(covariance), 1e-6 * typical))
+    points = scores[:, None] + spread[:, None] * _STEPS
+    step = spread * (_STEPS[1] - _STEPS[0])
+    prior = [
+        np.log(_density(*each, scores))
+        for each in zip(points, np.maximum(np.median(spread), step), strict=True)
+    ]
+    true: Floats = scores + relative[random.permutation(draws)]
+    pull = (scores - true) @ precision
+    certain: Floats = random.chisquare(_DEGREES, (draws, 1)) / _DEGREES
+    for entry in [*range(count)] * _SWEEPS:
+        own, error = precision[entry, entry], -spread[entry] * _STEPS
+        others = pull[:, entry] - own * (scores[entry] - true[:, entry])
+        weights = prior[entry] - certain * (own * error**2 / 2 + others[:, None] * error)
+        new = _drawn_from(weights, points[entry], step[entry], random)
+        pull += np.outer(true[:, entry] - new, precision[entry])
+        true[:, entry] = new
+    return true
+
+
+def _own_true_scores(scores: Floats, errors: Floats, random: np.random.Generator) -> Floats:
+    """Return true values of the first score on rows whose luck the others keep, shape (draws,)."""
     variance = float(errors.var(ddof=1))
-    own, centre = (1 - _SHARED) * variance, np.median(scores[1:])
-    away = scores - centre
-    weights, spread = np.ones(len(scores)), max(float(np.median(away**2)) * 2 - own, 0.1 * own)
-    for _ in range(30):
-        share = spread / weights / (spread / weights + own)
-        squares = (share * away) ** 2 + share * own
-        weights = (_TAILS + 1) / (_TAILS + squares / spread)
-        spread = max(float((weights * squares).mean()), 0.02 * own)
-    share = spread / weights[0] / (spread / weights[0] + own)
-    unknown = np.sqrt(share * own + _SHARED * variance)
-    anew = centre + share * away[0] + errors + random.normal(size=len(errors)) * unknown
-    return _medals((scores[None, 1:] > anew[:, None]).sum(axis=1), entries, _DOUBT)
+    spread = float(np.sqrt((1 - _SHARED) * variance + 1e-30))
+    points = scores[0] + spread * _STEPS
+    weights = np.log(_density(points, spread, scores)) - _STEPS**2 / 2
+    true = _drawn_from(np.tile(weights, (len(errors), 1)), points, spread * (_STEPS[1] - _STEPS[0]), random)
+    anew: Floats = true + random.normal(size=len(errors)) * np.sqrt(_SHARED * variance)
+    return anew
+
+
+def _density(points: Floats, width: float, scores: Floats) -> Floats:
+    """Return how dense the board's scores are at these points: each counts as a curve of this width (Student's t, 3 degrees of freedom)."""
+    density: Floats = ((1 + ((points[:, None] - scores) / width) ** 2 / 3) ** -2).sum(axis=1)
+    return density
+
+
+def _drawn_from(weights: Floats, points: Floats, step: float, random: np.random.Generator) -> Floats:
+    """Return a value near one of the points for each row of `weights`, logarithms of how likely each point is."""
+    sums = np.exp(weights - weights.max(axis=1, keepdims=True)).cumsum(axis=1)
+    places = (sums < random.random((len(sums), 1)) * sums[:, -1:]).sum(axis=1)
+    drawn: Floats = points[places] + random.uniform(-0.5, 0.5, len(sums)) * step
+    return drawn
 
 
 def _medals(better: NDArray[np.int64], entries: int, doubt: float = 0.0) -> tuple[float, float, float]:
-    """Return the share of draws with each medal, given how many entries were better; in doubt, all entries are equal."""
-    reached = [
-        (1 - doubt) * (float((better < place).sum()) + 0.5) / (len(better) + 1)
-        + doubt * place / (entries + 1)
-        for place in medal_places(entries)
-    ]
-    gold, silver, bronze = np.diff([0.0, *np.maximum.accumulate(reached)])
+    """Return the share of draws with each medal, given how many entries were better; in doubt, all entries are equal.
+
+    Each outcome that there is counts half a draw more (Jeffreys), so that none has a chance of 0.
+    """
+    places = medal_places(entries)
+    widths = np.diff([0, *places, entries + 1])
+    counts = np.diff([0, *((better < place).sum() for place in places), len(better)]) + 0.5 * (widths > 0)
+    gold, silver, bronze, _ = (1 - doubt) * counts / counts.sum() + doubt * widths / (entries + 1)
     return float(gold), float(silver), float(bronze)

@@ -222,7 +222,8 @@ def _effect(
 ) -> ConclusionFinding:
     """Return what knowing the facts changes, as far as the trials with both scores can show it."""
     assert uplift.mean is not None
-    trials = of.Trials(len(uplift.estimate.points), run.started.trials)
+    cases = uplift.estimate.clusters if run.started.cases else 0
+    trials = of.Trials(len(uplift.estimate.points), run.started.trials, cases)
     listed = () if run.started.cases else enumerate(run.state.job.get("facts") or (), start=1)
     facts = tuple(str(fact) for number, fact in listed if number in given)
     withheld, supplied = _paired_means(run)

@@ -106,6 +106,8 @@ class Trials(_Data):
 
     used: int
     planned: int
+    cases: int = 0
+    """How many cases they are of; 0 of a job without cases."""
 
 
 class Units(_Data):

@@ -966,9 +966,11 @@ def _over_all(trials: int) -> str:
 
 
 def _used(trials: of.Trials) -> str:
-    if trials.used < trials.planned:
-        return f"{trials.used} of {trials.planned} trials"
-    return f"{trials.used} trials"
+    """Return such as `4 of 5 trials`, `36 trials of 12 cases`, or `50 cases` of one trial each."""
+    if trials.used == trials.planned == trials.cases:
+        return f"{trials.cases} cases"
+    used = f"{trials.used} of {trials.planned}" if trials.used < trials.planned else str(trials.used)
+    return f"{used} trials" + (f" of {plural(trials.cases, 'case')}" if trials.cases else "")
 
 
 def _too_few(few: of.Units) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from random import Random
-from statistics import fmean, median
+from statistics import fmean
 
 from bioeval_tui.report.statistics.prediction_powered import JudgedItem, corrected_mean, draw_reviews
 from bioeval_tui.uncertainty import share_interval
@@ -55,31 +55,6 @@ def table_coverage(
         float(alone.low <= truth <= alone.high),
         fmean(one.interval.width for one in found),
         fmean(one.reviews_only.width for one in found),
-    )
-
-
-def corner_coverage(
-    draws: int, passes: float, errors: float, reviews: int = 30, items: int = 300, seed: int = 1
-) -> Coverage:
-    """Review some of `items` verdicts of a judge that errs in a share of them, and look for people's true pass rate.
-
-    Widths are medians.
-    """
-    random = Random(seed)
-    found = []
-    for _ in range(draws):
-        people = [random.random() < passes for _ in range(items)]
-        judged = [
-            JudgedItem(float(said != (random.random() < errors)), float(said) if place < reviews else None)
-            for place, said in enumerate(people)
-        ]
-        found.append(corrected_mean(judged, "random"))
-    return Coverage(
-        fmean(one.interval.low - 1e-12 <= passes <= one.interval.high + 1e-12 for one in found),
-        fmean(one.reviews_only.low - 1e-12 <= passes <= one.reviews_only.high + 1e-12 for one in found),
-        0.0,
-        median(one.interval.width for one in found),
-        median(one.reviews_only.width for one in found),
     )
 
 

@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from bioeval_tui.grade.chances import DRAWS, medal_chances
 from bioeval_tui.grading import medal_places
+from bioeval_tui.report.statistics.differences import holm, t_test_p
 
 Scores = Callable[[np.ndarray], np.ndarray]
 """Counts of rows, shape (draws, rows), to the models' scores, shape (draws, models), higher is better."""
@@ -142,33 +143,32 @@ def _shown(
 
 
 class Bin(NamedTuple):
-    """A fifth of the chances: how many, their mean, the truth's mean, and the standard error of the difference by fit."""
+    """Chances of about the same size: how many of how many fits, their mean, the truth's mean, and a test of the difference."""
 
     count: int
+    fits: int
     chance: float
     truth: float
     error: float
+    """The standard error of the difference. Boards of one fit share their models, so fits are the independent units."""
+    p: float
+    """That of a t test with fits − 1 degrees of freedom, corrected for all bins (Holm)."""
 
 
-def in_bins(found: list[Shown]) -> list[Bin]:
-    """Return five bins of the chances, from 0 to 1."""
-    bins = []
-    for low in (0.0, 0.2, 0.4, 0.6, 0.8):
-        those = [each for each in found if low <= each.chance < low + 0.2]
-        if not those:
-            bins.append(Bin(0, float("nan"), float("nan"), float("nan")))
+def in_bins(found: list[Shown], bins: int = 5) -> list[Bin]:
+    """Return equal bins of the chances, from 0 to 1, without empty ones and those of a single fit."""
+    made = []
+    for number in range(bins):
+        those = [each for each in found if int(each.chance * bins) == number]
+        fits = np.unique([each.fit for each in those])
+        if len(fits) < 2:
             continue
-        off: dict[int, float] = {}
-        away = float(np.mean([each.truth - each.chance for each in those]))
-        for each in those:
-            off[each.fit] = off.get(each.fit, 0.0) + each.truth - each.chance - away
-        error = float(np.sqrt(sum(value**2 for value in off.values()))) / len(those)
-        bins.append(
-            Bin(
-                len(those),
-                float(np.mean([e.chance for e in those])),
-                float(np.mean([e.truth for e in those])),
-                error,
-            )
-        )
-    return bins
+        off = np.array([each.truth - each.chance for each in those])
+        away = off - off.mean()
+        sums = np.array([away[[each.fit == fit for each in those]].sum() for fit in fits])
+        error = float(np.sqrt((sums**2).sum() * len(fits) / (len(fits) - 1))) / len(those)
+        p = t_test_p(float(off.mean()) / error, len(fits) - 1)
+        chance, truth = (float(np.mean([getattr(e, side) for e in those])) for side in ("chance", "truth"))
+        made.append(Bin(len(those), len(fits), chance, truth, error, p))
+    adjusted = holm(dict(enumerate(each.p for each in made)))
+    return [each._replace(p=adjusted[number]) for number, each in enumerate(made)]

@@ -49,8 +49,8 @@ SETS: dict[str, Recorded] = {
     "ten trials, a large harm": _drawn(10, 0.9, 0.1, 5),
     "five trials, never done": Recorded([BAD] * 5, [_with_fact(BAD)] * 5),
     "the agent fails always": Recorded(
-        [Talk(reason="agent_failed", fault="agent", failures=4)] * 2,
-        [Talk(reason="agent_failed", fault="agent", failures=4, fact=True)] * 2,
+        [Talk(tasks=(0.0,), holds=(False,), reason="agent_failed", fault="agent", failures=4)] * 2,
+        [Talk(tasks=(0.0,), holds=(False,), reason="agent_failed", fault="agent", failures=4, fact=True)] * 2,
     ),
     "the agent fails in every second conversation": Recorded(
         [BAD, Talk(reason="agent_failed", fault="agent", failures=4)] * 3, [KNOWS] * 6

@@ -224,6 +224,8 @@ def _overview(summary: Summary) -> list[str]:
 
 def _page(page: RunResult) -> list[str]:
     heads = [f"{escape(c.title)} **{units.number(c.score.mean)}**" for c in page.summary.conditions]
+    bold = "**" if page.sampled else ""
+    people = [line for said in page.people_say for line in (f"{bold}{escape(upper_first(said))}{bold}", "")]
     lines = [
         f"# {escape(page.brief.job)}",
         "",
@@ -232,12 +234,13 @@ def _page(page: RunResult) -> list[str]:
         "",
         f"Facts: {escape(page.brief.facts_words)}",
         "",
+        *(people if page.sampled else ()),
         f"**{escape(page.conclusion.sentence)}**",
         "",
         " · ".join([*heads, f"mean of both **{units.number(page.mean)}**"]),
         "",
         *([escape(page.why_no_mean), ""] if page.why_no_mean else []),
-        *(line for said in page.people_say for line in (escape(upper_first(said)), "")),
+        *(() if page.sampled else people),
         *([f"Reviewed: {escape(page.reviewed_words)}", ""] if page.reviewed_words else []),
         escape(page.lead),
         "",

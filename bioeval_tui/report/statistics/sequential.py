@@ -86,8 +86,8 @@ class ConfidenceSequence:
         """Return the interval that no round so far has excluded."""
         scope = f"valid at every look, {self.rounds} rounds"
         low, high = self._end(upwards=True), self._end(upwards=False)
-        if low > high:  # has a chance of at most 1 − LEVEL; say the nearest thing that is an interval
-            low = high = (low + high) / 2
+        # In at most 1 − LEVEL of all batches both gamblers exclude what the other kept: what lies between is shown.
+        low, high = sorted((low, high))
         return Interval(self._unscaled(low), self._unscaled(high), scope, "betting")
 
     def _stake(self) -> float:

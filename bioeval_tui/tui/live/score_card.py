@@ -216,6 +216,9 @@ class ScoreCard(Dialog[CardEvidence]):
         brief = Labelled(id="brief")
         brief.show(score_card_view.brief_cells(self._result, brief=not self._wide))
         yield brief
+        people = Static(id="reviewed", markup=False)
+        if self._result.sampled:  # what people would say is the headline
+            yield people
         yield Static(paint(score_card_view.conclusion(self._result)), id="conclusion", markup=False)
         if self._is_empty:
             why = Labelled(id="why")
@@ -232,7 +235,8 @@ class ScoreCard(Dialog[CardEvidence]):
                     value = self._value(name)
                     yield Digits(score(value).replace("–", "-"), classes=f"-{score_tone(value)}")
             yield Static(self._rest(), classes="card--rest", markup=False)
-        yield Static(id="reviewed", markup=False)
+        if not self._result.sampled:
+            yield people
         yield DrawnPanel(classes="card--bars")
         with Horizontal(id="columns"):
             with Vertical(id="table"):

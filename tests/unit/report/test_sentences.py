@@ -113,6 +113,9 @@ EXAMPLES: list[tuple[Finding, str]] = [
      "Knowing that the user lives in Sydney, “Age: 54”, that her doctor is away and 1 more fact lowers the agent from 0.44 to 0.20 in “has the card” over 5 trials (95 % interval of the difference −0.10 to 0.30)."),
     (of.EffectWithinChance(FIVE, LOW, HIGH, False, SPAN),
      "The effect of the facts cannot be distinguished from chance: from 0.44 to 1.00 over 5 trials (95 % interval of the difference −0.10 to 0.30)."),
+    (of.EffectWithinChance(of.Trials(50, 50, 50), LOW, HIGH, False, None), "The effect of the facts cannot be distinguished from chance: from 0.44 to 1.00 over 50 cases."),
+    (of.EffectWithinChance(of.Trials(36, 36, 12), LOW, HIGH, False, SPAN),
+     "The effect of the facts cannot be distinguished from chance: from 0.44 to 1.00 over 36 trials of 12 cases (95 % interval of the difference −0.10 to 0.30)."),
     (of.TooFewForEffect((LIVES,), SCORES, of.Trials(3, 3), None, 5, of.Cause("task", "remind me", "supplied", 3, among=True)),
      "The agent scores 0.44 without the facts and 1.00 with the facts; three trials are too few to tell what knowing that the user lives in Sydney changes "
      "(5 would do); with them the task “remind me” is not done in any trial with both scores."),
