@@ -94,7 +94,9 @@ def fault_of(opinions: Mapping[str, Reviewed]) -> Fault | None:
 def mark_of(opinions: Mapping[str, Reviewed]) -> Mark | None:
     """Return the mark on which all reviewers agree; `suspicious` when they differ; None when nobody gave one."""
     given = {entry.mark for entry in opinions.values() if entry.mark is not None}
-    return given.pop() if len(given) == 1 else "suspicious" if given else None
+    if len(given) > 1:
+        return "suspicious"
+    return given.pop() if given else None
 
 
 def mark_words(opinions: Mapping[str, Reviewed]) -> str:
