@@ -431,8 +431,8 @@ PASSED: dict[str, bool | None] = {"passed": True, "failed": False, "not_measured
 
 def apply(state: RunState, event: RunEvent) -> Change:
     """Apply one event to `state` in place, and return what changed."""
-    if event.seq:
-        state.last_seq = max(state.last_seq, event.seq)
+    if event.seq > state.last_seq:
+        state.last_seq = event.seq
     _keep_time(state, event)
     if event.condition is None or event.trial is None:
         _apply_to_run(state, event)
