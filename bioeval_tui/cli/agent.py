@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 
 from bioeval_tui.cli.terminal import code_of_signal, end_with_stdin
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.graphs.identity import graph_id
+from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph, available, graph_id
 from bioeval_tui.sample.agent.service import run_sample_agent
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import print_json, say
@@ -119,8 +119,6 @@ async def _open_graph(settings: Settings, file: Path, neo4j: bool) -> tuple[Any,
 
         server = neo4j_graph(settings)
         return server, server.identity, await server.graph_id()
-    from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph, available
-
     if why_not := available():
         say(f"the agent's graph is kept in memory only: {why_not}", err=True)
         return None, "memory", secrets.token_hex(16)

@@ -56,7 +56,8 @@ def open_app(places: tuple[Path, ...] = (), settings: Settings | None = None) ->
             raise UsageError(f"{clean_line(str(place))} does not exist; give folders or job files")
     settings, runs, others = with_runs(settings or Settings.from_environment(), places)
     need_terminal("`bioeval-tui --help` lists the commands that print")
-    start = "jobs" if others else "home" if runs is None else "medals"
+    start = "home" if runs is None else "medals"
+    start = "jobs" if others else start
     show(AppServices(settings, job_places=others, runs=runs), start, "ask")
     return ExitCode.OK
 

@@ -77,12 +77,13 @@ def demo(
         return show_recorded_demo(settings, show, pace=pace, loop=loop)
     if local_model:
         need_local_model()
+    graph = "none" if local_model else "embedded"
     request = RunRequest(
         jobs=(sample_jobs() / (LOCAL_MODEL_JOB if local_model else DEMO_JOB),),
         sample_agent=not local_model,
         local_model=local_model,
         mode="llm" if llm else "rehearsal",
-        graph="neo4j" if neo4j else "none" if local_model else "embedded",
+        graph="neo4j" if neo4j else graph,
         seed=seed,
     )
     spec = spec_of(request, settings.runs_dir)

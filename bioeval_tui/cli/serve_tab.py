@@ -31,10 +31,9 @@ def _show(
     settings: Settings, places: Sequence[Path] = (), *, read_only: bool = False, run_id: str | None = None
 ) -> None:
     """Run the application in one tab; with `read_only`, show recordings only. `run_id` opens a replay."""
-    services = AppServices(settings, job_places=places)
+    services, screen = AppServices(settings, job_places=places), "jobs" if places else "home"
     if read_only:
-        services = cast(AppServices, ReadOnlyServices(settings))
-    screen = "runs" if read_only else "jobs" if places else "home"
+        services, screen = cast(AppServices, ReadOnlyServices(settings)), "runs"
     start = partial(services.open_recording, run_id, speed=1.0) if run_id else screen
     app = ReadOnlyApp if read_only else BioevalApp
     try:

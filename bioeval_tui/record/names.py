@@ -29,8 +29,8 @@ def with_served(identity: str, served: dict[str, list[str]]) -> str:
     if all(names == [asked] for asked, names in served.items()):
         return identity
     models, times, repeats = identity.partition(" × ")
-    told = [asked_and_served(model, served.get(model, ())) for model in models.split(", ")]
-    return "; ".join(told) + times + repeats
+    names = [asked_and_served(model, served.get(model, ())) for model in models.split(", ")]
+    return "; ".join(names) + times + repeats
 
 
 class TurnMark(NamedTuple):

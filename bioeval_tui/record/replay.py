@@ -296,10 +296,14 @@ def side_by_side(events: Sequence[RunEvent]) -> Sequence[RunEvent]:
     ended = (None, 1) in stages
     first = next((event.condition for event in events if event.condition), started.conditions[0])
     second = next(name for name in started.conditions if name != first)
-    over = {first, second} if ended else {first} if (second, 0) in stages else set()
+    over = {first, second} if ended else set()
+    if (second, 0) in stages:
+        over.add(first)
     placed = list(stages[None, 0])
     for stage in range(max(LEAD, *(message for _, message in stages)) + 1):
-        beside = [] if stage < LEAD else range(LEAD + 1) if stage == LEAD else [stage]
+        # The second conversation begins once the first has its lead, with all that it has said by then.
+        begin = 0 if stage == LEAD else stage
+        beside = range(begin, stage + 1) if stage >= LEAD else ()
         for condition, message in [(first, stage), *((second, message) for message in beside)]:
             if condition not in over and (condition, message + 1) not in stages:
                 return placed  # more about this message may follow

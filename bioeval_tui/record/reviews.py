@@ -94,7 +94,9 @@ def fault_of(opinions: Mapping[str, Reviewed]) -> Fault | None:
 def mark_of(opinions: Mapping[str, Reviewed]) -> Mark | None:
     """Return the mark on which all reviewers agree; `suspicious` when they differ; None when nobody gave one."""
     given = {entry.mark for entry in opinions.values() if entry.mark is not None}
-    return given.pop() if len(given) == 1 else "suspicious" if given else None
+    if len(given) > 1:
+        return "suspicious"
+    return given.pop() if given else None
 
 
 def mark_words(opinions: Mapping[str, Reviewed]) -> str:
@@ -103,11 +105,11 @@ def mark_words(opinions: Mapping[str, Reviewed]) -> str:
     if mark is None:
         return ""
     many = len({entry.mark for entry in opinions.values()}) > 1
-    told = [
+    opinion_words = [
         f"{name}{f' {entry.mark}' if many else ''}{f': {entry.why}' if entry.why else ''}"
         for name, entry in opinions.items()
     ]
-    return clean_line(f"{mark} ({'; '.join(told)})")
+    return clean_line(f"{mark} ({'; '.join(opinion_words)})")
 
 
 def disagree(opinions: Mapping[str, Reviewed]) -> bool:
@@ -129,8 +131,8 @@ def plain(value: float | None) -> str:
 
 def words(before: float | None, after: float | None) -> str:
     """Return `0.60 → 0.80 (reviewed)`, or `0.60 (reviewed)` if unchanged; a dash for an unknown score."""
-    told = [plain(value) for value in (before, after)]
-    return f"{told[0]} (reviewed)" if told[0] == told[1] else f"{told[0]} → {told[1]} (reviewed)"
+    old, new = plain(before), plain(after)
+    return f"{old} (reviewed)" if old == new else f"{old} → {new} (reviewed)"
 
 
 # Reviewed scores
@@ -168,12 +170,12 @@ class ReviewedScores:
         if self.drawn:
             return []
         before = state.scores()
-        told = [
+        by_condition = [
             f"{state.condition_name(name)} {words(before.get(name), score) if name in self.conditions else plain(score)}"
             for name, score in self.scores.items()
         ]
         mean = composite.published_mean(before)
-        return [*told, f"mean {words(mean, self.mean)}"] if len(self.scores) > 1 else told
+        return [*by_condition, f"mean {words(mean, self.mean)}"] if len(self.scores) > 1 else by_condition
 
     def to_dict(self) -> PrintedReviewed:
         """Return the fields for JSON."""

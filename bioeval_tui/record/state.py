@@ -341,8 +341,8 @@ class RunState:
     @property
     def only_condition(self) -> Condition | None:
         """The run's only condition; None if it has both, and with them a mean and an uplift."""
-        held = self.started.conditions if self.started else ()
-        return held[0] if len(held) == 1 else None
+        conditions = self.started.conditions if self.started else ()
+        return conditions[0] if len(conditions) == 1 else None
 
     @property
     def why_not_clean(self) -> str:
@@ -371,11 +371,11 @@ class RunState:
         return "cleanliness unknown" if self.clean_unknown else "not clean"
 
     def _about_clean(self, code: str) -> list[events.Warned]:
-        told = [
+        warnings = [
             *self.warnings,
             *(warning for talk in self.conversations.values() for warning in talk.warnings),
         ]
-        return [warning for warning in told if warning.code == code]
+        return [warning for warning in warnings if warning.code == code]
 
     def conversation(self, condition: Condition, trial: int = 1) -> ConversationState | None:
         """Return a conversation, or None if it has not begun."""
@@ -396,29 +396,29 @@ class RunState:
         """Who judged what this state holds: the run's judge, and those that judged again; models as in `agent_model`."""
         recorded = with_served(self.started.judge, self.served.get("judge", {})) if self.started else ""
         verdicts = [talk.verdict for talk in self.conversations.values() if talk.verdict]
-        held = {clean_line(verdict.judge, 200) if verdict.author else recorded for verdict in verdicts}
-        return ", ".join(sorted(held)) or recorded
+        judges = {clean_line(verdict.judge, 200) if verdict.author else recorded for verdict in verdicts}
+        return ", ".join(sorted(judges)) or recorded
 
     @property
     def judge_prompt(self) -> str:
         """The prompts of those judges with their versions, such as `eval/score 1a2b3c4d`; empty if no model judged."""
         recorded = self.started.judge_prompt if self.started else ""
-        held = {
+        prompts = {
             ", ".join(f"{clean_line(name, 100)} {digest[:8]}" for name, digest in verdict.prompts.items())
             if verdict.author or verdict.prompts
             else recorded
             for talk in self.conversations.values()
             if (verdict := talk.verdict)
         }
-        return ", ".join(sorted(filter(None, held))) if held else recorded
+        return ", ".join(sorted(filter(None, prompts))) if prompts else recorded
 
     def scores(self) -> dict[str, float | None]:
         """Return each condition's mean score over its trials; None when one is missing or not measured."""
         scores: dict[str, float | None] = {}
         for condition in self.started.conditions if self.started else ():
             trials = range(1, self.started.trials + 1) if self.started else ()
-            held = [self.conversation(condition, trial) for trial in trials]
-            values = [talk.score.score if talk and talk.score else None for talk in held]
+            talks = [self.conversation(condition, trial) for trial in trials]
+            values = [talk.score.score if talk and talk.score else None for talk in talks]
             scores[condition] = composite.mean_of(values)
         return scores
 
@@ -431,8 +431,8 @@ PASSED: dict[str, bool | None] = {"passed": True, "failed": False, "not_measured
 
 def apply(state: RunState, event: RunEvent) -> Change:
     """Apply one event to `state` in place, and return what changed."""
-    if event.seq:
-        state.last_seq = max(state.last_seq, event.seq)
+    if event.seq > state.last_seq:
+        state.last_seq = event.seq
     _keep_time(state, event)
     if event.condition is None or event.trial is None:
         _apply_to_run(state, event)
@@ -484,8 +484,8 @@ def lighten(talk: ConversationState) -> None:
     for message in talk.messages:
         message.lighten()
     talk.record = None
-    for held in (talk.observations, talk.setups, talk.seeds, talk.checks):
-        held.clear()
+    for kept in (talk.observations, talk.setups, talk.seeds, talk.checks):
+        kept.clear()
     if talk.verdict is not None:
         tasks = tuple(
             task.model_copy(update={"evidence": tuple(e for e in task.evidence if e.message is None)})

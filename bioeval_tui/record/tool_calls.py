@@ -190,7 +190,8 @@ def tool_calls_text(asked: Mapping[str, Any]) -> str:
     if asked.get("noErrors"):
         parts.append("no errors")
     turn = asked.get("turn")
-    where = "" if turn is None else " in each turn" if turn == "each" else f" in turn {turn}"
+    where = "" if turn is None else f" in turn {turn}"
+    where = " in each turn" if turn == "each" else where
     return clean_line("; ".join(parts) + where, 300)
 
 

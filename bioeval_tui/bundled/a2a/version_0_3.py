@@ -82,12 +82,8 @@ def _message(message: Mapping[str, Any]) -> dict[str, Any]:
 
 def _with_parts(holder: Mapping[str, Any]) -> dict[str, Any]:
     parts = holder.get("parts")
-    return {
-        **holder,
-        "parts": [_part(part) if isinstance(part, dict) else part for part in parts]
-        if isinstance(parts, list)
-        else [],
-    }
+    listed = parts if isinstance(parts, list) else []
+    return {**holder, "parts": [_part(part) if isinstance(part, dict) else part for part in listed]}
 
 
 def _part(part: dict[str, Any]) -> dict[str, Any]:

@@ -77,11 +77,9 @@ def parse_object(peer: Peer, host: str, data: bytes | str, content_type: str = "
         raise PeerError(peer, f"{host} answered JSON {error}", received=received_text(data)) from None
     except ValueError:
         start = data[:200] if isinstance(data, str) else data[:200].decode("latin-1")
-        what = (
-            "HTML"
-            if "html" in content_type or is_html(start)
-            else ("nothing" if not data else "something that is not JSON")
-        )
+        what = "something that is not JSON" if data else "nothing"
+        if "html" in content_type or is_html(start):
+            what = "HTML"
         raise PeerError(
             peer,
             f"{host} answered {what} where JSON was expected",

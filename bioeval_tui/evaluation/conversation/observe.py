@@ -269,7 +269,7 @@ class Observer:
     def _emit_check(
         self, index: int, assertion: Assertion, result: CheckResult, turn: int, *, final: bool
     ) -> None:
-        status = "not_measured" if result.passed is None else "passed" if result.passed else "failed"
+        outcome = "passed" if result.passed else "failed"
         self._emitter.emit(
             events.AssertionChecked,
             index=index,
@@ -277,7 +277,7 @@ class Observer:
             weight=assertion.weight,
             after_turn=turn,
             final=final,
-            status=status,
+            status="not_measured" if result.passed is None else outcome,
             observed=_bounded_value(result.observed),
             expected=_bounded_value(result.expected),
             error=result.error,

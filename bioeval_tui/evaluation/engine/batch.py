@@ -70,24 +70,19 @@ class EngineSink:
         await self._inner.written()
 
     def _notice(self, event: RunEvent) -> None:
-        match event:
-            case events.MessageCompleted():
-                pace = self._paces.get("agent" if event.role == "assistant" else "evaluator")
-                if pace is not None:
-                    pace.answered()
-            case events.RequestFailed(status=429):
-                pace = self._paces.get(event.peer)
-                asked = event.wait_ms / 1000 if event.wait_ms is not None else None
-                cut = pace.refused(asked) if pace is not None else None
-                if cut is not None and cut.after < cut.before:
-                    self.on_cut(event.peer, cut)
-            case events.RequestFailed(crowded=True):
-                pace = self._paces.get(event.peer)
-                cut = pace.crowded() if pace is not None else None
-                if cut is not None and cut.after < cut.before:
-                    self.on_cut(event.peer, cut)
-            case _:
-                pass
+        """Tell the pace of a peer that it answered, or that it has too many requests at once."""
+        if isinstance(event, events.MessageCompleted):
+            pace = self._paces.get("agent" if event.role == "assistant" else "evaluator")
+            if pace is not None:
+                pace.answered()
+        elif isinstance(event, events.RequestFailed) and (pace := self._paces.get(event.peer)) is not None:
+            cut = None
+            if event.status == 429:
+                cut = pace.refused(None if event.wait_ms is None else event.wait_ms / 1000)
+            elif event.crowded:
+                cut = pace.crowded()
+            if cut is not None and cut.after < cut.before:
+                self.on_cut(event.peer, cut)
 
 
 def without_prompts(event: RunEvent) -> RunEvent | None:

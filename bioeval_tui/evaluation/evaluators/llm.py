@@ -105,9 +105,10 @@ class LLMEvaluator:
         cut = ""
         if answer is not None and answer.finish == "length":
             cut = "was cut off at the model's length limit"
-        words = self._read(
-            view, stream.text if answer is None else answer.content if cut else text_of(answer, "evaluator")
-        )
+        text = stream.text
+        if answer is not None:
+            text = answer.content if cut else text_of(answer, "evaluator")
+        words = self._read(view, text)
         if stream.ended == "long" or len(words) > self._most:
             message = f"the message was longer than {self._most:,} characters (evaluator.maxMessageLength)"
             again = "" if SHORTER in view.note else SHORTER

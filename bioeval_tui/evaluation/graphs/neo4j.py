@@ -18,7 +18,7 @@ from neo4j import exceptions
 
 from bioeval_tui.errors import BioevalError, QueryError
 from bioeval_tui.evaluation.graphs.cypher import check_query, check_statement, split_statements
-from bioeval_tui.evaluation.graphs.identity import MAX_DIGESTED, ContentDigest
+from bioeval_tui.evaluation.graphs.embedded import MAX_DIGESTED, ContentDigest
 from bioeval_tui.evaluation.seams import GraphSnapshot, PeerError, Rows
 from bioeval_tui.text import clean_line
 

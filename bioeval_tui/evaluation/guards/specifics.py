@@ -314,7 +314,9 @@ def _named(match: re.Match[str]) -> Iterator[Specific]:
 def _time(hour: int, minute: int, shown: str) -> Specific:
     # People leave out am and pm, so the half of the day is no part of the key.
     said = re.search(r"([ap])\.?m\b|noon|midnight", shown, re.IGNORECASE)
-    half = f"{(said[1] or ('p' if said.group().lower() == 'noon' else 'a')).lower()}m" if said else ""
+    half = ""
+    if said:
+        half = "pm" if (said[1] or said.group()).lower() in ("p", "noon") else "am"
     return Specific(
         "time", f"{hour % 12}:{minute:02}", shown.strip(), half or ("pm" if 12 < hour < 24 else "")
     )

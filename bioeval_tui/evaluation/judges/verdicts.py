@@ -141,18 +141,18 @@ def read_answer(text: str, asked: Question, wanted: Sequence[int] = ()) -> Readi
 
 
 def _read(text: str, scores: FoundScores, asked: Question, wanted: Sequence[int]) -> Reading:
-    told = Reading()
+    reading = Reading()
     if not scores.is_json:
-        told.problems.append(f"it is not JSON: {shorten(clean_line(text), 80)}")
-        return told
-    told.tone, told.note = _tone(next((g.tone for g in scores.groups if g.tone is not None), None))
+        reading.problems.append(f"it is not JSON: {shorten(clean_line(text), 80)}")
+        return reading
+    reading.tone, reading.note = _tone(next((g.tone for g in scores.groups if g.tone is not None), None))
     refused: dict[int, str] = {}
     for group in scores.groups:
         if _without_reasons(group) in _example_scores(asked.examples):
-            told.problems.append("it is the example of the instructions, word for word")
+            reading.problems.append("it is the example of the instructions, word for word")
             continue
         seen: set[int] = set()
-        for number, entry in _numbered(group, asked, wanted, told.problems):
+        for number, entry in _numbered(group, asked, wanted, reading.problems):
             if number in seen:
                 refused[number] = f"task {number} is scored twice"
             seen.add(number)
@@ -161,15 +161,15 @@ def _read(text: str, scores: FoundScores, asked: Question, wanted: Sequence[int]
             except MalformedAnswerError as problem:
                 refused.setdefault(number, str(problem))
                 continue
-            if told.verdicts.setdefault(number, verdict).score != verdict.score:
+            if reading.verdicts.setdefault(number, verdict).score != verdict.score:
                 refused[number] = f"task {number} is scored twice"
     for number in refused:
-        told.verdicts.pop(number, None)
-    told.problems += refused.values()
-    missing = [str(n) for n in wanted if n not in told.verdicts and n not in refused]
+        reading.verdicts.pop(number, None)
+    reading.problems += refused.values()
+    missing = [str(n) for n in wanted if n not in reading.verdicts and n not in refused]
     if missing:
-        told.problems.append(f"no score for task {', '.join(missing)} (of {len(asked.tasks)})")
-    return told
+        reading.problems.append(f"no score for task {', '.join(missing)} (of {len(asked.tasks)})")
+    return reading
 
 
 def _numbered(

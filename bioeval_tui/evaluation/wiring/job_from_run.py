@@ -52,12 +52,12 @@ def job_from(recording: Path, trial: int | None = None) -> str:
 
 def _chosen(state: RunState, trial: int | None) -> ConversationState | None:
     """Return the conversation with the lowest score, with facts supplied before withheld; one of a named trial need not have failed."""
-    held = [talk for talk in state.conversations.values() if any(map(_is_answer, talk.messages))]
+    talks = [talk for talk in state.conversations.values() if any(map(_is_answer, talk.messages))]
     if trial is not None:
-        held = [talk for talk in held if talk.key.trial == trial]
-        failed = [talk for talk in held if _has_failed(talk)] or held
+        talks = [talk for talk in talks if talk.key.trial == trial]
+        failed = [talk for talk in talks if _has_failed(talk)] or talks
     else:
-        failed = [talk for talk in held if _has_failed(talk)]
+        failed = [talk for talk in talks if _has_failed(talk)]
 
     def badness(talk: ConversationState) -> tuple[float, bool, int]:
         score = talk.score.score if talk.score and talk.score.score is not None else 1.0

@@ -322,13 +322,9 @@ class Makers:
     def _asked(self, role: endpoints.ModelRole) -> EvaluatorConfig | ScorerConfig:
         return self.job.evaluator if role == "evaluator" else self.job.scorer
 
-    def uses_models(self) -> bool:
-        """Return whether a model plays the user or judges."""
-        return "llm" in (self.job.evaluator.kind, self.job.scorer.kind)
-
     def prompt_hashes(self) -> dict[str, str]:
         """Return the hashes of the models' prompts."""
-        if not self.uses_models():
+        if "llm" not in (self.job.evaluator.kind, self.job.scorer.kind):
             return {}
         return prompt_hashes(self.job, self.job_dir)
 

@@ -107,11 +107,7 @@ def assemble(
     evaluator, judge = makers.evaluator("withheld", 1), makers.judge()
     plan = replace(
         plan,
-        agent=SAMPLE_AGENT
-        if spec.sample_agent
-        else makers.model
-        if spec.local_model
-        else makers.agent_host(),
+        agent=_agents_name(spec, makers),
         evaluator=evaluator.identity,
         judge=judge.identity,
         graph=graphs.describe(spec, settings),
@@ -140,9 +136,21 @@ def assemble(
         keep_prompts=spec.keep_prompts,
         requests_per_minute=spec.requests_per_minute,
         rates=makers.rates(),
-        otlp=spec.otlp if spec.otlp is not None else job.telemetry.port if job.telemetry else None,
+        otlp=_spans_port(spec, job),
         shares_graph=lambda: graphs.is_shared(spec, settings, makers.telling_url),
     )
+
+
+def _agents_name(spec: EngineSpec, makers: Makers) -> str:
+    if spec.sample_agent:
+        return SAMPLE_AGENT
+    return makers.model if spec.local_model else makers.agent_host()
+
+
+def _spans_port(spec: EngineSpec, job: EvaluationJob) -> int | None:
+    if spec.otlp is not None:
+        return spec.otlp
+    return job.telemetry.port if job.telemetry else None
 
 
 def _is_rehearsal(job: EvaluationJob) -> bool:

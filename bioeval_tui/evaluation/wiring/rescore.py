@@ -235,7 +235,8 @@ def _can_be_judged(talk: ConversationState) -> bool:
 def _with_judge(job: EvaluationJob, models: tuple[str, ...], rules: bool) -> EvaluationJob:
     if models and rules:
         raise UsageError("give --judge-model or --rules, not both")
-    kind = "rules" if rules else "llm" if models else job.scorer.kind
+    kind = "llm" if models else job.scorer.kind
+    kind = "rules" if rules else kind
     if kind == "rules" and not all(task.rules for task in job.judged):
         raise UsageError("the rules judge needs rules for every task of the recorded job")
     return job.model_copy(update={"scorer": job.scorer.model_copy(update={"kind": kind})})

@@ -10,8 +10,7 @@ import pytest
 from aiohttp import web
 from rich.console import Console
 
-from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph
-from bioeval_tui.evaluation.graphs.identity import graph_id
+from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph, graph_id
 from bioeval_tui.evaluation.wiring import graphs
 from bioeval_tui.evaluation.wiring.graphs import ComparedGraph
 from bioeval_tui.evaluation.wiring.resume import rerun_offer

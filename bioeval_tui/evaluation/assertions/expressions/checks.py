@@ -322,7 +322,9 @@ class _Check:
         if target.name == "?" or as_list or target.name == "String":
             if not self.classes.fits(place, INT):
                 self.fail(f"an index is an Int, not {place}", node)
-            return UNKNOWN if target.name == "?" else as_list.args[0] if as_list else CHAR
+            if target.name == "?":
+                return UNKNOWN
+            return as_list.args[0] if as_list else CHAR
         hint = "; its properties are read with a dot" if target.name in RECORDS else ""
         hint = "; write elementAt(…)" if self.classes.as_a(target, "Set") else hint
         self.fail(f"{target} has no elements by index{hint}", node)
@@ -490,7 +492,9 @@ class _Check:
         if operator == "-":
             return Type(kind, items.args)
         more = self.classes.as_a(right, "Flow")
-        added = more.args[0] if more else INT if right.name == "Literal" else right
+        added = INT if right.name == "Literal" else right
+        if more:
+            added = more.args[0]
         return Type(kind, (self.classes.join(items.args[0], added),))
 
     def type_operation(self, node: tree.TypeOperation, names: Names) -> Type:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.evaluation.graphs.identity import graph_id
+from bioeval_tui.evaluation.graphs.embedded import graph_id
 from bioeval_tui.evaluation.wiring import graphs
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
