@@ -21,11 +21,6 @@ def medals_of(kind: str, reports: Sequence[Any]) -> Any:
     return format_of(kind).write("medals", reports)
 
 
-def table_of(kind: str, heading: Sequence[str], rows: Sequence[Sequence[Any]]) -> Any:
-    """Return the document of a table."""
-    return format_of(kind).write("table", heading, rows)
-
-
 def comparison_of(comparison: Any) -> Any:
     """Return a comparison as the JSON that `runs compare --json` prints."""
     return json.loads(format_of("json").write("comparison", comparison))

@@ -19,9 +19,9 @@ from bioeval_tui.settings import Settings
 from bioeval_tui.streams import has_screen, is_plain
 from bioeval_tui.terminal import say
 from bioeval_tui.text import clean_line
+from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.items import ReviewSource
-from bioeval_tui.tui.review.review_app import ReviewApp
 from bioeval_tui.units import number
 
 
@@ -102,7 +102,9 @@ def _show(
     services = AppServices(settings, reviewer=clean_line(reviewer, 80))
     source = ReviewSource(tuple(runs), reports=tuple(map(Path, reports)), drawn=drawn)
     try:
-        run_app(ReviewApp(services, source, blind=blind))
+        run_app(
+            BioevalApp(services, "runs", on_quit="leave", over_it=lambda app: app.review(source, blind=blind))
+        )
     finally:
         services.close()
     return ExitCode.OK

@@ -9,7 +9,8 @@ import click
 
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.printed import Fields
-from bioeval_tui.record.catalogue import Catalogue, CataloguedRun, RunFilter
+from bioeval_tui.record.catalogue import Catalogue, RunFilter
+from bioeval_tui.record.catalogued_run import CataloguedRun
 from bioeval_tui.record.times import parse_time
 from bioeval_tui.report.formats.run_list import print_runs
 from bioeval_tui.settings import Settings

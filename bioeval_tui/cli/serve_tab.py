@@ -13,9 +13,8 @@ from bioeval_tui.cli.open_screen import run_app
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.app import BioevalApp
-from bioeval_tui.tui.data.read_only import ReadOnlyServices
 from bioeval_tui.tui.data.services import AppServices
-from bioeval_tui.tui.read_only_app import ReadOnlyApp
+from bioeval_tui.tui.read_only import ReadOnlyApp, ReadOnlyServices
 
 
 @click.command("serve-tab", hidden=True)

@@ -19,7 +19,7 @@ from bioeval_tui.record.replay import reading_times, side_by_side
 from bioeval_tui.sample.paths import sample_recordings
 from bioeval_tui.settings import Settings, private_dir
 from bioeval_tui.tui.data.services import AppServices
-from bioeval_tui.tui.demo_app import PACES, DemoApp, Pace
+from bioeval_tui.tui.demo_app import PACES, BatchDemoApp, DemoApp, Pace
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.run_view import RunView
@@ -82,8 +82,6 @@ def show_recorded_demo(settings: Settings, name: str, *, pace: Pace, loop: bool)
 
         try:
             if name == "batch":
-                from bioeval_tui.tui.batch.demo_app import BatchDemoApp  # the other demos do not wait for it
-
                 run_app(BatchDemoApp(services, paths, shown, pace=pace, loop=loop, on_quit="leave"))
             else:
                 run_app(

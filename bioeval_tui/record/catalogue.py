@@ -14,7 +14,7 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import quote
 
 from bioeval_tui.errors import RecordingError, UsageError
+from bioeval_tui.record.catalogued_run import CataloguedRun, Status
 from bioeval_tui.record.live import is_live
 from bioeval_tui.record.masking.current import masked, masking
 from bioeval_tui.record.paths import OVERLAY, SUFFIX, is_imported, is_run_id, overlay_path, recording_path
@@ -31,7 +32,6 @@ if TYPE_CHECKING:  # reading recordings is needed for new ones only, and its mod
     from bioeval_tui.record.outline import Outline
     from bioeval_tui.record.state import RunState
 
-Status = Literal["running", "completed", "cancelled", "failed", "interrupted"]
 STATUSES: tuple[Status, ...] = ("running", "completed", "cancelled", "failed", "interrupted")
 TRUSTED_AFTER_NS = 2_000_000_000
 """Minimum age in seconds at which a folder's modification time is trusted, because file systems' clocks are coarse."""
@@ -94,52 +94,6 @@ def _prepare(database: sqlite3.Connection) -> None:
     if database.execute("pragma user_version").fetchone()[0] != _VERSION:
         script = f"drop table if exists runs; drop table if exists folder; drop table if exists overlays; {_SCHEMA} pragma user_version = {_VERSION};"
         database.executescript(script)
-
-
-class CataloguedRun(NamedTuple):
-    """One run in the list. `score` is the mean of both conditions; None if either has no score."""
-
-    run_id: str
-    job: str
-    status: Status
-    started_at: str
-    score: float | None
-    fault: str
-    scores: dict[str, float | None]
-    messages: int
-    model: str | None
-    rehearsal: bool
-    batch_id: str | None
-    folder: Path
-    reviewed: dict[str, Any] | None = None
-    """The scores after people's reviews, in the form of `record.reviews.ReviewedScores.to_dict`; None without reviews."""
-    clean: bool = True
-    judged_again: bool = False
-    """Whether the scores include later verdicts."""
-    imported: bool = False
-    """Whether it was imported with `runs import`."""
-    identity: Mapping[str, str] = {}
-    """Who was tested by whom, and with what."""
-
-    @property
-    def measured(self) -> bool:
-        """Whether it has its main score: the mean of both conditions, or the score of its only one."""
-        return self.score is not None or (len(self.scores) == 1 and None not in self.scores.values())
-
-    @property
-    def agent(self) -> str:
-        """What the job or its address calls the agent."""
-        return self.identity.get("agent", "")
-
-    @property
-    def path(self) -> Path:
-        """The recording."""
-        return recording_path(self.folder, self.run_id)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields for JSON, with the recording's path for its folder."""
-        values = self._asdict()
-        return values | {"path": f"{values.pop('folder')}{os.sep}{self.run_id}{SUFFIX}"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,9 @@ from bioeval_tui.record.masking.current import current, masked, masking
 from bioeval_tui.text import home_relative
 from bioeval_tui.tui import screens
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.shared import pictures
 from bioeval_tui.tui.shared.base import BaseScreen
 from bioeval_tui.tui.shared.commands import Palette, PlacesDialog
-from bioeval_tui.tui.shared.copying import Copied, Picture, screen_text, tables
+from bioeval_tui.tui.shared.copying import Copied, Picture, screen_text, tables, write_picture
 from bioeval_tui.tui.shared.dialogs import Dialog
 from bioeval_tui.tui.shared.line_filter import MaskedLines, SafeLines
 from bioeval_tui.tui.shared.themes import (
@@ -65,7 +64,7 @@ class BioevalApp(App[None]):
     `start` is what to open first: a request to run, a function that opens a run (a replay, an attached run),
     or the name of a screen. `on_quit` decides what happens to runs in progress when the app closes: `cancel` them, `ask`,
     or `leave` the run that was opened running, and ask for those that were started here. `pictures` is where screenshots go, the current folder by default; `clock` is
-    monotonic, in seconds.
+    monotonic, in seconds. `over_it` opens something over the first screen, once that is there.
     """
 
     TITLE = "bioeval-tui"
@@ -90,6 +89,7 @@ class BioevalApp(App[None]):
         theme: str | None = None,
         pictures: Path | None = None,
         clock: Callable[[], float] = monotonic,
+        over_it: Callable[[BioevalApp], object] | None = None,
     ) -> None:
         # The first paint waits only for the screen that is shown first.
         self.DEFAULT_MODE = start if isinstance(start, str) else "live"  # type: ignore[misc]
@@ -106,6 +106,7 @@ class BioevalApp(App[None]):
         self._leaving = False
         self._start = start
         self._pictures = pictures
+        self._over_it = over_it
         for screen in screens.SCREENS:
             self.add_mode(screen.mode, screen.make)
 
@@ -125,6 +126,8 @@ class BioevalApp(App[None]):
         self.set_class(self.few_colours, "-few-colours")
         self.set_class(self.no_color, "-no-colour")
         self.call_after_refresh(self.spare_collector)
+        if self._over_it is not None:
+            self.call_after_refresh(self._over_it, self)
 
     def spare_collector(self) -> None:
         """Exclude all objects loaded so far from garbage collection until the app ends.
@@ -236,11 +239,11 @@ class BioevalApp(App[None]):
 
         return GridScreen(partial(self.services.batch, batch_id), opened, batch_id=batch_id)
 
-    def review(self, source: ReviewSource) -> None:
-        """Open what is to be reviewed."""
+    def review(self, source: ReviewSource, *, blind: bool = False) -> None:
+        """Open what is to be reviewed; `blind` hides the judge's scores."""
         from bioeval_tui.tui.review.review import ReviewScreen  # a screen is loaded when it is opened
 
-        self.push_screen(ReviewScreen(source))
+        self.push_screen(ReviewScreen(source, blind=blind))
 
     def compare(self, a: str, b: str) -> None:
         """Compare run B with run A."""
@@ -302,13 +305,20 @@ class BioevalApp(App[None]):
 
     def action_picture(self) -> None:
         """Save the screen as an SVG picture."""
-        folder, name = self.folder, self.current_mode
+        self._save_picture(Picture(self.folder / self._picture_name, ""))
+
+    @property
+    def _picture_name(self) -> str:
+        return f"bioeval-tui-{self.current_mode}-{datetime.now():%Y-%m-%d-%H%M%S}.svg"
+
+    def _save_picture(self, picture: Picture) -> None:
+        caption = masked(picture.caption)
         try:
-            path = pictures.save(self.export_screenshot(), folder, name, datetime.now())
+            path = write_picture(self.export_screenshot(title=caption or None), picture.path, caption)
         except StorageError as error:
             self.notify(f"Could not save the picture: {error}", severity="error", markup=False)
             return
-        self.notify(f"Saved {home_relative(path)}", markup=False)
+        self.notify(f"Saved {home_relative(path)}{' and its caption' if caption else ''}", markup=False)
 
     def action_share(self) -> None:
         """Show what can be copied from this screen, and the dialog for a picture with its caption."""
@@ -322,11 +332,14 @@ class BioevalApp(App[None]):
         known = screen if isinstance(screen, BaseScreen | Dialog) else None
         copies += [*(known.copies() if known else ()), *tables(screen)]
         copies.append(Copied("this screen, as text", lambda: screen_text(self)))
-        name = f"bioeval-tui-{self.current_mode}-{datetime.now():%Y-%m-%d-%H%M%S}.svg"
         caption = (known.caption() or known.NAME) if known else ""
         if isinstance(known, Dialog) and not known.caption() and (below := self._caption_below()):
             caption = f"{known.NAME}. {below}"
-        picture = None if self.READ_ONLY else Picture((self._pictures or Path()) / name, masked(caption))
+        picture = (
+            None
+            if self.READ_ONLY
+            else Picture((self._pictures or Path()) / self._picture_name, masked(caption))
+        )
         # Masking whole lines would miss a name that a row cuts off.
         copies = [copied._replace(what=masked(copied.what)) for copied in copies]
         self.push_screen(ShareDialog(copies, picture), self._shared)
@@ -342,18 +355,10 @@ class BioevalApp(App[None]):
 
     def _shared(self, chosen: Copied | Picture | None) -> None:
         """Copy the selection, or write the picture, after the dialog has closed."""
-        if chosen is None:
-            return
         if isinstance(chosen, Copied):
             self.copy_text(chosen.text(), chosen.what)
-            return
-        caption = masked(chosen.caption)
-        try:
-            path = pictures.share(self.export_screenshot(title=caption), chosen.path, caption)
-        except StorageError as error:
-            self.notify(f"Could not write the picture: {error}", severity="error", markup=False)
-            return
-        self.notify(f"Wrote {home_relative(path)} and its caption", markup=False)
+        elif chosen is not None:
+            self._save_picture(chosen)
 
     @property
     def folder(self) -> Path:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from textual import events, work
@@ -22,6 +23,8 @@ from bioeval_tui.tui.shared.dialogs import Dialog
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.attach import ReplayedRun
     from bioeval_tui.evaluation.engine.run_view import Opener
+    from bioeval_tui.tui.batch.batch_view import Glance
+    from bioeval_tui.tui.batch.grid import GridScreen
     from bioeval_tui.tui.data.services import AppServices
     from bioeval_tui.tui.medals.medals import MedalsScreen
 
@@ -219,3 +222,38 @@ class DemoApp(BioevalApp):
             self._again()
         elif what == "jobs":
             await self.action_go("jobs")
+
+
+BATCH_S = 25.0
+"""How long a batch is shown at the normal pace, in seconds."""
+
+
+class BatchDemoApp(DemoApp):
+    """Shows a recorded batch on its grid, then the best model."""
+
+    def __init__(
+        self, services: AppServices, paths: Sequence[Path], run: ReplayedRun, **options: Any
+    ) -> None:
+        super().__init__(services, "runs", run, graded=False, **options)
+        self._paths = paths
+        self._grid: GridScreen | None = None
+
+    def on_mount(self) -> None:
+        """Open the grid over the list of its runs. Textual calls `on_mount` of every base class as well."""
+        self._again()
+
+    def _again(self) -> None:
+        from bioeval_tui.tui.batch.grid import GridScreen  # the other demos do not wait for it
+        from bioeval_tui.tui.data.batches import replayed_batch
+
+        def replayed() -> AsyncIterator[Sequence[Glance]]:
+            return replayed_batch(self._paths, BATCH_S / self._pace, held=lambda: self.held)
+
+        def opened(glance: Glance) -> None:
+            self.open_conversation(glance, None)
+
+        self.scene, self._grid = "run", GridScreen(replayed, opened, batch_id="demo", now=lambda: None)
+        self.push_screen(self._grid)
+
+    def _has_run(self) -> bool:
+        return self._grid is not None and self._grid.ended

@@ -18,7 +18,7 @@ from bioeval_tui.record.masking.current import masked, use
 from bioeval_tui.record.masking.mask import Mask
 from bioeval_tui.record.masking.rules import load_rules
 from bioeval_tui.report.comparison import compare
-from bioeval_tui.report.run_summary import preview
+from bioeval_tui.report.previews import preview_of as preview
 from bioeval_tui.sample.paths import sample_submissions
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.app import BioevalApp

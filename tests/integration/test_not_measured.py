@@ -12,8 +12,8 @@ from aiohttp import web
 
 from bioeval_tui.evaluation.agents.rest import RestAgent
 from bioeval_tui.protocols import PeerError
+from bioeval_tui.report.previews import preview_of as preview
 from bioeval_tui.report.result import load_run
-from bioeval_tui.report.run_summary import preview
 from tests.integration.program import run_job
 from tests.unit.evaluation.agents.raw_server import http, raw_server
 

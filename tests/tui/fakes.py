@@ -17,12 +17,12 @@ from bioeval_tui.formats import RunResult
 from bioeval_tui.grade.explanation import PRIVATE, Section
 from bioeval_tui.grade.outcomes import Verdict
 from bioeval_tui.grading import Uncertainty
+from bioeval_tui.record.catalogued_run import CataloguedRun
 from bioeval_tui.record.events import Reviewed, RunEvent
 from bioeval_tui.record.reviews import Opinions, ReviewedScores, fold_reviews, reviewed_scores
 from bioeval_tui.record.state import RunState
 from bioeval_tui.report.comparison import Comparison
 from bioeval_tui.report.previews import Loss, RunPreview
-from bioeval_tui.report.run_summary import RunSummary
 from bioeval_tui.tui.batch.batch_view import Glance
 from bioeval_tui.tui.items import (
     BenchmarkDetail,
@@ -108,7 +108,7 @@ class FakeServices:
         self.going_on: list[str] = []
         """The runs started from here that go on."""
         self.job_items: Sequence[JobItem] = ()
-        self.history: Sequence[RunSummary] = ()
+        self.history: Sequence[CataloguedRun] = ()
         self.tasks: Sequence[BenchmarkItem] = ()
         self.details: dict[str, BenchmarkDetail] = {}
         self.comparison: Comparison | None = None
@@ -174,7 +174,7 @@ class FakeServices:
         if self.error is not None:
             raise self.error
 
-    async def runs(self) -> Sequence[RunSummary]:
+    async def runs(self) -> Sequence[CataloguedRun]:
         """Return the history that was given."""
         self._fail()
         return list(self.history)

@@ -11,10 +11,10 @@ from medal_rows import board as scores_of
 
 from bioeval_tui.errors import Problem
 from bioeval_tui.formats import RunResult
+from bioeval_tui.record.catalogued_run import CataloguedRun, Status
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.comparison import Comparison, compare
-from bioeval_tui.report.run_summary import RunSummary, Status
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Board, JobItem
 from tests.unit.report.recorded import Recorded, Talk
 
@@ -111,31 +111,31 @@ def run(
     rehearsal: bool = False,
     model: str = "gpt-4.1-mini",
     agent: str = "127.0.0.1:8081",
-) -> RunSummary:
+) -> CataloguedRun:
     """Return a run; the supplied condition is 0.3 better than the withheld one."""
     scores = {"withheld": None, "supplied": None}
     if score is not None:
         scores = {"withheld": round(max(0.0, score - 0.15), 2), "supplied": round(min(1.0, score + 0.15), 2)}
     run_id = f"20261120-0900{number:02}-{number:04x}"
     began = (now or datetime.now(UTC)) - ago
-    path = Path(f"/data/runs/{run_id}.jsonl")
-    return RunSummary(
+    return CataloguedRun(
         run_id,
         job,
         status,
-        began,
+        began.isoformat(),
         score,
         fault,
         dict(scores),
         16 + number,
-        path,
         model,
         rehearsal,
+        None,
+        Path("/data/runs"),
         identity={"agent": agent},
     )
 
 
-def history(now: datetime | None = None) -> list[RunSummary]:
+def history(now: datetime | None = None) -> list[CataloguedRun]:
     """Return runs in every state, newest first."""
     hours = [0.02, 0.2, 1.1, 3, 22, 30, 51, 75, 120, 170]
     return [

@@ -83,7 +83,10 @@ def hostile_services(text: str, hold_at: int | None = None) -> FakeServices:
     rows = [dataclasses.replace(poisoned(row, text), task_id=text) for row in sample_rows()]
     services = FakeServices(view, rows)
     services.job_items = [poisoned(job, text) for job in jobs()]
-    services.history = [dataclasses.replace(poisoned(run, text), batch_id="b") for run in history()]
+    services.history = [
+        run._replace(job=text, model=text, fault=text, batch_id="b", identity={"agent": text})
+        for run in history()
+    ]
     services.tasks = [poisoned(task, text) for task in benchmarks()]
     services.details = {name: poisoned(detail, text) for name, detail in details().items()}
     services.comparison = compared(lambda event: poisoned(event, text))

@@ -145,7 +145,7 @@ async def test_y_copies_the_table_or_saves_a_captioned_picture_where_you_choose(
     services = FakeServices(rows=sample_rows())
     async with opened(None, services=services, start="medals") as (app, pilot):
         await pilot.press("y", "down", "enter")
-        await until(pilot, lambda: app.clipboard.startswith("task\tdomain\tagent"))
+        await until(pilot, lambda: app.clipboard.startswith("task_id\tagent\tmedal"))
         assert app.clipboard.count("\n") == len(sample_rows())
         await pilot.press("comma", "y")
         await until(pilot, lambda: is_a(app.screen, "ShareDialog"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from dataclasses import replace
 
@@ -25,6 +26,7 @@ from textual.widgets import Input
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.grade.outcomes import Verdict
+from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.items import BenchmarkDetail
 
 SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
@@ -52,6 +54,27 @@ async def test_a_wide_terminal_shows_the_leaderboard_and_the_description() -> No
         # The leaderboard and the description are read side by side, so either may be there first.
         await until(pilot, lambda: all(word in screen_text(app) for word in words))
         assert "Tell malignant" in screen_text(app)
+
+
+async def test_what_is_read_after_a_task_was_opened_appears_in_its_box() -> None:
+    services, item = given(), history.benchmarks()[1]
+    services.details, late = {}, BenchmarkDetail("Tell malignant from benign")
+    read = asyncio.Event()
+
+    async def benchmark(task_id: str) -> BenchmarkDetail:
+        await read.wait()
+        return late
+
+    services.benchmark = benchmark  # type: ignore[method-assign]
+    services.tasks = [item]
+    app = BioevalApp(services, "benchmarks", clock=lambda: 0.0)
+    async with app.run_test(size=(80, 14)) as pilot:  # too low for a card beside the table
+        await until(pilot, lambda: item.task_id in screen_text(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: is_a(app.screen, "BenchmarkDialog"))
+        await until(pilot, lambda: "reading the leaderboard" in screen_text(app))
+        read.set()
+        await until(pilot, lambda: "Tell malignant from benign" in screen_text(app))
 
 
 @SIZES

@@ -237,7 +237,7 @@ async def test_the_grid_fits_small_terminals(size: tuple[int, int]) -> None:
 
 async def test_the_history_opens_the_batch_of_a_run() -> None:
     services = batch_services()
-    services.history = [replace(run, batch_id="b1" if at == 1 else None) for at, run in enumerate(history())]
+    services.history = [run._replace(batch_id="b1" if at == 1 else None) for at, run in enumerate(history())]
     async with opened(None, services=services, start="runs") as (app, pilot):
         assert "A its batch" not in screen_text(app)
         await pilot.press("down")
@@ -312,7 +312,9 @@ async def test_names_of_models_and_tasks_are_whole_on_the_board(width: int) -> N
         board = str(app.screen.query_one("#board", Static).content)
         assert "…" not in board
         assert [task for task in TASKS if task not in board] == []
-        assert [part for name in MODELS for part in name.split("-") if part not in board] == [], "they go on below"
+        assert [part for name in MODELS for part in name.split("-") if part not in board] == [], (
+            "they go on below"
+        )
 
 
 async def test_of_many_jobs_the_selected_one_is_described() -> None:
@@ -330,7 +332,11 @@ async def test_of_many_jobs_the_selected_one_is_described() -> None:
     async with opened(None, (100, 40), services=services) as (app, pilot):
         await shown(app, pilot)
         await loaded(app, pilot)
-        assert [job for job in jobs if f"{job}  {first.brief.about_words[:20]}" in screen_text(app)] == ["job_0"]
+        assert [job for job in jobs if f"{job}  {first.brief.about_words[:20]}" in screen_text(app)] == [
+            "job_0"
+        ]
         await pilot.press("right")
         await loaded(app, pilot)
-        assert [job for job in jobs if f"{job}  {first.brief.about_words[:20]}" in screen_text(app)] == ["job_1"]
+        assert [job for job in jobs if f"{job}  {first.brief.about_words[:20]}" in screen_text(app)] == [
+            "job_1"
+        ]

@@ -198,7 +198,11 @@ async def test_y_copies_the_selected_row() -> None:
     async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
         await pilot.press("y", "y")
         await until(pilot, lambda: "Copied this submission" in screen_text(app))
-        assert app.clipboard.split("\t")[:4] == ["oncology/breast-cancer", "", "aide", "gold"]
+        head, row = (line.split("\t") for line in app.clipboard.splitlines())
+        assert (head[:3], row[:3]) == (
+            ["task_id", "agent", "medal"],
+            ["oncology/breast-cancer", "aide", "gold"],
+        )
 
 
 async def test_the_medal_scale_fits_beside_the_cards_scrollbar() -> None:

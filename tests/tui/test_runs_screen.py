@@ -163,7 +163,7 @@ async def test_runs_can_be_filtered_sorted_and_reversed_with_exact_times(size: t
         assert "yesterday" in screen_text(app)
         await pilot.press("w")
         await loaded(app, pilot)
-        when = services.history[1].started_at.astimezone()
+        when = services.history[1].began.astimezone()
         assert f"{when:%m-%d %H:%M}" in screen_text(app)
     assert services.preferences["runs.exact"] is True
     assert services.preferences["runs.sorting"] == ["status", True]
@@ -202,7 +202,7 @@ async def test_a_run_that_ends_elsewhere_is_updated_and_the_cursor_stays_on_its_
     async with opened(None, services=services, start="runs") as (app, pilot):
         await pilot.press("down", "down")
         newer = history.run(77, "cohort_question", None, ago=timedelta(0), status="running")
-        ended = replace(services.history[0], status="completed", score=0.5)
+        ended = services.history[0]._replace(status="completed", score=0.5)
         services.history = [newer, ended, *services.history[1:]]
         app.screen.refresh_items()  # type: ignore[attr-defined]
         await loaded(app, pilot)
@@ -242,7 +242,7 @@ async def test_of_ten_thousand_runs_only_the_visible_rows_are_drawn() -> None:
 
 
 async def test_hostile_run_names_are_shown_literally() -> None:
-    nasty = replace(history.history()[1], job="[/x] [@click=app.quit]t[/]", model="[b +", fault="[/INST]")
+    nasty = history.history()[1]._replace(job="[/x] [@click=app.quit]t[/]", model="[b +", fault="[/INST]")
     async with opened(None, services=given(history=[nasty]), start="runs") as (app, pilot):
         assert "[/x] [@click=app.qui" in screen_text(app)
         await pilot.click("RowList", offset=(3, 0))
@@ -361,8 +361,8 @@ async def test_a_trend_says_in_what_the_run_before_differs_besides_its_results()
     services = given()
     mine = {"agent": "a", "agent's model": "m", "program": "2"}
     theirs = {"agent": "a", "agent's model": "n", "program": "1"}
-    runs = [replace(run, identity=mine) for run in services.history]
-    runs[4] = replace(runs[4], identity=theirs)
+    runs = [run._replace(identity=mine) for run in services.history]
+    runs[4] = runs[4]._replace(identity=theirs)
     services.history = runs
     said = await card_of(services, 1)
     at = said.index("+0.07 since the previous run")
@@ -389,7 +389,7 @@ async def test_a_first_run_has_no_trend_yet() -> None:
 
 async def test_a_run_of_one_condition_is_not_part_of_the_trend() -> None:
     services = given()
-    alone = replace(services.history[1], score=None, scores={"supplied": 0.9})
+    alone = services.history[1]._replace(score=None, scores={"supplied": 0.9})
     services.history = [services.history[0], alone, *services.history[2:]]
     said = "\n".join(await card_of(services, 1))
     assert "supplied    0.90" in said
@@ -421,7 +421,7 @@ async def test_compared_runs_without_a_common_condition_say_so() -> None:
 @pytest.mark.parametrize("width", [80, 100, 120, 160])
 async def test_a_long_name_goes_on_below_instead_of_being_cut(width: int) -> None:
     agent, model = "agents.clinic.example:9405", "medic-large-2026-11-01-preview"
-    runs = [replace(run, identity={"agent": agent}, model=model) for run in history.history()]
+    runs = [run._replace(identity={"agent": agent}, model=model) for run in history.history()]
     async with opened(None, (width, 40), services=given(history=runs), start="runs") as (app, pilot):
         screen: Any = app.screen
         rows = screen.table.rows

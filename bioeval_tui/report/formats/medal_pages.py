@@ -13,8 +13,9 @@ from typing_extensions import TypedDict
 from bioeval_tui import __version__
 from bioeval_tui.files import csv_text
 from bioeval_tui.grade.outcomes import NotGraded
+from bioeval_tui.grade.paths import UNKNOWN_AGENT
 from bioeval_tui.grade.task_report import TaskReport, Uncertainty
-from bioeval_tui.report.agents import Standings, entries_of, standings
+from bioeval_tui.report.agents import Standings, agent_of, entries_of, standings
 from bioeval_tui.report.formats.html import environment, policy
 from bioeval_tui.report.formats.markdown import escape, table
 from bioeval_tui.report.formats.tables import cell
@@ -97,8 +98,8 @@ def agent_rows(standings: Standings) -> list[list[str]]:
             share(one.medal_share_graded, 1),
             number1(one.percentile),
             number1(one.percentile_graded),
-            rank_words(one.rank),
-            rank_words(one.rank_graded),
+            rank_words(one.rank).removeprefix("rank "),
+            rank_words(one.rank_graded).removeprefix("rank "),
             one.behind_words or DASH,
         ]
         for one in standings.agents
@@ -277,7 +278,8 @@ def _sure(uncertainty: Uncertainty | None) -> list[object]:
 
 
 def _agent(report: TaskReport) -> str | None:
-    return report.extra.agent if report.extra else None
+    agent = agent_of(report)
+    return None if agent == UNKNOWN_AGENT else agent
 
 
 def _yes(value: bool | None) -> str:

@@ -15,11 +15,11 @@ from typing import Any, Literal
 from bioeval_tui import plugins
 from bioeval_tui.errors import UsageError
 
-Content = Literal["run", "runs", "gate", "comparison", "medals", "table"]
+Content = Literal["run", "runs", "gate", "comparison", "medals"]
 """The kinds of content of a document. Its writer is called as
 
 - run: `(run, asked)`, runs: `(runs, asked)`, gate: `(runs, rules, result)`,
-- comparison: `(comparison)`, medals: `(reports, reviews, not_graded)`, table: `(heading, rows)`,
+- comparison: `(comparison)`, medals: `(reports, reviews, not_graded)`,
 
 and returns the document, as text or bytes.
 """
@@ -94,13 +94,12 @@ FORMATS = (
            {"runs": _HERE + "html:write_runs", "medals": _HERE + "medal_pages:medals_html"}, place=1),
     Format("md", (".md",), "Markdown, for pull requests and notes",
            {"runs": _HERE + "markdown:write_runs", "gate": _HERE + "markdown:write_gate",
-            "medals": _HERE + "medal_pages:medals_markdown", "table": _HERE + "tables:table_markdown"}, place=2),
+            "medals": _HERE + "medal_pages:medals_markdown"}, place=2),
     Format("json", (".json",), "all values; `bioeval-tui schema report` prints the schema",
            {"runs": _HERE + "json_report:write_runs", "gate": _HERE + "json_report:write_gate",
             "comparison": _HERE + "json_report:write_comparison", "medals": _HERE + "medal_pages:medals_json"}, place=3),
     Format("csv", (".csv",), "one row per turn, or per graded submission",
-           {"runs": _HERE + "tables:turns_csv", "medals": _HERE + "medal_pages:medals_csv",
-            "table": _HERE + "tables:table_csv"}, place=4),
+           {"runs": _HERE + "tables:turns_csv", "medals": _HERE + "medal_pages:medals_csv"}, place=4),
     Format("junit", (".xml",), "JUnit XML, for CI",
            {"runs": _HERE + "junit:write_runs", "gate": _HERE + "junit:write_gate"}, place=6),
     Format("openai-jsonl", (".jsonl",), "one conversation per line, in OpenAI's chat format",

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from bioeval_tui.consoles import CellColumn, plain_console, write_table
-from bioeval_tui.record.catalogue import CataloguedRun
-from bioeval_tui.report.run_summary import agent_words
+from bioeval_tui.record.catalogued_run import CataloguedRun
 from bioeval_tui.text import clean_line
 from bioeval_tui.units import date, number
 
@@ -36,7 +35,7 @@ def print_runs(runs: Iterable[CataloguedRun]) -> None:
     columns = [
         column("run", lambda run: run.run_id),
         column("job", lambda run: _safe(run.job), lead=True),
-        column("agent", lambda run: _safe(agent_words(run.agent, run.model)), lead=True),
+        column("agent", lambda run: _safe(run.agent_words), lead=True),
         column("status", status_words),
         column("started", lambda run: date(datetime.fromisoformat(run.started_at)), spare=True),
         numbers("withheld", lambda run: run.scores.get("withheld")),

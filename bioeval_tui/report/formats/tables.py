@@ -1,16 +1,15 @@
-"""Lines and cells: messages as OpenAI's JSON Lines, turns as CSV, and any table as CSV or Markdown."""
+"""Lines and cells: messages as OpenAI's JSON Lines, and turns as CSV."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from bioeval_tui.files import csv_text
 from bioeval_tui.record.importing.chat import chat_messages
 from bioeval_tui.record.importing.conversations import ImportedMessage
 from bioeval_tui.record.state import MessageState
-from bioeval_tui.report.formats.markdown import escape, table
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.frames import table_rows
 from bioeval_tui.report.result import RunResult
@@ -95,18 +94,6 @@ def turns_csv(runs: Sequence[RunResult], asked: Asked | None = None) -> str:
     """
     rows = ([cell(row.get(column)) for column in COLUMNS] for row in table_rows(runs, "turns"))
     return csv_text([COLUMNS, *rows], end="\r\n")
-
-
-def table_csv(heading: Sequence[str], rows: Iterable[Sequence[str | float | None]]) -> str:
-    """Return any table as CSV, numbers unrounded."""
-    cells = ([value if isinstance(value, float) else cell(value) for value in row] for row in rows)
-    return csv_text([heading, *cells])
-
-
-def table_markdown(heading: Sequence[str], rows: Iterable[Sequence[str | float | None]]) -> str:
-    """Return any table as Markdown."""
-    body = [["" if value is None else escape(value) for value in row] for row in rows]
-    return "\n".join([*table(heading, body), ""])
 
 
 def cell(value: object) -> object:

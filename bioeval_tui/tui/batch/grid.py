@@ -20,7 +20,7 @@ from bioeval_tui.tui.batch import batch_view, board_view
 from bioeval_tui.tui.batch.batch_view import Glance
 from bioeval_tui.tui.batch.tile_grid_widget import Lines, TileGrid
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.shared.ask_line_widget import AskLine
+from bioeval_tui.tui.shared.ask_line_widget import FilterLine
 from bioeval_tui.tui.shared.base import BaseScreen
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.copying import Copied
@@ -49,7 +49,6 @@ class GridScreen(BaseScreen):
     BINDINGS: ClassVar[list[BindingType]] = bindings("grid")
     DEFAULT_CSS = """
     GridScreen {
-        & #notice { height: 1fr; content-align: center middle; text-align: center; padding: 0 2; }
         & TileGrid { height: 1fr; padding: 0 1; display: none; }
         & #about { max-height: 6; margin: 1 2 0 2; }
         &.-normal #about { max-height: 7; margin: 0 2; }
@@ -68,7 +67,6 @@ class GridScreen(BaseScreen):
         &.-normal #board { padding: 0 2; }
         &.-short #board { display: none; }
         &.-filled TileGrid { display: block; }
-        &.-filled #notice { display: none; }
     }
     """
 
@@ -115,7 +113,7 @@ class GridScreen(BaseScreen):
         yield Static(id="board", markup=False)
         yield self.grid
         yield Static(id="here", markup=False)
-        yield AskLine("filter", "job, model, condition or state", id="filter")
+        yield FilterLine("job, model, condition or state", self._search, self.grid.focus)
 
     def on_mount(self) -> None:
         """Draw, and follow the batch."""
@@ -312,32 +310,17 @@ class GridScreen(BaseScreen):
 
     def action_filter(self) -> None:
         """Open the line for the filter."""
-        self.query_one(AskLine).open(self._filter)
+        self.query_one(FilterLine).open(self._filter)
 
-    @on(AskLine.Typed)
-    def _typed(self, event: AskLine.Typed) -> None:
-        self._filter = event.text
+    def _search(self, text: str) -> str:
+        self._filter = text
         self._draw()
-        event.line.remark(plural(len(self.shown), "conversation"))
-
-    @on(AskLine.Entered)
-    def _entered(self, event: AskLine.Entered) -> None:
-        event.line.close()
-        self.grid.focus()
-
-    @on(AskLine.Closed)
-    def _filter_closed(self, event: AskLine.Closed) -> None:
-        event.line.clear()
-        self._filter = ""
-        self._draw()
-        self.grid.focus()
+        return plural(len(self.shown), "conversation")
 
     async def action_back(self) -> None:
         """Clear the filter; without one, go back."""
         if self._filter:
-            self.query_one(AskLine).clear()
-            self._filter = ""
-            self._draw()
+            self.query_one(FilterLine).drop()
         else:
             self.dismiss(None)
             if self.leads_up:

@@ -9,26 +9,96 @@ from functools import partial
 from typing import ClassVar, cast
 
 from textual import on, work
+from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
 
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.grade.outcomes import Verdict
 from bioeval_tui.text import plural
 from bioeval_tui.tui.benchmarks import benchmarks_view
-from bioeval_tui.tui.benchmarks.benchmark_detail import BenchmarkCard, BenchmarkDialog
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, MedalRow
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.medals.medal_card import FindingsDialog, MedalDetail
+from bioeval_tui.tui.medals.medal_card import MedalDetail, examine
+from bioeval_tui.tui.shared.base import key_for
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.dialogs import PathDialog, Tell, WorkDialog
+from bioeval_tui.tui.shared.dialogs import Dialog, PathDialog, Tell, WorkDialog
 from bioeval_tui.tui.shared.list_screen import ListScreen
-from bioeval_tui.tui.shared.rows_widget import RowList
+from bioeval_tui.tui.shared.prose_widget import Prose
+from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
 
 SETTLE_S = 0.06
 """The card follows the cursor after it has rested this long, because laying out a description takes a moment."""
+
+
+class BenchmarkCard(VerticalScroll, can_focus=True):
+    """Shows one task at a time."""
+
+    DEFAULT_CSS = """
+    BenchmarkCard { padding: 0 2; scrollbar-gutter: stable; & > Labelled { padding-right: 1; } }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = bindings("~card")
+
+    def __init__(self, item: BenchmarkItem | None = None, detail: BenchmarkDetail | None = None) -> None:
+        super().__init__()
+        self._item = item
+        self._detail = detail
+        self._drawn: object = None
+
+    def compose(self) -> ComposeResult:
+        """Facts and leaderboard above the description."""
+        yield Labelled()
+        yield Prose()
+
+    def show(self, item: BenchmarkItem | None, detail: BenchmarkDetail | None) -> None:
+        """Show another task, or more of it; another one begins at its top."""
+        if item is not None and (self._item is None or item.task_id != self._item.task_id):
+            self.scroll_home(animate=False)
+        self._item, self._detail = item, detail
+        self._draw()
+        self.call_after_refresh(self._draw)
+
+    def on_resize(self) -> None:
+        """Draw for the new width."""
+        self._draw()
+
+    def _draw(self) -> None:
+        width = self.scrollable_content_region.width - 1
+        if not self.is_mounted or width < 1 or self._drawn == (self._item, self._detail, width):
+            return
+        self._drawn = (self._item, self._detail, width)
+        item = self._item
+        prepare = key_for(self.screen, "prepare")
+        lines = benchmarks_view.card(item, self._detail, width, prepare) if item else []
+        self.query_one(Labelled).show(lines)
+        self.query_one(Prose).show(benchmarks_view.description(item, self._detail) if item else "")
+
+
+class BenchmarkDialog(Dialog[None]):
+    """The details of one task."""
+
+    NAME: ClassVar[str] = "Benchmark"
+    ABOUT: ClassVar[str] = "The task's description and the scores on its leaderboard."
+    DEFAULT_CSS = """
+    BenchmarkDialog > .dialog--box { height: 90%; }
+    BenchmarkDialog BenchmarkCard { height: 1fr; padding: 0; }
+    BenchmarkDialog.-narrow > .dialog--box { height: 100%; }
+    """
+
+    def __init__(self, item: BenchmarkItem, detail: BenchmarkDetail | None) -> None:
+        super().__init__()
+        self._item = item
+        self._detail = detail
+
+    def compose_body(self) -> Iterable[Widget]:
+        """The card."""
+        yield BenchmarkCard(self._item, self._detail)
+
+    def on_mount(self) -> None:
+        """Focus the card."""
+        self.query_one(BenchmarkCard).focus()
 
 
 class BenchmarkRows(RowList):
@@ -88,7 +158,11 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
         self.table.rows.refresh()
         shown = self.looked_at
         if shown is not None and shown.task_id == item.task_id:
-            self.query_one(BenchmarkCard).show(shown, detail)
+            for card in {
+                *self.query(BenchmarkCard),
+                *self.app.screen.query(BenchmarkCard),
+            }:  # a box may be open over it
+                card.show(shown, detail)
 
     def cells(self, item: BenchmarkItem) -> Mapping[str, Cell | Content]:
         """Return a task's cells."""
@@ -215,16 +289,7 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
         if file is None:
             return
         self._keep_file(item, file)
-
-        async def work(tell: Tell) -> Verdict:
-            return await self.bioeval.services.examine(item.task_id, file)
-
-        def done(found: Verdict | None) -> None:
-            if found is not None:
-                self.app.push_screen(FindingsDialog(item.task_id, file, found))
-                self.refresh_items()
-
-        self.app.push_screen(WorkDialog(f"Validating for {item.task_id}", work), done)
+        examine(self.bioeval, MedalRow(item.task_id, "", file), self.refresh_items)
 
     def _grade(self, item: BenchmarkItem, file: str | None) -> None:
         if file is None:

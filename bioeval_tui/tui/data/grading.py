@@ -17,6 +17,7 @@ from bioeval_tui.grade.reports import load_outcomes
 from bioeval_tui.grade.service import Grading
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.masking.current import masked
+from bioeval_tui.report.agents import agent_of
 from bioeval_tui.report.reviews import reports_folder, submission_key
 from bioeval_tui.text import clean_line
 from bioeval_tui.tui.items import MedalRow
@@ -179,11 +180,9 @@ def _not_graded_row(item: NotGraded, domain: str, folder: Path) -> MedalRow:
 
 
 def _report_row(report: TaskReport, board: tuple[float, ...], domain: str, folder: Path) -> MedalRow:
-    agent = report.extra.agent if report.extra and report.extra.agent else None
-    agent = agent or extract_agent_from_submission_path(report.submission_path)
     row = MedalRow(
         report.task_id,
-        clean_line(agent, 80),
+        clean_line(agent_of(report), 80),
         clean_line(report.submission_path),
         report,
         leaderboard=board,

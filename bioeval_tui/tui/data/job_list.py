@@ -27,13 +27,13 @@ from bioeval_tui.tui.items import JobItem
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.job.models import EvaluationJob
-    from bioeval_tui.report.run_summary import RunSummary
+    from bioeval_tui.record.catalogued_run import CataloguedRun
 
 ENDINGS = (".yml", ".yaml")
 SHOWN_BYTES = 1_000_000
+"""Maximum number of bytes of a file that are shown."""
 FIRST_CASES = 100
 """Only this many cases of a job are checked here; `bioeval-tui check` and running the job check all."""
-"""Maximum number of characters of a file that are shown."""
 MOST_FILES = 2_000
 BUDGET_S = 0.3
 """Maximum time for checking new files before the results so far are returned."""
@@ -81,7 +81,7 @@ class JobList:
             self._places = (*(self._places or default_folders()), path)
         return known or path
 
-    def items(self, runs: Iterable[RunSummary]) -> list[JobItem]:
+    def items(self, runs: Iterable[CataloguedRun]) -> list[JobItem]:
         """Return the jobs with their latest scores. Unchanged jobs are the same objects as the last time.
 
         Checking takes `BUDGET_S` at most, however many files are new; the rest is checked the next time.
@@ -125,8 +125,8 @@ class JobList:
             )
         return known[1]
 
-    def _with_history(self, item: JobItem, runs: list[RunSummary]) -> JobItem:
-        last: datetime | None = runs[-1].started_at if runs else None
+    def _with_history(self, item: JobItem, runs: list[CataloguedRun]) -> JobItem:
+        last: datetime | None = runs[-1].began if runs else None
         # A run of one condition has no mean; that is not a gap in the measurements.
         scores = tuple(run.score for run in runs if run.only_condition is None)[-HISTORY:]
         fresh = replace(item, runs=len(runs), scores=scores, last_run=last)
@@ -194,14 +194,14 @@ def _yaml_files(folder: Path) -> list[Path]:
     return [folder / name for name in sorted(names)]
 
 
-def _history(runs: Iterable[RunSummary]) -> dict[str, list[RunSummary]]:
+def _history(runs: Iterable[CataloguedRun]) -> dict[str, list[CataloguedRun]]:
     """Return the ended runs of each job, oldest first."""
-    by_job: dict[str, list[RunSummary]] = defaultdict(list)
+    by_job: dict[str, list[CataloguedRun]] = defaultdict(list)
     for run in runs:
         if run.status != "running":
             by_job[run.job].append(run)
     for of_job in by_job.values():
-        of_job.sort(key=lambda run: run.started_at)
+        of_job.sort(key=lambda run: run.began)
     return by_job
 
 

@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.record.catalogue import Catalogue, CataloguedRun
+from bioeval_tui.record.catalogue import Catalogue
+from bioeval_tui.record.catalogued_run import CataloguedRun
 from bioeval_tui.record.live import is_live, only_here
 from bioeval_tui.record.paths import is_run_id, recording_path
 from bioeval_tui.record.transfer import FOLDER, folder_name
-from bioeval_tui.report.run_summary import RunSummary
 from bioeval_tui.settings import Settings, private_dir
-from bioeval_tui.text import clean_line, plural
+from bioeval_tui.text import plural
 
 
 class RunList:
@@ -26,18 +26,15 @@ class RunList:
         self._trash = settings.data_dir / FOLDER
         self._catalogue = Catalogue(settings.runs_dir, writes=writes)
         self._lock = threading.Lock()
-        self._known: dict[str, tuple[CataloguedRun, RunSummary]] = {}
+        self._known: dict[str, CataloguedRun] = {}
 
-    def runs(self) -> list[RunSummary]:
+    def runs(self) -> list[CataloguedRun]:
         """Return every run, newest first."""
         with self._lock:
-            known: dict[str, tuple[CataloguedRun, RunSummary]] = {}
-            for run in self._catalogue.runs():
-                before = self._known.get(run.run_id)
-                same = before is not None and before[0] == run
-                known[run.run_id] = before if same and before else (run, summary_of(run))
-            self._known = known
-            return [summary for _, summary in known.values()]
+            fresh = {run.run_id: run for run in self._catalogue.runs()}
+            same = {name: run for name, run in self._known.items() if fresh.get(name) == run}
+            self._known = fresh | same
+            return [self._known[name] for name in fresh]
 
     def find(self, run_id: str) -> Path:
         """Return a run's recording."""
@@ -89,26 +86,3 @@ class RunList:
         with contextlib.suppress(OSError):
             folders[-1].rmdir()
         return count
-
-
-def summary_of(run: CataloguedRun) -> RunSummary:
-    """Return what the screens show of a catalogued run."""
-    return RunSummary(
-        run_id=run.run_id,
-        job=run.job,
-        status=run.status,
-        started_at=datetime.fromisoformat(run.started_at),
-        score=run.score,
-        fault=run.fault,
-        scores=run.scores,
-        messages=run.messages,
-        path=run.path,
-        model=run.model,
-        rehearsal=run.rehearsal,
-        reviewed=run.reviewed["score"] if run.reviewed else None,
-        reviewers=tuple(clean_line(name, 80) for name in run.reviewed["reviewers"]) if run.reviewed else (),
-        batch_id=run.batch_id,
-        clean=run.clean,
-        imported=run.imported,
-        identity=dict(run.identity),
-    )

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from bioeval_tui.grade.runs import Runs
     from bioeval_tui.grade.service import Grading
     from bioeval_tui.grade.task_report import Uncertainty
+    from bioeval_tui.record.catalogued_run import CataloguedRun
     from bioeval_tui.record.reviews import Opinions
-    from bioeval_tui.report.run_summary import RunSummary
     from bioeval_tui.settings import Settings
     from bioeval_tui.tui.batch.batch_view import Glance
     from bioeval_tui.tui.data.batches import Batches
@@ -281,7 +281,7 @@ class AppServices:
 
     # The history
 
-    async def runs(self) -> Sequence[RunSummary]:
+    async def runs(self) -> Sequence[CataloguedRun]:
         """Return the history, newest first."""
         return await asyncio.to_thread(lambda: self._runs.runs())
 
@@ -350,9 +350,8 @@ class AppServices:
             raise
 
     def _grade(self, task_id: str, file: str) -> MedalRow:
-        from bioeval_tui.tui.data.benchmarks import file_path
-
-        row: MedalRow = self._rows.grade_row(self._grading, task_id, file_path(file))
+        path = Path(file).expanduser().absolute()
+        row: MedalRow = self._rows.grade_row(self._grading, task_id, path)
         return row
 
     @property

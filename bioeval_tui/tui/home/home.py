@@ -17,7 +17,6 @@ from textual.widget import Widget
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.evaluation.engine.spec import RunRequest
-from bioeval_tui.report.run_summary import RunSummary, preview
 from bioeval_tui.sample.paths import DEMO_JOB, sample_jobs
 from bioeval_tui.text import plural
 from bioeval_tui.tui.home import home_view
@@ -25,8 +24,7 @@ from bioeval_tui.tui.home.home_view import HomeEntry
 from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs import runs_view
-from bioeval_tui.tui.shared.at_rest import AtRest
-from bioeval_tui.tui.shared.base import RefreshedScreen
+from bioeval_tui.tui.shared.base import AtRest, RefreshedScreen
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.copying import Copied
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, Labelled, RowList
@@ -34,6 +32,7 @@ from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.wiring.doctor import Finding
+    from bioeval_tui.record.catalogued_run import CataloguedRun
     from bioeval_tui.report.previews import RunPreview
     from bioeval_tui.tui.items import JobItem
 
@@ -127,7 +126,7 @@ class HomeScreen(RefreshedScreen):
             HomeList("Recent runs", id="recent"),
             HomeList("Problems", id="problems"),
         )
-        self._runs: Sequence[RunSummary] = ()
+        self._runs: Sequence[CataloguedRun] = ()
         self._jobs: Sequence[JobItem] = ()
         self._findings: Sequence[Finding] | None = None
         """What was examined; None until that is done."""
@@ -183,7 +182,7 @@ class HomeScreen(RefreshedScreen):
 
     async def _read(self, run_id: str) -> None:
         try:
-            self._previews[run_id] = await self.bioeval.services.from_runs(preview, run_id)
+            self._previews[run_id] = await self.bioeval.services.from_runs(runs_view.preview, run_id)
         except (BioevalError, OSError):
             self._unread.add(run_id)
         else:

@@ -14,15 +14,14 @@ from bioeval_tui.report.sentences import next_step
 from bioeval_tui.sample.paths import SAMPLE_AGENT
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.runs.runs_view import AGENT_FAILED, NO_SCORE, STATUS, status_of
-from bioeval_tui.tui.shared.bars_view import spark
-from bioeval_tui.tui.shared.cells_view import Cell, bulleted, joined, score_tone
+from bioeval_tui.tui.shared.cells_view import Cell, bulleted, joined, score_tone, spark
 from bioeval_tui.uncertainty import FEWEST_UNITS
 from bioeval_tui.units import ago, number
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.wiring.doctor import Finding
+    from bioeval_tui.record.catalogued_run import CataloguedRun
     from bioeval_tui.report.previews import RunPreview
-    from bioeval_tui.report.run_summary import RunSummary
     from bioeval_tui.tui.items import JobItem
 
 Line = list[Cell]
@@ -41,7 +40,7 @@ class HomeEntry(NamedTuple):
     about: tuple[Line, ...] = ()
     does: Does = ""
     on: tuple[str, ...] = ()
-    run: RunSummary | None = None
+    run: CataloguedRun | None = None
 
     @property
     def text(self) -> str:
@@ -108,7 +107,7 @@ def _next(
     command: str = "",
     does: Does,
     on: tuple[str, ...] = (),
-    run: RunSummary | None = None,
+    run: CataloguedRun | None = None,
     parts: Iterable[tuple[str, str]] = (),
 ) -> HomeEntry:
     lines: list[Line] = [[Cell(what, "strong")], []]
@@ -122,7 +121,7 @@ def _next(
 
 
 def next_steps(
-    runs: Sequence[RunSummary], jobs: Sequence[JobItem], previews: Mapping[str, RunPreview]
+    runs: Sequence[CataloguedRun], jobs: Sequence[JobItem], previews: Mapping[str, RunPreview]
 ) -> list[HomeEntry]:
     """Return suggestions derived from the runs, their conclusions and the jobs, most urgent first.
 
@@ -149,19 +148,19 @@ def _suggest(
     command: str = "",
     does: Does,
     on: tuple[str, ...],
-    run: RunSummary | None = None,
+    run: CataloguedRun | None = None,
     parts: Iterable[tuple[str, str]] = (),
 ) -> HomeEntry:
     words = next_step(finding)
     return _next(words.what, words.more, words.about, command=command, does=does, on=on, run=run, parts=parts)
 
 
-def _watch(run: RunSummary) -> HomeEntry:
+def _watch(run: CataloguedRun) -> HomeEntry:
     return _suggest(WatchNext(run.job), does="open", on=(run.run_id,), run=run)
 
 
 def _repeat(
-    newest: RunSummary, jobs: Sequence[JobItem], previews: Mapping[str, RunPreview]
+    newest: CataloguedRun, jobs: Sequence[JobItem], previews: Mapping[str, RunPreview]
 ) -> list[HomeEntry]:
     """Suggest more trials of the newest run's job, unless they would give the same scores again."""
     job = next((job for job in jobs if job.name == newest.job and job.runnable), None)
@@ -174,7 +173,7 @@ def _repeat(
     return [_suggest(finding, command=command, does="job", on=(str(job.path), str(FEWEST_UNITS)), run=newest)]
 
 
-def _compare(ended: Sequence[RunSummary]) -> list[HomeEntry]:
+def _compare(ended: Sequence[CataloguedRun]) -> list[HomeEntry]:
     """Suggest to compare the newest run with the one before of the same job, if their scores differ."""
     newest = ended[0]
     before = next((run for run in ended[1:] if run.job == newest.job), None)
@@ -186,7 +185,7 @@ def _compare(ended: Sequence[RunSummary]) -> list[HomeEntry]:
     return [_suggest(finding, command=command, does="compare", on=both, run=newest)]
 
 
-def _review(ended: Sequence[RunSummary]) -> list[HomeEntry]:
+def _review(ended: Sequence[CataloguedRun]) -> list[HomeEntry]:
     """Suggest to review the newest run with a judge that nobody has reviewed."""
     run = next((run for run in ended if not run.rehearsal and not run.reviewers), None)
     if run is None:
@@ -205,22 +204,22 @@ def _run_first(jobs: Sequence[JobItem]) -> list[HomeEntry]:
     return [_suggest(finding, does="job", on=(str(job.path), "1"), parts=job.about)]
 
 
-def last_runs(runs: Iterable[RunSummary]) -> list[RunSummary]:
+def last_runs(runs: Iterable[CataloguedRun]) -> list[CataloguedRun]:
     """Return the newest ended run of each job."""
-    by_job: dict[str, RunSummary] = {}
+    by_job: dict[str, CataloguedRun] = {}
     for run in runs:
         if run.status != "running":
             by_job.setdefault(run.job, run)
     return list(by_job.values())
 
 
-def _score(run: RunSummary) -> float | None:
+def _score(run: CataloguedRun) -> float | None:
     """Return the mean, or the score of the only condition."""
     only = run.only_condition
     return run.scores[only] if only else run.score
 
 
-def _scores(run: RunSummary) -> tuple[Cell, ...]:
+def _scores(run: CataloguedRun) -> tuple[Cell, ...]:
     """Return `0.47 → 1.00`, both conditions' scores, or the score of the only one."""
     values = [run.scores.get(name) for name in ((run.only_condition,) if run.only_condition else CONDITIONS)]
     cells = [Cell(f"{number(value):>4}", score_tone(value)) for value in values]
@@ -231,7 +230,9 @@ def _scores(run: RunSummary) -> tuple[Cell, ...]:
     )
 
 
-def recent(runs: Sequence[RunSummary], previews: Mapping[str, RunPreview], now: datetime) -> list[HomeEntry]:
+def recent(
+    runs: Sequence[CataloguedRun], previews: Mapping[str, RunPreview], now: datetime
+) -> list[HomeEntry]:
     """Return the newest runs; `previews` are their conclusions by id, as far as known."""
     shown = runs[:RECENT]
     jobs = min(24, max((cell_len(run.job) for run in shown), default=0))
@@ -247,18 +248,18 @@ def recent(runs: Sequence[RunSummary], previews: Mapping[str, RunPreview], now: 
             Cell(set_cell_size(run.agent_words, max(agents, cell_len(run.agent_words))) + "  ", "quiet"),
             Cell(said or state.text, "plain" if said and state.tone != "bad" else state.tone),
             *([Cell(f", {plural(known.trials, 'trial')}")] if known and said else []),
-            Cell(f"  {ago(run.started_at, now)}", "quiet"),
+            Cell(f"  {ago(run.began, now)}", "quiet"),
         )
         entries.append(HomeEntry(row, does="open", on=(run.run_id,), run=run))
     return entries
 
 
-def trends(runs: Iterable[RunSummary], width: int, height: int, now: datetime) -> list[Line]:
+def trends(runs: Iterable[CataloguedRun], width: int, height: int, now: datetime) -> list[Line]:
     """Return the scores of each agent in each job by condition, oldest first, as bars with their newest and best value.
 
     What ran last is first.
     """
-    alike: dict[tuple[str, str], list[RunSummary]] = {}
+    alike: dict[tuple[str, str], list[CataloguedRun]] = {}
     for run in runs:
         if run.status != "running":
             alike.setdefault((run.job, run.agent_words), []).append(run)
@@ -268,10 +269,10 @@ def trends(runs: Iterable[RunSummary], width: int, height: int, now: datetime) -
         rows = [row for name in CONDITIONS if (row := _trend(name, [run.scores.get(name) for run in shown]))]
         if not rows or len(lines) + len(rows) + 1 > height:
             continue
-        first = f", the first {ago(shown[0].started_at, now)}" if len(shown) > 1 else ""
+        first = f", the first {ago(shown[0].began, now)}" if len(shown) > 1 else ""
         scored = next(run for run in newest_first if any(value is not None for value in run.scores.values()))
         if scored is not newest_first[0]:
-            first = f", the last score {ago(scored.started_at, now)}"
+            first = f", the last score {ago(scored.began, now)}"
         lines += [
             [
                 Cell(f"{job}  ", "strong"),
@@ -299,7 +300,7 @@ def _trend(name: str, values: Sequence[float | None]) -> Line:
 def problems(
     findings: Iterable[Finding],
     jobs: Iterable[JobItem],
-    runs: Sequence[RunSummary],
+    runs: Sequence[CataloguedRun],
     previews: Mapping[str, RunPreview],
     now: datetime,
 ) -> list[HomeEntry]:
@@ -330,15 +331,15 @@ def problems(
         state, known = status_of(run), previews.get(run.run_id)
         if state in (AGENT_FAILED, NO_SCORE, STATUS["failed"]):
             said = known.brief if known and known.brief else state.text.partition(" ")[2]
-            row = (Cell("✗ ", "bad"), Cell(f"{run.job}: {said}, {ago(run.started_at, now)}"))
+            row = (Cell("✗ ", "bad"), Cell(f"{run.job}: {said}, {ago(run.began, now)}"))
             entries.append(HomeEntry(row, does="open", on=(run.run_id,), run=run))
     for run in runs[:RECENT]:
         if run.status == "interrupted":
             about = [
-                [Cell(f"{run.job}, {ago(run.started_at, now)}", "strong")], [],
+                [Cell(f"{run.job}, {ago(run.began, now)}", "strong")], [],
                 [Cell("Its engine stopped before the run ended. The recording is kept, and you can resume the run from there.")], [],
                 [Cell("in a shell: ", "quiet"), Cell(f"bioeval-tui runs resume {run.run_id}", "busy")],
             ]  # fmt: skip
-            row = (Cell("◐ ", "warn"), Cell(f"{run.job} was interrupted {ago(run.started_at, now)}"))
+            row = (Cell("◐ ", "warn"), Cell(f"{run.job} was interrupted {ago(run.began, now)}"))
             entries.append(HomeEntry(row, tuple(about), "open", (run.run_id,)))
     return sorted(entries, key=lambda entry: entry.row[0].tone == "quiet")[:PROBLEMS]

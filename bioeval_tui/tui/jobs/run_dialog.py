@@ -14,12 +14,12 @@ from textual.widgets import Input, Static
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.report.plans import expected_interval
-from bioeval_tui.report.run_summary import preview
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.text import plural
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.jobs import jobs_view
 from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.runs.runs_view import preview
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog, FormField
 from bioeval_tui.tui.shared.tones import paint

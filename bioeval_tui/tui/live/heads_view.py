@@ -24,7 +24,7 @@ FROM_JOB = "the job:"
 """Prefix of the sender of intents that come from the job itself."""
 LinkState = Literal["empty", "waiting", "live", "replay", "interrupted", "failed"]
 
-_ENDINGS: dict[str, Cell] = {
+ENDINGS: dict[str, Cell] = {
     "signed_off": Cell("■ signed off", "plain"),
     "max_turns": Cell("✗ message limit", "warn"),
     "agent_failed": Cell("✗ agent failed", "bad"),
@@ -144,7 +144,7 @@ def short_state(state: RunState, condition: Condition, trial: int) -> Cell:
     if conversation is None:
         return Cell("–" if state.ended else "◌", "quiet")
     if conversation.score is not None or conversation.ended is not None:
-        sign = _ENDINGS[conversation.ended.how] if conversation.ended else Cell("■")
+        sign = ENDINGS[conversation.ended.how] if conversation.ended else Cell("■")
         value = conversation.score.score if conversation.score else None
         tone = score_tone(value) if sign.tone == "plain" else sign.tone
         return Cell(f"{sign.text.split()[0]} {score(value)}", tone)
@@ -181,7 +181,7 @@ def _newest_turn(state: RunState, condition: Condition) -> OperatorActed | None:
 
 def _conversation_state(state: RunState, conversation: ConversationState, now: datetime | None) -> Cell:
     if conversation.ended is not None:
-        ending = _ENDINGS[conversation.ended.how]
+        ending = ENDINGS[conversation.ended.how]
         count = plural(conversation.turns, "turn")
         if conversation.phase == "judging" and conversation.score is None and state.ended is None:
             return Cell(f"{ending.text} · {count} · judge reads…", "busy")

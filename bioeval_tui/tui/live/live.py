@@ -60,8 +60,6 @@ class LiveScreen(BaseScreen):
     DEFAULT_CSS = (
         """
     LiveScreen {
-        & #notice { height: 1fr; content-align: center middle; text-align: center; padding: 0 2; }
-        & #banner { height: auto; max-height: 3; padding: 0 2; color: $text-warning; background: $warning-muted; display: none; }
         & #brief { height: auto; max-height: 4; padding: 0 2; display: none; }
         &.-tall #brief { max-height: 5; }
         &.-running #brief { display: block; }
@@ -71,7 +69,6 @@ class LiveScreen(BaseScreen):
         &.-narrow #caption { min-height: 2; max-height: 3; padding: 0 1; }
         & PanelDeck { display: none; }
         &.-running Conversations, &.-running PanelDeck { display: block; }
-        &.-running #notice { display: none; }
         &.-single {
             & ConversationFrame { display: none; }
             & ConversationFrame.-active { display: block; }

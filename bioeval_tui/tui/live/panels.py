@@ -17,9 +17,7 @@ from bioeval_tui.report import rows
 from bioeval_tui.text import shorten
 from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.live.heads_view import conditions
-from bioeval_tui.tui.shared import bars_view
-from bioeval_tui.tui.shared.bars_view import Bar
-from bioeval_tui.tui.shared.cells_view import Cell, uplift as uplift_cell
+from bioeval_tui.tui.shared.cells_view import Cell, Tone, joined, uplift as uplift_cell
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, LinePainter, RowList, RowPainter, title_lines
 from bioeval_tui.tui.shared.tones import left, paint, right, spread
 from bioeval_tui.units import latency_short
@@ -51,6 +49,52 @@ def verdict_cell(task: TaskScored) -> Cell:
     if task.unproved or not task.measured:
         return Cell(f"? {task.words}", "warn")
     return Cell(f"✓ {task.words}", "good") if task.passed else Cell(f"✗ {task.words}", "bad")
+
+
+WAIT, STREAM, TARGET, CROSSED = "─", "━", "│", "┿"
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One answer's time: whole and to the first token, ms. `running` while it is still pending."""
+
+    ms: float
+    first_ms: float | None
+    message: int
+    running: bool = False
+
+
+def scale_of(bars: list[Bar], target_ms: float) -> float:
+    """Return the time in ms of a full-width bar: slightly more than the longest answer or the target."""
+    return max([bar.ms for bar in bars] + [target_ms, 1.0]) * 1.05
+
+
+def latency_bar(bar: Bar | None, scale_ms: float, target_ms: float, width: int) -> list[Cell]:
+    """Return an answer's bar: thin until the first token, thick while it streamed, the target crossing it.
+
+    Nothing depends on colour: `─` is waiting, `━` streaming, `│` the target, `┿` the target passed.
+    """
+    if width <= 0:
+        return []
+    target = min(width - 1, round(target_ms / scale_ms * width)) if target_ms > 0 else -1
+    if bar is None:
+        return joined((TARGET if x == target else " ", "quiet") for x in range(width))
+    length = max(1, min(width, round(bar.ms / scale_ms * width)))
+    first = min(length - 1, round(bar.first_ms / scale_ms * width)) if bar.first_ms is not None else 0
+    if bar.running:
+        first = length
+    late: Tone = "warn" if target_ms and bar.ms > target_ms else "plain"
+    cells: list[tuple[str, Tone]] = []
+    for x in range(width):
+        if x == target:
+            cells.append((CROSSED if x < length else TARGET, late if x < length else "quiet"))
+        elif x < first:
+            cells.append((WAIT, "busy" if bar.running else "quiet"))
+        elif x < length:
+            cells.append((STREAM, late if late == "warn" else "busy"))
+        else:
+            cells.append((" ", "quiet"))
+    return joined(cells)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +308,7 @@ class LatencyPanel(Panel):
         self.rows.tail = True
         turns = latency_rows(state, look.trial, look.now)
         target = rows.target_ms(state)
-        scale = bars_view.scale_of([bar for row in turns for bar in row.bars.values()], target)
+        scale = scale_of([bar for row in turns for bar in row.bars.values()], target)
 
         def paint_row(index: int, width: int) -> Content:
             row = turns[index]
@@ -277,12 +321,12 @@ class LatencyPanel(Panel):
                     if bar is None
                     else Cell(latency_short(bar.ms), "quiet" if bar.running else "plain")
                 )
-                drawn = bars_view.latency_bar(bar, scale, target, share - 9)
+                drawn = latency_bar(bar, scale, target, share - 9)
                 pieces += [Content(" "), *(paint(cell) for cell in drawn), right(time, 7), Content(" ")]
             return Content.assemble(*pieces)
 
         summaries = [(c, rows.latency(state, c, look.trial)) for c in look.conditions]
-        wanted = f"target {bars_view.TARGET} {latency_short(target)}" if target else ""
+        wanted = f"target {TARGET} {latency_short(target)}" if target else ""
         goal = paint(Cell("   ".join(filter(None, ("by turn", wanted))), "quiet"))
         share = max(2, (self.size.width - 2) // len(look.conditions))
         names = (f" {shorten(state.condition_name(c), share - 1):<{share - 1}}" for c in look.conditions)

@@ -148,7 +148,7 @@ class ScoreCard(Dialog[CardEvidence]):
         &.-narrow, &.-short {
             & .dialog--heading, & KeysFooter { margin: 0; }
             & .card--score { display: none; }
-            & #conclusion { margin: 0; max-height: 5; }
+            & #conclusion { margin: 0; max-height: 6; }
             & .card--bars { margin: 0; }
             & #headline, & .card--rest { height: 1; margin: 0; padding: 0; }
             & #columns { min-height: 5; }

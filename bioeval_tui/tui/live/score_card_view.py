@@ -147,8 +147,8 @@ def brief_text(result: RunResult) -> list[str]:
 
 
 def subject(result: RunResult) -> str:
-    """Return the job and what it is about."""
-    return f"{result.brief.job}: {result.brief.about_words}"
+    """Return the job and what it says that it is about; its tasks are rows of the card."""
+    return ": ".join(filter(None, (result.brief.job, result.brief.about)))
 
 
 _TONES: dict[str, Tone] = {"good": "good", "bad": "bad", "unsure": "warn", "plain": "strong"}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message
-from textual.widget import Widget
 from textual.widgets import Digits, Static
 
 from bioeval_tui.record.names import CONDITIONS
@@ -18,7 +18,7 @@ from bioeval_tui.tui.live import heads_view, panels
 from bioeval_tui.tui.live.panels import wrapped_row
 from bioeval_tui.tui.shared.brief_view import lost_lines
 from bioeval_tui.tui.shared.cells_view import Cell, score_tone
-from bioeval_tui.tui.shared.rows_widget import Labelled, hanging
+from bioeval_tui.tui.shared.rows_widget import DrawnPanel, Labelled, hanging
 from bioeval_tui.tui.shared.tones import left, right
 from bioeval_tui.units import number
 
@@ -59,7 +59,6 @@ class StageScore(Vertical):
     StageScore {
         height: auto; width: 1fr;
         & > Digits { width: auto; height: 3; text-style: bold; }
-        & > StageLine { height: 1; }
         &.-active > Digits { color: $text-accent; }
         &.-good > Digits { color: $text-success; }
         &.-warn > Digits { color: $text-warning; }
@@ -70,7 +69,7 @@ class StageScore(Vertical):
     def __init__(self, condition: Condition) -> None:
         super().__init__(id=f"stage-{condition}")
         self.condition = condition
-        self._title, self._digits, self._note = StageLine(), Digits(""), StageLine()
+        self._title, self._digits, self._note = DrawnPanel(), Digits(""), DrawnPanel()
 
     def compose(self) -> ComposeResult:
         """The condition, its score, and its state."""
@@ -89,30 +88,11 @@ class StageScore(Vertical):
         self.set_class(active, "-active")
         for tone in ("good", "warn", "bad"):
             self.set_class(score_tone(value) == tone, f"-{tone}")
-        self._title.say(
-            Cell(f"{mark}{state.condition_title(self.condition)}", "strong" if active else "quiet")
-        )
+        title = Cell(f"{mark}{state.condition_title(self.condition)}", "strong" if active else "quiet")
+        self._title.draw(partial(left, title))
         self._digits.update("-" if value is None else number(value))
         so_far = heads_view.score_cell(conversation) if conversation is not None else Cell("–")
-        self._note.say(Cell(f" {'score' if scored else so_far.text}", "quiet"))
-
-
-class StageLine(Widget):
-    """One line of text."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._cell = Cell("")
-
-    def say(self, cell: Cell) -> None:
-        """Show it."""
-        if cell != self._cell:
-            self._cell = cell
-            self.refresh()
-
-    def render(self) -> Content:
-        """Draw the line."""
-        return left(self._cell, self.size.width)
+        self._note.draw(partial(left, Cell(f" {'score' if scored else so_far.text}", "quiet")))
 
 
 def _checks(state: RunState, trial: int, width: int) -> Content:

@@ -16,7 +16,7 @@ from bioeval_tui.report import agents
 from bioeval_tui.report.agents import Standing, standings
 from bioeval_tui.report.sentences import rank_words
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.medals.medals_view import Entry, Tally, Totals, medal_cell, next_medal
+from bioeval_tui.tui.medals.medals_view import Entry, Tally, medal_cell, next_medal
 from bioeval_tui.tui.shared.cells_view import Cell, Tone
 from bioeval_tui.tui.shared.list_table import Column, ListTable, Sorting, TableHead
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, RowList
@@ -49,7 +49,7 @@ class Group(NamedTuple):
 
     agent: str
     domain: str | None
-    totals: Totals
+    totals: Tally
 
     @property
     def words(self) -> str:
@@ -66,16 +66,14 @@ def groups(entries: Iterable[Entry]) -> list[Group]:
         whole.setdefault(agent, Tally()).add(entry)
         parts.setdefault(agent, {}).setdefault(entry.domain, Tally()).add(entry)
     grouped: list[Group] = []
-    for agent, totals in sorted(
-        ((agent, tally.totals()) for agent, tally in whole.items()), key=lambda pair: _rank(*pair)
-    ):
+    for agent, totals in sorted(whole.items(), key=lambda pair: _rank(*pair)):
         grouped.append(Group(agent, None, totals))
         domains = parts[agent] if len(parts[agent]) > 1 else {}
-        grouped += [Group(agent, domain, domains[domain].totals()) for domain in sorted(domains)]
+        grouped += [Group(agent, domain, domains[domain]) for domain in sorted(domains)]
     return grouped
 
 
-def _rank(agent: str, totals: Totals) -> tuple[float, ...] | tuple[float | str, ...]:
+def _rank(agent: str, totals: Tally) -> tuple[float, ...] | tuple[float | str, ...]:
     by = totals.by
     # With invalid and not graded ones as 0: a file that cannot be scored must not lift its agent above another.
     zeros = totals.average_with_zeros or 0.0

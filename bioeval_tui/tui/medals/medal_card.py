@@ -3,7 +3,7 @@ wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
@@ -24,7 +24,7 @@ from bioeval_tui.tui.medals import medals_view
 from bioeval_tui.tui.medals.medals_view import column_number, medal_cell, standing
 from bioeval_tui.tui.review import review_view
 from bioeval_tui.tui.shared import histogram_view
-from bioeval_tui.tui.shared.cells_view import Cell, Tone
+from bioeval_tui.tui.shared.cells_view import Cell, Tone, packed
 from bioeval_tui.tui.shared.copying import Copied
 from bioeval_tui.tui.shared.dialogs import Dialog, DialogText, Tell, WorkDialog
 from bioeval_tui.tui.shared.rows_widget import Labelled
@@ -106,9 +106,9 @@ def _standing_lines(report: TaskReport, width: int) -> list[Line]:
     ]
     if report.leaderboard_percentile is not None:
         facts.append(Cell(f"percentile {report.leaderboard_percentile:.1f}"))
-    lines = _flowing([fact for fact in facts if fact.text], width)
+    lines = packed([[fact] for fact in facts if fact.text], width, " · ")
     if report.uncertainty is not None:
-        lines += _flowing(_interval(report.uncertainty), width)
+        lines += packed([[fact] for fact in _interval(report.uncertainty)], width, " · ")
     lines += _tries(report)
     if report.beats_human is not None:
         words = "above the human median" if report.beats_human else "not above the human median"
@@ -139,30 +139,16 @@ def _chance_lines(uncertainty: Uncertainty, width: int) -> list[Line]:
     if not uncertainty.medals:
         return []
     bar: Line = []
-    figures: list[Cell] = []
+    figures: list[Line] = []
     done, at = 0.0, 0
     for name, share in uncertainty.medals:
         sign, tone = _CHANCES[name]
         done += share
         bar.append(Cell(sign * (round(done * width) - at), tone))
         at = round(done * width)
-        figures.append(Cell(f"{sign} {name} {percent(share)}", tone))
+        figures.append([Cell(f"{sign} {name} {percent(share)}", tone)])
     head: Line = [Cell(uncertainty.chance_words, "quiet")]
-    return [head, bar, *_flowing(figures, width, "  "), []]
-
-
-def _flowing(facts: list[Cell], width: int, between: str = " · ") -> list[Line]:
-    """Return facts beside each other; one that does not fit into `width` begins the next line."""
-    lines: list[Line] = []
-    room = 0
-    for fact in facts:
-        room -= len(between) + len(fact.text)
-        if room >= 0:
-            lines[-1] += [Cell(between, "quiet"), fact]
-        else:
-            lines.append([fact])
-            room = width - len(fact.text)
-    return lines
+    return [head, bar, *packed(figures, width), []]
 
 
 def _scale_lines(row: MedalRow, report: TaskReport, width: int, height: int) -> list[Line]:
@@ -214,8 +200,8 @@ HEADS: dict[str, Cell] = {
 }
 
 
-def examine(app: Program, row: MedalRow) -> None:
-    """Check the file of a graded submission, then show everything that is wrong with it."""
+def examine(app: Program, row: MedalRow, then: Callable[[], object] | None = None) -> None:
+    """Check the file of a submission, then show everything that is wrong with it, and call `then`."""
 
     async def work(tell: Tell) -> Verdict:
         return await app.services.examine(row.task_id, str(row.path or row.file))
@@ -223,6 +209,8 @@ def examine(app: Program, row: MedalRow) -> None:
     def show(found: Verdict | None) -> None:
         if found is not None:
             app.push_screen(FindingsDialog(row.task_id, row.file, found))
+            if then is not None:
+                then()
 
     app.push_screen(WorkDialog(f"Checking {row.file}", work), show)
 
@@ -393,7 +381,8 @@ class MedalDetail(Dialog[None]):
 
     def copies(self) -> Sequence[Copied]:
         """The submission, numbers unrounded."""
-        return (medals_view.copied(self._row),)
+        marks = {id(self._row): self._reviews or {}}
+        return (Copied("this submission, separated by tabs", lambda: medals_view.copied([self._row], marks)),)
 
     def caption(self) -> str:
         """The conclusion on the submission."""

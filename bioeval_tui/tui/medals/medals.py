@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on
@@ -16,6 +15,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from bioeval_tui.errors import StorageError
+from bioeval_tui.files import write_beside
 from bioeval_tui.report.conclusion import conclude_grading
 from bioeval_tui.report.formats.registry import Format
 from bioeval_tui.text import home_relative, plural
@@ -25,12 +25,10 @@ from bioeval_tui.tui.medals import medals_view
 from bioeval_tui.tui.medals.agents_widget import Agents
 from bioeval_tui.tui.medals.medal_card import MedalCard, MedalDetail, examine, explain
 from bioeval_tui.tui.medals.submissions_widget import GradedFeed, Submissions
-from bioeval_tui.tui.shared import share
-from bioeval_tui.tui.shared.ask_line_widget import AskLine
-from bioeval_tui.tui.shared.at_rest import AtRest
-from bioeval_tui.tui.shared.base import BaseScreen
+from bioeval_tui.tui.shared.ask_line_widget import FilterLine
+from bioeval_tui.tui.shared.base import AtRest, BaseScreen
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.copying import Copied, tabbed
+from bioeval_tui.tui.shared.copying import Copied
 from bioeval_tui.tui.shared.dialogs import ExportDialog, Tell, WorkDialog
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, RowList
 from bioeval_tui.tui.shared.tones import paint
@@ -53,14 +51,11 @@ class MedalsScreen(BaseScreen):
     BINDINGS: ClassVar[list[BindingType]] = bindings("medals")
     DEFAULT_CSS = """
     MedalsScreen {
-        & #notice { height: 1fr; content-align: center middle; text-align: center; padding: 0 2; }
         & #body { height: 1fr; display: none; }
         & #table { height: 50%; }
         & MedalCard { height: 1fr; border-top: solid $line; }
         & #totals { height: 3; padding: 0 2; border-top: solid $line; display: none; }
-        & #trouble { height: auto; max-height: 3; padding: 0 2; color: $text-warning; background: $warning-muted; display: none; }
         &.-filled #body, &.-filled #totals { display: block; }
-        &.-filled #notice { display: none; }
         &.-grouped MedalCard, &.-short MedalCard { display: none; }
         &.-grouped #table, &.-short #table { height: 1fr; }
         &.-short #totals { display: none; }
@@ -103,7 +98,7 @@ class MedalsScreen(BaseScreen):
         totals = DrawnPanel()
         totals.id = "totals"
         yield totals
-        yield AskLine("filter", "task, agent or medal", id="filter")
+        yield FilterLine("task, agent or medal", self._search, self.focus_rows)
 
     def on_mount(self) -> None:
         """Restore sorting and columns, and start reading rows."""
@@ -175,7 +170,7 @@ class MedalsScreen(BaseScreen):
         notes = [
             *([Cell("shipped samples", "warn")] if self.feed.samples else []),
             Cell(plural(count, "report"), "quiet"),
-            Cell(plural(self.table.totals().agents, "agent"), "quiet"),
+            Cell(plural(len(self.table.tally.agents), "agent"), "quiet"),
         ]
         if self.table.filter:
             notes.append(Cell(f"{shown:,} shown: “{self.table.filter}”", "warn"))
@@ -214,11 +209,11 @@ class MedalsScreen(BaseScreen):
 
     def _fit_totals(self) -> None:
         totals = self.query_one("#totals", DrawnPanel)
-        totals.styles.height = len(medals_view.totals_lines(self.table.totals(), self.size.width - 4)) + 1
+        totals.styles.height = len(medals_view.totals_lines(self.table.tally, self.size.width - 4)) + 1
         totals.refresh()
 
     def _totals(self, width: int) -> Content:
-        lines = medals_view.totals_lines(self.table.totals(), width)
+        lines = medals_view.totals_lines(self.table.tally, width)
         return Content("\n").join([paint(*line).truncate(width, ellipsis=True) for line in lines])
 
     # Keys
@@ -305,24 +300,12 @@ class MedalsScreen(BaseScreen):
 
     def action_filter(self) -> None:
         """Open the line for the filter."""
-        self.query_one("#filter", AskLine).open(self.table.filter)
+        self.query_one(FilterLine).open(self.table.filter)
         self.call_after_refresh(self.table.read_words)
 
-    @on(AskLine.Typed)
-    def _typed(self, event: AskLine.Typed) -> None:
-        self.submissions.search(event.text)
-        event.line.remark(plural(len(self.table.visible), "row"))
-
-    @on(AskLine.Entered)
-    def _entered(self, event: AskLine.Entered) -> None:
-        event.line.close()
-        self.focus_rows()
-
-    @on(AskLine.Closed)
-    def _filter_closed(self, event: AskLine.Closed) -> None:
-        event.line.clear()
-        self.submissions.search("")
-        self.focus_rows()
+    def _search(self, text: str) -> str:
+        self.submissions.search(text)
+        return plural(len(self.table.visible), "row")
 
     # Export
 
@@ -331,11 +314,12 @@ class MedalsScreen(BaseScreen):
         entry, shown = self.looked_at, self.table.visible
         if self.grouped or entry is None:
             return ()
+        rows, marks = [one.row for one in shown], self.submissions.marks
         return (
-            medals_view.copied(entry.row),
+            Copied("this submission, separated by tabs", lambda: medals_view.copied([entry.row], marks)),
             Copied(
                 f"the submissions shown ({len(shown):,}), separated by tabs",
-                lambda: tabbed([medals_view.EXPORTED, *(medals_view.exported(one.row) for one in shown)]),
+                lambda: medals_view.copied(rows, marks),
             ),
         )
 
@@ -352,11 +336,11 @@ class MedalsScreen(BaseScreen):
     def _export(self, chosen: Format | None) -> None:
         if chosen is None:
             return
-        values = (medals_view.exported(entry.row) for entry in self.table.visible)
-        folder: Path = self.bioeval.folder
+        rows, folder = [entry.row for entry in self.table.visible], self.bioeval.folder
         try:
-            text = str(chosen.write("table", medals_view.EXPORTED, values))
-            path = share.save_text(text, folder, "bioeval-tui-medals", chosen.endings[0], datetime.now())
+            text = medals_view.exported(rows, self.submissions.marks, chosen)
+            name = f"bioeval-tui-medals-{datetime.now():%Y-%m-%d-%H%M%S}"
+            path = write_beside(folder, name, chosen.endings[0], text)
         except StorageError as error:
             self.tell(f"Could not write the table: {error}", bad=True)
             return
@@ -402,8 +386,7 @@ class MedalsScreen(BaseScreen):
     async def action_back(self) -> None:
         """Clear the filter, then go from agents to submissions, then back."""
         if self.table.filter:
-            self.query_one("#filter", AskLine).clear()
-            self.submissions.search("")
+            self.query_one(FilterLine).drop()
         elif self.grouped:
             self._group(False)
         else:

@@ -3,19 +3,25 @@ totals."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import csv
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from io import StringIO
 from math import inf
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from bioeval_tui.grade.outcomes import NotGraded
+from bioeval_tui.record.reviews import mark_words
+from bioeval_tui.report.formats.registry import Format, format_of
 from bioeval_tui.text import plural
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.copying import Copied, tabbed
+from bioeval_tui.tui.shared.copying import tabbed
 from bioeval_tui.tui.shared.list_table import Column, Sorting
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.task_report import TaskReport
     from bioeval_tui.record.events import Mark
+    from bioeval_tui.record.reviews import Opinions
     from bioeval_tui.tui.items import MedalRow
 
 Standing = Literal["gold", "silver", "bronze", "none", "invalid", "not_graded"]
@@ -127,67 +133,22 @@ def _interval(report: TaskReport) -> Cell:
     )
 
 
-EXPORTED = (
-    "task",
-    "domain",
-    "agent",
-    "medal",
-    "score",
-    "percentile",
-    "place",
-    "leaderboard_size",
-    "above_median",
-    "beats_human",
-    "next_medal",
-    "score_needed",
-    "why",
-    "file",
-    "low",
-    "high",
-    "p_gold",
-    "p_silver",
-    "p_bronze",
-    "place_best",
-    "place_worst",
-    "rows_scored",
-    "rows_expected",
-)
+def exported(rows: Iterable[MedalRow], marks: Mapping[int, Opinions], chosen: Format) -> str:
+    """Return a document of these rows as `medals` writes it; `marks` has the reviews of each, by its identity."""
+    graded, reports, failed = [], [], []
+    for row in rows:
+        if row.report is None:
+            failed.append(NotGraded(row.task_id, row.file, row.not_graded or "", agent=row.agent))
+        else:
+            graded.append(row)
+            reports.append(row.report)
+    reviews = [mark_words(marks.get(id(row), {})) for row in graded]
+    return str(chosen.write("medals", reports, reviews, failed))
 
 
-def exported(row: MedalRow) -> tuple[str | float | None, ...]:
-    """Return a row's values for other programs, in the order of `EXPORTED`; numbers unrounded."""
-    report, place = row.report, standing(row)
-    extra = report.extra if report else None
-    fine = report is not None and place != "invalid"
-    sure = report.uncertainty if report else None
-    return (
-        row.task_id,
-        row.domain,
-        row.agent,
-        place,
-        report.score if report and fine else None,
-        report.leaderboard_percentile if report and fine else None,
-        extra.leaderboard_position if extra else None,
-        report.leaderboard_size if report else None,
-        _word(report.above_median if report and fine else None),
-        _word(report.beats_human if report and fine else None),
-        extra.next_medal if extra else None,
-        extra.score_needed if extra else None,
-        row.not_graded or (extra.error if extra and place == "invalid" else None),
-        row.file,
-        *((sure.low, sure.high, sure.gold, sure.silver, sure.bronze) if sure else (None,) * 5),
-        *((sure.place_best, sure.place_worst) if sure else (None, None)),
-        *((extra.rows_scored, extra.rows_expected) if extra else (None, None)),
-    )
-
-
-def copied(row: MedalRow) -> Copied:
-    """Return a submission's values as a row for a spreadsheet."""
-    return Copied("this submission, separated by tabs", lambda: tabbed([exported(row)]))
-
-
-def _word(value: bool | None) -> str | None:
-    return None if value is None else "yes" if value else "no"
+def copied(rows: Sequence[MedalRow], marks: Mapping[int, Opinions]) -> str:
+    """Return submissions as rows for a spreadsheet, numbers unrounded."""
+    return tabbed(csv.reader(StringIO(exported(rows, marks, format_of("csv")))))
 
 
 def _yes(value: bool | None) -> Cell:
@@ -196,21 +157,7 @@ def _yes(value: bool | None) -> Cell:
     return Cell("✓   ", "good") if value else Cell("✗   ", "quiet")
 
 
-class Totals(NamedTuple):
-    """Counts over rows, and the average percentile over valid ones and with the others as 0."""
-
-    rows: int
-    by: dict[Standing, int]
-    above_median: int
-    beats_human: int
-    valid: int
-    average: float | None
-    average_with_zeros: float | None
-    agents: int
-    partial: int
-
-
-def totals_lines(totals: Totals, width: int = 200) -> list[list[Cell]]:
+def totals_lines(totals: Tally, width: int = 200) -> list[list[Cell]]:
     """Return the lines under the table: two, or three where two would not fit into `width` cells."""
     by = totals.by
     counts = [Cell(f"{plural(totals.rows, 'report')}   ", "strong")]
@@ -283,22 +230,16 @@ class Tally:
             self.valid += 1
             self.percentiles += report.leaderboard_percentile
 
-    def totals(self) -> Totals:
-        """Return the counts so far, and the averages."""
+    @property
+    def average(self) -> float | None:
+        """The average percentile of valid submissions."""
+        return self.percentiles / self.valid if self.valid else None
+
+    @property
+    def average_with_zeros(self) -> float | None:
+        """The average percentile with invalid and not graded submissions as 0."""
         ended = self.valid + self.by["invalid"] + self.by["not_graded"]
-        average = self.percentiles / self.valid if self.valid else None
-        zeros = self.percentiles / ended if ended else None
-        return Totals(
-            self.rows,
-            self.by,
-            self.above_median,
-            self.beats_human,
-            self.valid,
-            average,
-            zeros,
-            len(self.agents),
-            self.partial,
-        )
+        return self.percentiles / ended if ended else None
 
 
 class MedalTable:
@@ -309,7 +250,8 @@ class MedalTable:
         self.visible: list[Entry] = []
         self.sorting = Sorting(MEDAL)
         self.filter = ""
-        self._tally = Tally()
+        self.tally = Tally()
+        """Counts and averages over all rows, filtered or not."""
         self._names: list[str] = []
         self._by_name: list[int] = []
         self._words: list[str] = []
@@ -320,11 +262,11 @@ class MedalTable:
         entry = Entry(row, standing(row))
         self.entries.append(entry)
         self._names.append(f"{row.task_id} {row.agent}".lower())
-        self._tally.add(entry)
+        self.tally.add(entry)
 
     def put(self, rows: Mapping[int, MedalRow]) -> None:
         """Replace rows, which are found by identity; call `arrange` afterwards."""
-        before, self.entries, self._tally, self._keys = self.entries, [], Tally(), {}
+        before, self.entries, self.tally, self._keys = self.entries, [], Tally(), {}
         self._names, self._by_name, self._words = [], [], []
         for entry in before:
             self.add(rows.get(id(entry.row), entry.row))
@@ -357,18 +299,9 @@ class MedalTable:
         self.sorting = self.sorting._replace(reverse=not self.sorting.reverse)
         self.arrange()
 
-    def search(self, text: str) -> None:
-        """Show only rows in which every word is found: in task, domain, agent, medal or file."""
-        self.filter = text
-        self.arrange()
-
     def place_of(self, entry: Entry | None) -> int:
         """Return the current position of an entry; 0 if it is not shown."""
         return next((at for at, other in enumerate(self.visible) if other is entry), 0)
-
-    def totals(self) -> Totals:
-        """Return counts and averages over all rows, filtered or not."""
-        return self._tally.totals()
 
     def read_words(self) -> None:
         """Prepare the search, which is half the work of the first search in 100,000 rows."""

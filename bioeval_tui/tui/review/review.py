@@ -70,11 +70,8 @@ class ReviewScreen(RefreshedScreen):
     AUTO_FOCUS = ""
     DEFAULT_CSS = """
     ReviewScreen {
-        & #notice { height: 1fr; content-align: center middle; text-align: center; padding: 0 2; }
-        & #trouble { height: auto; max-height: 3; padding: 0 2; color: $text-warning; background: $warning-muted; display: none; }
         & #review { height: 1fr; display: none; layout: horizontal; }
         &.-filled #review { display: block; }
-        &.-filled #notice { display: none; }
         & #brief { max-height: 5; padding: 0 2; display: none; }
         &.-narrow #brief { max-height: 3; padding: 0 1; }
         &.-short #brief { max-height: 1; }

@@ -14,7 +14,6 @@ from textual.content import Content
 from textual.widget import Widget
 
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.report.run_summary import RunSummary, preview
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.keys import bindings
@@ -25,6 +24,7 @@ from bioeval_tui.tui.shared.list_screen import ListScreen
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
 
 if TYPE_CHECKING:
+    from bioeval_tui.record.catalogued_run import CataloguedRun
     from bioeval_tui.report.previews import RunPreview
 
 
@@ -34,7 +34,7 @@ class RunRows(RowList):
     BINDINGS: ClassVar[list[BindingType]] = bindings("~run-rows")
 
 
-class RunsScreen(ListScreen[RunSummary]):
+class RunsScreen(ListScreen["CataloguedRun"]):
     """Every recorded run, including those in progress elsewhere."""
 
     NAME = "Runs"
@@ -66,7 +66,7 @@ class RunsScreen(ListScreen[RunSummary]):
         with VerticalScroll(can_focus=False):
             yield Labelled(id="run-card")
 
-    async def load(self) -> Sequence[RunSummary]:
+    async def load(self) -> Sequence[CataloguedRun]:
         """Return the runs; unmark those that no longer exist."""
         runs = await self.bioeval.services.runs()
         if self.marked:
@@ -74,7 +74,7 @@ class RunsScreen(ListScreen[RunSummary]):
             self.marked = [run_id for run_id in self.marked if run_id in present]
         return runs
 
-    def cells(self, item: RunSummary) -> Mapping[str, Cell | Content]:
+    def cells(self, item: CataloguedRun) -> Mapping[str, Cell | Content]:
         """Return a run's cells."""
         return runs_view.row(item, datetime.now(UTC), marked=item.run_id in self.marked, exact=self.exact)
 
@@ -102,7 +102,7 @@ class RunsScreen(ListScreen[RunSummary]):
             Cell("bioeval-tui demo runs a first job, offline.", "quiet"),
         ]
 
-    def look(self, item: RunSummary | None) -> None:
+    def look(self, item: CataloguedRun | None) -> None:
         """Show the run."""
         card = self.query_one("#run-card", Labelled)
         if item is None:
@@ -117,7 +117,7 @@ class RunsScreen(ListScreen[RunSummary]):
     async def _preview(self, run_id: str) -> None:
         """Read the run's conclusion, and show it if the run is still selected."""
         try:
-            self._previews[run_id] = await self.bioeval.services.from_runs(preview, run_id)
+            self._previews[run_id] = await self.bioeval.services.from_runs(runs_view.preview, run_id)
         except (BioevalError, OSError):
             return  # opening the run says what is wrong with its recording
         if self.looked_at is not None and self.looked_at.run_id == run_id:
@@ -165,7 +165,7 @@ class RunsScreen(ListScreen[RunSummary]):
 
     def action_compare(self) -> None:
         """Compare the two marked runs; the older one is A."""
-        began = {run.run_id: run.started_at for run in self.listing.items}
+        began = {run.run_id: run.began for run in self.listing.items}
         a, b = sorted(self.marked, key=lambda run_id: began.get(run_id, datetime.now(UTC)))
         self.bioeval.compare(a, b)
 
@@ -238,7 +238,7 @@ class RunsScreen(ListScreen[RunSummary]):
         self.refresh_items()
         self.refresh_bindings()
 
-    def name_of(self, item: RunSummary) -> tuple[str, str]:
+    def name_of(self, item: CataloguedRun) -> tuple[str, str]:
         """A run's id."""
         return "the run's id", item.run_id
 

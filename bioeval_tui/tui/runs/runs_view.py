@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.text import plural, shorten
-from bioeval_tui.tui.shared.bars_view import spark
 from bioeval_tui.tui.shared.brief_view import lost_lines, who_and_what
-from bioeval_tui.tui.shared.cells_view import Cell, score, score_tone, signed, uplift
+from bioeval_tui.tui.shared.cells_view import Cell, score, score_tone, signed, spark, uplift
 from bioeval_tui.tui.shared.list_table import Column, Key, Listing, Sorting, number_key, text_key
 from bioeval_tui.units import ago, date, when
 
 if TYPE_CHECKING:
+    from bioeval_tui.record.catalogued_run import CataloguedRun, Status
     from bioeval_tui.report.previews import RunPreview
-    from bioeval_tui.report.run_summary import RunSummary, Status
+    from bioeval_tui.report.result import RunResult
 
 Line = list[Cell]
 TREND = 40
@@ -50,7 +50,14 @@ IMPORTED = Cell("↓ imported")
 MARK = "◆"
 
 
-def status_of(run: RunSummary) -> Cell:
+def preview(run: RunResult) -> RunPreview:
+    """Return a run's conclusion, and where its lowest conversation lost points."""
+    from bioeval_tui.report.previews import preview_of  # statistics: the list of runs waits for none
+
+    return preview_of(run)
+
+
+def status_of(run: CataloguedRun) -> Cell:
     """Return a run's status. A completed run is marked if its agent failed, or if it has no score."""
     if run.imported and run.status == "completed":
         return IMPORTED
@@ -61,12 +68,12 @@ def status_of(run: RunSummary) -> Cell:
     return REHEARSAL if run.status == "completed" and run.rehearsal else STATUS[run.status]
 
 
-def listing() -> Listing[RunSummary]:
+def listing() -> Listing[CataloguedRun]:
     """Return an empty history, newest first."""
     return Listing(COLUMNS, _keys, _words, lambda run: run.run_id, Sorting(STARTED))
 
 
-def _words(run: RunSummary) -> str:
+def _words(run: CataloguedRun) -> str:
     played = f"rehearsal {run.model or ''}" if run.rehearsal else run.model or ""
     fault = "no fault" if run.fault == "none" else f"fault {run.fault}"
     return f"{run.job} {run.agent} {status_of(run).text} {fault} {played} {run.run_id}"
@@ -75,8 +82,8 @@ def _words(run: RunSummary) -> str:
 _RANK: dict[Status, int] = {"running": 0, "failed": 1, "interrupted": 2, "cancelled": 3, "completed": 4}
 
 
-def _keys(run: RunSummary) -> tuple[Key, ...]:
-    newest = -run.started_at.timestamp()
+def _keys(run: CataloguedRun) -> tuple[Key, ...]:
+    newest = -run.began.timestamp()
     withheld, supplied = run.scores.get("withheld"), run.scores.get("supplied")
     gain = supplied - withheld if supplied is not None and withheld is not None else None
     return (
@@ -94,14 +101,14 @@ def _keys(run: RunSummary) -> tuple[Key, ...]:
     )
 
 
-def row(run: RunSummary, now: datetime, *, marked: bool, exact: bool) -> dict[str, Cell]:
+def row(run: CataloguedRun, now: datetime, *, marked: bool, exact: bool) -> dict[str, Cell]:
     """Return a run's cells by column name. `exact` shows day and time instead of how long ago it was."""
     return {
         "job": Cell(run.job),
         "agent": Cell(run.agent_words),
         "": Cell(MARK if marked else "", "busy"),
         "status": status_of(run),
-        "started": Cell(when(run.started_at, now, exact=exact), "quiet"),
+        "started": Cell(when(run.began, now, exact=exact), "quiet"),
         "withheld": _score(run.scores.get("withheld")),
         "supplied": _score(run.scores.get("supplied")),
         "mean": Cell(score(run.score), score_tone(run.score)),
@@ -115,7 +122,7 @@ def _score(value: float | None) -> Cell:
     return Cell(score(value), "plain" if value is not None else "quiet")
 
 
-def trend(runs: Iterable[RunSummary], of: RunSummary) -> list[RunSummary]:
+def trend(runs: Iterable[CataloguedRun], of: CataloguedRun) -> list[CataloguedRun]:
     """Return the ended runs of the same job with the same agent, oldest first.
 
     Runs of one condition have no mean and are left out.
@@ -127,15 +134,19 @@ def trend(runs: Iterable[RunSummary], of: RunSummary) -> list[RunSummary]:
         and run.status != "running"
         and not run.only_condition
     ]
-    return sorted(ended, key=lambda run: run.started_at)
+    return sorted(ended, key=lambda run: run.began)
 
 
 def card(
-    run: RunSummary, runs: Sequence[RunSummary], now: datetime, width: int, preview: RunPreview | None = None
+    run: CataloguedRun,
+    runs: Sequence[CataloguedRun],
+    now: datetime,
+    width: int,
+    preview: RunPreview | None = None,
 ) -> list[Line]:
     """Return the lines beside the table: the run, its conclusion and losses if known, and its job's trend."""
     began, brief, state = (
-        date(run.started_at, seconds=True),
+        date(run.began, seconds=True),
         preview.about if preview else None,
         status_of(run),
     )
@@ -151,7 +162,7 @@ def card(
         *([[Cell(preview.sentence, "strong")], [], *_preview_lines(preview)] if preview else []),
         *_score_lines(run, preview.names if preview else {}),
         [],
-        [Cell(f"{began}, {ago(run.started_at, now)}", "quiet")],
+        [Cell(f"{began}, {ago(run.began, now)}", "quiet")],
         [Cell(f"run {run.run_id}", "quiet")],
         [Cell(plural(run.messages, "message"))],
         [Cell("no fault", "quiet") if run.fault == "none" else Cell(f"fault: {run.fault}", "warn")],
@@ -177,10 +188,11 @@ def _preview_lines(preview: RunPreview) -> list[Line]:
 
 
 def _message(role: str, text: str) -> Line:
-    return [Cell("▌ user   " if role == "user" else "┃ agent  ", "quiet"), Cell(text)]
+    said = Cell(text) if text.strip() else Cell("no answer", "warn")
+    return [Cell("▌ user   " if role == "user" else "┃ agent  ", "quiet"), said]
 
 
-def _score_lines(run: RunSummary, names: Mapping[str, str]) -> list[Line]:
+def _score_lines(run: CataloguedRun, names: Mapping[str, str]) -> list[Line]:
     """Return the scores by condition, and the mean and difference, which need both."""
     labels = [names.get(condition, condition) for condition in CONDITIONS]
     width = max(map(len, (*labels, "difference"))) + 2
@@ -210,22 +222,19 @@ def _score_lines(run: RunSummary, names: Mapping[str, str]) -> list[Line]:
     ]
 
 
-def _reviewed_line(run: RunSummary, width: int) -> list[Line]:
+def _reviewed_line(run: CataloguedRun, width: int) -> list[Line]:
     if not run.reviewers:
         return []
     who = shorten(", ".join(run.reviewers), 18)
     # Loads the events, which the first paint of the home screen should not wait for.
     from bioeval_tui.record import reviews
 
-    shown = (
-        "reviewed by"
-        if run.only_condition or run.reviewed is None
-        else reviews.words(run.score, run.reviewed)
-    )
+    after = run.reviewed["score"] if run.reviewed else None
+    shown = "reviewed by" if run.only_condition or after is None else reviews.words(run.score, after)
     return [[Cell(f"{'':<{width}}{shown} ", "strong"), Cell(who, "quiet")]]
 
 
-def trend_lines(history: Sequence[RunSummary], run: RunSummary, width: int) -> list[Line]:
+def trend_lines(history: Sequence[CataloguedRun], run: CataloguedRun, width: int) -> list[Line]:
     """Return a job's means, oldest first, and how the newest compares with the one before."""
     if not history:
         both = " with both conditions" if run.only_condition else ""
@@ -252,6 +261,6 @@ def trend_lines(history: Sequence[RunSummary], run: RunSummary, width: int) -> l
     return lines
 
 
-def _before(history: Sequence[RunSummary], run: RunSummary) -> RunSummary | None:
-    earlier = [one for one in history if one.started_at < run.started_at and one.score is not None]
+def _before(history: Sequence[CataloguedRun], run: CataloguedRun) -> CataloguedRun | None:
+    earlier = [one for one in history if one.began < run.began and one.score is not None]
     return earlier[-1] if earlier else None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal
@@ -119,3 +122,33 @@ class AskLine(Horizontal):
         """Pass on that enter was pressed."""
         event.stop()
         self.post_message(self.Entered(self, event.value))
+
+
+class FilterLine(AskLine):
+    """The line that filters a table while it is typed in."""
+
+    def __init__(
+        self, placeholder: str, search: Callable[[str], str], focus_rows: Callable[[], object]
+    ) -> None:
+        """`search` shows only rows with a text, and returns how many there are, in words."""
+        super().__init__("filter", placeholder, id="filter")
+        self._search, self._focus_rows = search, focus_rows
+
+    @on(AskLine.Typed)
+    def _typed(self, event: AskLine.Typed) -> None:
+        self.remark(self._search(event.text))
+
+    @on(AskLine.Entered)
+    def _entered(self) -> None:
+        self.close()
+        self._focus_rows()
+
+    @on(AskLine.Closed)
+    def _left(self) -> None:
+        self.drop()
+        self._focus_rows()
+
+    def drop(self) -> None:
+        """Show every row again."""
+        self.clear()
+        self._search("")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 from unicodedata import lookup
 
@@ -17,11 +18,9 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from bioeval_tui.text import plural
-from bioeval_tui.tui.keys import order
+from bioeval_tui.tui.keys import KeyOwners, order
 from bioeval_tui.tui.screens import SCREENS
-from bioeval_tui.tui.shared.at_rest import AtRest
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.keymap import KeyOwners
 from bioeval_tui.tui.shared.tones import paint, spread
 
 if TYPE_CHECKING:
@@ -247,6 +246,45 @@ class KeysFooter(Widget):
             if start <= x < end:
                 await self.app.run_action(hint.action, hint.node)
                 return
+
+
+REST_S = 0.1
+"""How long the cursor must not move to be at rest, in seconds."""
+
+
+class AtRest:
+    """Calls `act` after the cursor's line was painted; while the cursor keeps moving, only once it rests: holding down a key stays fast."""
+
+    def __init__(self, screen: Screen[Any], act: Callable[[], object]) -> None:
+        self._screen = screen
+        self._act = act
+        self._moved_at = float("-inf")
+        self.pending = False
+
+    def moved(self) -> None:
+        """Note that the cursor has moved."""
+        now = monotonic()
+        moves_on = now - self._moved_at < REST_S
+        self._moved_at = now
+        if self.pending:
+            return
+        self.pending = True
+        if moves_on:
+            self._screen.set_timer(REST_S, self._look)
+        else:
+            self._screen.call_after_refresh(self._now)
+
+    def _look(self) -> None:
+        left = self._moved_at + REST_S - monotonic()
+        if left > 0.005:
+            self._screen.set_timer(left, self._look)
+        else:
+            self._now()
+
+    def _now(self) -> None:
+        self.pending = False
+        if self._screen.is_attached:
+            self._act()
 
 
 class BaseScreen(Screen[None]):

@@ -53,15 +53,15 @@ def joined(pieces: Iterable[tuple[str, Tone]]) -> list[Cell]:
     return cells
 
 
-def packed(entries: Iterable[Sequence[Cell]], width: int) -> list[list[Cell]]:
-    """Return lines of at most `width` cells with the entries, two spaces apart; none goes over the end of a line."""
+def packed(entries: Iterable[Sequence[Cell]], width: int, between: str = "  ") -> list[list[Cell]]:
+    """Return entries beside each other; one that does not fit into `width` begins the next line."""
     lines: list[list[Cell]] = []
     room = 0
     for entry in entries:
         length = sum(cell_len(cell.text) for cell in entry)
-        if lines and length + 2 <= room:
-            lines[-1] += [Cell("  "), *entry]
-            room -= length + 2
+        if lines and length + len(between) <= room:
+            lines[-1] += [Cell(between, "quiet"), *entry]
+            room -= length + len(between)
         else:
             lines.append(list(entry))
             room = width - length
@@ -87,3 +87,19 @@ def uplift(difference: float | None) -> Cell:
     difference = round(difference, 2)
     tone: Tone = "good" if difference > 0 else "bad" if difference < 0 else "quiet"
     return Cell(signed(difference), tone)
+
+
+LEVELS = "▁▂▃▄▅▆▇█"
+GAP = "·"
+"""The sign for a run that could not be measured."""
+
+
+def spark(values: Sequence[float | None], width: int, low: float = 0.0, high: float = 1.0) -> str:
+    """Return the last `width` values as bars between `low` and `high`, oldest first; `·` for None."""
+    span = high - low or 1.0
+    shown = values[-width:] if width > 0 else ()
+    return "".join(GAP if value is None else _level((value - low) / span) for value in shown)
+
+
+def _level(share: float) -> str:
+    return LEVELS[max(0, min(len(LEVELS) - 1, int(share * len(LEVELS))))]

@@ -34,10 +34,9 @@ from textual.worker import Worker
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.report.formats.registry import Format, format_of
 from bioeval_tui.text import clean_line, home_relative, plural
-from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.keys import KeyOwners, bindings
 from bioeval_tui.tui.shared.base import KeysFooter
 from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.keymap import KeyOwners
 from bioeval_tui.tui.shared.tones import paint
 from bioeval_tui.units import duration
 

@@ -13,9 +13,8 @@ from textual.widgets import Static
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.text import plural
-from bioeval_tui.tui.shared.ask_line_widget import AskLine
-from bioeval_tui.tui.shared.at_rest import AtRest
-from bioeval_tui.tui.shared.base import RefreshedScreen
+from bioeval_tui.tui.shared.ask_line_widget import FilterLine
+from bioeval_tui.tui.shared.base import AtRest, RefreshedScreen
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.copying import Copied, tabbed
 from bioeval_tui.tui.shared.list_table import Listing, ListTable, Sorting, TableHead
@@ -43,12 +42,9 @@ class ListScreen(RefreshedScreen, Generic[Item]):
     """Least width of the side. It is beside the table only where the table keeps all its columns, otherwise below."""
     DEFAULT_CSS = """
     ListScreen {
-        & #notice { height: 1fr; content-align: center middle; text-align: center; padding: 0 2; }
         & #body { height: 1fr; display: none; layout: horizontal; }
         & #side { border-left: solid $line; }
-        & #trouble { height: auto; max-height: 3; padding: 0 2; color: $text-warning; background: $warning-muted; display: none; }
         &.-filled #body { display: block; }
-        &.-filled #notice { display: none; }
         &.-narrow #body { layout: vertical; }
         &.-narrow #side { height: 1fr; border-left: none; border-top: solid $line; }
         &.-short #side { display: none; }
@@ -118,7 +114,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
             yield self.table
             with Container(id="side"):
                 yield from self.compose_side()
-        yield AskLine("filter", "text to look for", id="filter")
+        yield FilterLine("text to look for", self.search, self.table.rows.focus)
 
     def on_mount(self) -> None:
         """Restore the sorting, and load."""
@@ -257,28 +253,13 @@ class ListScreen(RefreshedScreen, Generic[Item]):
 
     def action_filter(self) -> None:
         """Open the line for the filter."""
-        self.query_one("#filter", AskLine).open(self.listing.filter)
+        self.query_one(FilterLine).open(self.listing.filter)
 
-    def search(self, text: str) -> None:
-        """Show only rows in which every word is found."""
+    def search(self, text: str) -> str:
+        """Show only rows in which every word is found; return how many there are."""
         self.listing.search(text)
         self.redraw()
-
-    @on(AskLine.Typed, "#filter")
-    def _typed(self, event: AskLine.Typed) -> None:
-        self.search(event.text)
-        event.line.remark(plural(len(self.listing.visible), "row"))
-
-    @on(AskLine.Entered, "#filter")
-    def _entered(self, event: AskLine.Entered) -> None:
-        event.line.close()
-        self.table.rows.focus()
-
-    @on(AskLine.Closed, "#filter")
-    def _filter_closed(self, event: AskLine.Closed) -> None:
-        event.line.clear()
-        self.search("")
-        self.table.rows.focus()
+        return plural(len(self.listing.visible), "row")
 
     def action_sort(self, by: int) -> None:
         """Sort by another column."""
@@ -337,7 +318,6 @@ class ListScreen(RefreshedScreen, Generic[Item]):
     async def action_back(self) -> None:
         """Clear the filter; without one, go back."""
         if self.listing.filter:
-            self.query_one("#filter", AskLine).clear()
-            self.search("")
+            self.query_one(FilterLine).drop()
         else:
             await self.bioeval.action_go_back()

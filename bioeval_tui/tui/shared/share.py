@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import ClassVar
 
@@ -12,7 +11,6 @@ from textual.binding import BindingType
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from bioeval_tui.files import write_beside
 from bioeval_tui.text import home_relative
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells_view import Cell
@@ -20,15 +18,6 @@ from bioeval_tui.tui.shared.copying import Copied, Picture
 from bioeval_tui.tui.shared.dialogs import FormDialog, FormField
 from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.tones import paint
-
-
-def save_text(text: str, folder: Path, stem: str, ending: str, at: datetime) -> Path:
-    """Write a file that only its owner may read, under an unused name; return its path.
-
-    Raises:
-        StorageError: the disk is full, or the folder cannot be written.
-    """
-    return write_beside(folder, f"{stem}-{at:%Y-%m-%d-%H%M%S}", ending, text)
 
 
 class ShareRows(RowList):

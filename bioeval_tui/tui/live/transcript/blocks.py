@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from bioeval_tui.record import events
 from bioeval_tui.record.names import SPEAKERS
 from bioeval_tui.record.state import ConversationState, MessageState
+from bioeval_tui.record.tool_calls import call_text
 from bioeval_tui.report.words import CUT_OFF, EMPTY
-from bioeval_tui.text import clean_line, plural
-from bioeval_tui.tui.live import spans
-from bioeval_tui.tui.live.transcript.generation import GenerationLine, generation_line
+from bioeval_tui.text import clean_line, compact_json, plural
+from bioeval_tui.tui.live import heads_view, spans
 from bioeval_tui.tui.live.transcript.markdown import Chunk, cut, pieces
 from bioeval_tui.units import duration, latency
 
@@ -255,7 +255,9 @@ def tail_blocks(conversation: ConversationState) -> list[Block]:
     ended = conversation.ended
     if ended is None:
         return []
-    sign, sentence, style = _ENDINGS[ended.how]
+    ending = heads_view.ENDINGS[ended.how]
+    sign, _, sentence = ending.text.partition(" ")
+    style = ending.tone if ending.tone in ("warn", "bad") else "note"
     if ended.fault not in ("none", "agent") and ended.fault not in sentence:
         sentence += f", fault: {ended.fault}"
     counts = f"{plural(conversation.turns, 'turn')} · took {duration(ended.duration_ms / 1000)}"
@@ -394,13 +396,70 @@ def _detail(text: str, language: str) -> Iterator[Block]:
         yield Block(kind, piece, language)
 
 
-_ENDINGS: dict[str, tuple[str, str, str]] = {
-    "signed_off": ("■", "signed off", "note"),
-    "max_turns": ("◐", "message limit reached", "warn"),
-    "agent_failed": ("✗", "the agent failed", "bad"),
-    "evaluator_failed": ("✗", "the evaluator failed", "bad"),
-    "timed_out": ("✗", "timed out", "bad"),
-    "cancelled": ("–", "cancelled", "note"),
-    "unknown": ("·", "ended for an unknown reason", "note"),
-    "not_held": ("?", "could not be run", "warn"),
-}
+# What the agent did besides answering
+
+MAX_TITLE = 400
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationLine:
+    """A generation event folded: a sign, one line, and the page that opening it shows."""
+
+    sign: str
+    title: str
+    detail: str
+    language: str = ""
+
+
+def generation_line(event: dict[str, Any]) -> GenerationLine:
+    """Return how to show a generation event. The texts are foreign and cleaned where they are drawn.
+
+    Events are told apart by shape: `systemPrompt`, `request` with a function, `output`, and `content` with
+    `summaryDirection` (a request for knowledge). An unknown shape is shown as it is.
+    """
+    match event:
+        case {"systemPrompt": prompt}:
+            return GenerationLine("⚙", f"system prompt, {_size(_as_text(prompt))}", _as_text(prompt))
+        case {"request": {"function": {"name": str(name)}} as request}:
+            return _function(name, request)
+        case {"output": output}:
+            text = _as_text(output)
+            return GenerationLine("←", _title(text or "(nothing)"), _pretty(output), _language(output))
+        case {"content": content, "summaryDirection": _}:
+            return GenerationLine(
+                "◇", f"knowledge request: {_title(_as_text(content))}", _pretty(event), "json"
+            )
+        case _:
+            return GenerationLine("·", _title(compact_json(event)), _pretty(event), "json")
+
+
+def _function(name: str, request: dict[str, Any]) -> GenerationLine:
+    arguments = request.get("arguments")
+    called = call_text(name, {} if arguments in (None, "") else arguments)
+    page = {"function": name, "arguments": arguments}
+    if request.get("context"):
+        page["context"] = request["context"]
+    return GenerationLine("ƒ", called, _pretty(page), "json")
+
+
+def _title(text: str) -> str:
+    return clean_line(text, MAX_TITLE)
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else compact_json(value)
+
+
+def _pretty(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, indent=2, default=str)
+
+
+def _language(value: Any) -> str:
+    return "" if isinstance(value, str) else "json"
+
+
+def _size(text: str) -> str:
+    words = len(text.split())
+    return f"{words:,} word{'' if words == 1 else 's'}"

@@ -67,6 +67,12 @@ def test_hostile_text_in_a_medal_page_is_shown_literally() -> None:
     assert next(csv.DictReader(io.StringIO(medals_of("csv", hostile))))["agent"].startswith("'=")
 
 
+@pytest.mark.parametrize("begin", ["=", "+", "-", "@", "＝", "＠", "\n=", " =", "\t"])
+def test_a_cell_that_looks_like_a_formula_gets_an_apostrophe(begin: str) -> None:
+    (row,) = csv.DictReader(io.StringIO(medals_of("csv", [report(0.5, agent=f"{begin}1+1")])))
+    assert row["agent"] == f"'{begin}1+1"
+
+
 @pytest.mark.parametrize("name", ["m.html", "m.md", "m.csv", "m.json"])
 def test_the_file_name_decides_the_format_of_a_medal_page(tmp_path: Path, name: str) -> None:
     source = tmp_path / "one.json"

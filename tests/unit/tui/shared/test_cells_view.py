@@ -2,7 +2,7 @@
 
 import pytest
 
-from bioeval_tui.tui.shared.cells_view import Cell, score, signed, uplift
+from bioeval_tui.tui.shared.cells_view import Cell, packed, score, signed, spark, uplift
 from bioeval_tui.units import clock, duration
 
 
@@ -31,3 +31,15 @@ def test_differences_carry_their_sign(value: float, text: str) -> None:
 def test_uplift_needs_both_conditions() -> None:
     assert uplift(0.7) == Cell("+0.70", "good")
     assert uplift(None).text == "–"
+
+
+def test_a_sparkline_has_a_fixed_scale_and_shows_gaps() -> None:
+    assert spark([0.0, 0.5, 1.0, None], 10) == "▁▅█·"
+    assert spark([0.1] * 20, 5) == "▁" * 5
+    assert spark([], 5) == ""
+
+
+def test_entries_that_do_not_fit_beside_each_other_begin_the_next_line() -> None:
+    entries = [[Cell("one")], [Cell("two"), Cell("!")], [Cell("three")]]
+    lines = packed(entries, 10)
+    assert ["".join(cell.text for cell in line) for line in lines] == ["one  two!", "three"]

@@ -1,0 +1,91 @@
+"""A recorded run as the list of runs has it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from bioeval_tui.record.paths import SUFFIX, recording_path
+from bioeval_tui.text import clean_line
+
+Status = Literal["running", "completed", "cancelled", "failed", "interrupted"]
+
+
+class CataloguedRun(NamedTuple):
+    """One run in the list. `score` is the mean of both conditions; None if either has no score."""
+
+    run_id: str
+    job: str
+    status: Status
+    started_at: str
+    score: float | None
+    fault: str
+    scores: dict[str, float | None]
+    messages: int
+    model: str | None
+    rehearsal: bool
+    batch_id: str | None
+    folder: Path
+    reviewed: dict[str, Any] | None = None
+    """The scores after people's reviews, in the form of `record.reviews.ReviewedScores.to_dict`; None without reviews."""
+    clean: bool = True
+    judged_again: bool = False
+    """Whether the scores include later verdicts."""
+    imported: bool = False
+    """Whether it was imported with `runs import`."""
+    identity: Mapping[str, str] = {}
+    """Who was tested by whom, and with what."""
+
+    @property
+    def measured(self) -> bool:
+        """Whether it has its main score: the mean of both conditions, or the score of its only one."""
+        return self.score is not None or (len(self.scores) == 1 and None not in self.scores.values())
+
+    @property
+    def agent(self) -> str:
+        """What the job or its address calls the agent."""
+        return self.identity.get("agent", "")
+
+    @property
+    def agent_words(self) -> str:
+        """The agent and the model that was asked for, because several may share an address; never the same twice."""
+        return " · ".join(dict.fromkeys(filter(None, (self.agent, self.model))))
+
+    @property
+    def began(self) -> datetime:
+        """When it started."""
+        return datetime.fromisoformat(self.started_at)
+
+    @property
+    def reviewers(self) -> tuple[str, ...]:
+        """Who has reviewed it."""
+        return tuple(clean_line(name, 80) for name in self.reviewed["reviewers"]) if self.reviewed else ()
+
+    @property
+    def uplift(self) -> float | None:
+        """Supplied − withheld of a clean run."""
+        withheld, supplied = self.scores.get("withheld"), self.scores.get("supplied")
+        return None if withheld is None or supplied is None or not self.clean else supplied - withheld
+
+    @property
+    def only_condition(self) -> str | None:
+        """Its only condition; None if it has both, or never started."""
+        return next(iter(self.scores)) if len(self.scores) == 1 else None
+
+    def differs_from(self, other: CataloguedRun) -> list[str]:
+        """Return in what the runs differ besides their results, such as `agent`; nothing of a run whose identity is unknown."""
+        theirs = other.identity
+        return [name for name, told in self.identity.items() if name in theirs and theirs[name] != told]
+
+    @property
+    def path(self) -> Path:
+        """The recording."""
+        return recording_path(self.folder, self.run_id)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields for JSON, with the recording's path for its folder."""
+        values = self._asdict()
+        return values | {"path": f"{values.pop('folder')}{os.sep}{self.run_id}{SUFFIX}"}
