@@ -21,7 +21,7 @@ from tests.unit.evaluation.conversation.fakes import job
 from tests.unit.report.recorded import GOLDEN
 
 DOCS = Path(__file__).parents[1] / "docs"
-CONTENTS = ("runs", "gate", "comparison", "medals", "table")
+CONTENTS = ("runs", "gate", "comparison", "medals")
 
 
 def test_each_recipe_names_an_existing_file_and_table() -> None:

@@ -253,6 +253,7 @@ async def test_arrows_go_from_all_trials_to_each_of_them_and_back() -> None:
             await pilot.press(key)
             await until(pilot, lambda shown_now=shown_now: shown_now in " ".join(screen_text(app).split()))  # type: ignore[misc]
             assert ("here:" in screen_text(app)) == shown_now.startswith("here"), key
+        await pilot.press("right", "left")
         assert app.screen is over_all
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is app.live)

@@ -123,7 +123,7 @@ class Benchmarks:
 
     def examine(self, task_id: str, file: str) -> Verdict:
         """Return everything that is wrong with a file."""
-        verdict = verdict_of(*self._grading.examine(file_path(file), task_id))
+        verdict = verdict_of(*self._grading.examine(Path(file).expanduser().absolute(), task_id))
         return masked(replace(verdict, findings=tuple(clean(line, 2000) for line in verdict.findings)))
 
 
@@ -132,11 +132,6 @@ def _reference(task: Task) -> tuple[str, float] | None:
         if task.reference is not None:
             return task.reference.team, float(task.reference.score)
     return None
-
-
-def file_path(file: str) -> Path:
-    """Return a typed path with `~` expanded."""
-    return Path(file).expanduser().absolute()
 
 
 def _item(entry: TaskEntry) -> BenchmarkItem:

@@ -350,9 +350,8 @@ class AppServices:
             raise
 
     def _grade(self, task_id: str, file: str) -> MedalRow:
-        from bioeval_tui.tui.data.benchmarks import file_path
-
-        row: MedalRow = self._rows.grade_row(self._grading, task_id, file_path(file))
+        path = Path(file).expanduser().absolute()
+        row: MedalRow = self._rows.grade_row(self._grading, task_id, path)
         return row
 
     @property

@@ -300,9 +300,6 @@ def _task_detail(
     lines = [Cell(task.reason or "the judge gave no reason")]
     if why := why_not_asked(task):
         lines.insert(0, Cell(why, "warn"))
-    elif task.asked:
-        turn = held.turns.get(task.asked) if held else None
-        lines.append(Cell(f"asked for in turn {turn}: “{plain(task.asked_words)}”", "quiet"))
     if task.unproved:
         lines.insert(0, Cell(f"unproved: {words.UNPROVED}", "warn"))
     if task.spread:
@@ -312,6 +309,9 @@ def _task_detail(
         turn = held.turns.get(item.message) if held and item.message else None
         where = f"turn {turn}" if turn else "not found in the transcript"
         lines.append(Cell(f"“{plain(item.quote)}”  {where}", "quiet" if turn else "warn"))
+    if task.asked and not why:
+        turn = held.turns.get(task.asked) if held else None
+        lines.append(Cell(f"asked for in turn {turn}: “{plain(task.asked_words)}”", "quiet"))
     return lines
 
 

@@ -32,10 +32,10 @@ DEFAULT_LIGHT_VARIABLES = {
 FEW_COLOURS_ON_LIGHT = {
     "gold": "#800080",
     "bronze": "#800000",
-    "text-success": "#008000",
+    "text-success": "#000080",
     "text-warning": "#800080",
 }
-"""For light themes in 16 colours, in which brown and dark gold become a yellow that cannot be read on white."""
+"""For light themes in 16 colours: a terminal's yellow cannot be read on white, nor its green, least of all on a cyan cursor."""
 
 THEMES: tuple[Theme, ...] = (
     Theme(
