@@ -13,7 +13,6 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 from urllib.parse import unquote, urlsplit
 
-from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events, on

@@ -142,7 +142,8 @@ class PageView(ScrollView):
         empty = Strip.blank(self.scrollable_content_region.width, base).adjust_cell_length(width, base)
         last = self._page.height - self.scroll_offset.y if self._laid_out else 0
         strips = [
-            self.render_line(y).adjust_cell_length(width, base) if y < last else empty for y in crop.line_range
+            self.render_line(y).adjust_cell_length(width, base) if y < last else empty
+            for y in crop.line_range
         ]
         background = self.background_colors[1]
         for line_filter in self.get_line_filters():
