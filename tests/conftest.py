@@ -60,6 +60,19 @@ ONLY_WITH_ALL = (
     "tests/unit/grade/tasks/test_leaderboards.py",
 )
 """Where every case of something is tried, or a server is needed that most machines do not have."""
+FIRST = (
+    "tests/fuzz/",
+    "tests/hostile/",
+    "tests/integration/neo4j/",
+    "tests/integration/openai/test_litellm.py",
+    "tests/integration/test_serve.py",
+    "tests/integration/test_working_folder.py",
+    "tests/test_deleting.py",
+    "tests/tui/test_every_width.py",
+    "tests/tui/test_in_terminal.py",
+    "tests/unit/evaluation/guards/test_guard_rates.py",
+)
+"""The longest tests begin before the others: no process ends with one of them alone."""
 LONG = {"long", "real_server"}
 
 
@@ -151,14 +164,15 @@ def _runs_everything(config: pytest.Config) -> bool:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the long tests unless they were asked for."""
+    """Leave out the long tests unless they were asked for, and begin with the longest."""
     for item in items:
         if item.nodeid.startswith(ONLY_WITH_ALL):
             item.add_marker(pytest.mark.long)
     if not _runs_everything(config):
-        long = [item for item in items if LONG & {mark.name for mark in item.iter_markers()}]
-        config.hook.pytest_deselected(items=long)
-        items[:] = [item for item in items if item not in set(long)]
+        long = {item for item in items if LONG & {mark.name for mark in item.iter_markers()}}
+        config.hook.pytest_deselected(items=[*long])
+        items[:] = [item for item in items if item not in long]
+    items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -16,8 +16,6 @@ from pathlib import Path
 MARK = "BIOEVAL_STARTED_BY_TESTS"
 """A variable in the environment of everything that tests start: the process id of pytest, or of its worker."""
 
-_watchers: list[subprocess.Popen[bytes]] = []
-
 
 def watch() -> None:
     """Start the watcher, and mark what is started from now on."""
@@ -28,10 +26,13 @@ def watch() -> None:
     unmarked = {name: value for name, value in os.environ.items() if name != MARK}
     read, _ = os.pipe()  # the end for writing stays open, in this process alone, until it ends
     with os.fdopen(read, "rb") as end:
-        _watchers.append(subprocess.Popen(
+        watcher = subprocess.Popen(
             [sys.executable, "-I", "-S", __file__, mark],
             stdin=end, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=unmarked, start_new_session=True,
-        ))  # fmt: skip
+        )  # fmt: skip
+    watcher.returncode = (
+        0  # it outlives this process: nobody waits for it, and Python need not warn of that at the end
+    )
     os.environ[MARK] = str(os.getpid())
 
 

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,22 @@ for path in sorted(folder.rglob("*.py")):
     except ModuleNotFoundError as error:  # a package that this system has not
         assert error.name and error.name.partition(".")[0] != "bioeval_tui", (path, error.name)
 print(folder)
+"""
+ENDED = " is the exit code\n"
+EACH = f"""
+import json, os, sys
+from bioeval_tui import isolation
+from bioeval_tui.cli import jobs, main, runs_manage, runs_report
+from bioeval_tui.evaluation.wiring import check_job
+isolation.is_program = True
+for words in json.loads(sys.argv[1]):
+    if child := os.fork():
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        print(f"\\n{{code}}", end={ENDED!r}, flush=True)
+    else:
+        os.dup2(1, 2)
+        sys.argv[1:] = words
+        main.main()
 """
 JOB = """
 target: {user: ann, chatbot: bot, protocol: %s, url: "http://127.0.0.1:1"}
@@ -93,6 +110,12 @@ class Copy:
     def program(self, *arguments: str, code: int = 0) -> str:
         return self.python("-m", "bioeval_tui", *arguments, code=code)
 
+    def each(self, commands: Sequence[Sequence[str]], code: int = 0) -> list[str]:
+        """Run each command of the program in a fork of one process that has loaded it; return what each printed."""
+        said = self.python("-P", "-c", EACH, json.dumps(commands)).split(ENDED)[:-1]
+        assert [int(one.rpartition("\n")[2]) for one in said] == [code] * len(commands), said
+        return said
+
 
 pytestmark = pytest.mark.long
 
@@ -119,14 +142,16 @@ def test_what_is_left_without_all_of_them_is_imported_listed_checked_and_run(tmp
 def test_the_other_half_is_checked_written_and_read(without: list[str], tmp_path: Path) -> None:
     here = Copy(tmp_path, *without)
     for name in here.names("agents"):
-        (tmp_path / "job.yml").write_text(JOB % name)
-        assert "no problems" in here.program("check", "job.yml")
-    for name in (*here.names("formats"), "json"):
-        here.program("runs", "export", RUN, "--to", name, "--output", f"run.{name}")
+        (tmp_path / f"{name}.yml").write_text(JOB % name)
+    for said in here.each([["check", f"{name}.yml"] for name in here.names("agents")]):
+        assert "no problems" in said
+    formats = (*here.names("formats"), "json")
+    here.each([["runs", "export", RUN, "--to", name, "--output", f"run.{name}"] for name in formats])
+    for name in formats:
         assert (tmp_path / f"run.{name}").stat().st_size > 100
-    for folder, file in FOREIGN.items():
-        if folder not in without:
-            assert "imported" in here.program("runs", "import", str(GOLDEN / "foreign" / file))
+    files = [str(GOLDEN / "foreign" / file) for folder, file in FOREIGN.items() if folder not in without]
+    for said in here.each([["runs", "import", file] for file in files]):
+        assert "imported" in said
 
 
 def test_who_uses_what_is_gone_gets_one_sentence(tmp_path: Path) -> None:
@@ -135,19 +160,23 @@ def test_who_uses_what_is_gone_gets_one_sentence(tmp_path: Path) -> None:
     agents, formats, importers, evaluators, jobs = (
         set(project["entry-points"][f"bioeval_tui.{group}"]) for group in GROUPS
     )
+    sentences: list[tuple[list[str], str]] = []
     for name in agents:
-        (tmp_path / "job.yml").write_text(JOB % name)
-        assert f"there is no protocol `{name}`" in here.program("check", "job.yml", code=2)
+        (tmp_path / f"{name}.yml").write_text(JOB % name)
+        sentences.append((["check", f"{name}.yml"], f"there is no protocol `{name}`"))
     for name in formats:
-        assert f"'{name}' is not one of 'html', 'md'" in here.program(
-            "runs", "export", RUN, "--to", name, code=2
-        )
+        command = ["runs", "export", RUN, "--to", name]
+        sentences.append((command, f"'{name}' is not one of 'html', 'md'"))
     for name in evaluators:
-        (tmp_path / "job.yml").write_text(JOB.replace("kind: scripted", f"kind: {name}") % "rest")
-        assert f"there is no kind of evaluator `{name}`" in here.program("check", "job.yml", code=2)
+        (tmp_path / f"as-{name}.yml").write_text(JOB.replace("kind: scripted", f"kind: {name}") % "rest")
+        sentences.append((["check", f"as-{name}.yml"], f"there is no kind of evaluator `{name}`"))
     for name in jobs:
-        assert f"{name} is neither a file nor a sample job" in here.program("check", name, code=2)
+        sentences.append((["check", name], f"{name} is neither a file nor a sample job"))
     for name in importers:
         (file,) = (str(GOLDEN / "foreign" / FOREIGN[folder]) for folder in FOREIGN if name.startswith(folder))
-        assert f"'{name}' is not one of" in here.program("runs", "import", file, "--format", name, code=2)
-        assert "not a recording" in here.program("runs", "import", file, code=2)
+        sentences.append((["runs", "import", file, "--format", name], f"'{name}' is not one of"))
+        sentences.append((["runs", "import", file], "not a recording"))
+    for said, (command, sentence) in zip(
+        here.each([command for command, _ in sentences], code=2), sentences, strict=True
+    ):
+        assert sentence in said, command

@@ -30,13 +30,21 @@ ONE_SENTENCE = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def cases(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def cases(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A table of six cases, two of which have no pair of conditions."""
     listed = find_job(Path("mediq")).with_name("mediq.jsonl").read_text("utf-8").splitlines()[:4]
-    table = tmp_path / "cases.jsonl"
+    table = tmp_path_factory.mktemp("mediq") / "cases.jsonl"
     table.write_text("\n".join([*listed, json.dumps(WITHOUT_FACTS), json.dumps(ONE_SENTENCE)]), "utf-8")
     return table
+
+
+@pytest.fixture(scope="module")
+def counted(cases: Path) -> dict[str, dict[str, int]]:
+    """What each expert must come to, counted by a script that knows nothing of this program."""
+    command = [sys.executable, SCRIPT.with_name("mediq_expected.py"), cases]
+    found: dict[str, dict[str, int]] = json.loads(subprocess.check_output(command, text=True))
+    return found
 
 
 @contextmanager
@@ -66,12 +74,9 @@ def right(result: dict[str, Any], condition: str) -> int:
 
 @pytest.mark.parametrize("name", ["asks", "first", "guesses"])
 def test_the_counts_of_scripted_experts_come_out_as_the_table_says(
-    name: str, cases: Path, tmp_path: Path
+    name: str, cases: Path, counted: dict[str, dict[str, int]], tmp_path: Path
 ) -> None:
-    counted = subprocess.check_output(
-        [sys.executable, SCRIPT.with_name("mediq_expected.py"), cases], text=True
-    )
-    expected = json.loads(counted)[name]
+    expected = counted[name]
     with expert(name, cases) as url:
         result = held(url, cases, tmp_path)
     assert {condition: right(result, condition) for condition in ("withheld", "supplied")} == {

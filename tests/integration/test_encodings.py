@@ -218,7 +218,9 @@ def child(folder: Path, *arguments: str, **options: Any) -> subprocess.Completed
                           env=variables, cwd=folder, timeout=300, check=False, **options)  # fmt: skip
 
 
-@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize(
+    "encoding", [*ENCODINGS[::2], *(pytest.param(name, marks=pytest.mark.long) for name in ENCODINGS[1::2])]
+)
 def test_a_passed_gate_exits_0_in_every_encoding(folder: Path, encoding: str) -> None:
     (folder / "gate.yml").write_text(JOB, encoding="utf-8")
     with sample_agent(folder, "--tokens-per-second", "0") as url:
@@ -258,7 +260,7 @@ def test_a_lost_stdout_is_one_sentence(folder: Path, arguments: tuple[str, ...],
     assert done.returncode == 3
 
 
-@pytest.mark.parametrize("how", LOST)
+@pytest.mark.parametrize("how", ["closed", pytest.param("full", marks=pytest.mark.long)])
 def test_a_gate_whose_stdout_is_lost_exits_by_its_result_and_writes_its_files(folder: Path, how: str) -> None:
     (folder / "gate.yml").write_text(JOB, encoding="utf-8")
     (folder / "failing.yml").write_text(

@@ -52,9 +52,12 @@ def test_app_opens_every_screen_and_every_dialog(tmp_path: Path) -> None:
 
 
 def test_a_job_can_be_run_from_the_dialog(tmp_path: Path) -> None:
+    jobs = str(REPOSITORY / "sample_jobs")
     with (
         no_engine_left(tmp_path),
-        Screen("app", str(REPOSITORY / "sample_jobs"), data_dir=tmp_path) as screen,
+        # On a busy machine, a quick agent has ended before the key is pressed.
+        sample_agent(tmp_path, "--tokens-per-second", "4") as url,
+        Screen("app", jobs, data_dir=tmp_path, BIOEVAL_AGENT_URL=url) as screen,
     ):
         screen.sees("› Jobs    5 jobs", "✓ sample", "enter run")
         screen.types(ENTER, "Run cohort_question", "enter start")

@@ -215,14 +215,14 @@ async def test_the_screen_behind_a_box_is_drawn_again_only_when_it_changes() -> 
         await loaded(app, pilot)
         drawn = 0
         compositor = behind._compositor
-        render = compositor.render_strips
+        render = compositor._render_chops
 
         def counted(*given: Any) -> Any:
             nonlocal drawn
             drawn += 1
             return render(*given)
 
-        compositor.render_strips = counted  # type: ignore[method-assign]
+        compositor._render_chops = counted  # type: ignore[method-assign]
         for _ in range(3):
             app.screen.refresh(layout=True)
             await loaded(app, pilot)

@@ -9,8 +9,8 @@ from dataclasses import replace
 import history
 import pytest
 from driving import (
-    NARROW,
-    WIDE,
+    KEYS,
+    SIZES,
     drawn_by,
     is_a,
     line_with,
@@ -28,8 +28,6 @@ from bioeval_tui.errors import BioevalError
 from bioeval_tui.grade.outcomes import Verdict
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.items import BenchmarkDetail
-
-SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 
 
 def given(**options: object) -> FakeServices:
@@ -153,7 +151,7 @@ async def test_prepared_tasks_are_not_offered_again_and_broken_ones_never() -> N
     assert services.asked == []
 
 
-@SIZES
+@KEYS
 async def test_grading_a_submission_opens_its_medal_card(size: tuple[int, int]) -> None:
     services = given()
     async with opened(None, size, services=services, start="benchmarks") as (app, pilot):
@@ -192,7 +190,7 @@ async def test_the_last_file_of_a_task_is_remembered() -> None:
     assert services.asked == [("examine", ("oncology/breast-cancer", "/data/kept.csv"))]
 
 
-@SIZES
+@KEYS
 async def test_validating_lists_every_finding(size: tuple[int, int]) -> None:
     found = Verdict("invalid", ("3 ids are missing: a, b, c", "column `p` [/x] holds text in line 7"))
     async with opened(None, size, services=given(examined=found), start="benchmarks") as (app, pilot):
@@ -231,7 +229,7 @@ async def test_an_empty_path_is_refused_and_escape_cancels() -> None:
     assert services.asked == []
 
 
-@SIZES
+@KEYS
 async def test_tasks_can_be_filtered_sorted_and_reversed(size: tuple[int, int]) -> None:
     services = given()
     async with opened(None, size, services=services, start="benchmarks") as (app, pilot):

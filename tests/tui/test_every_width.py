@@ -26,9 +26,15 @@ from tests.unit.report.recorded import Recorded, Talk
 
 WIDTHS = pytest.mark.parametrize(
     "widths",
-    [(60, 80, 100, 139, 200), pytest.param(range(60, 201), marks=pytest.mark.long)],
-    ids=["some", "all"],
+    [
+        (60, 80, 100, 139, 200),
+        pytest.param(range(60, 131), marks=pytest.mark.long),
+        pytest.param(range(130, 201), marks=pytest.mark.long),
+    ],
+    ids=["some", "narrow", "wide"],
 )
+HEIGHT = 60
+"""Enough for each screen to be whole; each line more costs time at each width."""
 TASK = "Learn which daily dose of metformin is safe with kidneys that work at a third of what they should"
 CHECK = "no dose was named before the agent knew how well the kidneys work"
 JOB = "kidney-function-and-the-daily-dose-of-metformin"
@@ -129,7 +135,7 @@ BRIEF = re.compile("raises it most|── timing")
 async def whole_at(app: Any, pilot: Any, widths: Sequence[int], selector: str, names: str) -> None:
     """Check at each width that a part of the screen has every word of these names, and cuts none."""
     for width in widths:
-        await pilot.resize_terminal(width, 100)
+        await pilot.resize_terminal(width, HEIGHT)
         await until(pilot, lambda width=width: app.screen.size.width == width)  # type: ignore[misc]
         await loaded(app, pilot)
         shown = "\n".join(drawn_by(app, selector))
@@ -142,7 +148,7 @@ async def test_a_shown_comparison_keeps_names_and_the_difference_at_every_width(
     widths: Sequence[int],
 ) -> None:
     services = history.filled_services(comparison=compare(held(A), held(B)))
-    async with opened(None, (100, 100), services=services, start="runs") as (app, pilot):
+    async with opened(None, (100, HEIGHT), services=services, start="runs") as (app, pilot):
         await pilot.press("down", "m", "m", "equals_sign")
         await until(pilot, lambda: is_a(app.screen, "CompareDialog"))
         await whole_at(app, pilot, widths, "ComparedRows", f"{TASK} {CHECK} +0.80")
@@ -156,10 +162,10 @@ async def test_the_shown_runs_keep_their_names_beside_the_list_at_every_width(
     run = history.run(1, JOB, 0.6, ago=timedelta(hours=1), agent=agent, model=model)
     services = FakeServices()
     services.history, services.results = [run], [held(A)]
-    async with opened(None, (160, 100), services=services, start="runs") as (app, pilot):
+    async with opened(None, (160, HEIGHT), services=services, start="runs") as (app, pilot):
         await until(pilot, lambda: "Learn which" in screen_text(app))
         for width in widths:
-            await pilot.resize_terminal(width, 100)
+            await pilot.resize_terminal(width, HEIGHT)
             await loaded(app, pilot)
             table = app.screen.table.rows  # type: ignore[attr-defined]
             lines = [table.render_line(y).text for y in range(table.size.height)]
@@ -174,7 +180,7 @@ async def test_the_shown_runs_keep_their_names_beside_the_list_at_every_width(
 @WIDTHS
 @pytest.mark.parametrize("events", [ONE, A], ids=["one trial", "several trials"])
 async def test_a_card_keeps_its_titles_at_every_width(events: list[RunEvent], widths: Sequence[int]) -> None:
-    async with opened(FakeView(events), (100, 100)) as (app, pilot):
+    async with opened(FakeView(events), (100, HEIGHT)) as (app, pilot):
         await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
         await whole_at(app, pilot, widths, ".dialog--box", f"{TASK} {CHECK} {AGENT} {FACT}")
 
@@ -183,12 +189,12 @@ async def test_a_card_keeps_its_titles_at_every_width(events: list[RunEvent], wi
 async def test_a_review_keeps_task_and_criteria_at_every_width(widths: Sequence[int]) -> None:
     services = FakeServices(FakeView(ONE))
     services.review_items, services.reviewed_state = task_queue(ONE), apply_all(RunState(), ONE)
-    async with opened(None, (100, 100), services=services) as (app, pilot):
+    async with opened(None, (100, HEIGHT), services=services) as (app, pilot):
         await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
         await pilot.press("v")
         await until(pilot, lambda: is_a(app.screen, "ReviewScreen") and bool(app.screen.items))
         for width in widths:
-            await pilot.resize_terminal(width, 100)
+            await pilot.resize_terminal(width, HEIGHT)
             await loaded(app, pilot)
             shown = screen_text(app)
             names = f"{TASK} supplied: Warns withheld: Asks".split()
@@ -197,9 +203,9 @@ async def test_a_review_keeps_task_and_criteria_at_every_width(widths: Sequence[
 
 @WIDTHS
 async def test_the_shown_medals_keep_their_names_at_every_width(widths: Sequence[int]) -> None:
-    async with opened(None, (100, 60), services=FakeServices(rows=[ROW]), start="medals") as (app, pilot):
+    async with opened(None, (100, HEIGHT), services=FakeServices(rows=[ROW]), start="medals") as (app, pilot):
         for width in widths:
-            await pilot.resize_terminal(width, 60)
+            await pilot.resize_terminal(width, HEIGHT)
             await loaded(app, pilot)
             assert ROW.task_id in screen_text(app), width
             assert ROW.agent in screen_text(app), width

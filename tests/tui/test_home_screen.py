@@ -6,15 +6,13 @@ from datetime import timedelta
 from pathlib import Path
 
 import history
-import pytest
-from driving import NARROW, WIDE, is_a, loaded, opened, screen_text, until
+from driving import NARROW, SIZES, WIDE, is_a, loaded, opened, screen_text, until
 from fakes import FakeServices, FakeView
 from run_script import scripted_run
 
 from bioeval_tui.evaluation.wiring.doctor import Finding
 from bioeval_tui.sample.paths import DEMO_JOB
 
-SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 NO_GRAPH = Finding("embedded graph", "broken", "graphqlite is not installed", "`pip install graphqlite`")
 
 

@@ -12,7 +12,9 @@ from typing import Any
 import history
 import pytest
 from driving import (
+    KEYS,
     NARROW,
+    SIZES,
     WIDE,
     drawn_by,
     is_a,
@@ -37,8 +39,6 @@ from bioeval_tui.evaluation.wiring.doctor import Finding
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.items import JobItem
-
-SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 
 
 def own(*samples: str) -> list[JobItem]:
@@ -69,7 +69,7 @@ async def test_problems_are_shown_under_their_lines(size: tuple[int, int]) -> No
         assert "✗ 8:1  aspirationalAvarage: unknown key" in screen_text(app)
 
 
-@SIZES
+@KEYS
 async def test_a_run_started_from_the_dialog_is_shown(size: tuple[int, int]) -> None:
     services = given(job_items=own())
     services.history = [history.run(11, "variant_triage", None, ago=timedelta(0)), *services.history]
@@ -126,7 +126,7 @@ async def test_the_dialog_remembers_your_choices_and_sample_jobs_use_the_sample_
     assert services.started == []
 
 
-@SIZES
+@KEYS
 async def test_the_chosen_condition_is_remembered_for_each_job(size: tuple[int, int]) -> None:
     services = given()
     path = "/home/ada/jobs/variant_triage.yml"
@@ -225,7 +225,7 @@ async def test_edit_says_when_no_editor_can_be_opened() -> None:
         await until(pilot, lambda: "editor cannot be opened" in screen_text(app))
 
 
-@SIZES
+@KEYS
 async def test_jobs_can_be_filtered_sorted_and_reversed(size: tuple[int, int]) -> None:
     services = given()
     async with opened(None, size, services=services, start="jobs") as (app, pilot):
@@ -414,7 +414,7 @@ async def test_a_job_that_is_being_checked_becomes_ready_by_itself() -> None:
         await until(pilot, lambda: "✓ ready" in screen_text(app))
 
 
-@SIZES
+@KEYS
 async def test_a_key_shows_exactly_when_a_job_last_ran(size: tuple[int, int]) -> None:
     services = given()
     ran = services.job_items[0].last_run

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from driving import NARROW, WIDE, is_a, loaded, opened, screen_text, until
+from driving import KEYS, NARROW, SIZES, WIDE, is_a, loaded, opened, screen_text, until
 from fakes import FakeServices, FakeView
 from run_script import BEGAN, RUN_ID, run_of_trials, scripted_run, scripted_run_of
 from textual.widgets import Input
@@ -17,7 +17,6 @@ from bioeval_tui.protocols import Condition
 from bioeval_tui.record import events
 from bioeval_tui.tui.app import BioevalApp
 
-SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 MID = 160
 """An event in the middle of the second conversation, the agent's answer streaming in."""
 
@@ -128,7 +127,7 @@ async def test_in_a_narrow_terminal_panels_are_tabs() -> None:
         assert app.live.conversations.frames["supplied"].transcript.has_focus
 
 
-@SIZES
+@KEYS
 @pytest.mark.parametrize(
     ("before", "key", "intent"),
     [
@@ -259,7 +258,7 @@ async def test_events_collapse_in_both_conversations() -> None:
         assert "createReminder" not in screen_text(app)
 
 
-@SIZES
+@KEYS
 async def test_enter_on_an_assertion_shows_its_expression_and_what_changed(size: tuple[int, int]) -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID + 20), size) as (app, pilot):
         app.live.conversations.user_moved = True
@@ -293,7 +292,7 @@ async def test_enter_on_a_latency_goes_to_its_turn() -> None:
         assert "Hello, I keep reminders" in screen_text(app)
 
 
-@SIZES
+@KEYS
 async def test_the_score_card_opens_at_the_end_and_again_with_its_key(size: tuple[int, int]) -> None:
     async with opened(FakeView(scripted_run()), size) as (app, pilot):
         await until(pilot, lambda: is_a(app.screen, "ScoreCard"))

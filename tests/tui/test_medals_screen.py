@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from driving import NARROW, WIDE, is_a, loaded, opened, screen_text, until
+from driving import KEYS, NARROW, SIZES, WIDE, is_a, loaded, opened, screen_text, until
 from fakes import FakeServices
 from medal_rows import board, graded, invalid, sample_rows
 from textual.pilot import Pilot
@@ -21,8 +21,6 @@ from bioeval_tui.grade.outcomes import Verdict
 from bioeval_tui.grading import Uncertainty
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.items import MedalRow
-
-SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 
 
 @SIZES
@@ -65,7 +63,7 @@ async def test_enter_opens_what_is_not_shown_yet_and_escape_closes_it(size: tupl
         await until(pilot, lambda: not is_a(app.screen, box))
 
 
-@SIZES
+@KEYS
 async def test_filter_shows_only_matching_rows_and_escape_clears_it(size: tuple[int, int]) -> None:
     async with opened(None, size, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
         await pilot.press("slash", *"stella")
@@ -79,7 +77,7 @@ async def test_filter_shows_only_matching_rows_and_escape_clears_it(size: tuple[
         assert "biomni" in screen_text(app)
 
 
-@SIZES
+@KEYS
 async def test_arrows_choose_the_sort_column_and_r_reverses_it(size: tuple[int, int]) -> None:
     async with opened(None, size, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
         await pilot.press("left", "left")
@@ -157,7 +155,7 @@ async def test_the_sort_order_is_remembered() -> None:
         assert "agent▾" in screen_text(app).splitlines()[1]
 
 
-@SIZES
+@KEYS
 async def test_g_groups_by_agent_or_domain_and_enter_shows_the_rows(size: tuple[int, int]) -> None:
     services = FakeServices(rows=sample_rows())
     async with opened(None, size, services=services, start="medals") as (app, pilot):

@@ -7,8 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 
-import pytest
-from driving import NARROW, WIDE, is_a, loaded, opened, screen_text, until
+from driving import KEYS, NARROW, SIZES, WIDE, is_a, loaded, opened, screen_text, until
 from fakes import FakeServices, FakeView
 from hostile import CORPUS
 from review_queue import kept_rows, submission_queue, task_queue
@@ -23,7 +22,6 @@ from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.items import ItemId, ReviewItem
 from bioeval_tui.tui.review.review_view import prefixes
 
-SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 OVERRIDE = ("S", *".8", "enter", "y", "enter")
 
 
@@ -239,7 +237,7 @@ async def test_the_score_card_shows_the_reviewed_score() -> None:
         assert "mean 0.62 → 0.67 (reviewed)" in text
 
 
-@SIZES
+@KEYS
 async def test_marked_submissions_are_shown_in_the_medal_table(size: tuple[int, int]) -> None:
     rows = kept_rows()
     services = FakeServices(None, rows)

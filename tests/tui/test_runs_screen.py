@@ -8,14 +8,24 @@ from typing import Any
 
 import history
 import pytest
-from driving import NARROW, WIDE, is_a, loaded, opened, press_without_effect, screen_text, sorted_by, until
+from driving import (
+    KEYS,
+    NARROW,
+    SIZES,
+    WIDE,
+    is_a,
+    loaded,
+    opened,
+    press_without_effect,
+    screen_text,
+    sorted_by,
+    until,
+)
 from fakes import FakeServices, FakeView
 from run_script import scripted_run
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.record.state import RunState, apply_all
-
-SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 
 
 def given(**options: object) -> FakeServices:
@@ -32,7 +42,7 @@ async def test_runs_are_listed_newest_first_and_running_ones_counted(size: tuple
         assert "enter open" in lines[-1]
 
 
-@SIZES
+@KEYS
 async def test_enter_opens_a_run_on_the_live_screen(size: tuple[int, int]) -> None:
     services = given()
     async with opened(None, size, services=services, start="runs") as (app, pilot):
@@ -66,7 +76,7 @@ async def test_a_run_in_progress_can_be_opened_but_not_replayed_reported_or_dele
     assert services.asked == []
 
 
-@SIZES
+@KEYS
 async def test_two_marked_runs_are_compared_with_the_older_one_first(size: tuple[int, int]) -> None:
     services = given()
     async with opened(None, size, services=services, start="runs") as (app, pilot):
@@ -120,7 +130,7 @@ async def test_x_writes_a_report_of_this_run_or_of_all_marked_runs() -> None:
     assert services.asked == [("report", (ids[1],)), ("report", (ids[1], ids[2]))]
 
 
-@SIZES
+@KEYS
 async def test_a_deleted_run_can_be_restored(size: tuple[int, int]) -> None:
     services = given()
     gone = services.history[1].run_id
@@ -253,7 +263,7 @@ async def test_hostile_run_names_are_shown_literally() -> None:
         assert not app._exit
 
 
-@SIZES
+@KEYS
 async def test_the_cursor_marks_exactly_one_row_wherever_the_list_is_scrolled(
     size: tuple[int, int],
 ) -> None:

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from driving import NARROW, WIDE, is_a, loaded, opened, press_without_effect, screen_text, until
+from driving import KEYS, NARROW, SIZES, WIDE, is_a, loaded, opened, press_without_effect, screen_text, until
 from fakes import FakeServices, FakeView
 from medal_rows import sample_rows
 from run_script import run_of_trials, scripted_run
@@ -20,8 +20,6 @@ from bioeval_tui.report.words import summary_lines
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.live import score_card_view
 from tests.unit.report.recorded import shown
-
-SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
 
 
 @asynccontextmanager
@@ -114,7 +112,7 @@ async def test_no_name_is_cut_beside_blank_columns_and_the_details_stay_below() 
             assert app.screen.looked_at.row == 1, "a click counts lines, not rows"
 
 
-@SIZES
+@KEYS
 async def test_tab_shows_the_other_condition(size: tuple[int, int]) -> None:
     async with card(size) as (app, pilot):
         await pilot.press("tab")
@@ -124,7 +122,7 @@ async def test_tab_shows_the_other_condition(size: tuple[int, int]) -> None:
         assert "task “Ask what" in text
 
 
-@SIZES
+@KEYS
 async def test_enter_on_a_task_goes_to_its_evidence(size: tuple[int, int]) -> None:
     async with card(size) as (app, pilot):
         await pilot.press("enter")

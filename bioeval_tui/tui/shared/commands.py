@@ -84,7 +84,7 @@ class Palette(CommandPalette):
     def refresh(self, *regions: Region, **more: bool) -> Self:
         """Draw again; with regions, the screen behind, too."""
         if regions:
-            self._behind.lines = None
+            self._behind.changed(regions)
         return super().refresh(*regions, **more)
 
 

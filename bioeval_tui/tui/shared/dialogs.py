@@ -13,7 +13,6 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 from urllib.parse import unquote, urlsplit
 
-from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events, on
@@ -22,6 +21,7 @@ from textual.binding import BindingsMap, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.dom import DOMNode
+from textual.geometry import Region
 from textual.message import Message
 from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from textual.color import Color
     from textual.css.styles import RulesMap
-    from textual.geometry import Region, Size
+    from textual.geometry import Size
     from textual.screen import Screen
     from textual.style import Style as VisualStyle
     from textual.visual import RenderOptions
@@ -60,13 +60,18 @@ ROOM_BESIDE = 40
 
 
 class Behind(Visual):
-    """The screen behind a box, dimmed: drawn again only when it changed, and without stubs of words beside a wide box."""
+    """The screen behind a box, dimmed: only lines that changed are drawn again, and none beside a wide box."""
 
     def __init__(self) -> None:
         self._shown: tuple[Screen[Any], Size, Color] | None = None
         self._box: Widget | None = None
-        self.lines: list[Strip] | None = None
-        """What was drawn last. Textual tells a box of a change behind it by refreshing the regions that changed."""
+        self._drawn: dict[int, Strip] = {}
+
+    def changed(self, regions: Iterable[Region]) -> None:
+        """Draw these anew: Textual tells a box of a change behind it by refreshing the regions that changed."""
+        for region in regions:
+            for y in region.line_range:
+                self._drawn.pop(y, None)
 
     def of(self, drawn: RenderableType, box: Widget | None = None) -> RenderableType:
         """Return this for what Textual would draw, or that itself where it is no screen."""
@@ -75,7 +80,7 @@ class Behind(Visual):
         self._box = box
         shown = (drawn.screen, drawn.screen.size, drawn.color)
         if shown != self._shown:
-            self.lines, self._shown = None, shown
+            self._drawn, self._shown = {}, shown
         return cast("RenderableType", self)  # Textual draws a `Visual` as it is
 
     def render_strips(
@@ -83,21 +88,25 @@ class Behind(Visual):
     ) -> list[Strip]:
         """Return the lines of the screen, dimmed."""
         assert self._shown
-        screen, _, color = self._shown
-        if self.lines is None:
-            self.lines = [
-                Strip([Segment(text, _dimmed(style, color)) for text, style, _ in strip], strip.cell_length)
-                for strip in screen._compositor.render_strips()
-            ]
-        width, box = screen.size.width, self._box
-        if box is None or width - box.region.width > ROOM_BESIDE:
-            return list(self.lines)
-        return [
-            Strip([Segment(" " * cell_len(text), style) for text, style, _ in strip], strip.cell_length)
-            if at in box.region.line_range
-            else strip
-            for at, strip in enumerate(self.lines)
-        ]
+        screen, size, color = self._shown
+        beside = self._lines_of_the_box(size.width)
+        for part in (range(beside.start), range(beside.stop, size.height)):
+            if missing := [y for y in part if y not in self._drawn]:
+                crop = Region(0, missing[0], size.width, missing[-1] + 1 - missing[0])
+                drawn = screen._compositor._render_chops(crop, frozenset(missing).__contains__)
+                for y in missing:
+                    if y >= len(drawn):
+                        break  # the screen has not taken its new height yet
+                    strip = Strip.join(drawn[y].values())
+                    dimmed = [Segment(text, _dimmed(style, color)) for text, style, _ in strip]
+                    self._drawn[y] = Strip(dimmed, strip.cell_length)
+        empty = Strip([Segment(" " * size.width, _dimmed(screen.rich_style, color))], size.width)
+        return [empty if y in beside else self._drawn.get(y, empty) for y in range(size.height)]
+
+    def _lines_of_the_box(self, width: int) -> range:
+        """Return the lines that the box covers, but for a few cells beside it; none, if more can be seen there."""
+        box = self._box
+        return range(0) if box is None or width - box.region.width > ROOM_BESIDE else box.region.line_range
 
     def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:
         """Return all of the width."""
@@ -194,7 +203,7 @@ class Dialog(ModalScreen[Result], Generic[Result]):
     def refresh(self, *regions: Region, **more: bool) -> Self:
         """Draw again; with regions, the screen behind, too."""
         if regions:
-            self._behind.lines = None
+            self._behind.changed(regions)
         return super().refresh(*regions, **more)
 
     def compose(self) -> ComposeResult:

@@ -61,23 +61,17 @@ class Histogram:
         return sum(1 for score in self.scores if self.scale.at(score) < 0)
 
     @property
-    def counts(self) -> list[int]:
-        """The number of entries in each column; those beyond the axis are left out."""
-        counts = [0] * self.bins
-        for score in self.scores:
+    def columns(self) -> list[list[float]]:
+        """The scores in each column, the worst first; those beyond the axis are left out."""
+        columns: list[list[float]] = [[] for _ in range(self.bins)]
+        for score in sorted(self.scores, key=self.scale.at):
             if 0 <= self.scale.at(score) <= 1:
-                counts[self._bin(score)] += 1
-        return counts
+                columns[self._bin(score)].append(score)
+        return columns
 
-    def tones(self, number: int, lines: int) -> list[Tone]:
-        """Return a tone for each line of a column from the bottom up: those of its entries' medals, the worst first."""
-        held = sorted(
-            (self.scale.at(score), score)
-            for score in self.scores
-            if 0 <= self.scale.at(score) <= 1 and self._bin(score) == number
-        )
-        earned = [self._tone(score) for _, score in held]
-        return [earned[at * len(earned) // lines] for at in range(lines)] if earned else []
+    def tones(self, column: Sequence[float], lines: int) -> list[Tone]:
+        """Return a tone for each line of a column from the bottom up: those of its entries' medals."""
+        return [self._tone(column[at * len(column) // lines]) for at in range(lines)] if column else []
 
     def _tone(self, score: float) -> Tone:
         reached = (name for name in reversed(MEDALS) if name in self.marks and self._reaches(score, name))
@@ -132,7 +126,7 @@ def lines(histogram: Histogram, width: int, height: int) -> list[Line]:
         {name: histogram.marks[name] for name in histogram.marks if closely is None or name not in MEDALS}
     )
     start, end = f"{number(histogram.scale.worst)} worse", f"better {number(histogram.scale.best)}"
-    most = max(histogram.counts)
+    most = max(map(len, histogram.columns))
     middle = f"up to {most:,} of {plural(len(histogram.scores), 'entry', 'entries')} a column" if most else ""
     if len(start) + len(middle) + len(end) + 4 > width:
         middle = ""
@@ -198,17 +192,18 @@ def _columns(histogram: Histogram, width: int, height: int) -> list[Line]:
 
     A dotted line leads from above to the own score's column.
     """
-    most = max(histogram.counts)
+    columns = histogram.columns
+    most = max(map(len, columns))
     if not most or height < 1:
         return []
     gap = 1 if width >= 4 * histogram.bins else 0
     levels = [0] * width
     ranges: list[Sequence[Tone]] = [()] * width
-    for at, count in enumerate(histogram.counts):
+    for at, column in enumerate(columns):
         begins, ends = histogram.begin(at, width), histogram.begin(at + 1, width)
-        level = max(1, round(count / most * height * 8)) if count else 0
+        level = max(1, round(len(column) / most * height * 8)) if column else 0
         levels[begins + gap : ends] = [level] * (ends - begins - gap)
-        ranges[begins + gap : ends] = [histogram.tones(at, -(-level // 8))] * (ends - begins - gap)
+        ranges[begins + gap : ends] = [histogram.tones(column, -(-level // 8))] * (ends - begins - gap)
     own = histogram.own
     pointed = histogram.cell(own, width) if own is not None and 0 <= histogram.scale.at(own) <= 1 else None
     lines: list[Line] = []

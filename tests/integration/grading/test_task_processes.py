@@ -73,7 +73,7 @@ def grade(submission, answers):
 )
 
 
-@pytest.fixture(params=["forked", "started"])
+@pytest.fixture(params=["forked", pytest.param("started", marks=pytest.mark.long)])
 def way(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """How a task gets its process: forked, or, where a worker has threads and cannot be forked, started."""
     if request.param == "started":

@@ -139,7 +139,12 @@ class PageView(ScrollView):
         if self.styles.gutter or self.opacity != 1.0 or self.styles.tint.a:
             return super().render_lines(crop)
         width, base = self.outer_size.width, self.rich_style
-        strips = [self.render_line(y).adjust_cell_length(width, base) for y in crop.line_range]
+        empty = Strip.blank(self.scrollable_content_region.width, base).adjust_cell_length(width, base)
+        last = self._page.height - self.scroll_offset.y if self._laid_out else 0
+        strips = [
+            self.render_line(y).adjust_cell_length(width, base) if y < last else empty
+            for y in crop.line_range
+        ]
         background = self.background_colors[1]
         for line_filter in self.get_line_filters():
             strips = [strip.apply_filter(line_filter, background) for strip in strips]

@@ -201,7 +201,7 @@ def test_hostile_answers_are_read_in_linear_time(text):
             sys.setprofile(None)
         return seen
 
-    assert steps(40_000) < 9 * steps(5_000)
+    assert steps(20_000) < 9 * steps(2_500)
 
 
 @pytest.mark.parametrize(

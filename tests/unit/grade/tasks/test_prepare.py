@@ -184,7 +184,9 @@ def test_a_failing_preparer_is_one_sentence(toy: Toy, line: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("line", CHILDREN)
+@pytest.mark.parametrize(
+    "line", [pytest.param(line, marks=[pytest.mark.long] * (line in [*PREPARERS][1:])) for line in CHILDREN]
+)
 def test_a_failing_preparer_in_a_child_process_is_one_sentence(foreign: Toy, line: str) -> None:
     (foreign.folder / "prepare.py").write_text(f"def prepare(raw, public, private):\n    {line}\n")
     with pytest.raises(PrepareError, match=CHILDREN[line]) as caught:

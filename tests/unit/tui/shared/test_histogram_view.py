@@ -48,7 +48,7 @@ def test_every_leaderboard_is_drawn_within_its_frame_and_in_order(
     found = histogram_of(graded("t", "a", own, tuple(sorted(scores, reverse=not lower)), lower=lower))
     shown = drawn(found, width)
     assert max(map(len, shown)) <= width
-    assert sum(found.counts) + found.below == len(scores)
+    assert sum(map(len, found.columns)) + found.below == len(scores)
     places = [found.cell(found.marks[name], width) for name in ("bronze", "silver", "gold")]
     assert places == sorted(places)
     axis = next(line for line in shown if "─" in line or "┼" in line)
@@ -71,7 +71,7 @@ def test_a_score_has_a_cell_of_the_column_that_counts_it(
     for score in scores:
         if found.scale.at(score) >= 0:
             counts[bisect_right(begins, found.cell(score, width)) - 1] += 1
-    assert counts == found.counts
+    assert counts == [*map(len, found.columns)]
 
 
 def test_columns_have_the_colour_of_the_medal_at_their_place() -> None:
