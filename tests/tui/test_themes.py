@@ -36,7 +36,9 @@ def test_texts_contrast_with_the_selected_row_and_our_own_themes_keep_their_colo
         assert found[text] not in (WHITE.hex, BLACK.hex), "a colour remains"
 
 
-def test_in_sixteen_colours_no_text_is_yellow_green_or_white_on_white(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_sixteen_colours_no_text_is_yellow_green_or_white_on_white(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(BioevalApp, "few_colours", True)
     shown = opened_in("light").get_css_variables()
     texts = ("quiet", "gold", "silver", "bronze", "text-success", "text-warning", "text-error", "text-accent")
