@@ -70,8 +70,14 @@ async def test_what_is_read_after_a_task_was_opened_appears_in_its_box() -> None
         await until(pilot, lambda: item.task_id in screen_text(app))
         await pilot.press("enter")
         await until(pilot, lambda: is_a(app.screen, "BenchmarkDialog"))
+        card = app.screen.query_one("BenchmarkCard")
+        await pilot.press("end")
         await until(pilot, lambda: "reading the leaderboard" in screen_text(app))
         read.set()
+        await until(
+            pilot, lambda: card.virtual_size.height > card.size.height and "reading" not in screen_text(app)
+        )
+        await pilot.press("end")
         await until(pilot, lambda: "Tell malignant from benign" in screen_text(app))
 
 
