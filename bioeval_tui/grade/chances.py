@@ -131,8 +131,7 @@ def _own_true_scores(scores: Floats, errors: Floats, random: np.random.Generator
     points = scores[0] + spread * _STEPS
     weights = np.log(_density(points, spread, scores)) - _STEPS**2 / 2
     true = _drawn_from(np.tile(weights, (len(errors), 1)), points, spread * (_STEPS[1] - _STEPS[0]), random)
-    anew: Floats = true + random.normal(size=len(errors)) * np.sqrt(_SHARED * variance)
-    return anew
+    return true + random.normal(0, float(np.sqrt(_SHARED * variance)), len(errors))
 
 
 def _density(points: Floats, width: float, scores: Floats) -> Floats:

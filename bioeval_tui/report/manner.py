@@ -12,6 +12,7 @@ from bioeval_tui.report.findings import MannerBasis
 from bioeval_tui.report.run import ConversationResult, RecordedRun
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.report.statistics.realism import (
+    RATES,
     REFERENCES,
     Band,
     Measure,
@@ -32,7 +33,7 @@ LABELS = {
     "repetition": "repeated phrases",
     "out_of_role": "turns out of role",
 }
-SHARES = frozenset({"facts_in_first_answer", "questions", "repetition", "out_of_role"})
+SHARES = LABELS.keys() - RATES
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,6 @@ from bioeval_tui.report.agreement import (
     AgreementChange,
     AgreementReport,
     AmongJudges,
-    Gap,
     RatedPair,
     RatedTask,
 )
@@ -387,12 +386,8 @@ def _cells(found: Agreement) -> Sequence[str]:
 
 
 def _gaps(pair: RatedPair) -> list[PrintedGap]:
-    return [_gap(gap) for gap in pair.gaps]
-
-
-def _gap(gap: Gap) -> PrintedGap:
-    return {**_place(gap.item), "a": gap.a, "b": gap.b, "difference": gap.difference,
-            "passes_differ": gap.passes_differ}  # fmt: skip
+    return [{**_place(gap.item), "a": gap.a, "b": gap.b, "difference": gap.difference, "passes_differ": gap.passes_differ}
+            for gap in pair.gaps]  # fmt: skip
 
 
 def _place(item: RatedTask) -> PrintedPlace:

@@ -111,10 +111,16 @@ def print_score_card(result: RunResult | None, console: Console, trial: int | No
         console.print("The run never started.", markup=False)
         return
     brief = result.brief
-    people, conclusion = [*map(Text, result.people_say)], Text(result.conclusion.sentence)
-    for place, line in enumerate([*people, conclusion] if result.sampled else [conclusion]):
-        line.stylize("" if place else "bold")
-        console.print(line, soft_wrap=True)
+    people = [*result.people_say]
+    lead, rest = (
+        ([*people, result.conclusion.sentence], [])
+        if result.sampled
+        else ([result.conclusion.sentence], people)
+    )
+    for said in lead:
+        console.print(
+            Text(said, style="bold" if said in people or not result.sampled else ""), soft_wrap=True
+        )
     console.print(Text(score_line(result)))
     prompt = f", prompt {brief.judge_prompt}" if brief.judge_prompt else ""
     console.print(
@@ -124,8 +130,8 @@ def print_score_card(result: RunResult | None, console: Console, trial: int | No
         )
     )
     console.print(Text(f"facts: {brief.facts_words}"), soft_wrap=True)
-    for line in () if result.sampled else people:
-        console.print(line, soft_wrap=True)
+    for said in rest:
+        console.print(Text(said), soft_wrap=True)
     if result.no_uplift:
         console.print(Text(result.no_uplift))
     elif result.compared:

@@ -160,11 +160,6 @@ class Confusion:
     false_negatives: int
     true_negatives: int
 
-    @property
-    def total(self) -> int:
-        """How many units both rated."""
-        return self.true_positives + self.false_positives + self.false_negatives + self.true_negatives
-
 
 @dataclass(frozen=True, slots=True)
 class JudgeAgreement:
@@ -184,8 +179,11 @@ def judge_agreement(units: Sequence[RatedTwice]) -> JudgeAgreement:
     passed = _Paired(units, lambda unit: (float(unit.judge_passed), float(unit.people_passed)))
     grades = _Paired(units, lambda unit: (_tenths(unit.judge_score), _tenths(unit.people_score)))
     scores = _Paired(units, lambda unit: (unit.judge_score, unit.people_score))
+    counts = Counter((unit.judge_passed, unit.people_passed) for unit in units)
     return JudgeAgreement(
-        confusion=confusion((unit.judge_passed, unit.people_passed) for unit in units),
+        confusion=Confusion(
+            counts[True, True], counts[True, False], counts[False, True], counts[False, False]
+        ),
         clusters=len({unit.cluster for unit in units}),
         sensitivity=_share((unit.cluster, unit.judge_passed) for unit in units if unit.people_passed),
         specificity=_share((unit.cluster, not unit.judge_passed) for unit in units if not unit.people_passed),
@@ -193,12 +191,6 @@ def judge_agreement(units: Sequence[RatedTwice]) -> JudgeAgreement:
         kappa_quadratic=grades.figure(partial(weighted_kappa, weights="quadratic")),
         alpha=scores.figure(krippendorff_alpha),
     )
-
-
-def confusion(pairs: Iterable[tuple[bool, bool]]) -> Confusion:
-    """Count (judge passed, people passed)."""
-    counts = Counter(pairs)
-    return Confusion(counts[True, True], counts[True, False], counts[False, True], counts[False, False])
 
 
 class _Paired:

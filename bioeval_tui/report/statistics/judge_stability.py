@@ -133,7 +133,7 @@ def binomial_p(share: float, n: int, tolerated: float) -> float:
 
 
 def _flips(answers: Sequence[AskedAgain]) -> Measured:
-    groups = grouped((one.cluster, float(_flipped(one))) for one in answers)
+    groups = grouped((one.cluster, float(one.passed_before != one.passed_after)) for one in answers)
     measured = mean_of(groups, UNIT, unit="conversation")
     assert measured is not None
     return measured
@@ -141,10 +141,6 @@ def _flips(answers: Sequence[AskedAgain]) -> Measured:
 
 def _signed_rank_of_clusters(shifts: Iterable[tuple[str, float]]) -> float:
     return signed_rank_p([fsum(values) for values in grouped(shifts).values()])
-
-
-def _flipped(one: AskedAgain) -> bool:
-    return one.passed_before != one.passed_after
 
 
 def signed_rank_p(differences: Sequence[float]) -> float:

@@ -37,6 +37,8 @@ STOP_WORDS: Collection[str] = frozenset(
 """Words without information about a fact."""
 
 
+RATES = frozenset({"words_per_turn", "hedges"})
+"""Figures that are no shares."""
 TOLD = 0.5
 """A fact counts as given if the message has at least this share of its content words."""
 
@@ -88,53 +90,35 @@ class Realism:
     """The share of turns that the guards found out of role: as a model or a helper, or of its script."""
 
 
-@dataclass(frozen=True, slots=True)
-class Manner:
-    """The figures of one conversation: one value per turn, or one in total; empty if not measurable."""
-
-    words: tuple[float, ...] = ()
-    facts_in_first_answer: tuple[float, ...] = ()
-    questions: tuple[float, ...] = ()
-    hedges: tuple[float, ...] = ()
-    repetition: tuple[float, ...] = ()
-    out_of_role: tuple[float, ...] = ()
-
-
 def realism(transcripts: Iterable[UserTranscript]) -> Realism:
     """Return how the user speaks. Other roles and speaker names are ignored."""
     manners = [manner_of(transcript) for transcript in transcripts]
-    return Realism(
-        words_per_turn=_measure([one.words for one in manners], share=False),
-        facts_in_first_answer=_measure([one.facts_in_first_answer for one in manners]),
-        questions=_measure([one.questions for one in manners]),
-        hedges=_measure([one.hedges for one in manners], share=False),
-        repetition=_measure([one.repetition for one in manners]),
-        out_of_role=_measure([one.out_of_role for one in manners]),
-    )
+    values = {name: [one.get(name, ()) for one in manners] for name in Realism.__slots__}
+    return Realism(**{name: _measure(each, share=name not in RATES) for name, each in values.items()})
 
 
-def manner_of(transcript: UserTranscript) -> Manner:
-    """Return the figures of one conversation."""
+def manner_of(transcript: UserTranscript) -> dict[str, tuple[float, ...]]:
+    """Return the figures of one conversation by name: a value per turn, or one in total; without what is not measurable."""
     said = [text for speaker, text in transcript.messages if speaker == "user"]
     turns = [_plain(text, transcript.names) for text in _without_label(said) if text.strip()]
     words = [_WORD.findall(turn) for turn in turns]
     total = sum(map(len, words))
     if not total:
-        return Manner()
+        return {}
     trigrams = [[tuple(each[i : i + 3]) for i in range(len(each) - 2)] for each in words]
     facts = [_content(_plain(fact, transcript.names)) for fact in transcript.facts]
     facts = [fact for fact in facts if fact]
     first = _content(turns[0])
-    return Manner(
-        words=tuple(float(len(each)) for each in words),
-        facts_in_first_answer=(
+    return {
+        "words_per_turn": tuple(float(len(each)) for each in words),
+        "facts_in_first_answer": (
             (sum(len(fact & first) >= TOLD * len(fact) for fact in facts) / len(facts),) if facts else ()
         ),
-        questions=tuple(float("?" in turn) for turn in turns),
-        hedges=(100 * sum(len(HEDGE.findall(turn)) for turn in turns) / total,),
-        repetition=tuple(_repetition(trigrams)),
-        out_of_role=tuple(_faults(transcript)),
-    )
+        "questions": tuple(float("?" in turn) for turn in turns),
+        "hedges": (100 * sum(len(HEDGE.findall(turn)) for turn in turns) / total,),
+        "repetition": tuple(_repetition(trigrams)),
+        "out_of_role": tuple(_faults(transcript)),
+    }
 
 
 def _faults(transcript: UserTranscript) -> Iterator[float]:

@@ -216,9 +216,6 @@ class ScoreCard(Dialog[CardEvidence]):
         brief = Labelled(id="brief")
         brief.show(score_card_view.brief_cells(self._result, brief=not self._wide))
         yield brief
-        people = Static(id="reviewed", markup=False)
-        if self._result.sampled:  # what people would say is the headline
-            yield people
         yield Static(paint(score_card_view.conclusion(self._result)), id="conclusion", markup=False)
         if self._is_empty:
             why = Labelled(id="why")
@@ -235,8 +232,7 @@ class ScoreCard(Dialog[CardEvidence]):
                     value = self._value(name)
                     yield Digits(score(value).replace("–", "-"), classes=f"-{score_tone(value)}")
             yield Static(self._rest(), classes="card--rest", markup=False)
-        if not self._result.sampled:
-            yield people
+        yield Static(id="reviewed", markup=False)
         yield DrawnPanel(classes="card--bars")
         with Horizontal(id="columns"):
             with Vertical(id="table"):
@@ -448,6 +444,10 @@ class ScoreCard(Dialog[CardEvidence]):
         for line in self.query("#reviewed").results(Static):  # none, if the card was closed meanwhile
             line.display = bool(words)
             line.update(paint(*words))
+            if scores is not None and scores.drawn:  # what people would say is the headline
+                above = self.query_one("#conclusion")
+                assert isinstance(above.parent, Widget)
+                above.parent.move_child(line, before=above)
 
     def action_again(self) -> None:
         """Start the same run once more."""
