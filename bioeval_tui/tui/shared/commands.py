@@ -74,8 +74,8 @@ class Palette(CommandPalette):
     """Textual's palette, which shows its input at once, before the list."""
 
     def __init__(self) -> None:
+        self._behind = Behind()  # Textual refreshes a screen while it is made
         super().__init__(providers={Actions}, classes="-ready")
-        self._behind = Behind()
 
     def render(self) -> RenderableType:
         """Draw the screen behind the box."""
@@ -83,8 +83,7 @@ class Palette(CommandPalette):
 
     def refresh(self, *regions: Region, **more: bool) -> Self:
         """Draw again; with regions, the screen behind, too."""
-        if regions:
-            self._behind.changed(regions)
+        self._behind.changed(regions)
         return super().refresh(*regions, **more)
 
 

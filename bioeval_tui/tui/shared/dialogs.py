@@ -88,25 +88,19 @@ class Behind(Visual):
     ) -> list[Strip]:
         """Return the lines of the screen, dimmed."""
         assert self._shown
-        screen, size, color = self._shown
-        beside = self._lines_of_the_box(size.width)
+        (screen, size, color), box = self._shown, self._box
+        near = box is not None and size.width - box.region.width <= ROOM_BESIDE
+        beside = box.region.line_range if box is not None and near else range(0)
         for part in (range(beside.start), range(beside.stop, size.height)):
             if missing := [y for y in part if y not in self._drawn]:
                 crop = Region(0, missing[0], size.width, missing[-1] + 1 - missing[0])
                 drawn = screen._compositor._render_chops(crop, frozenset(missing).__contains__)
-                for y in missing:
-                    if y >= len(drawn):
-                        break  # the screen has not taken its new height yet
+                for y in [y for y in missing if y < len(drawn)]:  # it may not have its new height yet
                     strip = Strip.join(drawn[y].values())
                     dimmed = [Segment(text, _dimmed(style, color)) for text, style, _ in strip]
                     self._drawn[y] = Strip(dimmed, strip.cell_length)
         empty = Strip([Segment(" " * size.width, _dimmed(screen.rich_style, color))], size.width)
         return [empty if y in beside else self._drawn.get(y, empty) for y in range(size.height)]
-
-    def _lines_of_the_box(self, width: int) -> range:
-        """Return the lines that the box covers, but for a few cells beside it; none, if more can be seen there."""
-        box = self._box
-        return range(0) if box is None or width - box.region.width > ROOM_BESIDE else box.region.line_range
 
     def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:
         """Return all of the width."""
@@ -169,8 +163,8 @@ class Dialog(ModalScreen[Result], Generic[Result]):
     """
 
     def __init__(self) -> None:
-        super().__init__()
         self._behind = Behind()
+        super().__init__()
         self.key_owners = KeyOwners(self)
         """Widgets of the screen below whose keys apply here, too."""
 
@@ -202,8 +196,7 @@ class Dialog(ModalScreen[Result], Generic[Result]):
 
     def refresh(self, *regions: Region, **more: bool) -> Self:
         """Draw again; with regions, the screen behind, too."""
-        if regions:
-            self._behind.changed(regions)
+        self._behind.changed(regions)
         return super().refresh(*regions, **more)
 
     def compose(self) -> ComposeResult:

@@ -74,11 +74,8 @@ class Histogram:
         return [self._tone(column[at * len(column) // lines]) for at in range(lines)] if column else []
 
     def _tone(self, score: float) -> Tone:
-        reached = (name for name in reversed(MEDALS) if name in self.marks and self._reaches(score, name))
-        return TONES[mark] if (mark := next(reached, "")) else "entries"
-
-    def _reaches(self, score: float, name: str) -> bool:
-        return self.scale.at(score) >= self.scale.at(self.marks[name])
+        places = {name: self.scale.at(self.marks[name]) for name in reversed(MEDALS) if name in self.marks}
+        return next((TONES[name] for name, at in places.items() if self.scale.at(score) >= at), "entries")
 
     def cell(self, score: float, width: int) -> int:
         """Return a score's cell of `width`, one of its column's; for a score beyond the axis, the first or last one."""
