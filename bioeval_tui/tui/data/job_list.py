@@ -170,12 +170,15 @@ def read_job(path: Path, *, asked_for: bool = True, check: bool = True) -> JobIt
     )
 
 
+_TEMPLATE = re.compile(r"\s*\{\{[^}]*\}\}\s*")
+
+
 def _about(job: EvaluationJob) -> tuple[tuple[str, str], ...]:
     """Return what the job asks for, tells and checks."""
     rows = (
         ("about", [job.about] if job.about else []),
         ("tasks", [task.task for task in job.tasks]),
-        ("facts", job.facts),
+        ("facts", ["what each case says" if _TEMPLATE.fullmatch(fact) else fact for fact in job.facts]),
         ("asserts", [assertion.title for assertion in job.assertions]),
     )
     return tuple(

@@ -8,6 +8,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 from unicodedata import lookup
 
+from rich.cells import cell_len
 from textual import events, work
 from textual.app import ComposeResult
 from textual.binding import BindingsMap
@@ -53,16 +54,18 @@ class TitleBar(Widget):
             self.refresh()
 
     def render(self) -> Content:
-        """Draw the line; when it is narrow, the program's name goes first, then notes."""
+        """Draw the line; when it is narrow, the program's name goes first, then notes, then the path from its beginning."""
         path, notes, state, name = self._shown
         width = self.size.width
         steps = list(path)
         if width >= 70:
             steps.insert(0, "bioeval-tui")
+        end = paint(state, Cell(f"  {name}", "quiet")) if name and width >= 100 else paint(state)
+        while len(steps) > 1 and cell_len(" › ".join(steps)) > width - end.cell_length - 4:
+            del steps[0]
         trail = Content.styled(" › ", "$quiet").join(
             [Content.assemble((step, "bold" if step is path[-1] else "")) for step in steps]
         )
-        end = paint(state, Cell(f"  {name}", "quiet")) if name and width >= 100 else paint(state)
         room = width - trail.cell_length - end.cell_length - 6
         kept = list(notes)
         while kept and (listed := Content.styled(" · ", "$quiet").join(map(paint, kept))).cell_length > room:

@@ -81,7 +81,8 @@ async def serving(frames: list[str], card: Any = None) -> AsyncIterator[str]:
 
 
 def agent_of(protocol: str, url: str, **more: Any) -> Agent:
-    target = TargetConfig(user="u", chatbot="b", protocol=protocol, **more)
+    # A task that never ends is asked for until the timeout.
+    target = TargetConfig(user="u", chatbot="b", protocol=protocol, timeoutMs=500, **more)
     found = plugins.agent_protocol(protocol)
     assert found is not None
     agent: Agent = found.load()(
