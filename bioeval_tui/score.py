@@ -35,6 +35,9 @@ class Composite:
     reason: str = ""
 
 
+DID_NOT_RUN = "this program did not run during the answers, so no latency counts"
+
+
 def timing_part(
     aspirational_ms: float | None, latencies_ms: Sequence[float], *, ended: bool = False, answers: int = 0
 ) -> ScorePart:
@@ -48,8 +51,7 @@ def timing_part(
         reason = "the job has no target for response times"
         return ScorePart(name="timing", weight=TIMING_WEIGHT, value=None, left_out=True, reason=reason)
     if not latencies_ms and answers:
-        reason = "this program did not run during the answers, so no latency counts"
-        return ScorePart(name="timing", weight=TIMING_WEIGHT, value=None, reason=reason)
+        return ScorePart(name="timing", weight=TIMING_WEIGHT, value=None, reason=DID_NOT_RUN)
     if not latencies_ms:
         reason = "the agent never answered" if ended else "no answer yet"
         return ScorePart(name="timing", weight=TIMING_WEIGHT, value=0.0 if ended else None, reason=reason)

@@ -66,7 +66,9 @@ class ConversationRecord:
         """Keep what the run needs of a conversation's score."""
         self.score = scored.score
         lost = scored.score is None and scored.fault in MOST_UNMEASURED and not scored.cancelled
-        self.unmeasured = scored if lost else None
+        # One pause of this program is in every conversation that was held meanwhile, and says nothing of the next ones.
+        paused = any(part.reason == composite.DID_NOT_RUN for part in scored.parts)
+        self.unmeasured = scored if lost and not paused else None
 
 
 @dataclass(frozen=True)

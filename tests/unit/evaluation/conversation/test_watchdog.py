@@ -139,6 +139,15 @@ async def test_without_any_latency_that_counts_the_conversation_is_not_measured_
     assert "timing not measured: this program did not run during the answers" in talk.score.reason
 
 
+async def test_a_pause_of_this_program_does_not_end_the_run() -> None:
+    state = await stage(Blocked(99)).run(trials=5)
+    assert [talk.score is not None and talk.score.fault for talk in state.conversations.values()] == [
+        "infrastructure"
+    ] * 5
+    assert state.ended is not None
+    assert state.ended.status == "completed"
+
+
 async def test_a_run_names_what_blocked_it_for_over_five_seconds_in_one_piece() -> None:
     run = stage(Blocked(0, (Gap(101.0, 6.0, False), Gap(120.0, 9.5, True))))
     await run.run()
