@@ -128,7 +128,7 @@ class _Run:
 
     @property
     def interrupts(self) -> list[Mapping[str, Any]]:
-        """What the agent asks the user before it goes on."""
+        """What the agent asks the user before it continues."""
         outcome = (self.finished or {}).get("outcome")
         return list(objects(outcome.get("interrupts"))) if isinstance(outcome, Mapping) else []
 
