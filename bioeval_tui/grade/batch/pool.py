@@ -143,9 +143,10 @@ class GraderPool:
         Raises:
             NotMeasuredError: no worker can be started, or the pool is closed.
         """
-        for _, outcome in self.grade_many([(task_id, path)]):
-            return outcome
-        raise NotMeasuredError("the grading pool was closed")
+        outcomes = [outcome for _, outcome in self.grade_many([(task_id, path)])]  # to its end: the worker is kept
+        if not outcomes:
+            raise NotMeasuredError("the grading pool was closed")
+        return outcomes[0]
 
     def examine(self, path: Path | str, task_id: str) -> tuple[Outcome, list[Problem]]:
         """Grade one file and return the outcome with everything that validation finds.
