@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval_tui.grade.medals import medal_places
+from bioeval_tui.grade.leaderboard import medal_places
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -20,8 +20,8 @@ from rich.text import Text
 
 from bioeval_tui.consoles import CellColumn, plain_console, write_table
 from bioeval_tui.errors import Problem
-from bioeval_tui.grade.paths import extract_agent_from_submission_path
-from bioeval_tui.grade.reports import load_reports
+from bioeval_tui.grade.outcomes import load_reports
+from bioeval_tui.grade.submissions import extract_agent_from_submission_path
 from bioeval_tui.streams import is_plain
 from bioeval_tui.text import clean, clean_line, plural
 

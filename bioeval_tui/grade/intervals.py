@@ -30,9 +30,8 @@ from bioeval_tui.grade.resampling import (
     resample,
     spearman_influence,
 )
-from bioeval_tui.grade.rounding import to_score
 from bioeval_tui.grade.scorers import H5AD, CodeScorer
-from bioeval_tui.grade.task_report import Uncertainty, rows_words
+from bioeval_tui.grade.task_report import Uncertainty, rows_words, to_score
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from statistics import fmean
 from typing_extensions import TypedDict
 
 from bioeval_tui.grade.outcomes import NotGraded
-from bioeval_tui.grade.paths import UNKNOWN_AGENT, extract_agent_from_submission_path
+from bioeval_tui.grade.submissions import UNKNOWN_AGENT, extract_agent_from_submission_path
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.report.findings import AgentRanksBasis, BehindNext
 from bioeval_tui.report.sentences import sentence

@@ -130,7 +130,7 @@ def _offer_polaris(raw: Path) -> None:
 
 def main() -> None:
     """The child process: read the request, run the preparer, write the outcome."""
-    from bioeval_tui.grade.biomlbench.standins import install  # in the process that was started for it
+    from bioeval_tui.grade.biomlbench import install  # in the process that was started for it
     from bioeval_tui.grade.tasks.task_code import load_function
 
     if LINUX:

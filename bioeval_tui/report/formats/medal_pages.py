@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 from bioeval_tui import __version__
 from bioeval_tui.files import csv_text
 from bioeval_tui.grade.outcomes import NotGraded
-from bioeval_tui.grade.paths import UNKNOWN_AGENT
+from bioeval_tui.grade.submissions import UNKNOWN_AGENT
 from bioeval_tui.grade.task_report import TaskReport, Uncertainty
 from bioeval_tui.report.agents import Standings, agent_of, entries_of, standings
 from bioeval_tui.report.formats.html import environment, policy
