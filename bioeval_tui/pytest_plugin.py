@@ -64,10 +64,10 @@ class Evaluation:
             ValueError: the condition was not run.
         """
         _known(name)
-        held: dict[str, dict[str, Any]] = self.report["summary"][0]["conditions"]
-        if name not in held:
-            raise ValueError(f"the condition {name} was not run; the run has {' and '.join(held)}")
-        return held[name]
+        conditions: dict[str, dict[str, Any]] = self.report["summary"][0]["conditions"]
+        if name not in conditions:
+            raise ValueError(f"the condition {name} was not run; the run has {' and '.join(conditions)}")
+        return conditions[name]
 
     def assert_score(self, bar: float, *, condition: str | None = None) -> Evaluation:
         """Fail the test unless each job reaches `bar` with each model: the mean of both conditions, or of one.

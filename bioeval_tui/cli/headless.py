@@ -148,10 +148,10 @@ class NotebookProgress:
             return
         where = [state.started.job_name, state.asked_model, state.condition_title(event.condition or "")]
         where += [f"trial {event.trial}"] if state.started.trials > 1 else []
-        said = (
+        message = (
             f": {SPEAKERS[event.role]}: {event.content}" if isinstance(event, events.MessageCompleted) else ""
         )
-        now = f"{self._done} of {self._total} conversations · {' · '.join(filter(None, where))}{said}"
+        now = f"{self._done} of {self._total} conversations · {' · '.join(filter(None, where))}{message}"
         self._line.update(_plain(now), raw=True)
 
 
@@ -304,13 +304,13 @@ def print_batch(runs: Sequence[RunResult], console: Console) -> None:
     for title in (*(condition_title(runs, name).removeprefix("facts ") for name in CONDITIONS), "scored"):
         table.add_column(Text(title), justify="right")
     for run, model in zip(runs, models, strict=True):
-        held = [run.summary.of(name) for name in CONDITIONS]
+        conditions = [run.summary.of(name) for name in CONDITIONS]
         used = sum(condition.score.counted.used for condition in run.summary.conditions)
         named = (run.brief.job, *((model or "",) if any(models) else ()))
         cells = [
             run.run_id,
             *named,
-            *(number(condition.score.mean) if condition else DASH for condition in held),
+            *(number(condition.score.mean) if condition else DASH for condition in conditions),
             f"{used} of {len(run.conditions) * run.planned_trials}",
         ]
         table.add_row(*map(Text, cells))

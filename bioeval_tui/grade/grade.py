@@ -229,8 +229,8 @@ class TaskGrading:
             problems = self.examine(path)
             if not problems or self.proof.scored is None:
                 return NotGraded(self.task.id, shown, reason, agent=agent)
-        said = str(invalid(problems))
-        return Invalid(self._report(path, shown, agent, None, said, 0.0), said, tuple(problems))
+        reasons = str(invalid(problems))
+        return Invalid(self._report(path, shown, agent, None, reasons, 0.0), reasons, tuple(problems))
 
     @cached_property
     def answers_hash(self) -> str:
@@ -261,10 +261,10 @@ class TaskGrading:
 
     def _blame(self, path: Path, error: Exception) -> Exception:
         """Return an InvalidSubmissionError if the file caused the grader's exception, otherwise the exception."""
-        told = explained(error, self.task.id)
-        if isinstance(told, BioevalError):
-            return told
-        said = raised(error)
+        explanation = explained(error, self.task.id)
+        if isinstance(explanation, BioevalError):
+            return explanation
+        message = raised(error)
         try:
             problems = faults_of_file(self.task, self.scorer, path)
             if not problems and self.proof.failed is not None and self.proof.scored is None:
@@ -274,10 +274,12 @@ class TaskGrading:
             problems = []
         if problems:
             return InvalidSubmissionError(
-                f"{invalid(problems)}; the grader failed on it: {said}", tuple(problems)
+                f"{invalid(problems)}; the grader failed on it: {message}", tuple(problems)
             )
         if self.proof.scored is not None:
-            return InvalidSubmissionError(f"the grader scores {self.proof.scored} but not this file: {said}")
+            return InvalidSubmissionError(
+                f"the grader scores {self.proof.scored} but not this file: {message}"
+            )
         return error
 
     def _refusal(self, path: Path | None, shown: str, handed_in: bool) -> str | None:

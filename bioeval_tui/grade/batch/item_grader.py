@@ -195,9 +195,9 @@ class ItemGrader:
                 checked["warnings"].append(proof.refused)
             checked["scored"] = proof.scored
         except BaseException as error:  # code of a task may raise anything, which is what is asked about
-            said = explained(error, task_id)
-            checked["problem"] = failure(said, task_id)
-            checked["elsewhere"] = isinstance(said, MissingPackageError)
+            explanation = explained(error, task_id)
+            checked["problem"] = failure(explanation, task_id)
+            checked["elsewhere"] = isinstance(explanation, MissingPackageError)
         return checked
 
     def _task(self, task_id: str) -> TaskGrading:

@@ -95,9 +95,9 @@ class Forked:
         if self._code is None and _readable(self._end, timeout_s):
             with self._reading:  # another thread may have read and closed it meanwhile
                 if self._code is None:
-                    said = os.read(self._end, 32)
+                    code = os.read(self._end, 32)
                     os.close(self._end)
-                    self._code = int(said) if said else -9  # the template has ended, and with it the worker
+                    self._code = int(code) if code else -9  # the template has ended, and with it the worker
         return self._code
 
     def wait(self, timeout: float = 10.0) -> int | None:
@@ -157,16 +157,16 @@ class Template:
             its.close()
         self._socket.settimeout(START_TIMEOUT_S)
         try:
-            said = self.ask(setup, answer=True)
+            reply = self.ask(setup, answer=True)
         except NotMeasuredError:
             self.close()
             raise
-        if said != READY:
+        if reply != READY:
             self.close()
-            if said == THREADS:
+            if reply == THREADS:
                 raise CannotForkError
             raise NotMeasuredError(
-                f"a grading worker did not start: {clean_line(said.decode('utf-8', 'replace'), 300)}"
+                f"a grading worker did not start: {clean_line(reply.decode('utf-8', 'replace'), 300)}"
             )
 
     def fork(self, task_id: str, page: Path, folder: Path) -> Forked:
@@ -176,8 +176,8 @@ class Template:
         end, to_report = os.pipe()
         try:
             request = {"task": task_id, "progress": str(page), "folder": str(folder)}
-            said = self.ask(request, (to_read, to_write, to_report), answer=True)
-            if said == THREADS:
+            reply = self.ask(request, (to_read, to_write, to_report), answer=True)
+            if reply == THREADS:
                 raise CannotForkError
         except (NotMeasuredError, CannotForkError):
             for own in (stdin, stdout, end):
@@ -186,7 +186,7 @@ class Template:
         finally:
             for its in (to_read, to_write, to_report):
                 os.close(its)
-        return Forked(self, int(said), stdin, stdout, end)
+        return Forked(self, int(reply), stdin, stdout, end)
 
     def ask(
         self, request: dict[str, Any], descriptors: tuple[int, ...] = (), *, answer: bool = False
@@ -196,15 +196,15 @@ class Template:
         try:
             with self._lock:
                 socket.send_fds(self._socket, [data], descriptors)
-                said = self._socket.recv(_LARGEST) if answer else b""
+                reply = self._socket.recv(_LARGEST) if answer else b""
         except OSError as error:
-            said = b"" if answer else b"-"
+            reply = b"" if answer else b"-"
             reason = error.strerror or str(error)
         else:
             reason = "it has ended"
-        if answer and not said:
+        if answer and not reply:
             raise NotMeasuredError(f"a grading worker did not start: its template does not answer: {reason}")
-        return said
+        return reply
 
     @property
     def has_ended(self) -> bool:

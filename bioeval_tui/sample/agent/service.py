@@ -92,8 +92,8 @@ class SampleAgentService:
         body = await self._json(request)
         received, received_at = time.monotonic(), time.time()
         session = self._session(_text(body, "sessionId"))
-        said = body.get("message")
-        if not isinstance(said, dict):
+        message = body.get("message")
+        if not isinstance(message, dict):
             raise _Refused(400, "message: must be an object with `content` and `role`")
         async with session.lock:
             trouble = session.trouble()
@@ -102,7 +102,7 @@ class SampleAgentService:
                 raise _Refused(500, "the sample agent fails on purpose (--chaos)")
             if trouble.kind == "overloaded":
                 raise _Refused(503, "the sample agent is busy on purpose (--chaos)")
-            answer = await session.answer(_text(said, "content"))
+            answer = await session.answer(_text(message, "content"))
             delivery = Delivery(request, session, received, received_at)
             if "text/event-stream" in request.headers.get("Accept", ""):
                 return await delivery.stream(answer, trouble, self._tokens_per_second)
