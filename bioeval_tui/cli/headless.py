@@ -37,10 +37,9 @@ from bioeval_tui.record.state import Change, RunState, lighten
 from bioeval_tui.report.conclusion import conclude_batch
 from bioeval_tui.report.deciding import Decider, decider_of
 from bioeval_tui.report.document import run_document
-from bioeval_tui.report.formats.comparison_console import print_rankings
-from bioeval_tui.report.formats.console import ProgressLines, print_score_card, say
-from bioeval_tui.report.formats.plan_console import print_estimates
+from bioeval_tui.report.formats.console import ProgressLines, print_rankings, print_score_card, say
 from bioeval_tui.report.gate import Gate, GateRules, print_checks
+from bioeval_tui.report.plans import print_estimates
 from bioeval_tui.report.result import RunResult, result_of
 from bioeval_tui.report.summary import condition_title, rankings, summarise_runs
 from bioeval_tui.report.words import summary_lines

@@ -17,9 +17,8 @@ from bioeval_tui.grade.submissions import UNKNOWN_AGENT, extract_agent_from_subm
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.report.findings import AgentRanksBasis, BehindNext
 from bioeval_tui.report.sentences import sentence
-from bioeval_tui.report.statistics.differences import Difference, difference
+from bioeval_tui.report.statistics.differences import AgentRank, Difference, difference, rank
 from bioeval_tui.report.statistics.estimates import Sample
-from bioeval_tui.report.statistics.ranks import AgentRank, rank
 from bioeval_tui.uncertainty import FEWEST_UNITS, UNIT, Interval, mean_of
 from bioeval_tui.units import number1
 

@@ -27,8 +27,15 @@ from bioeval_tui.report.formats.registry import format_of
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.run import ConversationResult, RecordedRun, conversations_of
 from bioeval_tui.report.sentences import NEEDS_BOTH, sentence
-from bioeval_tui.report.statistics.estimates import Counted, Estimate, Sample, count, estimate, pass_k
-from bioeval_tui.report.statistics.latency import percentile
+from bioeval_tui.report.statistics.estimates import (
+    Counted,
+    Estimate,
+    Sample,
+    count,
+    estimate,
+    pass_k,
+    percentile,
+)
 from bioeval_tui.report.summary import by_job, conditions_of, groups, task_tries
 from bioeval_tui.text import plural
 

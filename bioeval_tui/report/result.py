@@ -53,11 +53,11 @@ from bioeval_tui.report.findings import (
     WasResumed,
 )
 from bioeval_tui.report.formats.registry import TARGET
+from bioeval_tui.report.judge_checks import on_sentinels, sentinel_checks
 from bioeval_tui.report.manner import RunManner, manners
 from bioeval_tui.report.reviews import judged_again, reviews_of, verdicts_replaced
 from bioeval_tui.report.run import ConversationResult, RecordedRun
 from bioeval_tui.report.sentences import concurrency_words, seen_in, sentence
-from bioeval_tui.report.sentinels import on_sentinels, sentinel_checks
 from bioeval_tui.report.statistics.estimates import Proportion
 from bioeval_tui.report.summary import ConditionSummary, Summary, assertion_share, summarise_runs
 from bioeval_tui.report.words import (

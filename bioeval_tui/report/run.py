@@ -46,8 +46,7 @@ from bioeval_tui.report.findings import (
 )
 from bioeval_tui.report.reviews import JudgedAgain, Review
 from bioeval_tui.report.sentences import LONGEST_LOSS, sentence
-from bioeval_tui.report.statistics.estimates import Sample
-from bioeval_tui.report.statistics.latency import LatencySummary
+from bioeval_tui.report.statistics.estimates import LatencySummary, Sample
 from bioeval_tui.text import clean_line, shorten
 
 

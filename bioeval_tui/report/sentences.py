@@ -19,10 +19,8 @@ from bioeval_tui.uncertainty import FEWEST
 from bioeval_tui.units import latency, number, number3, number_up, share, signed, signless
 
 if TYPE_CHECKING:
-    from bioeval_tui.report.statistics.differences import Difference
-    from bioeval_tui.report.statistics.estimates import Counted, Estimate
-    from bioeval_tui.report.statistics.latency import LatencySummary
-    from bioeval_tui.report.statistics.ranks import AgentRank
+    from bioeval_tui.report.statistics.differences import AgentRank, Difference
+    from bioeval_tui.report.statistics.estimates import Counted, Estimate, LatencySummary
     from bioeval_tui.uncertainty import Interval
 
 LONGEST_DETAIL = 140

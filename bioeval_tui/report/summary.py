@@ -15,9 +15,18 @@ from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.findings import RanksBasis
 from bioeval_tui.report.run import ConversationResult, RecordedRun
 from bioeval_tui.report.sentences import rank_words, sentence
-from bioeval_tui.report.statistics.differences import Difference, corrected, difference, differences
+from bioeval_tui.report.statistics.differences import (
+    AgentRank,
+    AgentRanking,
+    Difference,
+    corrected,
+    difference,
+    differences,
+    rank,
+)
 from bioeval_tui.report.statistics.estimates import (
     Estimate,
+    LatencySummary,
     PassK,
     Proportion,
     Sample,
@@ -26,9 +35,8 @@ from bioeval_tui.report.statistics.estimates import (
     grouped,
     pass_series,
     proportion,
+    summarise,
 )
-from bioeval_tui.report.statistics.latency import LatencySummary, summarise
-from bioeval_tui.report.statistics.ranks import AgentRank, AgentRanking, rank
 from bioeval_tui.score import rubric_score
 from bioeval_tui.uncertainty import FEWEST_UNITS
 

@@ -18,7 +18,7 @@ from bioeval_tui.grade.task_report import TaskReport, Uncertainty
 from bioeval_tui.report.agents import Standings, agent_of, entries_of, standings
 from bioeval_tui.report.formats.html import environment, policy
 from bioeval_tui.report.formats.markdown import escape, table
-from bioeval_tui.report.formats.tables import cell
+from bioeval_tui.report.frames import csv_cell
 from bioeval_tui.report.sentences import rank_words
 from bioeval_tui.report.words import medal_word, next_words
 from bioeval_tui.units import DASH, number1, share
@@ -211,13 +211,13 @@ def medals_csv(
             said, "graded" if report.valid_submission else "invalid", *_sure(report.uncertainty),
             extra.rows_scored if extra else None, extra.rows_expected if extra else None,
         ]  # fmt: skip
-        rows.append([cell(value) for value in values])
+        rows.append([csv_cell(value) for value in values])
     for item in not_graded:
         known = {
             "task_id": item.task_id, "agent": item.agent, "error": item.reason,
             "submission_path": item.submission_path, "outcome": "not graded",
         }  # fmt: skip
-        rows.append([cell(known.get(name)) for name in COLUMNS])
+        rows.append([csv_cell(known.get(name)) for name in COLUMNS])
     return csv_text(rows, end="\r\n")
 
 

@@ -17,10 +17,8 @@ from aiohttp import web
 from bioeval_tui.admission import BACKLOG, Admission, AdmissionLimits, serve_app
 from bioeval_tui.errors import BioevalError, UnavailableError
 from bioeval_tui.sample.agent.delivery import Delivery
-from bioeval_tui.sample.agent.dialogue import ChatSession, Sessions
-from bioeval_tui.sample.agent.graph_records import GraphRecords, learn
-from bioeval_tui.sample.agent.manners import INTRODUCTION
-from bioeval_tui.sample.agent.records import AgentGraph, MemoryRecords, Records
+from bioeval_tui.sample.agent.dialogue import INTRODUCTION, ChatSession, Sessions
+from bioeval_tui.sample.agent.records import AgentGraph, GraphRecords, MemoryRecords, Records, learn
 from bioeval_tui.text import clean_line
 
 NAME = "bioeval-tui sample agent (rule-based)"
