@@ -317,8 +317,8 @@ def print_batch(runs: Sequence[RunResult], console: Console) -> None:
     summaries = summarise_runs(runs)
     print_rankings(rankings(summaries), console)
     for summary in summaries:
-        for about, said in summary_lines(summary):
-            console.print(Text(f"{summary.label} · {about}: {said}"), soft_wrap=True)
+        for about, line in summary_lines(summary):
+            console.print(Text(f"{summary.label} · {about}: {line}"), soft_wrap=True)
 
 
 def _stopped(state: RunState) -> bool:

@@ -122,9 +122,9 @@ def rescore(
     for rescorer in rescorers:
         judged = asyncio.run(rescorer.judge_again(sender_name()))
         for item in judged:
-            for said in (*item.warnings, *([item.error] if item.error else [])):
+            for warning in (*item.warnings, *([item.error] if item.error else [])):
                 say(
-                    f"{rescorer.run_id}, facts {item.key.condition}, trial {item.key.trial}: {current().text(said)}",
+                    f"{rescorer.run_id}, facts {item.key.condition}, trial {item.key.trial}: {current().text(warning)}",
                     err=True,
                 )
         if not judged:

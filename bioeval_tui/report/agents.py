@@ -194,7 +194,9 @@ def _standing(
     entries = [entry for of_task in tasks.values() for entry in of_task]
     valid = [entry for entry in entries if entry.percentile is not None]
     medals = mean_of(
-        {task: [fmean(entry.medal for entry in held)] for task, held in tasks.items()}, UNIT, unit="task"
+        {task: [fmean(entry.medal for entry in of_task)] for task, of_task in tasks.items()},
+        UNIT,
+        unit="task",
     )
     assert medals is not None
     behind = None

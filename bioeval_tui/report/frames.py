@@ -194,9 +194,9 @@ def _assertions(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
 
 def _turns(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
     for turn in sorted({message.turn for message in talk.messages}):
-        said = [message for message in talk.messages if message.turn == turn]
-        user = next((m for m in said if m.role == "user" and m.done), None)
-        agent = next((m for m in said if m.role == "assistant"), None)
+        messages = [message for message in talk.messages if message.turn == turn]
+        user = next((m for m in messages if m.role == "user" and m.done), None)
+        agent = next((m for m in messages if m.role == "assistant"), None)
         checked = [
             check for checks in talk.timelines.values() for check in checks if check.after_turn == turn
         ]
@@ -206,8 +206,8 @@ def _turns(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
             "user_sent": talk.sent(user) if user else None,
             "agent": agent.text if agent else None,
             **(_times(agent) if agent else {}),
-            "failures": sum(failure.counted for message in said for failure in message.failures),
-            "facts": " ".join(str(fact.fact) for message in said for fact in message.facts),
+            "failures": sum(failure.counted for message in messages for failure in message.failures),
+            "facts": " ".join(str(fact.fact) for message in messages for fact in message.facts),
             "assertions_passed": sum(check.status == "passed" for check in checked),
             "assertions_failed": sum(check.status == "failed" for check in checked),
             "score": talk.score,
@@ -218,9 +218,9 @@ def _turns(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
 def _times(agent: MessageState) -> Cells:
     names = ("latency_ms", "waited_ms", "first_token_ms", "cut_off")
     tokens_in, tokens_out = agent.tokens
-    told = {name: getattr(agent, name) for name in names}
+    values = {name: getattr(agent, name) for name in names}
     return {
-        **told,
+        **values,
         "tokens_in": tokens_in,
         "tokens_out": tokens_out,
         "empty": agent.is_empty if agent.done else None,
@@ -392,7 +392,7 @@ def transcript_lines(run: RunResult) -> str:
     for talk in run.conversations:
         case = talk.case
         tasks = case.tasks if case and case.tasks else run.started.job.get("tasks") or []
-        told = {
+        line = {
             "id": f"{talk.condition}/{talk.trial}" + (f" {case.words}" if case else ""),
             "condition": talk.condition,
             "messages": [{"role": m.role, "content": m.text} for m in talk.messages if m.done],
@@ -401,15 +401,15 @@ def transcript_lines(run: RunResult) -> str:
                 str(task.get("task", "")) for task in tasks if isinstance(task, dict) and task.get("task")
             ],
         }
-        lines.append(json.dumps(told, ensure_ascii=False) + "\n")
+        lines.append(json.dumps(line, ensure_ascii=False) + "\n")
     return "".join(lines)
 
 
 def _chat(message: MessageState, *, as_it_was: bool) -> list[Any]:
     if as_it_was and message.record is not None:
         return list(message.record.get("raw") or [])
-    said = ImportedMessage(message.role, message.text, message.generation)
-    return list(chat_messages(said, message.message))
+    imported = ImportedMessage(message.role, message.text, message.generation)
+    return list(chat_messages(imported, message.message))
 
 
 def turns_csv(runs: Sequence[RunResult], asked: Asked | None = None) -> str:

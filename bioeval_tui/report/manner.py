@@ -107,8 +107,8 @@ def realism(transcripts: Iterable[UserTranscript]) -> Realism:
 
 def manner_of(transcript: UserTranscript) -> dict[str, tuple[float, ...]]:
     """Return the figures of one conversation by name: a value per turn, or one in total; without what is not measurable."""
-    said = [text for speaker, text in transcript.messages if speaker == "user"]
-    turns = [_plain(text, transcript.names) for text in _without_label(said) if text.strip()]
+    texts = [text for speaker, text in transcript.messages if speaker == "user"]
+    turns = [_plain(text, transcript.names) for text in _without_label(texts) if text.strip()]
     words = [_WORD.findall(turn) for turn in turns]
     total = sum(map(len, words))
     if not total:
@@ -134,8 +134,8 @@ def _faults(transcript: UserTranscript) -> Iterator[float]:
     if transcript.out_of_role is None:
         return
     places = [place for place, (speaker, _) in enumerate(transcript.messages) if speaker == "user"]
-    said = _without_label([transcript.messages[place][1] for place in places])
-    for place, text in zip(places, said, strict=True):
+    texts = _without_label([transcript.messages[place][1] for place in places])
+    for place, text in zip(places, texts, strict=True):
         if text.strip():
             yield float(place in transcript.out_of_role)
 
@@ -314,15 +314,15 @@ def manners(runs: Sequence[RecordedRun]) -> list[RunManner]:
     runs = [run for run in runs if run.kind_of("evaluator") != "scripted"]
     for condition in CONDITIONS:
         transcripts = [_transcript(run, talk) for run in runs for talk in run.conversations_in(condition)]
-        told = realism(transcripts)
-        if told.words_per_turn.value is not None:
-            title, count = condition_title(runs, condition), told.words_per_turn.conversations
-            made.append(RunManner(condition, title, count, tuple(_rows(told)), REFERENCES[0]))
+        figures = realism(transcripts)
+        if figures.words_per_turn.value is not None:
+            title, count = condition_title(runs, condition), figures.words_per_turn.conversations
+            made.append(RunManner(condition, title, count, tuple(_rows(figures)), REFERENCES[0]))
     return made
 
 
-def _rows(told: Realism) -> list[MannerRow]:
-    return [MannerRow(name, getattr(told, name), REFERENCES[0].bands.get(name)) for name in LABELS]
+def _rows(figures: Realism) -> list[MannerRow]:
+    return [MannerRow(name, getattr(figures, name), REFERENCES[0].bands.get(name)) for name in LABELS]
 
 
 def _transcript(run: RecordedRun, talk: ConversationResult) -> UserTranscript:
@@ -338,7 +338,7 @@ def _transcript(run: RecordedRun, talk: ConversationResult) -> UserTranscript:
     target = run.state.job.get("target")
     names = {message.speaker for message in talk.messages}
     names |= {str(target[key]) for key in ("user", "chatbot") if isinstance(target, dict) and target.get(key)}
-    told = tuple(map(str, facts)) if talk.condition == "supplied" else ()
+    supplied = tuple(map(str, facts)) if talk.condition == "supplied" else ()
     evaluator = run.state.job.get("evaluator")
     out: Collection[int] | None
     if not greeting:
@@ -351,7 +351,7 @@ def _transcript(run: RecordedRun, talk: ConversationResult) -> UserTranscript:
     else:
         faulty = {fault.message for fault in talk.user_faults if fault.kind in ROLE_RULES}
         out = [place for place, message in enumerate(sent) if message.message in faulty]
-    return UserTranscript(messages, told, tuple(sorted(names - {"user", "agent"})), out)
+    return UserTranscript(messages, supplied, tuple(sorted(names - {"user", "agent"})), out)
 
 
 def manner_dicts(manners_of_run: Sequence[RunManner]) -> dict[str, Any]:

@@ -110,8 +110,8 @@ Scores = dict[str, list[float]]
 
 def _groups(runs: Sequence[RunResult]) -> list[Scores]:
     """Return each agent's scores by case, in the condition supplied, or withheld if supplied was not run."""
-    held = {name for run in runs for name in run.started.conditions}
-    condition: Condition = "supplied" if "supplied" in held else "withheld"
+    conditions = {name for run in runs for name in run.started.conditions}
+    condition: Condition = "supplied" if "supplied" in conditions else "withheld"
     by_agent: dict[tuple[str, str], Scores] = {}
     for run, talk in conversations_of(runs, condition):
         if talk.score is not None:
@@ -151,15 +151,15 @@ def _components(
 
 def _costs(runs: Sequence[RunResult], concurrency: int, arms: int) -> Costs:
     """Return the average costs of one conversation; None for unknown ones."""
-    held = list(conversations_of(runs))
-    if not held:
+    talks = list(conversations_of(runs))
+    if not talks:
         return Costs(concurrency=concurrency, arms=arms)
-    known = [run for run, _ in held if run.brief.source is None]
+    known = [run for run, _ in talks if run.brief.source is None]
     cost = spent(runs)
-    seconds = [talk.ended.duration_ms / 1000 for _, talk in held if talk.ended and talk.ended.duration_ms]
+    seconds = [talk.ended.duration_ms / 1000 for _, talk in talks if talk.ended and talk.ended.duration_ms]
     return Costs(
-        calls=fmean(_calls(talk) for _, talk in held) if known else None,
-        cost=cost.known / len(held) if not cost.unknown else None,
+        calls=fmean(_calls(talk) for _, talk in talks) if known else None,
+        cost=cost.known / len(talks) if not cost.unknown else None,
         seconds=fmean(seconds) if seconds else None,
         concurrency=concurrency,
         arms=arms,
@@ -226,8 +226,8 @@ def print_plan(plan: Planned, console: Console) -> None:
     between, within = sqrt(parts.between), sqrt(parts.within)
     console.print(Text(_head(plan), style="bold"))
     what = "of the difference" if plan.detect is not None else "of the score"
-    said = f"standard deviations {what}: {number(between)} between cases, {number(within)} between trials of a case ({plan.basis})"
-    console.print(Text(said), soft_wrap=True)
+    line = f"standard deviations {what}: {number(between)} between cases, {number(within)} between trials of a case ({plan.basis})"
+    console.print(Text(line), soft_wrap=True)
     table = Table(box=None, pad_edge=False)
     reached = "power" if plan.detect is not None else "width"
     for title in ("cases", "trials", reached, "conversations", "calls", "cost", "hours"):

@@ -55,8 +55,8 @@ class AssertionRow:
 
 def run_conditions(state: RunState) -> tuple[Condition, ...]:
     """Return the run's conditions, withheld before supplied; both until they are known."""
-    held = state.started.conditions if state.started else CONDITIONS
-    return tuple(name for name in CONDITIONS if name in held)
+    conditions = state.started.conditions if state.started else CONDITIONS
+    return tuple(name for name in CONDITIONS if name in conditions)
 
 
 def trial_talks(state: RunState, trial: int) -> Talks:

@@ -178,8 +178,8 @@ def _summary(runs: tuple[RecordedRun, ...]) -> Summary:
     model = asked_and_served(asked, [served]) if served else None if first.rehearsal else first.model
     agent = first.job_name if _is_nameless(runs[0]) else first.agent
     label = " · ".join(part for part in (agent, model) if part)
-    held = conditions_of(runs)
-    conditions = tuple(_condition(runs, name) for name in held)
+    names = conditions_of(runs)
+    conditions = tuple(_condition(runs, name) for name in names)
     cost = spent(runs)
     paired = [run for run in runs if run.only_condition is None]
     if not paired:
@@ -279,8 +279,8 @@ def task_tries(runs: Sequence[RecordedRun], condition: Condition) -> list[Tries]
     A conversation without a composite does not count as a trial, even if its tasks were judged (for example without the graph).
     """
     counts: dict[tuple[str, str, str], dict[int, bool]] = {}
-    held = ((run, talk) for run in runs for talk in run.conversations_in(condition))
-    for number, (run, talk) in enumerate(held):
+    talks = ((run, talk) for run in runs for talk in run.conversations_in(condition))
+    for number, (run, talk) in enumerate(talks):
         case = talk.case.words if talk.case is not None else ""
         for place, title in run.task_titles(condition, talk.trial).items():
             tries = counts.setdefault((run.started.job_name, case, title), {})

@@ -98,8 +98,9 @@ def _line(state: RunState, event: events.RunEvent) -> str | None:
             return f"  ended: {ENDS[event.how]}" + (f": {event.explained}" if event.detail else "")
         case events.ConversationScored():
             talk = state.conversation(event.condition, event.trial or 1) if event.condition else None
-            told = talk is not None and talk.ended is not None and talk.ended.explained  # in the line before
-            why = "" if told and told in event.reason else event.reason
+            # Explained in the line before.
+            explained = talk is not None and talk.ended is not None and talk.ended.explained
+            why = "" if explained and explained in event.reason else event.reason
             return f"  score {number(event.score)}" + (f" ({why})" if why else "")
         case events.RunEnded(detail=detail) if detail:
             return f"run {event.status}: {detail}"
@@ -123,9 +124,9 @@ def print_score_card(result: RunResult | None, console: Console, trial: int | No
         if result.sampled
         else ([result.conclusion.sentence], people)
     )
-    for said in lead:
+    for line in lead:
         console.print(
-            Text(said, style="bold" if said in people or not result.sampled else ""), soft_wrap=True
+            Text(line, style="bold" if line in people or not result.sampled else ""), soft_wrap=True
         )
     console.print(Text(score_line(result)))
     prompt = f", prompt {brief.judge_prompt}" if brief.judge_prompt else ""
@@ -136,8 +137,8 @@ def print_score_card(result: RunResult | None, console: Console, trial: int | No
         )
     )
     console.print(Text(f"facts: {brief.facts_words}"), soft_wrap=True)
-    for said in rest:
-        console.print(Text(said), soft_wrap=True)
+    for line in rest:
+        console.print(Text(line), soft_wrap=True)
     if result.no_uplift:
         console.print(Text(result.no_uplift))
     elif result.compared:
@@ -148,18 +149,18 @@ def print_score_card(result: RunResult | None, console: Console, trial: int | No
     begun = bool(result.trials)
     if several and trial is None:
         _print_all_trials(result, console)
-    for about, said in summary_lines(result.summary) if begun and several else ():
-        console.print(Text(f"{about}: {said}"), soft_wrap=True)
+    for about, line in summary_lines(result.summary) if begun and several else ():
+        console.print(Text(f"{about}: {line}"), soft_wrap=True)
     if source := brief.source:
         times = "" if source.times == "told" else ", times unknown"
-        said = f"imported from {source.file} ({source.format}), origin {source.origin}, licence {source.licence}{times}"
-        console.print(Text(said), soft_wrap=True)
+        line = f"imported from {source.file} ({source.format}), origin {source.origin}, licence {source.licence}{times}"
+        console.print(Text(line), soft_wrap=True)
     if trial is not None or not several:
         _print_trial(result, trial or 1, console)
     if begun and not several:
         tags = (line for condition in result.summary.conditions for line in tag_lines(condition))
-        for about, said in (*tags, *cost_lines(result.summary)):
-            console.print(Text(f"{about}: {said}"))
+        for about, line in (*tags, *cost_lines(result.summary)):
+            console.print(Text(f"{about}: {line}"))
     shown = f"run {result.run_id}"
     if several and trial is None:
         shown += f" (`bioeval-tui runs show {result.run_id} --trial 1` shows one of its {result.planned_trials} trials)"
@@ -170,25 +171,27 @@ def _print_trial(result: RunResult, trial: int, console: Console) -> None:
     if result.planned_trials > 1:
         case = f": case {words}" if (words := result.case_words(trial)) else ""
         console.print(Text(f"\ntrial {trial} of {result.planned_trials}{case}", style="bold"))
-    held = result.trial(trial).held
-    reasons = {talk.why_no_score for talk in held if talk.score is None}
+    talks = result.trial(trial).held
+    reasons = {talk.why_no_score for talk in talks if talk.score is None}
     if result.conclusion.outcome == "agent_unreached" and result.planned_trials == 1:
-        for way in dict.fromkeys(way for talk in held for way in talk.ways):  # the conclusion says why
+        for way in dict.fromkeys(way for talk in talks for way in talk.ways):  # the conclusion says why
             console.print(Text(f"what you can do: {way}"), soft_wrap=True)
-    elif len(held) > 1 and len(reasons) == 1 and all(talk.is_scored and talk.score is None for talk in held):
+    elif (
+        len(talks) > 1 and len(reasons) == 1 and all(talk.is_scored and talk.score is None for talk in talks)
+    ):
         console.print(Text(f"both conditions: no score: {reasons.pop()}"), soft_wrap=True)
     else:
-        for talk in held:
+        for talk in talks:
             _print_parts(talk, console)
-    _print_tasks(held, console)
-    _print_assertions(held, console)
+    _print_tasks(talks, console)
+    _print_assertions(talks, console)
 
 
 def _print_all_trials(result: RunResult, console: Console) -> None:
     """Print why conversations have no score, and how many trials passed each task and each assertion."""
     tasks: Tallies = defaultdict(Counter)
     checks: Tallies = defaultdict(Counter)
-    told: list[tuple[events.TaskScored, Condition]] = []
+    scored: list[tuple[events.TaskScored, Condition]] = []
     for name in result.conditions:
         title = result.condition_title(name)
         talks = [talk for talk in result.conversations if talk.condition == name]
@@ -197,10 +200,10 @@ def _print_all_trials(result: RunResult, console: Console) -> None:
             line = f"{title}: no score in {plural(count, 'trial')}: {why}"
             console.print(Text(line), soft_wrap=True)
         verdicts = [task for talk in talks for task in talk.tasks]
-        told += [(task, name) for task in verdicts]
+        scored += [(task, name) for task in verdicts]
         for check in (check for talk in talks for check in talk.checks):
             checks[f"{check.weight:g}× {check.title}"][name, check.status if check.final else ""] += 1
-    for task, name in sorted(told, key=lambda one: one[0].task):
+    for task, name in sorted(scored, key=lambda one: one[0].task):
         tasks[f"{task.task} {task.title}"][name, task.outcome] += 1
     for kind, tallies in (("task", tasks), ("assertion", checks)):
         names = (escape(result.condition_name(name)) for name in result.conditions)
@@ -215,13 +218,13 @@ def _print_all_trials(result: RunResult, console: Console) -> None:
 
 def _tally(tally: Counter[tuple[Condition, str]], condition: Condition) -> str:
     """Return how often a task or assertion failed, or that it always passed: `✗ failed in 2 of 3`."""
-    held = sum(count for (name, _), count in tally.items() if name == condition)
-    told = [
-        f"{sign} in {count} of {held}"
+    total = sum(count for (name, _), count in tally.items() if name == condition)
+    counts = [
+        f"{sign} in {count} of {total}"
         for status, sign in (*STATUS_SIGNS.items(), ("", NOT_AT_THE_END))
-        if (count := tally[condition, status]) and (status != "passed" or count == held)
+        if (count := tally[condition, status]) and (status != "passed" or count == total)
     ]
-    return ", ".join(told) or DASH
+    return ", ".join(counts) or DASH
 
 
 def score_line(result: RunResult) -> str:
@@ -248,8 +251,8 @@ def _print_parts(talk: ConversationResult, console: Console) -> None:
 def _print_tasks(talks: Sequence[ConversationResult], console: Console) -> None:
     table = Table("task", *(escape(talk.name) for talk in talks), box=None, pad_edge=False)
     rows: dict[str, list[str]] = {}
-    told = [(task, place) for place, talk in enumerate(talks) for task in talk.tasks]
-    for task, place in sorted(told, key=lambda one: one[0].task):
+    tasks = [(task, place) for place, talk in enumerate(talks) for task in talk.tasks]
+    for task, place in sorted(tasks, key=lambda one: one[0].task):
         row = rows.setdefault(f"{task.task} {task.title}", ["–"] * len(talks))
         row[place] = verdict(task)
     if any(talk.tone is not None for talk in talks):
@@ -276,8 +279,8 @@ def _print_assertions(talks: Sequence[ConversationResult], console: Console) -> 
         table.add_row(Text(title), *map(Text, cells))
     if rows:
         console.print(table)
-    for (what, reason), held in reasons.items():
-        console.print(Text(f"{what}, {' and '.join(held)}: {shorten(reason, 300)}"))
+    for (what, reason), conditions in reasons.items():
+        console.print(Text(f"{what}, {' and '.join(conditions)}: {shorten(reason, 300)}"))
 
 
 def print_manner(result: RunResult, console: Console) -> None:
@@ -478,11 +481,11 @@ def _print_turns(side: ConditionComparison, console: Console, texts: bool) -> No
             units.latency(turn.b_ms),
             units.latency_change(change),
         ]
-        said = [
+        agents = [
             Text(" / ".join(m.text for m in messages if m.role == "assistant"))
             for messages in (turn.a, turn.b)
         ]
-        table.add_row(*cells, *(said if texts else ()))
+        table.add_row(*cells, *(agents if texts else ()))
     if side.turns:
         console.print(table)
 

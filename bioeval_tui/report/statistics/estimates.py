@@ -148,10 +148,10 @@ class Proportion:
 
 
 def proportion(
-    held: Iterable[tuple[Hashable, bool]], *, unit: str = "case", stopped: bool = False
+    outcomes: Iterable[tuple[Hashable, bool]], *, unit: str = "case", stopped: bool = False
 ) -> Proportion:
     """Return the share of successes; each is given with the case (or conversation) that it belongs to, and `stopped` as of a sample."""
-    groups = grouped((where, float(yes)) for where, yes in held)
+    groups = grouped((where, float(yes)) for where, yes in outcomes)
     measured = mean_of(groups, UNIT, unit=unit, within="trial")
     if measured is None:
         return Proportion(0, 0, None, None)
@@ -234,8 +234,8 @@ def pass_k_interval(tasks: Sequence[Tries], k: int) -> Interval | None:
     cases = grouped((task.case or task.name, task) for task in known)
     if len(cases) != 1:
         values = {
-            name: [comb(task.successes, k) / comb(task.trials, k) for task in held]
-            for name, held in cases.items()
+            name: [comb(task.successes, k) / comb(task.trials, k) for task in tries]
+            for name, tries in cases.items()
         }
         measured = mean_of(values, UNIT)
         return measured.interval if measured else None
