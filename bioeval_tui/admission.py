@@ -56,8 +56,8 @@ class AdmissionLimits:
 
 def why_not_bound(error: Exception) -> str:
     """Return why a socket cannot be bound to an address, without the address."""
-    said = (error.strerror if isinstance(error, OSError) else None) or str(error)
-    return clean_line(said.partition(" (while")[0])
+    reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    return clean_line(reason.partition(" (while")[0])
 
 
 @asynccontextmanager
@@ -114,7 +114,7 @@ def _server_log(name: str) -> logging.Logger:
 class _Seldom(logging.Filter):
     def __init__(self) -> None:
         super().__init__()
-        self._said: deque[float] = deque(maxlen=MOST_LOGGED)
+        self._logged: deque[float] = deque(maxlen=MOST_LOGGED)
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether to log a record: not for invalid requests, and at a limited rate."""
@@ -122,9 +122,9 @@ class _Seldom(logging.Filter):
         if 400 <= getattr(problem, "code", 0) < 500:  # as aiohttp's errors of parsing have it
             return False
         now = time.monotonic()
-        if len(self._said) == MOST_LOGGED and now - self._said[0] < 60:
+        if len(self._logged) == MOST_LOGGED and now - self._logged[0] < 60:
             return False
-        self._said.append(now)
+        self._logged.append(now)
         return True
 
 
@@ -207,7 +207,7 @@ class _Newcomer(asyncio.Protocol):
 
     def __init__(self, admission: Admission) -> None:
         self._admission = admission
-        self._said = bytearray()
+        self._received = bytearray()
         self._transport: asyncio.Transport | None = None
         self._inner: asyncio.Protocol | None = None
 
@@ -222,14 +222,14 @@ class _Newcomer(asyncio.Protocol):
             return
         assert self._transport is not None
         until = self._admission.until
-        seen = max(0, len(self._said) - len(until))
-        self._said += data
-        whole = self._said.find(until, seen) >= 0
-        self._inner = self._admission.heard(self._transport, len(self._said), whole=whole)
+        seen = max(0, len(self._received) - len(until))
+        self._received += data
+        whole = self._received.find(until, seen) >= 0
+        self._inner = self._admission.heard(self._transport, len(self._received), whole=whole)
         if self._inner is not None:
             self._inner.connection_made(self._transport)
-            self._inner.data_received(bytes(self._said))
-            self._said.clear()
+            self._inner.data_received(bytes(self._received))
+            self._received.clear()
 
     def eof_received(self) -> bool | None:
         return self._inner.eof_received() if self._inner is not None else None

@@ -4,7 +4,7 @@ After that line `from biomlbench.grade import grade_csv` and its like import thi
 BioML-bench itself is installed, which is then left alone.
 """
 
-from bioeval_tui.grade.biomlbench.standins import install
+from bioeval_tui.grade.biomlbench import install
 from bioeval_tui.grade.tasks.registry import registry
 
 biomlbench = install(registry.tasks_dirs)

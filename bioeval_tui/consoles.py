@@ -54,8 +54,8 @@ def _rows_in_words(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Iter
         yield first
     for row in rows:
         name, *cells = map(plain_text, row)
-        told = (f"{title} {cell}".strip() for title, cell in zip(others, cells, strict=True) if cell)
-        yield f"{name}: {', '.join(told)}"
+        titled = (f"{title} {cell}".strip() for title, cell in zip(others, cells, strict=True) if cell)
+        yield f"{name}: {', '.join(titled)}"
 
 
 class PlainConsole(Console):

@@ -62,7 +62,7 @@ def _descriptions(module: ModuleType) -> dict[str, dict[str, str]]:
         for field, text in zip(part.body, part.body[1:], strict=False):
             if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
                 match text:
-                    case ast.Expr(ast.Constant(str(said))):
-                        own[field.target.id] = " ".join(said.split())
+                    case ast.Expr(ast.Constant(str(description))):
+                        own[field.target.id] = " ".join(description.split())
         descriptions[part.name] = own
     return descriptions

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent / "train-leaderboards"))
 
 from boards import TASKS, prepare
 
-from bioeval_tui.grade.tasks.checksums import folder_checksums
+from bioeval_tui.grade.tasks.prepare import folder_checksums
 
 
 def main() -> None:

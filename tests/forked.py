@@ -133,8 +133,7 @@ if __name__ == "__main__":
         "jobs",
         "run",
         "runs_report",
-        "runs_rescore",
-        "runs_resume",
+        "runs_again",
         "runs_show",
     ):
         importlib.import_module(f"bioeval_tui.cli.{name}")

@@ -87,7 +87,7 @@ def test_starting_an_engine_loads_no_http_client() -> None:
 
 
 def test_listing_runs_does_not_load_the_event_models() -> None:
-    code = "import bioeval_tui.cli.runs, bioeval_tui.record.catalogue, bioeval_tui.settings, bioeval_tui.report.formats.run_list"
+    code = "import bioeval_tui.cli.runs, bioeval_tui.record.catalogue, bioeval_tui.settings, bioeval_tui.cli.runs"
     probe = f"import sys\n{code}\nassert not [m for m in ('pydantic.main', 'asyncio', 'jinja2') if m in sys.modules]"
     subprocess.run([sys.executable, "-c", probe], check=True, timeout=300)
 

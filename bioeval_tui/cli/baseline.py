@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from bioeval_tui.cli.grade import ready_shipped, registry_of
 from bioeval_tui.cli.options import JSON, TASK, WHERE
 from bioeval_tui.errors import ExitCode
-from bioeval_tui.grade.baselines.run import KINDS, run_baselines
+from bioeval_tui.grade.baselines import KINDS, run_baselines
 from bioeval_tui.terminal import print_json, say
 
 

@@ -15,7 +15,6 @@ from bioeval_tui.errors import BioevalError, ExitCode, UsageError
 from bioeval_tui.grade import GraderPool, Invalid, NotGraded, Registry, prepare_task
 from bioeval_tui.grade.batch.pool import DEFAULT_MEMORY_LIMIT_MB, DEFAULT_TIME_LIMIT_S
 from bioeval_tui.grade.batch.run import explanations, grade_batch, rewrite, uncertainties
-from bioeval_tui.grade.batch.submissions import read_submissions
 from bioeval_tui.grade.console import (
     batch_progress,
     batch_summary,
@@ -24,6 +23,7 @@ from bioeval_tui.grade.console import (
 )
 from bioeval_tui.grade.ledger import NAME as LEDGER, verify
 from bioeval_tui.grade.outcomes import verdict_of
+from bioeval_tui.grade.submissions import read_submissions
 from bioeval_tui.sample.paths import find_list, find_submission
 from bioeval_tui.streams import keep_exit_code
 from bioeval_tui.terminal import print_json, say
@@ -194,7 +194,7 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **given: An
     ready_shipped(registry, (item.task_id for item in listed.submissions))
     backend: Any
     if given["scheduler"] is not None:
-        from bioeval_tui.grade.batch.cluster import ClusterBackend  # distributed, which is optional
+        from bioeval_tui.grade.batch.run import ClusterBackend  # distributed, which is optional
 
         backend = ClusterBackend(given["scheduler"], registry, **_limits_of(given))
     else:

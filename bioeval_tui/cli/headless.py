@@ -37,10 +37,9 @@ from bioeval_tui.record.state import Change, RunState, lighten
 from bioeval_tui.report.conclusion import conclude_batch
 from bioeval_tui.report.deciding import Decider, decider_of
 from bioeval_tui.report.document import run_document
-from bioeval_tui.report.formats.comparison_console import print_rankings
-from bioeval_tui.report.formats.console import ProgressLines, print_score_card, say
-from bioeval_tui.report.formats.plan_console import print_estimates
+from bioeval_tui.report.formats.console import ProgressLines, print_rankings, print_score_card, say
 from bioeval_tui.report.gate import Gate, GateRules, print_checks
+from bioeval_tui.report.plans import print_estimates
 from bioeval_tui.report.result import RunResult, result_of
 from bioeval_tui.report.summary import condition_title, rankings, summarise_runs
 from bioeval_tui.report.words import summary_lines
@@ -148,10 +147,10 @@ class NotebookProgress:
             return
         where = [state.started.job_name, state.asked_model, state.condition_title(event.condition or "")]
         where += [f"trial {event.trial}"] if state.started.trials > 1 else []
-        said = (
+        message = (
             f": {SPEAKERS[event.role]}: {event.content}" if isinstance(event, events.MessageCompleted) else ""
         )
-        now = f"{self._done} of {self._total} conversations · {' · '.join(filter(None, where))}{said}"
+        now = f"{self._done} of {self._total} conversations · {' · '.join(filter(None, where))}{message}"
         self._line.update(_plain(now), raw=True)
 
 
@@ -304,13 +303,13 @@ def print_batch(runs: Sequence[RunResult], console: Console) -> None:
     for title in (*(condition_title(runs, name).removeprefix("facts ") for name in CONDITIONS), "scored"):
         table.add_column(Text(title), justify="right")
     for run, model in zip(runs, models, strict=True):
-        held = [run.summary.of(name) for name in CONDITIONS]
+        conditions = [run.summary.of(name) for name in CONDITIONS]
         used = sum(condition.score.counted.used for condition in run.summary.conditions)
         named = (run.brief.job, *((model or "",) if any(models) else ()))
         cells = [
             run.run_id,
             *named,
-            *(number(condition.score.mean) if condition else DASH for condition in held),
+            *(number(condition.score.mean) if condition else DASH for condition in conditions),
             f"{used} of {len(run.conditions) * run.planned_trials}",
         ]
         table.add_row(*map(Text, cells))
@@ -318,8 +317,8 @@ def print_batch(runs: Sequence[RunResult], console: Console) -> None:
     summaries = summarise_runs(runs)
     print_rankings(rankings(summaries), console)
     for summary in summaries:
-        for about, said in summary_lines(summary):
-            console.print(Text(f"{summary.label} · {about}: {said}"), soft_wrap=True)
+        for about, line in summary_lines(summary):
+            console.print(Text(f"{summary.label} · {about}: {line}"), soft_wrap=True)
 
 
 def _stopped(state: RunState) -> bool:

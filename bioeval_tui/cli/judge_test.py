@@ -29,9 +29,8 @@ from bioeval_tui.record.events import SentinelsJudged
 from bioeval_tui.record.masking.current import current
 from bioeval_tui.report.findings import JudgeFault
 from bioeval_tui.report.formats.agreement import print_reactions, print_sentinels, print_stability
+from bioeval_tui.report.judge_checks import SentinelCheck, Stability, scores_of, sentinel_checks
 from bioeval_tui.report.judge_test import Reaction, reactions_of, stability_of
-from bioeval_tui.report.sentinels import SentinelCheck, scores_of, sentinel_checks
-from bioeval_tui.report.statistics.judge_stability import Stability
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import print_json, say
 from bioeval_tui.text import plural

@@ -17,7 +17,7 @@ from bioeval_tui.files import write_or_print
 from bioeval_tui.grade import GraderPool, Invalid, NotGraded, Outcome, Registry, load_outcomes
 from bioeval_tui.grade.batch.run import uncertainties
 from bioeval_tui.grade.console import long_work, medal_table
-from bioeval_tui.grade.reports import Loaded
+from bioeval_tui.grade.outcomes import Loaded
 from bioeval_tui.grade.runs import Runs
 from bioeval_tui.record.masking.current import current, masked
 from bioeval_tui.report.agents import Standings, entries_of, standings

@@ -9,8 +9,7 @@ from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.prices import FILE_NAME, load_prices
 from bioeval_tui.record.catalogue import find_recording
-from bioeval_tui.report.formats.plan_console import print_plan
-from bioeval_tui.report.plans import planned
+from bioeval_tui.report.plans import planned, print_plan
 from bioeval_tui.report.result import load_run
 from bioeval_tui.report.statistics.planning import ASSUMED, VarianceComponents
 from bioeval_tui.settings import Settings

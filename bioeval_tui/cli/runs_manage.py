@@ -75,8 +75,8 @@ def import_run(
         say(f"note: {problem}", err=True)
     for note in done.notes:
         say(f"note: {note}", err=True)
-    said = "imported" if done.new else "already imported"
-    say(f"{said}: {done.run_id}; show it with `bioeval-tui runs show {done.run_id}`", err=True)
+    state = "imported" if done.new else "already imported"
+    say(f"{state}: {done.run_id}; show it with `bioeval-tui runs show {done.run_id}`", err=True)
     say(done.run_id)
     return ExitCode.OK
 

@@ -32,7 +32,7 @@ from bioeval_tui.report.agreement import agreement_report, rated_tasks, with_lab
 from bioeval_tui.report.comparison import compare as compare_runs
 from bioeval_tui.report.correction import corrections
 from bioeval_tui.report.formats.agreement import agreement_csv, agreement_dict, print_agreement
-from bioeval_tui.report.formats.comparison_console import print_comparison, print_rankings
+from bioeval_tui.report.formats.console import print_comparison, print_rankings
 from bioeval_tui.report.formats.registry import TARGET, Asked, Format, choose, known, names, write_runs
 from bioeval_tui.report.gate import Gate, GateRules, print_checks, with_people
 from bioeval_tui.report.result import load_run

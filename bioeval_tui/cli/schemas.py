@@ -55,7 +55,7 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "runs-explain": ("report.explanation:PrintedExplanation",),
     "runs-gate": (_REPORT + "PrintedReport",),
     "runs-list": ("list", "cli.runs:PrintedRun"),
-    "runs-rescore": ("list", "cli.runs_rescore:PrintedRescored"),
+    "runs-rescore": ("list", "cli.runs_again:PrintedRescored"),
     "runs-resume": (_RESULT,),
     "runs-show": (_RESULT,),
     "samples": ("cli.samples:PrintedSamples", "cli.samples:PrintedCopies"),

@@ -67,9 +67,9 @@ def _hang_up_with_terminal() -> None:
     """
     terminal = select.poll()
     terminal.register(_TERMINAL, 0)  # POLLHUP is always reported
-    while not (told := terminal.poll()):
+    while not (events := terminal.poll()):
         pass
-    if not told[0][1] & select.POLLHUP:
+    if not events[0][1] & select.POLLHUP:
         return  # this system does not support polling terminals
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         os._exit(128 + signal.SIGHUP)

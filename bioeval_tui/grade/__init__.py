@@ -26,11 +26,17 @@ if TYPE_CHECKING:
     )
     from bioeval_tui.grade.grader import Grader
     from bioeval_tui.grade.intervals import score_uncertainty
-    from bioeval_tui.grade.leaderboard import Leaderboard, Ranking, load_leaderboard, rank
-    from bioeval_tui.grade.medals import medal_places
-    from bioeval_tui.grade.outcomes import Invalid, NotGraded, NotGradedError, Outcome
-    from bioeval_tui.grade.paths import extract_agent_from_submission_path
-    from bioeval_tui.grade.reports import aggregate_reports, load_outcomes, load_reports
+    from bioeval_tui.grade.leaderboard import Leaderboard, Ranking, load_leaderboard, medal_places, rank
+    from bioeval_tui.grade.outcomes import (
+        Invalid,
+        NotGraded,
+        NotGradedError,
+        Outcome,
+        aggregate_reports,
+        load_outcomes,
+        load_reports,
+    )
+    from bioeval_tui.grade.submissions import extract_agent_from_submission_path
     from bioeval_tui.grade.task_report import Uncertainty
     from bioeval_tui.grade.tasks.prepare import prepare_task
     from bioeval_tui.grade.tasks.registry import Registry, registry
@@ -48,18 +54,18 @@ _WHERE = {
     "Ranking": "leaderboard",
     "load_leaderboard": "leaderboard",
     "rank": "leaderboard",
-    "medal_places": "medals",
+    "medal_places": "leaderboard",
     "Invalid": "outcomes",
     "NotGraded": "outcomes",
     "NotGradedError": "outcomes",
     "Outcome": "outcomes",
-    "extract_agent_from_submission_path": "paths",
+    "extract_agent_from_submission_path": "submissions",
     "GraderPool": "batch.pool",
     "prepare_task": "tasks.prepare",
     "Registry": "tasks.registry",
-    "aggregate_reports": "reports",
-    "load_outcomes": "reports",
-    "load_reports": "reports",
+    "aggregate_reports": "outcomes",
+    "load_outcomes": "outcomes",
+    "load_reports": "outcomes",
     "registry": "tasks.registry",
     "Task": "tasks.task",
     "TaskEntry": "tasks.task",

@@ -20,8 +20,8 @@ from rich.text import Text
 
 from bioeval_tui.consoles import CellColumn, plain_console, write_table
 from bioeval_tui.errors import Problem
-from bioeval_tui.grade.paths import extract_agent_from_submission_path
-from bioeval_tui.grade.reports import load_reports
+from bioeval_tui.grade.outcomes import load_reports
+from bioeval_tui.grade.submissions import extract_agent_from_submission_path
 from bioeval_tui.streams import is_plain
 from bioeval_tui.text import clean, clean_line, plural
 
@@ -153,7 +153,7 @@ def medal_table(
 
     `reviews` has each report's reviews as text.
     """
-    said = [clean_line(words, 120) for words in reviews] or [""] * len(reports)
+    review_cells = [clean_line(words, 120) for words in reviews] or [""] * len(reports)
     intervals = [_interval(report) for report in reports]
     partial = any(report.rows_note for report in reports)
     none = [NOTHING] * len(not_graded)
@@ -179,7 +179,7 @@ def medal_table(
         ),
         column("> human", (_yes(report.beats_human) for report in reports)),
         *([column("rows", (report.rows_words for report in reports))] if partial else []),
-        *([column("reviewed", said)] if any(said) else []),
+        *([column("reviewed", review_cells)] if any(review_cells) else []),
     ]
     console = plain_console()
     write_table(console, columns, gap=2, paged=True)

@@ -19,27 +19,25 @@ from bioeval_tui.errors import BioevalError, InputError, InvalidSubmissionError,
 from bioeval_tui.grade.files.alignment import Coverage, invalid
 from bioeval_tui.grade.files.tables import read_as_published, read_frame
 from bioeval_tui.grade.grader import is_invalid_submission
+from bioeval_tui.grade.leaderboard import Leaderboard, build_leaderboard, load_leaderboard
 from bioeval_tui.grade.ledger import file_hash
 from bioeval_tui.grade.outcomes import Invalid, NotGraded, NotGradedError, Outcome
 from bioeval_tui.grade.parts import read_part
-from bioeval_tui.grade.paths import (
+from bioeval_tui.grade.scorers import CSV, H5AD, CodeScorer, CsvScorer, Scorer
+from bioeval_tui.grade.submissions import (
     UNKNOWN_AGENT,
     extract_agent_from_submission_path,
     is_same_file,
     why_not_a_file,
 )
-from bioeval_tui.grade.rounding import numpy_round, to_score
-from bioeval_tui.grade.scorers import CSV, H5AD, CodeScorer, CsvScorer, Scorer
-from bioeval_tui.grade.task_report import ReportExtra, TaskReport, now
-from bioeval_tui.grade.tasks.board import leaderboard_of
+from bioeval_tui.grade.task_report import ReportExtra, TaskReport, now, numpy_round, to_score
+from bioeval_tui.grade.tasks.task import Task
 from bioeval_tui.grade.tasks.task_code import NEEDS_NUMPY, MissingPackageError, import_problem
 from bioeval_tui.grade.validate import examine, faults_of_file
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from bioeval_tui.grade.tasks.task import Task
 
 
 def calculate_human_performance_metrics(
@@ -231,8 +229,8 @@ class TaskGrading:
             problems = self.examine(path)
             if not problems or self.proof.scored is None:
                 return NotGraded(self.task.id, shown, reason, agent=agent)
-        said = str(invalid(problems))
-        return Invalid(self._report(path, shown, agent, None, said, 0.0), said, tuple(problems))
+        reasons = str(invalid(problems))
+        return Invalid(self._report(path, shown, agent, None, reasons, 0.0), reasons, tuple(problems))
 
     @cached_property
     def answers_hash(self) -> str:
@@ -263,10 +261,10 @@ class TaskGrading:
 
     def _blame(self, path: Path, error: Exception) -> Exception:
         """Return an InvalidSubmissionError if the file caused the grader's exception, otherwise the exception."""
-        told = explained(error, self.task.id)
-        if isinstance(told, BioevalError):
-            return told
-        said = raised(error)
+        explanation = explained(error, self.task.id)
+        if isinstance(explanation, BioevalError):
+            return explanation
+        message = raised(error)
         try:
             problems = faults_of_file(self.task, self.scorer, path)
             if not problems and self.proof.failed is not None and self.proof.scored is None:
@@ -276,10 +274,12 @@ class TaskGrading:
             problems = []
         if problems:
             return InvalidSubmissionError(
-                f"{invalid(problems)}; the grader failed on it: {said}", tuple(problems)
+                f"{invalid(problems)}; the grader failed on it: {message}", tuple(problems)
             )
         if self.proof.scored is not None:
-            return InvalidSubmissionError(f"the grader scores {self.proof.scored} but not this file: {said}")
+            return InvalidSubmissionError(
+                f"the grader scores {self.proof.scored} but not this file: {message}"
+            )
         return error
 
     def _refusal(self, path: Path | None, shown: str, handed_in: bool) -> str | None:
@@ -518,3 +518,24 @@ def validate_submission(submission: Path, task: Task) -> tuple[bool, str]:
             return False, f"Submission invalid! The attempt to grade it failed: {outcome.reason}"
         case _:
             return True, "Submission is valid."
+
+
+def leaderboard_of(task: Task) -> Leaderboard:
+    """Return the leaderboard that ranks a task's scores: its own, or a published one.
+
+    Raises:
+        InputError: as `load_leaderboard` does; also when a published one does not fit the task.
+    """
+    chosen = task.board_in_use()
+    if isinstance(chosen, Path):
+        board = load_leaderboard(
+            chosen,
+            task.id,
+            task.grader.lower_is_better,
+            self_trained=task.self_trained,
+            partial=task.partial_leaderboard,
+        )
+    else:
+        scores = np.array([float(entry.score) for entry in chosen.entries])
+        board = build_leaderboard(scores, chosen.is_lower_better)
+    return replace(board, origin=task.board_origin())

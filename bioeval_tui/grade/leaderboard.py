@@ -1,23 +1,56 @@
-"""A leaderboard as a sorted array, and the one function that ranks a score on it."""
+"""A leaderboard as a sorted array, the one function that ranks a score on it, and the medals that places earn.
+
+`medal_places` is the rule of Kaggle's progression system, as BioML-bench applies it; `rank` applies it to a score.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.grade.files.tables import read_as_published
-from bioeval_tui.grade.medals import medal_places
-from bioeval_tui.grade.rounding import numpy_round
+from bioeval_tui.grade.task_report import numpy_round
 from bioeval_tui.text import clean_line, plural
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+class MedalPlaces(NamedTuple):
+    """The last place, counting from 1, that still earns each medal."""
+
+    gold: int
+    silver: int
+    bronze: int
+
+
+def medal_places(entries: int) -> MedalPlaces:
+    """Return the last place of each medal on a leaderboard with `entries` rows.
+
+    Places are not disjoint: on small boards gold, silver and bronze may share one place, and the
+    better medal wins.
+
+    Raises:
+        ValueError: `entries` is below 1.
+    Source: https://www.kaggle.com/progression
+    """
+    if entries < 1:
+        raise ValueError("a leaderboard needs at least one entry")
+    if entries < 100:
+        return MedalPlaces(max(1, int(0.1 * entries)), max(1, int(0.2 * entries)), max(1, int(0.4 * entries)))
+    if entries < 250:
+        return MedalPlaces(10, int(0.2 * entries), int(0.4 * entries))
+    gold = 10 + int(0.002 * entries)
+    if entries < 1000:
+        return MedalPlaces(gold, 50, 100)
+    return MedalPlaces(gold, int(0.05 * entries), int(0.1 * entries))
+
 
 SMALL_BOARD = 50
 """Leaderboards with fewer entries get a warning, because a single entry changes their thresholds."""

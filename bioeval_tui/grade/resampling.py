@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval_tui.grade.chances import concordance_of
 from bioeval_tui.grade.metrics import Metric, average_ranks, counts_metric
 from bioeval_tui.uncertainty import (
     CHANGE,
@@ -442,3 +441,28 @@ def _of_comparable_pairs(true: Floats, guess: Floats, event: Floats, random: np.
     if len(known) < (1 - _UNDEFINED) * RESAMPLES:
         raise CannotResampleError("too many resamples have no comparable pair")
     return drawn(np.sort(known), _words(RESAMPLES, "rows"), rows)
+
+
+_AT_ONCE = 200
+"""How many draws are multiplied with the table of pairs in one piece."""
+
+
+def concordance_of(
+    true: NDArray[np.float64],
+    guess: NDArray[np.float64],
+    event: NDArray[np.float64],
+    counts: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Return the concordance index on rows drawn `counts` times, from a table of comparable pairs and their order."""
+    happened = event > 0
+    comparable = happened[:, None] & (
+        (true[:, None] < true) | ((true[:, None] == true) & ~happened)
+    )  # row i before row j
+    won = np.where(comparable, (guess > guess[:, None]) + 0.5 * (guess == guess[:, None]), 0.0)
+    pairs, won = comparable.astype(np.float32), won.astype(np.float32)
+    shares = []
+    for part in np.array_split(counts.astype(np.float32), max(1, len(counts) // _AT_ONCE)):
+        total = np.einsum("ij,ij->i", part @ pairs, part, dtype=np.float64)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            shares.append(np.einsum("ij,ij->i", part @ won, part, dtype=np.float64) / total)
+    return np.concatenate(shares)

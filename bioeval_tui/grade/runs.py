@@ -17,8 +17,12 @@ from pathlib import Path
 import platformdirs
 
 from bioeval_tui.errors import InputError
-from bioeval_tui.grade.batch.submissions import Submission, read_submissions
-from bioeval_tui.grade.paths import UNKNOWN_AGENT, extract_agent_from_submission_path
+from bioeval_tui.grade.submissions import (
+    UNKNOWN_AGENT,
+    Submission,
+    extract_agent_from_submission_path,
+    read_submissions,
+)
 from bioeval_tui.grade.tasks.task import default_data_dir, default_tasks_dirs, tasks_root
 from bioeval_tui.text import clean_line, home_relative, plural
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from bioeval_tui.errors import InvalidSubmissionError, NotMeasuredError, Problem
-from bioeval_tui.grade.files import alignment, quick_csv
+from bioeval_tui.grade.files import alignment, tables
 from bioeval_tui.grade.files.tables import read_answers, read_frame
 from bioeval_tui.grade.metric_spec import MetricSpec
 from bioeval_tui.grade.parts import Part
@@ -180,7 +180,7 @@ class CsvScorer:
         self.event = self._numbers(answers[spec.event], spec.event) if spec.event else None
         self._expected = self.ids if part is None else alignment.as_index(list(part.ids))
         """The ids that a submission has: of a part of the answers, those of both parts."""
-        self._quick = quick_csv.expectation(spec, answers) if part is None else None
+        self._quick = tables.expectation(spec, answers) if part is None else None
 
     def _numbers(self, column: pd.Series, name: str) -> NDArray[np.float64]:
         values, problems = alignment.numbers(column, name)
@@ -217,7 +217,7 @@ class CsvScorer:
             InvalidSubmissionError: with all findings.
         """
         if self._quick is not None:
-            columns = quick_csv.read(path.read_bytes(), self._quick)
+            columns = tables.read_expected(path.read_bytes(), self._quick)
             if columns is not None:
                 return columns
         predicted, problems = self._aligned(read_frame(path))

@@ -93,7 +93,7 @@ class Grading:
         """Return the leaderboard's scores, best first; empty if it cannot be read."""
         try:
             task = self.registry().get_task(task_id)
-            from bioeval_tui.grade.tasks.board import leaderboard_of  # pandas: for who asks for a board
+            from bioeval_tui.grade.grade import leaderboard_of  # pandas: for who asks for a board
 
             board = leaderboard_of(task)
         except BioevalError:

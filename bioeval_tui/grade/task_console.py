@@ -16,7 +16,7 @@ from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.files import csv_text
 from bioeval_tui.grade.console import NOTHING, lines_out, threshold_words
-from bioeval_tui.grade.published.boards import BoardSource, PublishedBoard
+from bioeval_tui.grade.published_boards import BoardSource, PublishedBoard
 from bioeval_tui.text import as_cell, clean, clean_line, plural, shorten
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def task_table(entries: Sequence[TaskEntry]) -> None:
 
 def task_details(task: Task) -> PrintedDetails:
     """Return the result of `tasks show --json`: the row, the leaderboard with its thresholds, paths, the description."""
-    from bioeval_tui.grade.tasks.board import leaderboard_of  # pandas: the list of tasks does not wait for it
+    from bioeval_tui.grade.grade import leaderboard_of  # pandas: the list of tasks does not wait for it
 
     details: PrintedDetails = {
         "task_id": task.id,

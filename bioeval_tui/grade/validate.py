@@ -11,8 +11,8 @@ from pathlib import Path
 from bioeval_tui.errors import InvalidSubmissionError, Problem
 from bioeval_tui.grade.files import alignment
 from bioeval_tui.grade.files.tables import read_frame
-from bioeval_tui.grade.paths import why_not_a_file
 from bioeval_tui.grade.scorers import Scorer
+from bioeval_tui.grade.submissions import why_not_a_file
 from bioeval_tui.grade.tasks.task import Task
 
 

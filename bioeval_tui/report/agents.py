@@ -13,13 +13,12 @@ from statistics import fmean
 from typing_extensions import TypedDict
 
 from bioeval_tui.grade.outcomes import NotGraded
-from bioeval_tui.grade.paths import UNKNOWN_AGENT, extract_agent_from_submission_path
+from bioeval_tui.grade.submissions import UNKNOWN_AGENT, extract_agent_from_submission_path
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.report.findings import AgentRanksBasis, BehindNext
 from bioeval_tui.report.sentences import sentence
-from bioeval_tui.report.statistics.differences import Difference, difference
+from bioeval_tui.report.statistics.differences import AgentRank, Difference, difference, rank
 from bioeval_tui.report.statistics.estimates import Sample
-from bioeval_tui.report.statistics.ranks import AgentRank, rank
 from bioeval_tui.uncertainty import FEWEST_UNITS, UNIT, Interval, mean_of
 from bioeval_tui.units import number1
 
@@ -195,7 +194,9 @@ def _standing(
     entries = [entry for of_task in tasks.values() for entry in of_task]
     valid = [entry for entry in entries if entry.percentile is not None]
     medals = mean_of(
-        {task: [fmean(entry.medal for entry in held)] for task, held in tasks.items()}, UNIT, unit="task"
+        {task: [fmean(entry.medal for entry in of_task)] for task, of_task in tasks.items()},
+        UNIT,
+        unit="task",
     )
     assert medals is not None
     behind = None

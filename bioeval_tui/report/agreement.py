@@ -454,9 +454,9 @@ def with_labels(items: Sequence[RatedTask], file: Path, column: str = "") -> lis
 
 def _check(row: Mapping[str, str | None], file: Path, number: int) -> None:
     for column, right, fits in _RIGHT:
-        told = (row.get(column) or "").strip()
-        if told and not fits(told):
-            raise InputError(f"{file}, line {number}: {column} is {clean_line(told, 40)!r}, not {right}")
+        cell = (row.get(column) or "").strip()
+        if cell and not fits(cell):
+            raise InputError(f"{file}, line {number}: {column} is {clean_line(cell, 40)!r}, not {right}")
 
 
 def _fits(item: RatedTask, row: Mapping[str, str | None]) -> bool:
@@ -476,9 +476,9 @@ def _fits(item: RatedTask, row: Mapping[str, str | None]) -> bool:
 
 
 def _value(text: str, file: Path, number: int, column: str) -> float:
-    said = text.strip().lower()
+    word = text.strip().lower()
     try:
-        value = _WORDS[said] if said in _WORDS else float(said)
+        value = _WORDS[word] if word in _WORDS else float(word)
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:

@@ -57,7 +57,7 @@ def _setup_notes(a: RunResult, b: RunResult) -> Iterator[Finding]:
     if one.job_sha256 != two.job_sha256:
         yield _jobs_differ(one.job, two.job)
     other = _identity(b)
-    changed = [(what, told, other[what]) for what, told in _identity(a).items() if told != other[what]]
+    changed = [(what, value, other[what]) for what, value in _identity(a).items() if value != other[what]]
     drawn = one.job.get("seed") is None and two.job.get("seed") is None
     if [what for what, _, _ in changed] != (["seed"] if drawn else []) and changed:
         short = (tuple(clean_line(text, _LONGEST) for text in row) for row in changed)
@@ -301,10 +301,10 @@ class Comparison:
         )
         lines = [f"{job}: {about}" for job, about in jobs]
         for (name, run), played in zip(sides, (*others, ""), strict=False):
-            said = [f"agent {run.brief.agent_words}"]
-            said += [run.brief.job] if len(jobs) > 1 else []
-            said += [played] if len(others) > 1 else []
-            lines.append(f"{name}  {' · '.join([*said, date(run.started_at), f'run {run.run_id}'])}")
+            parts = [f"agent {run.brief.agent_words}"]
+            parts += [run.brief.job] if len(jobs) > 1 else []
+            parts += [played] if len(others) > 1 else []
+            lines.append(f"{name}  {' · '.join([*parts, date(run.started_at), f'run {run.run_id}'])}")
         lines += others if len(others) == 1 else []
         return (*lines, *(f"facts  {each}" for each in facts))
 
@@ -341,10 +341,10 @@ class Comparison:
     @property
     def advice(self) -> tuple[str, ...]:
         """What the differences leave open, by condition; one sentence where all leave the same."""
-        told = [(condition.title, condition.advice) for condition in self.conditions]
-        if len({text for _, text in told}) == 1:
-            return tuple(filter(None, (told[0][1],)))
-        return tuple(under(title, text) for title, text in told if text)
+        advice = [(condition.title, condition.advice) for condition in self.conditions]
+        if len({text for _, text in advice}) == 1:
+            return tuple(filter(None, (advice[0][1],)))
+        return tuple(under(title, text) for title, text in advice if text)
 
     @property
     def measured(self) -> bool:
@@ -365,8 +365,8 @@ def compare(a: RunResult, b: RunResult) -> Comparison:
 
 def _by_people(name: str, run: RunResult) -> Iterator[of.PeopleWouldSay]:
     """Yield what people would say about a run's verdicts, if they reviewed a sample."""
-    for said in run.people_would_say:
-        yield replace(said, title=f"{name}, {said.title}" if said.title else name)
+    for finding in run.people_would_say:
+        yield replace(finding, title=f"{name}, {finding.title}" if finding.title else name)
 
 
 def _by_person(
@@ -507,8 +507,8 @@ def _compare_tasks(a: RunResult, b: RunResult, condition: Condition) -> list[Val
     def summed(run: RunResult, number: int | None) -> Estimate | None:
         if number is None:
             return None
-        held = (talk.task_sample(number) for talk in run.conversations_in(condition))
-        return estimate([sample for sample in held if sample is not None])
+        samples = (talk.task_sample(number) for talk in run.conversations_in(condition))
+        return estimate([sample for sample in samples if sample is not None])
 
     compared = []
     for title in dict.fromkeys([*numbers_a, *numbers_b]):

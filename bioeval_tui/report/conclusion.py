@@ -396,10 +396,10 @@ def _apart(other: Summary, best: Summary) -> Difference:
 
 def _trial_sample(run: RecordedRun, trial: int) -> Sample | None:
     """Return the mean score of a trial's conditions; without a value if one of them has none."""
-    held = [run.conversation(name, trial) for name in run.started.conditions]
-    known = [talk.sample for talk in held if talk is not None]
+    talks = [run.conversation(name, trial) for name in run.started.conditions]
+    known = [talk.sample for talk in talks if talk is not None]
     missing = next((sample for sample in known if sample.value is None), None)
-    if missing is not None or len(known) < len(held) or not known:
+    if missing is not None or len(known) < len(talks) or not known:
         return missing
     return replace(known[0], value=fmean(sample.value for sample in known if sample.value is not None))
 

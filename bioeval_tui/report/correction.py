@@ -172,13 +172,13 @@ def people_say(run: RecordedRun) -> tuple[PeopleWouldSay, ...]:
             return PeopleWouldSay(title, fmean(score for _, score in some), refused=str(problem))
         return PeopleWouldSay(title, one.judge, one.estimate, one.interval, one.reviews, one.items)
 
-    held = [name for name in CONDITIONS if any(item.key.condition == name for item, _ in known)]
+    conditions = [name for name in CONDITIONS if any(item.key.condition == name for item, _ in known)]
     each = [
         estimated(
             run.condition_title(name),
             [(item, score) for item, score in known if item.key.condition == name],
         )
-        for name in held
+        for name in conditions
     ]
     if len(each) < 2 or all(one.estimate is not None for one in each):
         return tuple(each)

@@ -75,9 +75,9 @@ class Spent:
 
 def spent(runs: Iterable[RecordedRun], condition: Condition | None = None) -> Spent:
     """Add up the tokens and cost of the conversations, or of one condition's, with the recorded verdicts but not later ones."""
-    held = [(run, [talk for talk in run.talks if condition in (None, talk.key.condition)]) for run in runs]
-    each = [_of_run(run, talks) for run, talks in held if talks]
-    counts = sum(len(talks) for _, talks in held)
+    by_run = [(run, [talk for talk in run.talks if condition in (None, talk.key.condition)]) for run in runs]
+    each = [_of_run(run, talks) for run, talks in by_run if talks]
+    counts = sum(len(talks) for _, talks in by_run)
     return Spent(tuple(_sum(peer, each) for peer in ("agent", "evaluator", "judge")), counts)
 
 
@@ -99,11 +99,11 @@ def _sum(peer: Peer, each: Sequence[dict[Peer, PeerCost]]) -> PeerCost:
 
 def _of_run(run: RecordedRun, talks: Sequence[ConversationState]) -> dict[Peer, PeerCost]:
     abandoned = [attempt for talk in talks for attempt in talk.attempts if attempt is not talk]
-    held = [*talks, *abandoned]
-    answers = [m for talk in held for m in talk.messages if m.role == "assistant" and m.done]
+    conversations = [*talks, *abandoned]
+    answers = [m for talk in conversations for m in talk.messages if m.role == "assistant" and m.done]
     # The greeting is drawn from the job and an operator's messages are typed, so no model is called for them.
     lines = [
-        m for talk in held for m in talk.messages
+        m for talk in conversations for m in talk.messages
         if m.role == "user" and m.done and not m.operator and (m.message > 1 or m.tokens_in is not None)
     ]  # fmt: skip
     given = [run.recorded_verdict(talk.key) for talk in talks]
@@ -114,7 +114,7 @@ def _of_run(run: RecordedRun, talks: Sequence[ConversationState]) -> dict[Peer, 
     ]  # fmt: skip
 
     def unused(peer: Peer) -> list[AnswersUnused]:
-        return [each for talk in held for each in _unused(talk, peer)]
+        return [each for talk in conversations for each in _unused(talk, peer)]
 
     return {
         "agent": _agent(run, [*answers, *unused("agent")]),
@@ -134,8 +134,8 @@ def _unused(talk: ConversationState, peer: Peer) -> list[AnswersUnused]:
     if listed or not failed:
         return listed
     last, count = failed[-1], len(failed)
-    told = last.model_dump(include={"run_id", "seq", "at", "condition", "trial", "attempt"})
-    return [AnswersUnused(**told, peer=peer, answers=count, uncounted=count)]
+    common = last.model_dump(include={"run_id", "seq", "at", "condition", "trial", "attempt"})
+    return [AnswersUnused(**common, peer=peer, answers=count, uncounted=count)]
 
 
 def _agent(run: RecordedRun, answers: Asked) -> PeerCost:

@@ -97,8 +97,8 @@ class Decider:
         return sentence(self.found)
 
     def _complete(self, trial: int) -> bool:
-        held = (self._scores.get((run.run_id, trial), {}) for run in self._runs)
-        return all(all(name in scores for name in self._needed) for scores in held)
+        by_run = (self._scores.get((run.run_id, trial), {}) for run in self._runs)
+        return all(all(name in scores for name in self._needed) for scores in by_run)
 
     def _values(self, trial: int) -> list[float | None]:
         def value(run: RunSpec) -> float | None:

@@ -16,11 +16,10 @@ from bioeval_tui.printed import Fields
 from bioeval_tui.record.events import ScorePart
 from bioeval_tui.record.names import Condition
 from bioeval_tui.report.findings import PartNeeded
-from bioeval_tui.report.formats.charts import composite_bar
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.run import ConversationResult
 from bioeval_tui.report.sentences import PARTS, sentence
-from bioeval_tui.score import Needed, needed, reweighted
+from bioeval_tui.score import Needed, contributions, needed, reweighted
 from bioeval_tui.units import number
 
 BAR_WIDTH = 50
@@ -197,6 +196,33 @@ def part_words(part: ScorePart) -> str:
 def needed_words(item: Needed, target: float) -> str:
     """Return the required value of a part if all others stay the same."""
     return sentence(PartNeeded(item.part, item.now, item.value, item.best, target))
+
+
+@dataclass(frozen=True, slots=True)
+class BarPiece:
+    """A segment of the composite's bar, in percent of its width."""
+
+    name: str
+    x: float
+    width: float
+    words: str
+
+
+def composite_bar(parts: Sequence[ScorePart], penalty: float) -> tuple[BarPiece, ...]:
+    """Return each part's contribution to a composite and, last, the penalty."""
+    added = contributions(parts, penalty)
+    pieces: list[BarPiece] = []
+    at = 0.0
+    for part in parts:
+        if part.name in added:
+            share = added[part.name] * 100
+            pieces.append(
+                BarPiece(part.name, round(at, 3), round(share, 3), f"{part.name} {number(part.value)}")
+            )
+            at += share
+    if lost := -added["penalty"] * 100:
+        pieces.append(BarPiece("penalty", round(at - lost, 3), round(lost, 3), f"penalty −{number(penalty)}"))
+    return tuple(pieces)
 
 
 def bar_text(parts: Sequence[ScorePart], penalty: float) -> str:

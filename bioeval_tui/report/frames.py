@@ -1,25 +1,32 @@
-"""Recorded runs as tables for pandas and Arrow, with descriptions and units of all columns.
+"""Recorded runs as tables: for pandas and Arrow, with descriptions and units of all columns; turns as CSV, messages as lines.
 
 docs/python.md shows `TABLES`; columns keep their names, kinds and units. Values that were not measured are missing, never 0.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from bioeval_tui import units
 from bioeval_tui.errors import UsageError
+from bioeval_tui.files import csv_text
+from bioeval_tui.record.importing.chat import chat_messages
+from bioeval_tui.record.importing.conversations import ImportedMessage
 from bioeval_tui.record.spans import known_sum
 from bioeval_tui.record.state import MessageState
 from bioeval_tui.record.tool_calls import paired
+from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.run import ConversationResult, conversations_of, why_not_asked
-from bioeval_tui.text import clean_line, compact_json
+from bioeval_tui.text import as_cell, clean_line, compact_json
 
 if TYPE_CHECKING:
     import pandas
     import pyarrow
+
 
 Kind = Literal["text", "number", "whole", "flag", "time"]
 TableName = Literal["conversations", "tasks", "assertions", "turns", "tools"]
@@ -187,9 +194,9 @@ def _assertions(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
 
 def _turns(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
     for turn in sorted({message.turn for message in talk.messages}):
-        said = [message for message in talk.messages if message.turn == turn]
-        user = next((m for m in said if m.role == "user" and m.done), None)
-        agent = next((m for m in said if m.role == "assistant"), None)
+        messages = [message for message in talk.messages if message.turn == turn]
+        user = next((m for m in messages if m.role == "user" and m.done), None)
+        agent = next((m for m in messages if m.role == "assistant"), None)
         checked = [
             check for checks in talk.timelines.values() for check in checks if check.after_turn == turn
         ]
@@ -199,8 +206,8 @@ def _turns(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
             "user_sent": talk.sent(user) if user else None,
             "agent": agent.text if agent else None,
             **(_times(agent) if agent else {}),
-            "failures": sum(failure.counted for message in said for failure in message.failures),
-            "facts": " ".join(str(fact.fact) for message in said for fact in message.facts),
+            "failures": sum(failure.counted for message in messages for failure in message.failures),
+            "facts": " ".join(str(fact.fact) for message in messages for fact in message.facts),
             "assertions_passed": sum(check.status == "passed" for check in checked),
             "assertions_failed": sum(check.status == "failed" for check in checked),
             "score": talk.score,
@@ -211,9 +218,9 @@ def _turns(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
 def _times(agent: MessageState) -> Cells:
     names = ("latency_ms", "waited_ms", "first_token_ms", "cut_off")
     tokens_in, tokens_out = agent.tokens
-    told = {name: getattr(agent, name) for name in names}
+    values = {name: getattr(agent, name) for name in names}
     return {
-        **told,
+        **values,
         "tokens_in": tokens_in,
         "tokens_out": tokens_out,
         "empty": agent.is_empty if agent.done else None,
@@ -333,3 +340,97 @@ TABLES: Mapping[TableName, FrameTable] = {
     ), _tools),
 }  # fmt: skip
 """Every table, by the name that `to_frame` and `to_arrow` take."""
+
+
+CHAT_LINES = ("openai-jsonl", "transcripts")
+"""The formats that are imported as lines of chats."""
+
+COLUMNS = (
+    "run_id", "job", "model", "condition", "trial", "case", "persona", "turn", "user", "user_sent", "agent", "cut_off", "empty", "latency_ms",
+    "waited_ms", "first_token_ms", "tokens_in", "tokens_out", "failures", "facts", "assertions_passed",
+    "assertions_failed", "score", "unproved",
+)  # fmt: skip
+
+
+def openai_lines(runs: Sequence[RunResult], asked: Asked | None = None) -> str:
+    """Return one JSON object per conversation: `messages` as OpenAI's chat format has them, then `metadata`.
+
+    The evaluator is the `user`, the agent the `assistant`; tool calls come with their results. Conversations imported
+    from this format are written back unchanged.
+    """
+    lines = []
+    for run, talk in conversations_of(runs):
+        source = run.brief.source
+        same = source is not None and source.format in CHAT_LINES
+        messages = [each for m in talk.messages if m.done for each in _chat(m, as_it_was=same)]
+        if same:
+            line = {**(talk.record or {}), "messages": messages}
+            lines.append(json.dumps(line, ensure_ascii=False))
+            continue
+        score = talk.score
+        metadata = {
+            "run_id": run.run_id,
+            "job": run.brief.job,
+            "condition": talk.condition,
+            "trial": str(talk.trial),
+            "end_reason": talk.end_reason or "not finished",
+            "score": "" if score is None else units.number(score),
+        }
+        if run.started.asked_model:
+            metadata["model"] = run.started.asked_model
+        if talk.case is not None:
+            metadata["case"] = talk.case.name
+            metadata |= {"persona": talk.case.persona} if talk.case.persona else {}
+        if messages:
+            lines.append(json.dumps({"messages": messages, "metadata": metadata}, ensure_ascii=False))
+    return "".join(line + "\n" for line in lines)
+
+
+def transcript_lines(run: RunResult) -> str:
+    """Return a run's conversations in the form that `bioeval-tui guards` reads, with the user's facts."""
+    lines = []
+    for talk in run.conversations:
+        case = talk.case
+        tasks = case.tasks if case and case.tasks else run.started.job.get("tasks") or []
+        line = {
+            "id": f"{talk.condition}/{talk.trial}" + (f" {case.words}" if case else ""),
+            "condition": talk.condition,
+            "messages": [{"role": m.role, "content": m.text} for m in talk.messages if m.done],
+            "facts": list(case.facts if case and case.facts else run.started.job.get("facts") or []),
+            "tasks": [
+                str(task.get("task", "")) for task in tasks if isinstance(task, dict) and task.get("task")
+            ],
+        }
+        lines.append(json.dumps(line, ensure_ascii=False) + "\n")
+    return "".join(lines)
+
+
+def _chat(message: MessageState, *, as_it_was: bool) -> list[Any]:
+    if as_it_was and message.record is not None:
+        return list(message.record.get("raw") or [])
+    imported = ImportedMessage(message.role, message.text, message.generation)
+    return list(chat_messages(imported, message.message))
+
+
+def turns_csv(runs: Sequence[RunResult], asked: Asked | None = None) -> str:
+    """Return one row a turn; times in ms, facts as their numbers. `score` and `unproved` are the conversation's.
+
+    Text that a spreadsheet would read as a formula is prefixed with an apostrophe.
+    """
+    rows = ([csv_cell(row.get(column)) for column in COLUMNS] for row in table_rows(runs, "turns"))
+    return csv_text([COLUMNS, *rows], end="\r\n")
+
+
+def csv_cell(value: object) -> object:
+    """Return a value as a csv_cell: None empty, fractions with three decimals, a would-be formula made harmless."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return int(value)
+        case float():
+            return f"{value:.3f}"
+        case str():
+            return as_cell(value)
+        case _:
+            return value

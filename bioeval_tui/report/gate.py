@@ -27,8 +27,15 @@ from bioeval_tui.report.formats.registry import format_of
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.run import ConversationResult, RecordedRun, conversations_of
 from bioeval_tui.report.sentences import NEEDS_BOTH, sentence
-from bioeval_tui.report.statistics.estimates import Counted, Estimate, Sample, count, estimate, pass_k
-from bioeval_tui.report.statistics.latency import percentile
+from bioeval_tui.report.statistics.estimates import (
+    Counted,
+    Estimate,
+    Sample,
+    count,
+    estimate,
+    pass_k,
+    percentile,
+)
 from bioeval_tui.report.summary import by_job, conditions_of, groups, task_tries
 from bioeval_tui.text import plural
 
@@ -132,26 +139,26 @@ class GateRules:
         slower = tuple(map(_slower, _parts(fail_slower)))
         return cls(under, tuple(parts), fail_on_assertion, tuple(wanted), slower)
 
-    def require_held(self, held: Collection[Condition], who: str = "the run") -> None:
+    def require_held(self, conditions: Collection[Condition], who: str = "the run") -> None:
         """Reject a threshold that the conditions of `who` can never meet: for one that is not run, or for the mean of only one.
 
         Raises:
             UsageError: the message names the threshold and a valid one.
         """
-        only = " and ".join(held)
+        only = " and ".join(conditions)
         for rule in self.parts:
-            if rule.condition not in (None, *held):
+            if rule.condition not in (None, *conditions):
                 asked = f"{rule.condition}.{rule.name}:{rule.bar:g}"
                 raise UsageError(f"--fail-under {asked}: {who} has facts {only} only")
         for limit in self.slower:
-            if limit.condition not in (None, *held):
+            if limit.condition not in (None, *conditions):
                 asked = f"{limit.condition}.p{limit.percent}"
                 raise UsageError(f"--fail-slower {asked}: {who} has facts {only} only")
         for name, bar in self.under.items():
             asked = f"{name}:{bar:g} needs facts {name}"
             if name == "mean":
                 asked = f"{bar:g} asks for the mean of both, which {NEEDS_BOTH}"
-            if name not in held and (name != "mean" or len(held) < len(CONDITIONS)):
+            if name not in conditions and (name != "mean" or len(conditions) < len(CONDITIONS)):
                 raise UsageError(
                     f"--fail-under {asked}, but {who} has facts {only} only; give {only}:{bar:g}, or run both"
                 )
@@ -256,7 +263,7 @@ def evaluate(runs: Sequence[RunResult], rules: GateRules) -> GateResult:
         notes.append(of.ManyExcluded(counted, MOST_EXCLUDED) if counted.held else of.NothingHeld())
     if checks or len(runs) > 1:  # the card of a single run says it
         notes += _unclean(runs)
-    people = [said for run in runs if run.sampled for said in run.people_say]
+    people = [estimate for run in runs if run.sampled for estimate in run.people_say]
     code = _exit_code({check.status for check in checks}, unmeasured=too_few)
     return GateResult(code, tuple(checks), counted, tuple(dict.fromkeys([*map(sentence, notes), *people])))
 
@@ -352,8 +359,8 @@ def _has(runs: Sequence[RecordedRun], rule: PartRule, condition: Condition) -> b
     """Return whether the jobs have this task, or anything in this part, in a condition."""
     if rule.task is not None:
         return any(rule.task in run.task_titles(condition) for run in runs)
-    held = (talk for _, talk in conversations_of(runs, condition))
-    parts = [part for talk in held for part in talk.parts if part.name == rule.part]
+    talks = (talk for _, talk in conversations_of(runs, condition))
+    parts = [part for talk in talks for part in talk.parts if part.name == rule.part]
     return not parts or any(not part.left_out for part in parts)
 
 
@@ -404,13 +411,13 @@ def _slow(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
         for condition in conditions_of(runs):
             if rule.condition not in (None, condition):
                 continue
-            held = [talk for _, talk in conversations_of(runs, condition) if not talk.excluded]
-            times = [ms for talk in held for ms in talk.latencies_ms]
+            talks = [talk for _, talk in conversations_of(runs, condition) if not talk.excluded]
+            times = [ms for talk in talks for ms in talk.latencies_ms]
             value = percentile(times, rule.percent / 100)
             status: Status = (
                 "not_measured" if value is None else "passed" if value <= rule.limit_ms else "failed"
             )
-            basis = of.TimesBasis(rule.percent, len(times), sum(talk.failures for talk in held))
+            basis = of.TimesBasis(rule.percent, len(times), sum(talk.failures for talk in talks))
             checks.append(
                 GateCheck(
                     first.job_name,

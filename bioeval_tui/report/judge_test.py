@@ -13,12 +13,12 @@ from bioeval_tui.evaluation.wiring.rescore import (
     UNCHANGED,
     JudgeAsked,
 )
-from bioeval_tui.report.statistics.estimates import grouped
-from bioeval_tui.report.statistics.judge_stability import (
+from bioeval_tui.report.judge_checks import (
     AskedAgain,
     Stability,
     judge_stability,
 )
+from bioeval_tui.report.statistics.estimates import grouped
 
 TOO_LOW = 0.1
 """Recorded conversations with a lower mean score cannot show whether a judge reacts."""

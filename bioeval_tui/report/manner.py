@@ -1,9 +1,16 @@
-"""How the simulated user speaks compared with people, by condition, without a model."""
+"""How the simulated user speaks compared with people, by condition, without a model.
+
+Every figure is a mean with a 95 % interval that is clustered by conversation, from ten conversations on. They only
+describe. To judge whether a user is like people, compare with the figures of people (`REFERENCES`), measured in the
+same way on published conversations. Figures alone are shipped, no text; `scripts/realism-reference` measures them again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from bioeval_tui.record.events import ROLE_RULES
@@ -11,19 +18,207 @@ from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.report.findings import MannerBasis
 from bioeval_tui.report.run import ConversationResult, RecordedRun
 from bioeval_tui.report.sentences import sentence
-from bioeval_tui.report.statistics.realism import (
-    RATES,
-    REFERENCES,
-    Band,
-    Measure,
-    Realism,
-    RealismReference,
-    UserTranscript,
-    realism,
-)
 from bioeval_tui.report.summary import condition_title
-from bioeval_tui.uncertainty import FEWEST_UNITS
+from bioeval_tui.uncertainty import FEWEST_UNITS, UNIT, Interval, mean_of
 from bioeval_tui.units import number1, share
+
+_HEDGES = (
+    "a bit", "almost", "apparently", "approximately", "could be", "fairly", "guess", "hard to say", "i believe",
+    "i feel like", "i suppose", "i think", "kind of", "kinda", "likely", "maybe", "might", "more or less", "mostly",
+    "not certain", "not really sure", "not sure", "or so", "or something", "perhaps", "possibly", "presumably",
+    "probably", "roughly", "seem", "seemed", "seems", "somehow", "something like", "somewhat", "sort of", "sorta",
+    "unsure",
+)  # fmt: skip
+"""Hedges of Hyland, Metadiscourse (2005), that occur in speech, and their spoken forms. Words that hedge only now
+and then ("about", "may", "quite") are not among them."""
+
+HEDGE = re.compile(r"\b(?:" + "|".join(map(re.escape, sorted(_HEDGES, key=len, reverse=True))) + r")\b")
+
+STOP_WORDS: Collection[str] = frozenset(
+    re.findall(
+        r"\w+",
+        """a about after all also an and any are as at be been but by can did do does for from had has have he her his i if in
+    into is it its just me my no not of on or our out she so some such than that the their them then there these
+    they this to up was we were what when which who will with would you your""",
+    )
+)
+"""Words without information about a fact."""
+
+
+RATES = frozenset({"words_per_turn", "hedges"})
+"""Figures that are no shares."""
+TOLD = 0.5
+"""A fact counts as given if the message has at least this share of its content words."""
+
+_WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
+_LABEL = re.compile(r"^\s*[*_]{0,2}([^\W\d_][^:\n*]{0,30}?)[*_]{0,2}:[*_]{0,2}\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class UserTranscript:
+    """One conversation: (role, text) in order, the user's facts, and names that occur.
+
+    `names` are counted as one word each, whatever they are. `out_of_role` are the places (from 0) in `messages` that the
+    guards found out of role; None if nobody looked.
+    """
+
+    messages: Sequence[tuple[str, str]]
+    facts: Sequence[str] = ()
+    names: Sequence[str] = ()
+    out_of_role: Collection[int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One figure over all conversations; None where nothing could be measured."""
+
+    value: float | None
+    interval: Interval | None
+    conversations: int
+
+
+@dataclass(frozen=True, slots=True)
+class Realism:
+    """How the simulated user speaks."""
+
+    words_per_turn: Measure
+    facts_in_first_answer: Measure
+    """The share of the facts that the first message tells."""
+
+    questions: Measure
+    """The share of turns with a question."""
+
+    hedges: Measure
+    """Hedges per 100 words."""
+
+    repetition: Measure
+    """The share of three-word phrases that the user has used before in the same conversation."""
+
+    out_of_role: Measure
+    """The share of turns that the guards found out of role: as a model or a helper, or of its script."""
+
+
+def realism(transcripts: Iterable[UserTranscript]) -> Realism:
+    """Return how the user speaks. Other roles and speaker names are ignored."""
+    manners = [manner_of(transcript) for transcript in transcripts]
+    values = {name: [one.get(name, ()) for one in manners] for name in Realism.__slots__}
+    return Realism(**{name: _measure(each, share=name not in RATES) for name, each in values.items()})
+
+
+def manner_of(transcript: UserTranscript) -> dict[str, tuple[float, ...]]:
+    """Return the figures of one conversation by name: a value per turn, or one in total; without what is not measurable."""
+    texts = [text for speaker, text in transcript.messages if speaker == "user"]
+    turns = [_plain(text, transcript.names) for text in _without_label(texts) if text.strip()]
+    words = [_WORD.findall(turn) for turn in turns]
+    total = sum(map(len, words))
+    if not total:
+        return {}
+    trigrams = [[tuple(each[i : i + 3]) for i in range(len(each) - 2)] for each in words]
+    facts = [_content(_plain(fact, transcript.names)) for fact in transcript.facts]
+    facts = [fact for fact in facts if fact]
+    first = _content(turns[0])
+    return {
+        "words_per_turn": tuple(float(len(each)) for each in words),
+        "facts_in_first_answer": (
+            (sum(len(fact & first) >= TOLD * len(fact) for fact in facts) / len(facts),) if facts else ()
+        ),
+        "questions": tuple(float("?" in turn) for turn in turns),
+        "hedges": (100 * sum(len(HEDGE.findall(turn)) for turn in turns) / total,),
+        "repetition": tuple(_repetition(trigrams)),
+        "out_of_role": tuple(_faults(transcript)),
+    }
+
+
+def _faults(transcript: UserTranscript) -> Iterator[float]:
+    """Yield for each turn whether it is out of role; nothing if nobody looked."""
+    if transcript.out_of_role is None:
+        return
+    places = [place for place, (speaker, _) in enumerate(transcript.messages) if speaker == "user"]
+    texts = _without_label([transcript.messages[place][1] for place in places])
+    for place, text in zip(places, texts, strict=True):
+        if text.strip():
+            yield float(place in transcript.out_of_role)
+
+
+def _repetition(turns: Sequence[Sequence[tuple[str, ...]]]) -> Iterator[float]:
+    """Yield the share of phrases after the first turn that occur in an earlier turn."""
+    seen: set[tuple[str, ...]] = set(turns[0])
+    again = total = 0
+    for phrases in turns[1:]:
+        again += sum(phrase in seen for phrase in phrases)
+        total += len(phrases)
+        seen.update(phrases)
+    if total:
+        yield again / total
+
+
+def _without_label(turns: Sequence[str]) -> Iterator[str]:
+    """Yield the turns without the speaker's name, where most of them begin with the same `Name:`."""
+    labels = [match.group(1) if (match := _LABEL.match(turn)) else "" for turn in turns]
+    usual = max(set(labels), key=labels.count, default="")
+    strip = bool(usual) and 2 * labels.count(usual) > len(labels)
+    for turn, label in zip(turns, labels, strict=True):
+        yield _LABEL.sub("", turn, count=1) if strip and label == usual else turn
+
+
+def _plain(text: str, names: Sequence[str]) -> str:
+    for name in sorted(filter(None, names), key=len, reverse=True):
+        text = re.sub(rf"\b{re.escape(name)}\b", "somebody", text, flags=re.IGNORECASE)
+    return text.lower().replace("’", "'")
+
+
+def _content(text: str) -> frozenset[str]:
+    """Return the content words, without common endings."""
+    words = (word for word in _WORD.findall(text) if word not in STOP_WORDS)
+    return frozenset(re.sub(r"(?:'s|ing|ed|es|s)$", "", word) if len(word) > 4 else word for word in words)
+
+
+def _measure(values: Sequence[tuple[float, ...]], *, share: bool = True) -> Measure:
+    groups = dict(enumerate(values))
+    measured = mean_of(groups, UNIT if share else (0.0, inf), unit="conversation")
+    return Measure(measured.value, measured.interval, measured.units) if measured else Measure(None, None, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """The mean over conversations, and the range of the middle 90 % of conversations."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class RealismReference:
+    """Ranges of one published data set, by the names of `Realism`'s fields. Unknown ones are missing."""
+
+    name: str
+    source: str
+    licence: str
+    conversations: int
+    about: str
+    bands: dict[str, Band]
+
+
+REFERENCES = (
+    RealismReference(
+        name="PriMock57",
+        source="Papadopoulos Korfiatis et al., PriMock57: A Dataset Of Primary Care Mock Consultations, ACL 2022;"
+        " github.com/babylonhealth/primock57 at cd2ac70",
+        licence="CC BY 4.0",
+        conversations=57,
+        about="people playing patients, with clinicians, over a video call: spoken, so with many short turns",
+        bands={
+            "words_per_turn": Band(12.7229, 5.3878, 26.9038),
+            "questions": Band(0.0599, 0.0, 0.1667),
+            "hedges": Band(2.8001, 0.8333, 5.0388),
+            "repetition": Band(0.0388, 0.0116, 0.0927),
+            "out_of_role": Band(0.0003, 0.0, 0.0),
+        },
+    ),
+)
+"""Ranges of conversations between people, which have no list of facts, so the first answer cannot be compared."""
+
 
 LABELS = {
     "words_per_turn": "words per turn",
@@ -119,15 +314,15 @@ def manners(runs: Sequence[RecordedRun]) -> list[RunManner]:
     runs = [run for run in runs if run.kind_of("evaluator") != "scripted"]
     for condition in CONDITIONS:
         transcripts = [_transcript(run, talk) for run in runs for talk in run.conversations_in(condition)]
-        told = realism(transcripts)
-        if told.words_per_turn.value is not None:
-            title, count = condition_title(runs, condition), told.words_per_turn.conversations
-            made.append(RunManner(condition, title, count, tuple(_rows(told)), REFERENCES[0]))
+        figures = realism(transcripts)
+        if figures.words_per_turn.value is not None:
+            title, count = condition_title(runs, condition), figures.words_per_turn.conversations
+            made.append(RunManner(condition, title, count, tuple(_rows(figures)), REFERENCES[0]))
     return made
 
 
-def _rows(told: Realism) -> list[MannerRow]:
-    return [MannerRow(name, getattr(told, name), REFERENCES[0].bands.get(name)) for name in LABELS]
+def _rows(figures: Realism) -> list[MannerRow]:
+    return [MannerRow(name, getattr(figures, name), REFERENCES[0].bands.get(name)) for name in LABELS]
 
 
 def _transcript(run: RecordedRun, talk: ConversationResult) -> UserTranscript:
@@ -143,7 +338,7 @@ def _transcript(run: RecordedRun, talk: ConversationResult) -> UserTranscript:
     target = run.state.job.get("target")
     names = {message.speaker for message in talk.messages}
     names |= {str(target[key]) for key in ("user", "chatbot") if isinstance(target, dict) and target.get(key)}
-    told = tuple(map(str, facts)) if talk.condition == "supplied" else ()
+    supplied = tuple(map(str, facts)) if talk.condition == "supplied" else ()
     evaluator = run.state.job.get("evaluator")
     out: Collection[int] | None
     if not greeting:
@@ -156,7 +351,7 @@ def _transcript(run: RecordedRun, talk: ConversationResult) -> UserTranscript:
     else:
         faulty = {fault.message for fault in talk.user_faults if fault.kind in ROLE_RULES}
         out = [place for place, message in enumerate(sent) if message.message in faulty]
-    return UserTranscript(messages, told, tuple(sorted(names - {"user", "agent"})), out)
+    return UserTranscript(messages, supplied, tuple(sorted(names - {"user", "agent"})), out)
 
 
 def manner_dicts(manners_of_run: Sequence[RunManner]) -> dict[str, Any]:

@@ -1,15 +1,22 @@
-"""Plans the number of cases and trials, with variances and prices from recorded runs or assumptions."""
+"""Plans the number of cases and trials, with variances and prices from recorded runs or assumptions; and prints them."""
 
 from __future__ import annotations
 
+import itertools
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from itertools import count
 from math import sqrt
 from statistics import fmean
 from typing import Any
 
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluation.wiring.estimate import MESSAGE_TOKENS, PrintedEstimate, PrintedRole, total_cost
 from bioeval_tui.record.names import Condition
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.costs import spent
@@ -29,8 +36,9 @@ from bioeval_tui.report.statistics.planning import (
     trials_for_width,
     variance_components,
 )
-from bioeval_tui.text import plural
+from bioeval_tui.text import clean_line, plural
 from bioeval_tui.uncertainty import FEWEST, FEWEST_UNITS, LEVEL, share_interval, t_quantile
+from bioeval_tui.units import DASH, count, dollars, number, number1, number3
 
 CORRELATION = 0.5
 """Assumed correlation of two agents' case means: cases that are hard for one tend to be hard for the other."""
@@ -102,8 +110,8 @@ Scores = dict[str, list[float]]
 
 def _groups(runs: Sequence[RunResult]) -> list[Scores]:
     """Return each agent's scores by case, in the condition supplied, or withheld if supplied was not run."""
-    held = {name for run in runs for name in run.started.conditions}
-    condition: Condition = "supplied" if "supplied" in held else "withheld"
+    conditions = {name for run in runs for name in run.started.conditions}
+    condition: Condition = "supplied" if "supplied" in conditions else "withheld"
     by_agent: dict[tuple[str, str], Scores] = {}
     for run, talk in conversations_of(runs, condition):
         if talk.score is not None:
@@ -143,15 +151,15 @@ def _components(
 
 def _costs(runs: Sequence[RunResult], concurrency: int, arms: int) -> Costs:
     """Return the average costs of one conversation; None for unknown ones."""
-    held = list(conversations_of(runs))
-    if not held:
+    talks = list(conversations_of(runs))
+    if not talks:
         return Costs(concurrency=concurrency, arms=arms)
-    known = [run for run, _ in held if run.brief.source is None]
+    known = [run for run, _ in talks if run.brief.source is None]
     cost = spent(runs)
-    seconds = [talk.ended.duration_ms / 1000 for _, talk in held if talk.ended and talk.ended.duration_ms]
+    seconds = [talk.ended.duration_ms / 1000 for _, talk in talks if talk.ended and talk.ended.duration_ms]
     return Costs(
-        calls=fmean(_calls(talk) for _, talk in held) if known else None,
-        cost=cost.known / len(held) if not cost.unknown else None,
+        calls=fmean(_calls(talk) for _, talk in talks) if known else None,
+        cost=cost.known / len(talks) if not cost.unknown else None,
         seconds=fmean(seconds) if seconds else None,
         concurrency=concurrency,
         arms=arms,
@@ -183,7 +191,7 @@ def advice(difference: Difference) -> Finding | None:
         return None
     of_cases = estimate.clusters > 1
     if difference.verdict == "same":
-        enough = next(n for n in count(pairs) if _unseen(n) < RARE)
+        enough = next(n for n in itertools.count(pairs) if _unseen(n) < RARE)
         return of.UnseenDifference(_unseen(pairs), RARE, enough if enough > pairs else None, of_cases)
     for effect in EFFECTS:
         wanted = needed(difference, effect)
@@ -210,3 +218,100 @@ def expected_interval(trials: int) -> of.IntervalExpected:
 def _unseen(pairs: int) -> float:
     """Return the upper end of the interval of a share of which none were seen."""
     return share_interval(0.0, pairs).high
+
+
+def print_plan(plan: Planned, console: Console) -> None:
+    """Print the plan that takes the fewest conversations, then more cases against more trials."""
+    parts = plan.components
+    between, within = sqrt(parts.between), sqrt(parts.within)
+    console.print(Text(_head(plan), style="bold"))
+    what = "of the difference" if plan.detect is not None else "of the score"
+    line = f"standard deviations {what}: {number(between)} between cases, {number(within)} between trials of a case ({plan.basis})"
+    console.print(Text(line), soft_wrap=True)
+    table = Table(box=None, pad_edge=False)
+    reached = "power" if plan.detect is not None else "width"
+    for title in ("cases", "trials", reached, "conversations", "calls", "cost", "hours"):
+        table.add_column(title, justify="right")
+    for design in plan.plans:
+        table.add_row(
+            f"{design.cases:,}",
+            f"{design.trials:,}",
+            number3(design.reached),
+            f"{design.conversations:,}",
+            DASH if design.calls is None else count(round(design.calls)),
+            DASH if design.cost is None else dollars(design.cost),
+            number1(design.hours),
+        )
+    console.print(table)
+    if plan.detect is not None:
+        console.print(Text("conversations, calls, cost and hours are those of both agents together"))
+    if plan.cases:
+        console.print(Text(_same_cases(plan)), soft_wrap=True)
+
+
+def _head(plan: Planned) -> str:
+    best = plan.best
+    wanted = (
+        f"to detect a difference of {plan.detect:g} with a power of {plan.power:g}"
+        if plan.detect is not None
+        else f"for an interval {plan.width:g} wide"
+    )
+    if best is None:
+        return f"{wanted}: no number of cases is enough"
+    return f"{wanted}: {plural(best.cases, 'case')} with {plural(best.trials, 'trial')} each, {plural(best.conversations, 'conversation')} in all"
+
+
+def _same_cases(plan: Planned) -> str:
+    alone = " (valid for this case only)" if plan.cases == 1 else ""
+    with_these = f"with the {plural(plan.cases, 'case')} that there are"
+    if plan.same_cases is None:
+        return f"{with_these} no number of trials is enough; add cases"
+    return f"{with_these} {plural(plan.same_cases, 'trial')} each are enough{alone}"
+
+
+def print_estimates(estimates: Sequence[PrintedEstimate]) -> None:
+    """Print conversations, maximum calls and costs of each run by role, and the totals."""
+    console = plain_console()
+    hosts = list(dict.fromkeys(host for run in estimates for host in run["hosts"]))
+    table = Table("job", "role", "who", box=None, pad_edge=False)
+    for title in ("max. calls", "max. cost"):
+        table.add_column(title, justify="right")
+    for run in estimates:
+        job = run["job"]
+        for name, role in run["roles"].items():
+            calls, cost = f"{role['most_calls']:,}", dollars(role["most_cost"])
+            table.add_row(*map(Text, (job, name, _who(role), calls, cost)))
+            job = ""
+    console.print(
+        Text(f"{plural(sum(run['conversations'] for run in estimates), 'conversation')}, nothing is sent")
+    )
+    console.print(table)
+    console.print(
+        Text(
+            f"at most {sum(run['most_calls'] for run in estimates):,} calls, {dollars(total_cost(estimates))} in total; a failed request is tried up to 4 times"
+        )
+    )
+    roles = [item for run in estimates for item in run["roles"].items()]
+    for why in dict.fromkeys(role["why_unknown"] for _, role in roles if role["why_unknown"]):
+        console.print(Text(f"unknown: {why}"), soft_wrap=True)
+    console.print(
+        Text(f"costs assume {MESSAGE_TOKENS} tokens per message and conversations of maximum length")
+    )
+    for line in dict.fromkeys(_options(name, role) for name, role in roles if role["options"]):
+        console.print(Text(line), soft_wrap=True)
+    console.print(Text(f"transcripts would go to: {', '.join(hosts)}"), soft_wrap=True)
+    for sentence in dict.fromkeys(run["judge_sees"] for run in estimates if run["judge_sees"]):
+        console.print(Text(sentence), soft_wrap=True)
+    for warning in dict.fromkeys(warning for run in estimates for warning in run["warnings"]):
+        console.print(Text(f"note: {warning}"), soft_wrap=True)
+
+
+def _who(role: PrintedRole) -> str:
+    return " at ".join(filter(None, (role["model"], role["host"])))
+
+
+def _options(name: str, role: PrintedRole) -> str:
+    given = (
+        f"{key} {clean_line(json.dumps(value, ensure_ascii=False))}" for key, value in role["options"].items()
+    )
+    return f"options ({name}): {', '.join(given)}"

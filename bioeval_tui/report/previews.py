@@ -50,16 +50,16 @@ def preview_of(run: RunResult) -> RunPreview:
     """Return a run's conclusion, and where its lowest conversation lost points."""
     conclusion, trials = run.conclusion, run.planned_trials
     names: dict[str, str] = {condition: run.condition_name(condition) for condition in CONDITIONS}
-    held = run.as_begun
-    talk = run.lowest or next(reversed(held), None)
+    conversations = run.as_begun
+    talk = run.lowest or next(reversed(conversations), None)
     if talk is None:
         return RunPreview(
             conclusion.sentence, names=names, brief=conclusion.brief, about=run.brief, trials=trials
         )
-    times = [talk.ended.duration_ms / 1000 for talk in held if talk.ended and talk.ended.duration_ms]
-    said = talk.messages
-    if talk.end_reason == "signed_off" and said and said[-1].role == "user":
-        said = said[:-1]
+    times = [talk.ended.duration_ms / 1000 for talk in conversations if talk.ended and talk.ended.duration_ms]
+    messages = talk.messages
+    if talk.end_reason == "signed_off" and messages and messages[-1].role == "user":
+        messages = messages[:-1]
     cost = run.summary.spent.dollars
     possible = talk.gains[:GAINS]
     return RunPreview(
@@ -68,11 +68,13 @@ def preview_of(run: RunResult) -> RunPreview:
         talk.why_lost,
         tuple((sentence(gain), signed(gain.by)) for gain in possible),
         talk.ways,
-        () if possible else tuple((m.role, shorten(clean_line(m.text), LONGEST_LOSS)) for m in said[-LAST:]),
+        ()
+        if possible
+        else tuple((m.role, shorten(clean_line(m.text), LONGEST_LOSS)) for m in messages[-LAST:]),
         names,
         conclusion.brief,
         run.brief,
         trials,
         fmean(times) if times else None,
-        None if cost is None else cost / len(held),
+        None if cost is None else cost / len(conversations),
     )

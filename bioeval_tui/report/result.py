@@ -53,11 +53,11 @@ from bioeval_tui.report.findings import (
     WasResumed,
 )
 from bioeval_tui.report.formats.registry import TARGET
+from bioeval_tui.report.judge_checks import on_sentinels, sentinel_checks
 from bioeval_tui.report.manner import RunManner, manners
 from bioeval_tui.report.reviews import judged_again, reviews_of, verdicts_replaced
 from bioeval_tui.report.run import ConversationResult, RecordedRun
 from bioeval_tui.report.sentences import concurrency_words, seen_in, sentence
-from bioeval_tui.report.sentinels import on_sentinels, sentinel_checks
 from bioeval_tui.report.statistics.estimates import Proportion
 from bioeval_tui.report.summary import ConditionSummary, Summary, assertion_share, summarise_runs
 from bioeval_tui.report.words import (
@@ -161,13 +161,13 @@ class TrialResult:
     def mean(self) -> float | None:
         """The mean of both conditions by the published formula; None if either has no score."""
         return composite.published_mean(
-            {name: held.score if held else None for name, held in self.by_condition.items()}
+            {name: talk.score if talk else None for name, talk in self.by_condition.items()}
         )
 
     @property
     def held(self) -> list[ConversationResult]:
         """The conversations that were started."""
-        return [held for held in self.conversations if held is not None]
+        return [talk for talk in self.conversations if talk is not None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,8 +317,8 @@ class RunResult(RecordedRun):
     @property
     def gave_facts(self) -> bool:
         """Whether the user gave the agent a fact where facts were supplied."""
-        held = self.state.conversations.items()
-        return any(talk.facts for key, talk in held if key.condition == "supplied")
+        conversations = self.state.conversations.items()
+        return any(talk.facts for key, talk in conversations if key.condition == "supplied")
 
     @property
     def concurrency(self) -> str:
@@ -377,12 +377,12 @@ class RunResult(RecordedRun):
         """What people would say about the judge's verdicts, or that they have not looked, and what it gets wrong about sentinels."""
         judged = any(talk.verdict and not talk.verdict.error for talk in self.talks)
         by_model = self.started.source is None and self.kind_of("scorer") != "rules"
-        told = [*map(sentence, self.people_would_say)]
+        lines = [*map(sentence, self.people_would_say)]
         if judged and by_model and not self.sampled:
-            told = [sentence(of.JudgeNotCalibrated())]
+            lines = [sentence(of.JudgeNotCalibrated())]
         if checks := sentinel_checks(self.state.sentinels):
-            told.append(sentence(on_sentinels(checks)))
-        return tuple(told)
+            lines.append(sentence(on_sentinels(checks)))
+        return tuple(lines)
 
     @property
     def reviewed_words(self) -> str:
@@ -390,10 +390,10 @@ class RunResult(RecordedRun):
         reviewed = self.reviewed
         if reviewed is None:
             return ""
-        told, who = ", ".join(reviewed.told(self.state)), ", ".join(reviewed.reviewers)
+        corrections, who = ", ".join(reviewed.told(self.state)), ", ".join(reviewed.reviewers)
         differ = f"; reviewers differ on {reviewed.disputed}" if reviewed.disputed else ""
         by = f"by {who}, {reviewed.tasks} of {plural(reviewed.of_tasks, 'task')}{differ}"
-        return f"{told}; {by}" if told else by
+        return f"{corrections}; {by}" if corrections else by
 
     def anchor(self, condition: Condition, trial: int, message: int) -> str:
         """Return the id of a message in a document."""

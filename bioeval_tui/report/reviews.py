@@ -55,8 +55,8 @@ def _review(event: RunEvent) -> Review:
     who, at = event.author or "unknown", event.at.isoformat()
     if not isinstance(event, Reviewed):
         return Review(event.kind.replace("_", " "), who, at, event.condition, event.trial)
-    said = " ".join(filter(None, (event.action, event.fault, event.mark)))
-    kind = f"{said}, blind" if event.blind else said
+    words = " ".join(filter(None, (event.action, event.fault, event.mark)))
+    kind = f"{words}, blind" if event.blind else words
     return Review(
         kind, who, at, event.condition, event.trial, event.task, event.before, event.after, event.why
     )
@@ -91,8 +91,8 @@ def submission_key(report: TaskReport) -> str:
 
 def marks_at(path: Path, reports: Iterable[TaskReport]) -> list[str]:
     """Return the reviews of each report loaded from `path`, a file or a folder; empty without any."""
-    said = report_reviews(reports_folder(path)).submissions
-    return [reviews.mark_words(said.get(submission_key(report), {})) for report in reports]
+    by_submission = report_reviews(reports_folder(path)).submissions
+    return [reviews.mark_words(by_submission.get(submission_key(report), {})) for report in reports]
 
 
 # Later verdicts
@@ -174,14 +174,14 @@ def recorded_prompts(state: RunState, verdict: TranscriptScored) -> dict[str, st
 
 
 def verdicts_replaced(
-    judged: Mapping[ConversationKey, JudgedAgain], held: int, *, run: str = ""
+    judged: Mapping[ConversationKey, JudgedAgain], conversations: int, *, run: str = ""
 ) -> VerdictsReplaced | None:
     """Return which verdicts count of `held` conversations; None if nothing was judged again."""
     if not judged:
         return None
     latest = [again.rows[-1] for again in judged.values()]
     judges = tuple(sorted({row.judge for row in latest}))
-    return VerdictsReplaced(len(judged), held, latest[0].counts, judges, run)
+    return VerdictsReplaced(len(judged), conversations, latest[0].counts, judges, run)
 
 
 class PrintedJudging(TypedDict):

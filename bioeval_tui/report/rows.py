@@ -12,7 +12,7 @@ from bioeval_tui.record.events import RESULT_REASONS, AssertionChecked, TaskScor
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.state import ConversationState, MessageState, RunState
 from bioeval_tui.record.tool_calls import tool_calls_text
-from bioeval_tui.report.statistics.latency import LatencySummary, summarise
+from bioeval_tui.report.statistics.estimates import LatencySummary, summarise
 
 Talks = dict[Condition, ConversationState | None]
 
@@ -55,8 +55,8 @@ class AssertionRow:
 
 def run_conditions(state: RunState) -> tuple[Condition, ...]:
     """Return the run's conditions, withheld before supplied; both until they are known."""
-    held = state.started.conditions if state.started else CONDITIONS
-    return tuple(name for name in CONDITIONS if name in held)
+    conditions = state.started.conditions if state.started else CONDITIONS
+    return tuple(name for name in CONDITIONS if name in conditions)
 
 
 def trial_talks(state: RunState, trial: int) -> Talks:

@@ -46,8 +46,7 @@ from bioeval_tui.report.findings import (
 )
 from bioeval_tui.report.reviews import JudgedAgain, Review
 from bioeval_tui.report.sentences import LONGEST_LOSS, sentence
-from bioeval_tui.report.statistics.estimates import Sample
-from bioeval_tui.report.statistics.latency import LatencySummary
+from bioeval_tui.report.statistics.estimates import LatencySummary, Sample
 from bioeval_tui.text import clean_line, shorten
 
 
@@ -447,7 +446,7 @@ class RecordedRun:
 
     def conversations_in(self, condition: Condition) -> list[ConversationResult]:
         """Return the conversations of a condition, trial by trial."""
-        return [held for held in self.conversations if held.condition == condition]
+        return [talk for talk in self.conversations if talk.condition == condition]
 
     def task_titles(self, condition: Condition | None = None, trial: int | None = None) -> dict[int, str]:
         """Return what the judge scores, by number from 1: by the job or in a trial; in a condition, what counts there."""
@@ -481,7 +480,7 @@ def conversations_of(
 ) -> Iterator[tuple[Run, ConversationResult]]:
     """Yield the conversations of one condition, or of both, each with its run, in the order of runs and trials."""
     for run in runs:
-        yield from ((run, held) for held in run.conversations if condition in (None, held.condition))
+        yield from ((run, talk) for talk in run.conversations if condition in (None, talk.condition))
 
 
 # What ended a conversation, and why a task has its score

@@ -19,10 +19,8 @@ from bioeval_tui.uncertainty import FEWEST
 from bioeval_tui.units import latency, number, number3, number_up, share, signed, signless
 
 if TYPE_CHECKING:
-    from bioeval_tui.report.statistics.differences import Difference
-    from bioeval_tui.report.statistics.estimates import Counted, Estimate
-    from bioeval_tui.report.statistics.latency import LatencySummary
-    from bioeval_tui.report.statistics.ranks import AgentRank
+    from bioeval_tui.report.statistics.differences import AgentRank, Difference
+    from bioeval_tui.report.statistics.estimates import Counted, Estimate, LatencySummary
     from bioeval_tui.uncertainty import Interval
 
 LONGEST_DETAIL = 140
@@ -402,8 +400,8 @@ def _tasks(finding: of.TasksCompared) -> str:
 
 @write.register
 def _(finding: of.ChecksCorrected) -> str:
-    told = ", ".join(f"{_checked(what)}{_p(p)}" for what, p in finding.different)
-    what = f"significantly different: {told}" if told else "none is significantly different"
+    parts = ", ".join(f"{_checked(what)}{_p(p)}" for what, p in finding.different)
+    what = f"significantly different: {parts}" if parts else "none is significantly different"
     return f"{upper_first(finding.title)}: of {finding.tested} tasks and assertions, corrected for looking at all (Holm), {what}."
 
 
@@ -456,8 +454,8 @@ def _(finding: of.OpenDifference) -> str:
 def _(finding: of.JobsDiffer) -> str:
     listed = [f"{path}: A {a}, B {b}" for path, a, b in finding.changed]
     listed += [f"and {finding.more} more"] if finding.more else []
-    told = "; ".join(listed) or "only in layout or comments"
-    return f"the job files differ ({told}): tasks and assertions are matched by their titles"
+    changes = "; ".join(listed) or "only in layout or comments"
+    return f"the job files differ ({changes}): tasks and assertions are matched by their titles"
 
 
 @write.register
@@ -489,7 +487,7 @@ def _(finding: of.JudgeOnSentinels) -> str:
     )
     if not finding.faults:
         return f"this judge gets nothing wrong about {count} beyond chance"
-    told = {
+    patterns = {
         "lenient": "is too lenient (scores what is not met {}, right is 0)",
         "strict": "is too strict (what is met lacks {}, right is 0)",
         "drifting": "drifts ({} from its first to its last calls)",
@@ -497,8 +495,8 @@ def _(finding: of.JudgeOnSentinels) -> str:
         "inventing": "invents quotations (in {} of the conversations)",
     }
     shown = {"lenient": number, "strict": number, "drifting": signed, "changed": signed, "inventing": share}
-    said = [told[fault].format(shown[fault](size)) for fault, size in finding.faults]
-    return f"on {count}, this judge {', '.join(said)}"
+    faults = [patterns[fault].format(shown[fault](size)) for fault, size in finding.faults]
+    return f"on {count}, this judge {', '.join(faults)}"
 
 
 @write.register
@@ -551,11 +549,11 @@ def _(finding: of.PassShareBasis) -> str:
 def _(finding: of.TimesBasis) -> str:
     if not finding.answers:
         return "no answer in a conversation that counts"
-    said = f"of {plural(finding.answers, 'answer')} in conversations that count"
+    scope = f"of {plural(finding.answers, 'answer')} in conversations that count"
     if finding.answers * (100 - finding.percent) < 100:
-        said += f", so few that p{finding.percent} is the longest"
+        scope += f", so few that p{finding.percent} is the longest"
     failed = plural(finding.failures, "failed request")
-    return f"{said}; {failed} left out" if finding.failures else said
+    return f"{scope}; {failed} left out" if finding.failures else scope
 
 
 @write.register
@@ -667,8 +665,8 @@ def _(finding: of.Beginning) -> str:
 
 def _knows(finding: of.Beginning) -> str:
     if finding.scripted_model:
-        told = "does not name the medicine" if finding.withheld else "names the medicine this time"
-        return f"a script plays the user and {told}; the agent is a real language model"
+        words = "does not name the medicine" if finding.withheld else "names the medicine this time"
+        return f"a script plays the user and {words}; the agent is a real language model"
     if finding.withheld:
         return "the user knows no facts, and cannot answer when the agent asks"
     return f"the same user again, who now knows {plural(finding.facts, 'fact')} and shares them when asked"
@@ -985,13 +983,13 @@ def _conversation(place: of.Place) -> str:
 
 def _places(places: of.Places, *, turns: bool = True) -> str:
     """Return where something happened: in one conversation, in both, or in how many, and first in which."""
-    told = [f"{f'{_turn(place)} ' if turns else ''}{_conversation(place)}" for place in places.at]
-    if len(told) == 1:
-        return told[0]
-    if len(told) == places.held == 2:
+    shown = [f"{f'{_turn(place)} ' if turns else ''}{_conversation(place)}" for place in places.at]
+    if len(shown) == 1:
+        return shown[0]
+    if len(shown) == places.held == 2:
         moments = {_turn(place) if turns else "" for place in places.at}
-        return f"{moments.pop()} in both conversations".lstrip() if len(moments) == 1 else " and ".join(told)
-    return f"in {len(told)} of {places.held} conversations, first {told[0]}"
+        return f"{moments.pop()} in both conversations".lstrip() if len(moments) == 1 else " and ".join(shown)
+    return f"in {len(shown)} of {places.held} conversations, first {shown[0]}"
 
 
 def _turn(place: of.Place) -> str:

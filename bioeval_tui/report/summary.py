@@ -15,9 +15,18 @@ from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.findings import RanksBasis
 from bioeval_tui.report.run import ConversationResult, RecordedRun
 from bioeval_tui.report.sentences import rank_words, sentence
-from bioeval_tui.report.statistics.differences import Difference, corrected, difference, differences
+from bioeval_tui.report.statistics.differences import (
+    AgentRank,
+    AgentRanking,
+    Difference,
+    corrected,
+    difference,
+    differences,
+    rank,
+)
 from bioeval_tui.report.statistics.estimates import (
     Estimate,
+    LatencySummary,
     PassK,
     Proportion,
     Sample,
@@ -26,9 +35,8 @@ from bioeval_tui.report.statistics.estimates import (
     grouped,
     pass_series,
     proportion,
+    summarise,
 )
-from bioeval_tui.report.statistics.latency import LatencySummary, summarise
-from bioeval_tui.report.statistics.ranks import AgentRank, AgentRanking, rank
 from bioeval_tui.score import rubric_score
 from bioeval_tui.uncertainty import FEWEST_UNITS
 
@@ -170,8 +178,8 @@ def _summary(runs: tuple[RecordedRun, ...]) -> Summary:
     model = asked_and_served(asked, [served]) if served else None if first.rehearsal else first.model
     agent = first.job_name if _is_nameless(runs[0]) else first.agent
     label = " · ".join(part for part in (agent, model) if part)
-    held = conditions_of(runs)
-    conditions = tuple(_condition(runs, name) for name in held)
+    names = conditions_of(runs)
+    conditions = tuple(_condition(runs, name) for name in names)
     cost = spent(runs)
     paired = [run for run in runs if run.only_condition is None]
     if not paired:
@@ -271,8 +279,8 @@ def task_tries(runs: Sequence[RecordedRun], condition: Condition) -> list[Tries]
     A conversation without a composite does not count as a trial, even if its tasks were judged (for example without the graph).
     """
     counts: dict[tuple[str, str, str], dict[int, bool]] = {}
-    held = ((run, talk) for run in runs for talk in run.conversations_in(condition))
-    for number, (run, talk) in enumerate(held):
+    talks = ((run, talk) for run in runs for talk in run.conversations_in(condition))
+    for number, (run, talk) in enumerate(talks):
         case = talk.case.words if talk.case is not None else ""
         for place, title in run.task_titles(condition, talk.trial).items():
             tries = counts.setdefault((run.started.job_name, case, title), {})

@@ -15,8 +15,7 @@ from bioeval_tui.report.sentences import (
     difference_words,
     spread_words,
 )
-from bioeval_tui.report.statistics.estimates import Estimate, PassK
-from bioeval_tui.report.statistics.latency import LatencySummary
+from bioeval_tui.report.statistics.estimates import Estimate, LatencySummary, PassK
 from bioeval_tui.report.summary import Asking, ConditionSummary, Summary
 from bioeval_tui.text import compact_json, plural, shorten
 from bioeval_tui.units import DASH, count, dollars, number, number3
@@ -92,10 +91,10 @@ def pass_words(shares: Sequence[PassK]) -> str:
 
 def token_words(spent: Spent) -> str:
     """Return the tokens of each peer's models, such as `agent unknown; evaluator 1,204 in, 88 out; judge at least 812 in, 40 out`."""
-    said = {
+    by_peer = {
         each.peer: peer_tokens(each) or ("unknown" if each.dollars is None else "") for each in spent.peers
     }
-    return "; ".join(f"{peer} {words}" for peer, words in said.items() if words) or "none"
+    return "; ".join(f"{peer} {words}" for peer, words in by_peer.items() if words) or "none"
 
 
 def peer_tokens(cost: PeerCost) -> str:
@@ -201,8 +200,8 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
         lines += [
             (about, _estimate(condition.score)),
             (about, f"pass^k over tasks {pass_words(condition.pass_k)}"),
-            *((about, said) for said in (rounds_words(condition), asking_words(condition.asking)) if said),
-            *((about, said) for said in [unproved_words(condition)] if said),
+            *((about, line) for line in (rounds_words(condition), asking_words(condition.asking)) if line),
+            *((about, line) for line in [unproved_words(condition)] if line),
             *tag_lines(condition),
             (about, f"{_times(summary, condition)}; {plural(condition.failures, 'failure')}"),
         ]

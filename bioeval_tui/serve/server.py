@@ -273,13 +273,13 @@ async def _obey(tab: web.WebSocketResponse, session: Session) -> None:
 
 def _seldom(complain: Callable[[str], None]) -> Callable[[str], None]:
     """Return `complain` limited to that many messages a minute, so that a log cannot fill the disk."""
-    said: deque[float] = deque(maxlen=SENTENCES)
+    times: deque[float] = deque(maxlen=SENTENCES)
 
     def say(sentence: str) -> None:
         now = time.monotonic()
-        if len(said) == SENTENCES and now - said[0] < 60:
+        if len(times) == SENTENCES and now - times[0] < 60:
             return
-        said.append(now)
+        times.append(now)
         complain(sentence)
 
     return say

@@ -44,7 +44,7 @@ class Session:
 
     def __init__(self, process: Process) -> None:
         self._process = process
-        self._said = b""
+        self._stderr = b""
         self._listening = asyncio.create_task(self._listen())
 
     @classmethod
@@ -81,16 +81,16 @@ class Session:
                 if line == READY:
                     return
         await self._listening
-        said = self._said.decode("utf-8", "replace").strip().splitlines()
+        lines = self._stderr.decode("utf-8", "replace").strip().splitlines()
         raise UnavailableError(
-            clean_line(said[-1], 300) if said else "the program ended before it showed anything"
+            clean_line(lines[-1], 300) if lines else "the program ended before it showed anything"
         )
 
     async def _listen(self) -> None:
         """Keep only the end of its error output, which may contain texts of conversations."""
         assert self._process.stderr is not None
         while data := await self._process.stderr.read(4096):
-            self._said = (self._said + data)[-2000:]
+            self._stderr = (self._stderr + data)[-2000:]
 
     async def drawn(self) -> AsyncIterator[bytes]:
         """Yield the terminal output until the program has ended."""
@@ -127,7 +127,7 @@ class Session:
     @property
     def failure(self) -> str:
         """The last line of the error output, if the program ended by itself with an error; otherwise empty."""
-        lines = self._said.decode("utf-8", "replace").strip().splitlines()
+        lines = self._stderr.decode("utf-8", "replace").strip().splitlines()
         if (self._process.returncode or 0) <= 0:  # it is running, ended normally, or was stopped by a signal
             return ""
         return clean_line(lines[-1], 600) if lines else f"exit code {self._process.returncode}"

@@ -25,8 +25,7 @@ from bioeval_tui.evaluation.job.models import TargetConfig
 from bioeval_tui.evaluation.wiring.endpoints import may_call
 from bioeval_tui.protocols import Agent, AgentTerms, Delta, Generation, PeerError, Reply
 from bioeval_tui.report.comparison import compare
-from bioeval_tui.report.formats.comparison_console import print_comparison
-from bioeval_tui.report.formats.console import print_score_card
+from bioeval_tui.report.formats.console import print_comparison, print_score_card
 from bioeval_tui.report.result import load_run
 from tests.servers.a2a_agent import Teller, a2a_agent
 from tests.servers.whole_runs import hold

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from bioeval_tui.report.statistics.judge_stability import REPEAT, AskedAgain, judge_stability
+from bioeval_tui.report.judge_checks import REPEAT, AskedAgain, judge_stability
 
 RENAMED, REORDERED, PADDED, POLITE, INJECTED = "renamed", "reordered", "padded", "polite", "injected"
 CHANGES = (RENAMED, REORDERED, PADDED, POLITE, INJECTED, REPEAT)

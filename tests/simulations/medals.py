@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from bioeval_tui.grade.chances import DRAWS, medal_chances
+from bioeval_tui.grade.intervals import DRAWS, medal_chances
 from bioeval_tui.grading import medal_places
 from bioeval_tui.report.statistics.differences import holm, t_test_p
 

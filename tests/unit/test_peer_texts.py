@@ -30,8 +30,8 @@ from bioeval_tui.record.importing.chat import sentences
 from bioeval_tui.record.masking.rules import LiteralRule, Rules
 from bioeval_tui.record.tool_calls import call_event, result_event
 from bioeval_tui.report.formats.markdown import message_lines
+from bioeval_tui.report.manner import UserTranscript, manner_of
 from bioeval_tui.report.message_blocks import Quotation, message_blocks
-from bioeval_tui.report.statistics.realism import UserTranscript, manner_of
 from bioeval_tui.text import asks_question
 from bioeval_tui.tui.live.transcript import markdown as transcript_markdown
 from tests.rendered import evaluator_prompt

@@ -100,8 +100,8 @@ def _watch(worker: int, parent: int, watched: set[signal.Signals]) -> NoReturn:
         os.dup2(nowhere, standard)
     status: int | None = None
     while status is None and os.getppid() == parent:
-        told = signal.sigtimedwait(watched, CHECK_S)
-        if told is not None and told.si_signo == signal.SIGTERM:
+        received = signal.sigtimedwait(watched, CHECK_S)
+        if received is not None and received.si_signo == signal.SIGTERM:
             break
         status = reap(worker)
     end_below(os.getpid())

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from bioeval_tui.grade.batch.wire import IDLE, Wire
-from bioeval_tui.grade.batch.worker_process import WorkerDied, WorkerProcess
+from bioeval_tui.grade.batch.worker_process import IDLE, Wire, WorkerDied, WorkerProcess
 from bioeval_tui.grade.explanation import Section
 from bioeval_tui.grade.outcomes import (
     Invalid,
@@ -24,7 +23,7 @@ from bioeval_tui.grade.outcomes import (
     problem_from_dict,
     to_text,
 )
-from bioeval_tui.grade.paths import why_not_followed
+from bioeval_tui.grade.submissions import why_not_followed
 from bioeval_tui.grade.task_report import Uncertainty
 
 POLL_S = 0.2

@@ -1,4 +1,4 @@
-"""A worker's tasks: grade a file, examine it, or check its task. `wire` defines the answers.
+"""A worker's tasks: grade a file, examine it, or check its task. `worker_process` defines the answers.
 
 Only workers import this module: it brings the libraries that graders use.
 """
@@ -17,8 +17,8 @@ import pandas
 import pyarrow.csv
 
 from bioeval_tui.errors import InputError
-from bioeval_tui.grade.batch.wire import WORKER_PYTHON
-from bioeval_tui.grade.biomlbench.standins import install
+from bioeval_tui.grade.batch.worker_process import WORKER_PYTHON
+from bioeval_tui.grade.biomlbench import install
 from bioeval_tui.grade.explain import attempts, explain
 from bioeval_tui.grade.explanation import Section
 from bioeval_tui.grade.grade import TaskGrading, agent_of, explained, failure
@@ -195,9 +195,9 @@ class ItemGrader:
                 checked["warnings"].append(proof.refused)
             checked["scored"] = proof.scored
         except BaseException as error:  # code of a task may raise anything, which is what is asked about
-            said = explained(error, task_id)
-            checked["problem"] = failure(said, task_id)
-            checked["elsewhere"] = isinstance(said, MissingPackageError)
+            explanation = explained(error, task_id)
+            checked["problem"] = failure(explanation, task_id)
+            checked["elsewhere"] = isinstance(explanation, MissingPackageError)
         return checked
 
     def _task(self, task_id: str) -> TaskGrading:

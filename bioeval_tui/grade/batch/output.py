@@ -21,10 +21,9 @@ from typing import IO, Any
 
 from bioeval_tui.errors import InputError, NotMeasuredError, StorageError, UsageError
 from bioeval_tui.files import is_full, storage_error, sync_all, write_fully, write_whole, writing_whole
-from bioeval_tui.grade.batch.submissions import Submission, SubmissionList
-from bioeval_tui.grade.outcomes import report_text
-from bioeval_tui.grade.reports import ReportTotals
-from bioeval_tui.grade.rounding import numpy_round
+from bioeval_tui.grade.outcomes import ReportTotals, report_text
+from bioeval_tui.grade.submissions import Submission, SubmissionList
+from bioeval_tui.grade.task_report import numpy_round
 from bioeval_tui.portable import lock
 from bioeval_tui.text import plural
 

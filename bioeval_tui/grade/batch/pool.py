@@ -28,9 +28,14 @@ from bioeval_tui.grade.batch.feeding import (
     SubmissionFeed,
     not_graded_text,
 )
-from bioeval_tui.grade.batch.template import CannotForkError, Template
-from bioeval_tui.grade.batch.wire import WORKER_PYTHON
-from bioeval_tui.grade.batch.worker_process import WorkerDied, WorkerProcess, worker_environment
+from bioeval_tui.grade.batch.worker_process import (
+    WORKER_PYTHON,
+    CannotForkError,
+    Template,
+    WorkerDied,
+    WorkerProcess,
+    worker_environment,
+)
 from bioeval_tui.grade.outcomes import (
     NotGraded,
     Outcome,

@@ -1,4 +1,11 @@
-"""The parent's handle on one worker: start it, send it chunks, read its answers, kill it with all it started."""
+"""Grading workers as the program sees them: the protocol, the template that forks them, and the handle on one.
+
+The first line sent to a worker that no template forked is its setup. A worker says `READY`. Every other line is a chunk
+of items of one task,
+`[[number, task id, path as shown or null, absolute path or null, kind, agent or null, why it is refused or null], …]`
+(see `feeding.BatchItem` for the kinds). Answers are lines `number<TAB>outcome`. Before each submission its number and the
+time are written to a shared page, so that the program knows what a worker was doing when it died or hung.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +14,10 @@ import json
 import mmap
 import os
 import queue
+import select
 import signal
+import socket
+import struct
 import subprocess
 import tempfile
 import threading
@@ -19,11 +29,198 @@ from typing import Any
 from bioeval_tui.errors import NotMeasuredError, StorageError
 from bioeval_tui.files import storage_error, write_whole
 from bioeval_tui.grade.batch.containment import LINUX, end_below, megabytes_of_group
-from bioeval_tui.grade.batch.template import CannotForkError, Forked, Template
-from bioeval_tui.grade.batch.wire import IDLE, PROGRESS, READY, START_TIMEOUT_S, Wire
 from bioeval_tui.isolation import module_command
 from bioeval_tui.text import clean_line
 from bioeval_tui.units import duration
+
+PROGRESS = struct.Struct("=qd")
+"""The shared page: the number of the submission being graded, and when it began (seconds of the monotonic clock)."""
+
+IDLE = -1
+"""The value while nothing is graded."""
+
+_NUMBER, _BEGAN = struct.Struct("=q"), struct.Struct("=d")
+
+READY = b"ready\n"
+"""What a worker, or a template, says when it has loaded its libraries."""
+
+Wire = tuple[int, str, str | None, str | None, str, str | None, str | None]
+"""An item in the form that is sent to a worker: number, task, shown path, absolute path, kind, agent, and why the file
+is invalid without being read."""
+
+THREADS = b"threads"
+"""What a template says that cannot fork, because the libraries have started threads."""
+
+START_TIMEOUT_S = 120.0
+"""How long a worker, or a template, may take to load its libraries, in seconds."""
+
+WORKER_PYTHON = "BIOEVAL_WORKER_PYTHON"
+"""Names another Python, for graders that need packages which this program's own does not have."""
+
+
+def note_begun(page: mmap.mmap, number: int, began: float) -> None:
+    """Note that a submission is graded from now on.
+
+    The program reads the page at any time, the number first. So the time is written first: a number that is read with an
+    earlier time would seem to have exceeded its time limit. Not by `pack_into`, which first writes zeros.
+    """
+    page[_NUMBER.size : PROGRESS.size] = _BEGAN.pack(began)
+    page[: _NUMBER.size] = _NUMBER.pack(number)
+
+
+def note_ended(page: mmap.mmap) -> None:
+    """Note that nothing is graded."""
+    page[: _NUMBER.size] = _NUMBER.pack(IDLE)
+
+
+_LARGEST = 1 << 16
+
+
+class CannotForkError(Exception):
+    """Workers have to be started one by one."""
+
+
+class Forked:
+    """A worker that a template forked, with as much of `subprocess.Popen`'s interface as `WorkerProcess` needs."""
+
+    def __init__(self, template: Template, pid: int, stdin: int, stdout: int, end: int) -> None:
+        self._template, self.pid, self._end = template, pid, end
+        self.stdin, self.stdout = os.fdopen(stdin, "wb", buffering=0), os.fdopen(stdout, "rb", buffering=0)
+        self.returncode: int | None = None
+        self._code: int | None = None
+        self._reading = threading.Lock()
+
+    def exit_code(self, timeout_s: float) -> int | None:
+        """Return the exit code, negative for a signal; None if it has not ended by then. Its number stays taken."""
+        if self._code is None and _readable(self._end, timeout_s):
+            with self._reading:  # another thread may have read and closed it meanwhile
+                if self._code is None:
+                    code = os.read(self._end, 32)
+                    os.close(self._end)
+                    self._code = int(code) if code else -9  # the template has ended, and with it the worker
+        return self._code
+
+    def wait(self, timeout: float = 10.0) -> int | None:
+        """Collect the ended process, so that its number is free; return its exit code."""
+        if self.returncode is None and self.exit_code(timeout) is not None:
+            self.returncode = self._code
+            self._template.ask({"reap": self.pid})
+        return self.returncode
+
+    def kill(self) -> None:
+        """End the process itself; what it started is the caller's business."""
+        if self.returncode is None and self.exit_code(0) is None:
+            with contextlib.suppress(OSError):
+                os.kill(self.pid, 9)
+
+    def poll(self) -> int | None:
+        """Return the exit code if the process has been collected."""
+        return self.returncode
+
+
+def _readable(descriptor: int, timeout_s: float) -> bool:
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(timeout_s * 1000))
+
+
+class Template:
+    """A process that forks workers. See `worker._Template` for what it is asked.
+
+    Raises:
+        CannotForkError: it cannot fork; workers are then started by themselves.
+        NotMeasuredError: it did not start.
+    """
+
+    def __init__(self, setup: dict[str, Any], environment: dict[str, str], python: str | None) -> None:
+        if not LINUX:
+            raise CannotForkError
+        self._lock = threading.Lock()
+        self._socket, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 (a Python of the user's and our own module)
+                module_command("bioeval_tui.grade.batch.worker", "template", python=python),
+                stdin=its.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=environment,
+                cwd=tempfile.gettempdir(),
+                start_new_session=True,
+            )
+        except OSError as error:
+            self._socket.close()
+            reason = clean_line(error.strerror or str(error), 200)
+            raise NotMeasuredError(
+                f"a grading worker did not start: {clean_line(str(python), 200)}: {reason}"
+            ) from None
+        finally:
+            its.close()
+        self._socket.settimeout(START_TIMEOUT_S)
+        try:
+            reply = self.ask(setup, answer=True)
+        except NotMeasuredError:
+            self.close()
+            raise
+        if reply != READY:
+            self.close()
+            if reply == THREADS:
+                raise CannotForkError
+            raise NotMeasuredError(
+                f"a grading worker did not start: {clean_line(reply.decode('utf-8', 'replace'), 300)}"
+            )
+
+    def fork(self, task_id: str, page: Path, folder: Path) -> Forked:
+        """Return a new worker, with the libraries of a task loaded. Raises CannotForkError and NotMeasuredError."""
+        to_read, stdin = os.pipe()
+        stdout, to_write = os.pipe()
+        end, to_report = os.pipe()
+        try:
+            request = {"task": task_id, "progress": str(page), "folder": str(folder)}
+            reply = self.ask(request, (to_read, to_write, to_report), answer=True)
+            if reply == THREADS:
+                raise CannotForkError
+        except (NotMeasuredError, CannotForkError):
+            for own in (stdin, stdout, end):
+                os.close(own)
+            raise
+        finally:
+            for its in (to_read, to_write, to_report):
+                os.close(its)
+        return Forked(self, int(reply), stdin, stdout, end)
+
+    def ask(
+        self, request: dict[str, Any], descriptors: tuple[int, ...] = (), *, answer: bool = False
+    ) -> bytes:
+        """Send a request and return its answer, if one is expected. Raises NotMeasuredError."""
+        data = json.dumps(request).encode()
+        try:
+            with self._lock:
+                socket.send_fds(self._socket, [data], descriptors)
+                reply = self._socket.recv(_LARGEST) if answer else b""
+        except OSError as error:
+            reply = b"" if answer else b"-"
+            reason = error.strerror or str(error)
+        else:
+            reason = "it has ended"
+        if answer and not reply:
+            raise NotMeasuredError(f"a grading worker did not start: its template does not answer: {reason}")
+        return reply
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the process is gone."""
+        return self._process.poll() is not None
+
+    def close(self) -> None:
+        """End the process. Safe to call twice and from another thread."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=2)
+        self._process.kill()
+        self._process.wait()
+
 
 _PASSED_ON = [
     "PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT",

@@ -102,9 +102,9 @@ def run_in_child(task: Task, draft: Path) -> None:
     if not outcome.is_file():
         how = f"was killed by signal {-code}" if code < 0 else f"left early with exit code {code}"
         raise PrepareError(f"the preparer of {task.id} {how}")
-    said = json.loads(outcome.read_text(encoding="utf-8"))
-    if said["error"] is not None:
-        raise (InputError if said["input"] else PrepareError)(said["error"])
+    result = json.loads(outcome.read_text(encoding="utf-8"))
+    if result["error"] is not None:
+        raise (InputError if result["input"] else PrepareError)(result["error"])
 
 
 def _offer_polaris(raw: Path) -> None:
@@ -130,7 +130,7 @@ def _offer_polaris(raw: Path) -> None:
 
 def main() -> None:
     """The child process: read the request, run the preparer, write the outcome."""
-    from bioeval_tui.grade.biomlbench.standins import install  # in the process that was started for it
+    from bioeval_tui.grade.biomlbench import install  # in the process that was started for it
     from bioeval_tui.grade.tasks.task_code import load_function
 
     if LINUX:
@@ -146,8 +146,8 @@ def main() -> None:
         run_here(request["task_id"], function, Path(request["raw"]), Path(request["draft"]))
     except BioevalError as error:
         problem = error
-    said = {"error": None if problem is None else str(problem), "input": isinstance(problem, InputError)}
-    write_whole(sys.argv[2], json.dumps(said), sync=False)
+    result = {"error": None if problem is None else str(problem), "input": isinstance(problem, InputError)}
+    write_whole(sys.argv[2], json.dumps(result), sync=False)
 
 
 if __name__ == "__main__":

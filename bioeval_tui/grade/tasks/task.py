@@ -17,7 +17,7 @@ import yaml
 
 from bioeval_tui.errors import InputError, Problem
 from bioeval_tui.grade.grader import grader_from_config
-from bioeval_tui.grade.published.boards import BoardEntry, PublishedBoard, published_board
+from bioeval_tui.grade.published_boards import BoardEntry, PublishedBoard, published_board
 from bioeval_tui.grade.tasks.task_code import load_function
 from bioeval_tui.text import clean, clean_line, clean_value, plural
 
@@ -316,8 +316,8 @@ def _build(entry: TaskEntry) -> Task:
     # 80 published configs name another task: its id, answers or code. The folder is what users see and prepare.
     config_id = config.get("id")
     if config_id != entry.id:
-        said = clean_line(str(config_id), 100)
-        warnings.append(f"config.yaml says id `{said}`; the folder's id `{entry.id}` is used")
+        other_id = clean_line(str(config_id), 100)
+        warnings.append(f"config.yaml says id `{other_id}`; the folder's id `{entry.id}` is used")
     else:
         other = _other_module(entry, grader.get("grade_fn")) or _other_module(entry, config.get("preparer"))
         if other:

@@ -23,11 +23,10 @@ from bioeval_tui.report.agreement import (
 )
 from bioeval_tui.report.correction import Correction
 from bioeval_tui.report.findings import JudgeFault
+from bioeval_tui.report.judge_checks import SentinelCheck, Stability, on_sentinels
 from bioeval_tui.report.judge_test import Reaction
 from bioeval_tui.report.sentences import difference_words, p_words, sentence
-from bioeval_tui.report.sentinels import SentinelCheck, on_sentinels
 from bioeval_tui.report.statistics.agreement import Agreement, Figure, JudgeAgreement
-from bioeval_tui.report.statistics.judge_stability import Stability
 from bioeval_tui.report.statistics.prediction_powered import CorrectedMean
 from bioeval_tui.text import as_cell, plural, shorten
 from bioeval_tui.uncertainty import Interval
@@ -89,9 +88,9 @@ def _print_detail(pair: RatedPair, detail: JudgeAgreement, console: Console) -> 
         ("weighted kappa", detail.kappa_quadratic),
         ("alpha", detail.alpha),
     )
-    told = ", ".join(f"{name} {figure_words(figure)}" for name, figure in figures)
+    shown = ", ".join(f"{name} {figure_words(figure)}" for name, figure in figures)
     console.print(
-        Text(f"  {told} ({plural(detail.clusters, 'conversation or case', 'conversations or cases')})"),
+        Text(f"  {shown} ({plural(detail.clusters, 'conversation or case', 'conversations or cases')})"),
         soft_wrap=True,
     )
     found = detail.confusion
@@ -117,8 +116,8 @@ def _print_among(among: AmongJudges, console: Console) -> None:
         )
     )
     for judge, found in among.deviations.items():
-        said = {"better": "scores higher than the others", "worse": "scores lower than the others"}
-        verdict = said.get(found.verdict, "no significant deviation")
+        meanings = {"better": "scores higher than the others", "worse": "scores lower than the others"}
+        verdict = meanings.get(found.verdict, "no significant deviation")
         interval = found.estimate.interval
         width = f" [{signed(interval.low)}, {signed(interval.high)}]" if interval else ""
         mean = signed(found.mean)
@@ -140,10 +139,10 @@ def change_words(found: AgreementChange) -> list[str]:
         ("alpha", before.alpha, after.alpha),
         ("bias", before.bias, after.bias),
     ]
-    told = ", ".join(f"{name} {number(old)} → {number(new)}" for name, old, new in numbers)
+    changes = ", ".join(f"{name} {number(old)} → {number(new)}" for name, old, new in numbers)
     return [
         f"against {plural(after.n, 'task')} that people scored: {verdict}",
-        told,
+        changes,
         f"change of the difference: {difference_words(found.closer)}",
     ]
 
@@ -447,12 +446,12 @@ def print_stability(found: Mapping[str, Stability], about: Mapping[str, str], co
     accused = [name for name, one in found.items() if one.accused]
     clusters = max(one.clusters for one in found.values())
     if accused:
-        said = f"changes with a significant effect on this judge: {', '.join(accused)}"
+        verdict = f"changes with a significant effect on this judge: {', '.join(accused)}"
     else:
-        said = "no change has a significant effect on this judge"
+        verdict = "no change has a significant effect on this judge"
     few = "; to find an effect, you need about twenty conversations" if clusters < 20 else ""
     console.print(
-        Text(f"{said} ({plural(clusters, 'conversation or case', 'conversations or cases')}{few})"),
+        Text(f"{verdict} ({plural(clusters, 'conversation or case', 'conversations or cases')}{few})"),
         soft_wrap=True,
     )
 

@@ -1,5 +1,6 @@
-"""A run in a terminal without a screen: progress on stderr, the score card on stdout, and the lines printed
-when a run's screen closes."""
+"""Runs in a terminal without a screen: progress on stderr; score cards, comparisons and ranks on stdout, without markup;
+and the lines printed when a run's screen closes.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from bioeval_tui import units
 from bioeval_tui.consoles import plain_console, write_lines
 from bioeval_tui.errors import BioevalError, ExitCode
 from bioeval_tui.record import events
@@ -20,10 +22,14 @@ from bioeval_tui.record.live import is_live
 from bioeval_tui.record.names import CANCELLED_AT_START, CONDITIONS, SPEAKERS, Condition
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import Change, RunState, apply_all
+from bioeval_tui.report import words
+from bioeval_tui.report.comparison import Comparison, ConditionComparison
 from bioeval_tui.report.conclusion import NEVER_STARTED
 from bioeval_tui.report.result import RunResult, result_of
 from bioeval_tui.report.run import ENDS, ConversationResult
 from bioeval_tui.report.sentences import NEEDS_BOTH
+from bioeval_tui.report.statistics.estimates import Proportion
+from bioeval_tui.report.summary import ConditionRanking
 from bioeval_tui.report.words import (
     CUT_OFF,
     EMPTY,
@@ -34,7 +40,7 @@ from bioeval_tui.report.words import (
     verdict,
 )
 from bioeval_tui.text import clean, plural, shorten
-from bioeval_tui.units import DASH, latency, number
+from bioeval_tui.units import DASH, latency, number, signed
 
 NOT_AT_THE_END = "– not checked"
 """Assertions that passed during an invalid conversation say nothing about its outcome."""
@@ -92,8 +98,9 @@ def _line(state: RunState, event: events.RunEvent) -> str | None:
             return f"  ended: {ENDS[event.how]}" + (f": {event.explained}" if event.detail else "")
         case events.ConversationScored():
             talk = state.conversation(event.condition, event.trial or 1) if event.condition else None
-            told = talk is not None and talk.ended is not None and talk.ended.explained  # in the line before
-            why = "" if told and told in event.reason else event.reason
+            # Explained in the line before.
+            explained = talk is not None and talk.ended is not None and talk.ended.explained
+            why = "" if explained and explained in event.reason else event.reason
             return f"  score {number(event.score)}" + (f" ({why})" if why else "")
         case events.RunEnded(detail=detail) if detail:
             return f"run {event.status}: {detail}"
@@ -117,9 +124,9 @@ def print_score_card(result: RunResult | None, console: Console, trial: int | No
         if result.sampled
         else ([result.conclusion.sentence], people)
     )
-    for said in lead:
+    for line in lead:
         console.print(
-            Text(said, style="bold" if said in people or not result.sampled else ""), soft_wrap=True
+            Text(line, style="bold" if line in people or not result.sampled else ""), soft_wrap=True
         )
     console.print(Text(score_line(result)))
     prompt = f", prompt {brief.judge_prompt}" if brief.judge_prompt else ""
@@ -130,8 +137,8 @@ def print_score_card(result: RunResult | None, console: Console, trial: int | No
         )
     )
     console.print(Text(f"facts: {brief.facts_words}"), soft_wrap=True)
-    for said in rest:
-        console.print(Text(said), soft_wrap=True)
+    for line in rest:
+        console.print(Text(line), soft_wrap=True)
     if result.no_uplift:
         console.print(Text(result.no_uplift))
     elif result.compared:
@@ -142,18 +149,18 @@ def print_score_card(result: RunResult | None, console: Console, trial: int | No
     begun = bool(result.trials)
     if several and trial is None:
         _print_all_trials(result, console)
-    for about, said in summary_lines(result.summary) if begun and several else ():
-        console.print(Text(f"{about}: {said}"), soft_wrap=True)
+    for about, line in summary_lines(result.summary) if begun and several else ():
+        console.print(Text(f"{about}: {line}"), soft_wrap=True)
     if source := brief.source:
         times = "" if source.times == "told" else ", times unknown"
-        said = f"imported from {source.file} ({source.format}), origin {source.origin}, licence {source.licence}{times}"
-        console.print(Text(said), soft_wrap=True)
+        line = f"imported from {source.file} ({source.format}), origin {source.origin}, licence {source.licence}{times}"
+        console.print(Text(line), soft_wrap=True)
     if trial is not None or not several:
         _print_trial(result, trial or 1, console)
     if begun and not several:
         tags = (line for condition in result.summary.conditions for line in tag_lines(condition))
-        for about, said in (*tags, *cost_lines(result.summary)):
-            console.print(Text(f"{about}: {said}"))
+        for about, line in (*tags, *cost_lines(result.summary)):
+            console.print(Text(f"{about}: {line}"))
     shown = f"run {result.run_id}"
     if several and trial is None:
         shown += f" (`bioeval-tui runs show {result.run_id} --trial 1` shows one of its {result.planned_trials} trials)"
@@ -164,25 +171,27 @@ def _print_trial(result: RunResult, trial: int, console: Console) -> None:
     if result.planned_trials > 1:
         case = f": case {words}" if (words := result.case_words(trial)) else ""
         console.print(Text(f"\ntrial {trial} of {result.planned_trials}{case}", style="bold"))
-    held = result.trial(trial).held
-    reasons = {talk.why_no_score for talk in held if talk.score is None}
+    talks = result.trial(trial).held
+    reasons = {talk.why_no_score for talk in talks if talk.score is None}
     if result.conclusion.outcome == "agent_unreached" and result.planned_trials == 1:
-        for way in dict.fromkeys(way for talk in held for way in talk.ways):  # the conclusion says why
+        for way in dict.fromkeys(way for talk in talks for way in talk.ways):  # the conclusion says why
             console.print(Text(f"what you can do: {way}"), soft_wrap=True)
-    elif len(held) > 1 and len(reasons) == 1 and all(talk.is_scored and talk.score is None for talk in held):
+    elif (
+        len(talks) > 1 and len(reasons) == 1 and all(talk.is_scored and talk.score is None for talk in talks)
+    ):
         console.print(Text(f"both conditions: no score: {reasons.pop()}"), soft_wrap=True)
     else:
-        for talk in held:
+        for talk in talks:
             _print_parts(talk, console)
-    _print_tasks(held, console)
-    _print_assertions(held, console)
+    _print_tasks(talks, console)
+    _print_assertions(talks, console)
 
 
 def _print_all_trials(result: RunResult, console: Console) -> None:
     """Print why conversations have no score, and how many trials passed each task and each assertion."""
     tasks: Tallies = defaultdict(Counter)
     checks: Tallies = defaultdict(Counter)
-    told: list[tuple[events.TaskScored, Condition]] = []
+    scored: list[tuple[events.TaskScored, Condition]] = []
     for name in result.conditions:
         title = result.condition_title(name)
         talks = [talk for talk in result.conversations if talk.condition == name]
@@ -191,10 +200,10 @@ def _print_all_trials(result: RunResult, console: Console) -> None:
             line = f"{title}: no score in {plural(count, 'trial')}: {why}"
             console.print(Text(line), soft_wrap=True)
         verdicts = [task for talk in talks for task in talk.tasks]
-        told += [(task, name) for task in verdicts]
+        scored += [(task, name) for task in verdicts]
         for check in (check for talk in talks for check in talk.checks):
             checks[f"{check.weight:g}× {check.title}"][name, check.status if check.final else ""] += 1
-    for task, name in sorted(told, key=lambda one: one[0].task):
+    for task, name in sorted(scored, key=lambda one: one[0].task):
         tasks[f"{task.task} {task.title}"][name, task.outcome] += 1
     for kind, tallies in (("task", tasks), ("assertion", checks)):
         names = (escape(result.condition_name(name)) for name in result.conditions)
@@ -209,13 +218,13 @@ def _print_all_trials(result: RunResult, console: Console) -> None:
 
 def _tally(tally: Counter[tuple[Condition, str]], condition: Condition) -> str:
     """Return how often a task or assertion failed, or that it always passed: `✗ failed in 2 of 3`."""
-    held = sum(count for (name, _), count in tally.items() if name == condition)
-    told = [
-        f"{sign} in {count} of {held}"
+    total = sum(count for (name, _), count in tally.items() if name == condition)
+    counts = [
+        f"{sign} in {count} of {total}"
         for status, sign in (*STATUS_SIGNS.items(), ("", NOT_AT_THE_END))
-        if (count := tally[condition, status]) and (status != "passed" or count == held)
+        if (count := tally[condition, status]) and (status != "passed" or count == total)
     ]
-    return ", ".join(told) or DASH
+    return ", ".join(counts) or DASH
 
 
 def score_line(result: RunResult) -> str:
@@ -242,8 +251,8 @@ def _print_parts(talk: ConversationResult, console: Console) -> None:
 def _print_tasks(talks: Sequence[ConversationResult], console: Console) -> None:
     table = Table("task", *(escape(talk.name) for talk in talks), box=None, pad_edge=False)
     rows: dict[str, list[str]] = {}
-    told = [(task, place) for place, talk in enumerate(talks) for task in talk.tasks]
-    for task, place in sorted(told, key=lambda one: one[0].task):
+    tasks = [(task, place) for place, talk in enumerate(talks) for task in talk.tasks]
+    for task, place in sorted(tasks, key=lambda one: one[0].task):
         row = rows.setdefault(f"{task.task} {task.title}", ["–"] * len(talks))
         row[place] = verdict(task)
     if any(talk.tone is not None for talk in talks):
@@ -270,8 +279,8 @@ def _print_assertions(talks: Sequence[ConversationResult], console: Console) -> 
         table.add_row(Text(title), *map(Text, cells))
     if rows:
         console.print(table)
-    for (what, reason), held in reasons.items():
-        console.print(Text(f"{what}, {' and '.join(held)}: {shorten(reason, 300)}"))
+    for (what, reason), conditions in reasons.items():
+        console.print(Text(f"{what}, {' and '.join(conditions)}: {shorten(reason, 300)}"))
 
 
 def print_manner(result: RunResult, console: Console) -> None:
@@ -383,3 +392,120 @@ def _what_next(run_id: str, code: ExitCode, live: bool) -> list[str]:
 
 _CONTINUES = "the run continues in the background"
 _MEANS = {ExitCode.NOT_MEASURED: "could not be measured", ExitCode.INTERRUPTED: "interrupted"}
+
+
+def print_comparison(found: Comparison, console: Console, *, texts: bool = False) -> None:
+    """Print the sentences first, then tasks, assertions and turns; `texts` shows the agent's messages."""
+    for line in found.brief_words:
+        console.print(Text(line), soft_wrap=True)
+    console.print()
+    for side in found.conditions:
+        console.print(Text(side.sentence, style="bold"), soft_wrap=True)
+        if side.corrected:
+            console.print(Text(side.corrected), soft_wrap=True)
+    for line in found.advice:
+        console.print(Text(line), soft_wrap=True)
+    if not found.conditions:
+        console.print(Text("The runs have no condition in common.", style="bold"))
+    for line in (*found.notes, found.timing_refused):
+        if line:
+            console.print(Text(f"note: {line}"), soft_wrap=True)
+    for side in found.conditions:
+        console.print()
+        _print_condition(side, console, texts)
+    if found.regressions:
+        console.print()
+        console.print("--fail-on-regression counts:", markup=False)
+        for line in found.regressions:
+            console.print(Text(f"  {line}"), soft_wrap=True)
+
+
+def _print_condition(side: ConditionComparison, console: Console, texts: bool) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column(Text(side.title), overflow="fold")
+    for title in ("A", "B", "difference"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_row(
+        "score", units.number(side.a.mean), units.number(side.b.mean), units.signed(side.score.mean)
+    )
+    for part in side.parts:
+        table.add_row(
+            f"  {part.title}",
+            units.number3(part.a.mean if part.a else None),
+            units.number3(part.b.mean if part.b else None),
+            units.DASH if part.change is None else signed(part.change, 3),
+        )
+    for task in side.tasks:
+        table.add_row(
+            Text(f"task: {task.title}"),
+            units.number(task.a.mean) if task.a else "not in A",
+            units.number(task.b.mean) if task.b else "not in B",
+            units.signed(task.change),
+        )
+    for check in side.assertions:
+        change = check.change if check.change != "same" else ""
+        table.add_row(Text(f"assertion: {check.title}"), _held(check.a, "A"), _held(check.b, "B"), change)
+    if side.latency is not None and side.latency.mean is not None:
+        a_ms, b_ms = map(units.latency, side.averages_ms)
+        moved = units.latency_change(side.latency.mean)
+        if round(side.latency.mean):
+            how = "faster" if side.latency.mean < 0 else "slower"
+            moved = f"{units.latency(abs(side.latency.mean))} {how}"
+        table.add_row("average answer", a_ms, b_ms, moved)
+    _add_cost(table, side)
+    console.print(table)
+    _print_turns(side, console, texts)
+
+
+def _add_cost(table: Table, side: ConditionComparison) -> None:
+    table.add_row("cost", words.cost_short(side.cost_a), words.cost_short(side.cost_b), "")
+    for peer in ("agent", "evaluator", "judge"):
+        cells = [words.peer_tokens(cost.of(peer)) for cost in (side.cost_a, side.cost_b)]
+        if any(cells):
+            table.add_row(f"tokens: {peer}", *(cell or units.DASH for cell in cells), "")
+
+
+def _print_turns(side: ConditionComparison, console: Console, texts: bool) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("trial", "turn", "A", "B", "difference"):
+        table.add_column(title, justify="right", no_wrap=True)
+    if texts:
+        table.add_column("agent in A", ratio=1, overflow="fold")
+        table.add_column("agent in B", ratio=1, overflow="fold")
+    for turn in side.turns:
+        change = turn.difference_ms
+        cells = [
+            str(turn.trial),
+            str(turn.turn),
+            units.latency(turn.a_ms),
+            units.latency(turn.b_ms),
+            units.latency_change(change),
+        ]
+        agents = [
+            Text(" / ".join(m.text for m in messages if m.role == "assistant"))
+            for messages in (turn.a, turn.b)
+        ]
+        table.add_row(*cells, *(agents if texts else ()))
+    if side.turns:
+        console.print(table)
+
+
+def _held(found: Proportion | None, name: str) -> str:
+    if found is None:
+        return f"not in {name}"
+    if found.total == 1:
+        return "✓" if found.successes else "✗"
+    return f"{found.successes} of {found.total}" if found.total else units.DASH
+
+
+def print_rankings(found: Sequence[ConditionRanking], console: Console) -> None:
+    """Print a table for each condition, the best mean first, and the basis of the ranks."""
+    for one in found:
+        table = Table(box=None, pad_edge=False)
+        table.add_column(Text(one.title), overflow="fold")
+        table.add_column("mean", justify="right")
+        table.add_column("rank", no_wrap=True)
+        for name, mean, rank in one.rows:
+            table.add_row(Text(name), mean, rank)
+        console.print(table)
+        console.print(Text(one.note), soft_wrap=True)

@@ -20,8 +20,7 @@ from bioeval_tui.report.gate import GateResult, GateRules, PrintedGate
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.sentences import difference_words, spread_words
 from bioeval_tui.report.statistics.differences import Difference, Verdict
-from bioeval_tui.report.statistics.estimates import Estimate, Proportion
-from bioeval_tui.report.statistics.latency import LatencySummary
+from bioeval_tui.report.statistics.estimates import Estimate, LatencySummary, Proportion
 from bioeval_tui.report.summary import (
     Asking,
     ConditionSummary,

@@ -53,17 +53,17 @@ def junit_xml(runs: Sequence[RunResult], rules: GateRules | None = None) -> str:
     `gate`. Without rules nothing fails.
     """
     rules = rules or GateRules()
-    held = evaluate(runs, rules)
+    checked = evaluate(runs, rules)
     root = ET.Element("testsuites", {"name": "bioeval-tui"})
     totals = Counter(_counts(()))
     seconds = 0.0
     for run, parts in zip(runs, _names(runs), strict=True):
         for condition, trial in run.planned:
-            suite, counts, took = _suite(run, parts, condition, trial, rules, held)
+            suite, counts, took = _suite(run, parts, condition, trial, rules, checked)
             root.append(suite)
             seconds += took
             totals.update(counts)
-    gate = _gate_cases(held)
+    gate = _gate_cases(checked)
     if gate:
         counts = _counts(gate)
         suite = ET.SubElement(root, "testsuite", {"name": "gate", **_texts(counts), "time": "0.000"})
@@ -104,10 +104,10 @@ def _suite(
     condition: Condition,
     trial: int,
     rules: GateRules,
-    held: GateResult,
+    checked: GateResult,
 ) -> tuple[ET.Element, dict[str, int], float]:
     talk = run.conversation(condition, trial)
-    cases = [_following(held, case) for case in _cases(run, talk, condition, trial, rules, held)]
+    cases = [_following(checked, case) for case in _cases(run, talk, condition, trial, rules, checked)]
     took = talk.ended.duration_ms / 1000 if talk and talk.ended else 0.0
     counts = _counts(cases)
     begun = talk.started_at if talk and talk.started_at else run.started_at
@@ -151,20 +151,20 @@ def _texts(counts: dict[str, int]) -> dict[str, str]:
     return {name: str(number) for name, number in counts.items()}
 
 
-def _following(held: GateResult, case: JUnitCase) -> JUnitCase:
+def _following(checked: GateResult, case: JUnitCase) -> JUnitCase:
     """Return a case with the outcome that the gate gives it."""
     if case.outcome == "failure" and not case.gated:
         return replace(case, outcome="skipped", words=f"no threshold covers this: {case.words}")
-    if case.outcome == "error" and held.exit_code != ExitCode.NOT_MEASURED:
+    if case.outcome == "error" and checked.exit_code != ExitCode.NOT_MEASURED:
         return replace(case, outcome="skipped", words=f"not measured, as the gate allows: {case.words}")
     return case
 
 
-def _gate_cases(held: GateResult) -> list[JUnitCase]:
+def _gate_cases(checked: GateResult) -> list[JUnitCase]:
     """Return the checks that no single conversation's suite can show."""
     outcomes: dict[str, Outcome] = {"passed": "passed", "failed": "failure", "not_measured": "error"}
     cases = []
-    for check in held.checks:
+    for check in checked.checks:
         if check.bar is not None and (check.condition is None or check.rule != "score"):
             model = f" · {check.model}" if check.model else ""
             where = f", facts {check.condition}" if check.condition else ""
@@ -224,7 +224,7 @@ def _cases(
     condition: Condition,
     trial: int,
     rules: GateRules,
-    held: GateResult,
+    checked: GateResult,
 ) -> list[JUnitCase]:
     missing = _not_executed(talk)
     scored = talk is not None and talk.score is not None
@@ -242,7 +242,7 @@ def _cases(
     below = any(
         (check.job, check.model, check.rule, check.condition, check.status)
         == (run.brief.job, run.started.model, "score", condition, "failed")
-        for check in held.checks
+        for check in checked.checks
     )
     cases.append(replace(_score_case(talk, missing, rules.under.get(condition)), gated=below))
     return cases

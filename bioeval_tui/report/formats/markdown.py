@@ -225,7 +225,9 @@ def _overview(summary: Summary) -> list[str]:
 def _page(page: RunResult) -> list[str]:
     heads = [f"{escape(c.title)} **{units.number(c.score.mean)}**" for c in page.summary.conditions]
     bold = "**" if page.sampled else ""
-    people = [line for said in page.people_say for line in (f"{bold}{escape(upper_first(said))}{bold}", "")]
+    people = [
+        line for estimate in page.people_say for line in (f"{bold}{escape(upper_first(estimate))}{bold}", "")
+    ]
     lines = [
         f"# {escape(page.brief.job)}",
         "",

@@ -13,12 +13,12 @@ from typing_extensions import TypedDict
 from bioeval_tui import __version__
 from bioeval_tui.files import csv_text
 from bioeval_tui.grade.outcomes import NotGraded
-from bioeval_tui.grade.paths import UNKNOWN_AGENT
+from bioeval_tui.grade.submissions import UNKNOWN_AGENT
 from bioeval_tui.grade.task_report import TaskReport, Uncertainty
 from bioeval_tui.report.agents import Standings, agent_of, entries_of, standings
 from bioeval_tui.report.formats.html import environment, policy
 from bioeval_tui.report.formats.markdown import escape, table
-from bioeval_tui.report.formats.tables import cell
+from bioeval_tui.report.frames import csv_cell
 from bioeval_tui.report.sentences import rank_words
 from bioeval_tui.report.words import medal_word, next_words
 from bioeval_tui.units import DASH, number1, share
@@ -54,14 +54,14 @@ class MedalTally:
     def words(self) -> str:
         """Such as `5 gold, 7 silver, 9 bronze; 27 above the median; 3 invalid; 1 not graded`."""
         counts = f"{self.gold} gold, {self.silver} silver, {self.bronze} bronze"
-        said = f"{counts}; {self.above_median} above the median; {self.invalid} invalid"
-        said += f"; {self.not_graded} not graded"
-        said += f"; {self.partial} scored on a part of the rows" if self.partial else ""
+        line = f"{counts}; {self.above_median} above the median; {self.invalid} invalid"
+        line += f"; {self.not_graded} not graded"
+        line += f"; {self.partial} scored on a part of the rows" if self.partial else ""
         if self.percentile is None:
-            return said
+            return line
         others = self.invalid + self.not_graded
         beside = f" ({number1(self.with_zeros)} with invalid and not graded as 0)" if others else ""
-        return f"{said}; average percentile {number1(self.percentile)}{beside}"
+        return f"{line}; average percentile {number1(self.percentile)}{beside}"
 
 
 def tally(reports: Sequence[TaskReport], not_graded: int = 0) -> MedalTally:
@@ -161,9 +161,9 @@ def medals_markdown(
             _yes(report.above_median if report.valid_submission else None),
             _yes(report.beats_human),
             escape(next_words(report)),
-            *([escape(said)] if any(reviews) else []),
+            *([escape(review)] if any(reviews) else []),
         ]
-        for report, said in zip(reports, reviews, strict=True)
+        for report, review in zip(reports, reviews, strict=True)
     ]
     more = [""] if any(reviews) else []
     for item in not_graded:
@@ -200,7 +200,7 @@ def medals_csv(
     """
     reviews = reviews or [""] * len(reports)
     rows: list[Sequence[object]] = [COLUMNS]
-    for report, said in zip(reports, reviews, strict=True):
+    for report, review in zip(reports, reviews, strict=True):
         extra = report.extra
         values: list[object] = [
             report.task_id, _agent(report), report.medal, _number(report.score), report.is_lower_better,
@@ -208,16 +208,16 @@ def medals_csv(
             report.leaderboard_size, report.above_median, report.beats_human, extra.next_medal if extra else None,
             _number(extra.score_needed if extra else None), report.valid_submission,
             extra.error if extra else None, report.submission_path, report.created_at.isoformat(),
-            said, "graded" if report.valid_submission else "invalid", *_sure(report.uncertainty),
+            review, "graded" if report.valid_submission else "invalid", *_sure(report.uncertainty),
             extra.rows_scored if extra else None, extra.rows_expected if extra else None,
         ]  # fmt: skip
-        rows.append([cell(value) for value in values])
+        rows.append([csv_cell(value) for value in values])
     for item in not_graded:
         known = {
             "task_id": item.task_id, "agent": item.agent, "error": item.reason,
             "submission_path": item.submission_path, "outcome": "not graded",
         }  # fmt: skip
-        rows.append([cell(known.get(name)) for name in COLUMNS])
+        rows.append([csv_cell(known.get(name)) for name in COLUMNS])
     return csv_text(rows, end="\r\n")
 
 

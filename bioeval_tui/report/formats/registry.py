@@ -99,11 +99,11 @@ FORMATS = (
            {"runs": _HERE + "json_report:write_runs", "gate": _HERE + "json_report:write_gate",
             "comparison": _HERE + "json_report:write_comparison", "medals": _HERE + "medal_pages:medals_json"}, place=3),
     Format("csv", (".csv",), "one row per turn, or per graded submission",
-           {"runs": _HERE + "tables:turns_csv", "medals": _HERE + "medal_pages:medals_csv"}, place=4),
+           {"runs": "bioeval_tui.report.frames:turns_csv", "medals": _HERE + "medal_pages:medals_csv"}, place=4),
     Format("junit", (".xml",), "JUnit XML, for CI",
            {"runs": _HERE + "junit:write_runs", "gate": _HERE + "junit:write_gate"}, place=6),
     Format("openai-jsonl", (".jsonl",), "one conversation per line, in OpenAI's chat format",
-           {"runs": _HERE + "tables:openai_lines"}, place=9),
+           {"runs": "bioeval_tui.report.frames:openai_lines"}, place=9),
 )  # fmt: skip
 
 

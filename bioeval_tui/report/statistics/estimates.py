@@ -1,7 +1,8 @@
-"""Means, shares and pass^k of conversations, with their errors and intervals, as docs/statistics.md describes them.
+"""Means, shares, pass^k and latencies of conversations, with their errors and intervals, as docs/statistics.md describes.
 
 `bioeval_tui.uncertainty` makes the intervals. The independent units are jobs or cases if there are several, else the
-trials of the one; with fewer than ten there are the points and their range instead of an interval.
+trials of the one; with fewer than ten there are the points and their range instead of an interval. Latencies always
+come with the concurrency, because a busy agent answers later.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import comb, fsum, inf
+from math import ceil, comb, fsum, inf
 from statistics import fmean
 from typing import TypeVar
 
@@ -147,10 +148,10 @@ class Proportion:
 
 
 def proportion(
-    held: Iterable[tuple[Hashable, bool]], *, unit: str = "case", stopped: bool = False
+    outcomes: Iterable[tuple[Hashable, bool]], *, unit: str = "case", stopped: bool = False
 ) -> Proportion:
     """Return the share of successes; each is given with the case (or conversation) that it belongs to, and `stopped` as of a sample."""
-    groups = grouped((where, float(yes)) for where, yes in held)
+    groups = grouped((where, float(yes)) for where, yes in outcomes)
     measured = mean_of(groups, UNIT, unit=unit, within="trial")
     if measured is None:
         return Proportion(0, 0, None, None)
@@ -233,8 +234,8 @@ def pass_k_interval(tasks: Sequence[Tries], k: int) -> Interval | None:
     cases = grouped((task.case or task.name, task) for task in known)
     if len(cases) != 1:
         values = {
-            name: [comb(task.successes, k) / comb(task.trials, k) for task in held]
-            for name, held in cases.items()
+            name: [comb(task.successes, k) / comb(task.trials, k) for task in tries]
+            for name, tries in cases.items()
         }
         measured = mean_of(values, UNIT)
         return measured.interval if measured else None
@@ -257,3 +258,45 @@ def pass_k_interval(tasks: Sequence[Tries], k: int) -> Interval | None:
     means = [fmean(value for value in values if value is not None) for values in left]
     one = left_out(whole, means, UNIT, size / k)  # k trials are one draw of "all succeed"
     return replace(one, scope=f"these tasks only, {size} conversations")
+
+
+@dataclass(frozen=True, slots=True)
+class LatencySummary:
+    """All times in ms, over the answers of successful attempts; None without answers."""
+
+    answers: int
+    average_ms: float | None
+    p50_ms: float | None
+    p90_ms: float | None
+    p95_ms: float | None
+    max_ms: float | None
+    first_token_ms: float | None
+    """The median time to the first token, over the answers that were streamed."""
+
+    streamed: int
+    concurrency: tuple[int, ...]
+
+
+def percentile(values: Sequence[float], share: float) -> float | None:
+    """Return the smallest value that at least `share` of the values do not exceed (nearest rank)."""
+    if not values:
+        return None
+    ranked = sorted(values)
+    return ranked[max(0, ceil(share * len(ranked) - 1e-9) - 1)]
+
+
+def summarise(
+    latencies_ms: Sequence[float], first_tokens_ms: Sequence[float], concurrency: Sequence[int]
+) -> LatencySummary:
+    """Sum up the answers' latencies and first tokens (ms), measured at these numbers of conversations at once."""
+    return LatencySummary(
+        answers=len(latencies_ms),
+        average_ms=fmean(latencies_ms) if latencies_ms else None,
+        p50_ms=percentile(latencies_ms, 0.5),
+        p90_ms=percentile(latencies_ms, 0.9),
+        p95_ms=percentile(latencies_ms, 0.95),
+        max_ms=max(latencies_ms, default=None),
+        first_token_ms=percentile(first_tokens_ms, 0.5),
+        streamed=len(first_tokens_ms),
+        concurrency=tuple(sorted(set(concurrency))),
+    )

@@ -178,17 +178,17 @@ class _Parted:
         self, parts: Sequence[Sequence[JudgedItem]], items: Sequence[JudgedItem], clusters: int | None
     ) -> None:
         self._shares = [len(part) / len(items) for part in parts]
-        self._said = [[item.people for item in part if item.people is not None] for part in parts]
-        self._means = [fmean(said) for said in self._said]
-        self._reviews, self._items, self._clusters = sum(map(len, self._said)), len(items), clusters
+        self._scores = [[item.people for item in part if item.people is not None] for part in parts]
+        self._means = [fmean(scores) for scores in self._scores]
+        self._reviews, self._items, self._clusters = sum(map(len, self._scores)), len(items), clusters
         mean = fsum(w * m for w, m in zip(self._shares, self._means, strict=True))
         sums: dict[object, float] = {}
         alone = 0.0
-        for share, said, people, part in zip(self._shares, self._said, self._means, parts, strict=True):
+        for share, scores, people, part in zip(self._shares, self._scores, self._means, parts, strict=True):
             for item in part:
                 error = (people - mean) / len(items)
                 if item.people is not None:
-                    error += share * (item.people - people) / len(said)
+                    error += share * (item.people - people) / len(scores)
                 alone += error * error
                 cluster: object = item.cluster or id(item)
                 sums[cluster] = sums.get(cluster, 0.0) + error
@@ -205,12 +205,13 @@ class _Parted:
     def interval(self, more: float) -> Interval:
         """Return the interval for `more` times as many reviews that say the same."""
         parts = []
-        for share, said, people in zip(self._shares, self._said, self._means, strict=True):
-            n = more * len(said) / self._effect
-            if people * (1 - people) > 1e-12 and any(value not in UNIT for value in said):
-                spread = fsum((value - people) ** 2 for value in said) / (len(said) - 1)
+        for share, scores, people in zip(self._shares, self._scores, self._means, strict=True):
+            n = more * len(scores) / self._effect
+            if people * (1 - people) > 1e-12 and any(value not in UNIT for value in scores):
+                spread = fsum((value - people) ** 2 for value in scores) / (len(scores) - 1)
                 # As one more value that varies as much as values can: the error is never 0.
-                n *= people * (1 - people) / ((spread * len(said) + people * (1 - people)) / (len(said) + 1))
+                most = people * (1 - people)
+                n *= most / ((spread * len(scores) + most) / (len(scores) + 1))
             parts.append((share, people, share_interval(people, n)))
         scope = f"{self._reviews} reviews of {self._items}"
         return joined(parts, UNIT, scope, max(0.0, self._of_shares) * self._effect)

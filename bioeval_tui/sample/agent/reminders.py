@@ -7,8 +7,8 @@ from dataclasses import asdict
 from datetime import datetime, time
 from zoneinfo import ZoneInfo
 
+from bioeval_tui.sample.agent.language import SpokenTime
 from bioeval_tui.sample.agent.records import Reminder
-from bioeval_tui.sample.agent.times import SpokenTime
 from bioeval_tui.sample.agent.turn import DialogueTurn, ReminderDraft
 
 _SET = re.compile(

@@ -17,10 +17,8 @@ from aiohttp import web
 from bioeval_tui.admission import BACKLOG, Admission, AdmissionLimits, serve_app
 from bioeval_tui.errors import BioevalError, UnavailableError
 from bioeval_tui.sample.agent.delivery import Delivery
-from bioeval_tui.sample.agent.dialogue import ChatSession, Sessions
-from bioeval_tui.sample.agent.graph_records import GraphRecords, learn
-from bioeval_tui.sample.agent.manners import INTRODUCTION
-from bioeval_tui.sample.agent.records import AgentGraph, MemoryRecords, Records
+from bioeval_tui.sample.agent.dialogue import INTRODUCTION, ChatSession, Sessions
+from bioeval_tui.sample.agent.records import AgentGraph, GraphRecords, MemoryRecords, Records, learn
 from bioeval_tui.text import clean_line
 
 NAME = "bioeval-tui sample agent (rule-based)"
@@ -92,8 +90,8 @@ class SampleAgentService:
         body = await self._json(request)
         received, received_at = time.monotonic(), time.time()
         session = self._session(_text(body, "sessionId"))
-        said = body.get("message")
-        if not isinstance(said, dict):
+        message = body.get("message")
+        if not isinstance(message, dict):
             raise _Refused(400, "message: must be an object with `content` and `role`")
         async with session.lock:
             trouble = session.trouble()
@@ -102,7 +100,7 @@ class SampleAgentService:
                 raise _Refused(500, "the sample agent fails on purpose (--chaos)")
             if trouble.kind == "overloaded":
                 raise _Refused(503, "the sample agent is busy on purpose (--chaos)")
-            answer = await session.answer(_text(said, "content"))
+            answer = await session.answer(_text(message, "content"))
             delivery = Delivery(request, session, received, received_at)
             if "text/event-stream" in request.headers.get("Accept", ""):
                 return await delivery.stream(answer, trouble, self._tokens_per_second)

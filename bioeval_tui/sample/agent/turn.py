@@ -9,9 +9,8 @@ from datetime import datetime
 from typing import Any, Literal
 
 from bioeval_tui.sample.agent.facts import Knowledge
-from bioeval_tui.sample.agent.language import ReadMessage
+from bioeval_tui.sample.agent.language import ReadMessage, SpokenTime
 from bioeval_tui.sample.agent.records import Records
-from bioeval_tui.sample.agent.times import SpokenTime
 from bioeval_tui.text import compact_json
 
 

@@ -14,7 +14,7 @@ from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report import rows
 from bioeval_tui.report.brief import Brief, brief_of
 from bioeval_tui.report.sentences import rank_words
-from bioeval_tui.report.statistics.ranks import rank as ranking_of
+from bioeval_tui.report.statistics.differences import rank as ranking_of
 from bioeval_tui.text import clean, plural, shorten
 from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.shared.cells_view import Cell, Tone, score, spark

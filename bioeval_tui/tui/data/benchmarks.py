@@ -55,8 +55,7 @@ class Benchmarks:
         task = self._grading.registry().get_task(task_id)
         try:
             # pandas: the list of tasks does not need it.
-            from bioeval_tui.grade.grade import load_humans
-            from bioeval_tui.grade.tasks.board import leaderboard_of
+            from bioeval_tui.grade.grade import leaderboard_of, load_humans
 
             board = leaderboard_of(task)
         except BioevalError as error:

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bioeval_tui.errors import BioevalError, InputError
-from bioeval_tui.grade.outcomes import Invalid, NotGraded
-from bioeval_tui.grade.paths import extract_agent_from_submission_path
-from bioeval_tui.grade.reports import load_outcomes
+from bioeval_tui.grade.outcomes import Invalid, NotGraded, load_outcomes
 from bioeval_tui.grade.service import Grading
+from bioeval_tui.grade.submissions import extract_agent_from_submission_path
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.masking.current import masked
 from bioeval_tui.report.agents import agent_of

@@ -438,7 +438,7 @@ class AppServices:
 
 def sample_list() -> list[tuple[str, Path | None]]:
     """Return the sample submissions of the demo: good, poor and invalid, for one task."""
-    from bioeval_tui.grade.batch.submissions import read_submissions
+    from bioeval_tui.grade.submissions import read_submissions
     from bioeval_tui.sample.paths import sample_submissions
 
     submissions = read_submissions(sample_submissions() / "submissions.jsonl").submissions

@@ -40,7 +40,7 @@ def cluster() -> Iterator[Any]:
 def test_every_submission_is_reported_once_when_a_worker_is_killed(
     tasks, cluster: Any, tmp_path: Path
 ) -> None:
-    from bioeval_tui.grade.batch.cluster import ClusterBackend
+    from bioeval_tui.grade.batch.run import ClusterBackend
 
     task_id = tasks.add(code=SLOW)
     count = 300
@@ -69,8 +69,8 @@ def test_every_submission_is_reported_once_when_a_worker_is_killed(
 
 
 def test_an_unreachable_scheduler_is_one_sentence(tasks, monkeypatch: pytest.MonkeyPatch) -> None:
-    from bioeval_tui.grade.batch import cluster
+    from bioeval_tui.grade.batch import run
 
-    monkeypatch.setattr(cluster, "CONNECT_TIMEOUT_S", 1)
+    monkeypatch.setattr(run, "CONNECT_TIMEOUT_S", 1)
     with pytest.raises(UnavailableError, match=r"the Dask scheduler tcp://127\.0\.0\.1:9 cannot be used"):
-        cluster.ClusterBackend("tcp://127.0.0.1:9", tasks.registry, time_limit_s=1, memory_limit_mb=None)
+        run.ClusterBackend("tcp://127.0.0.1:9", tasks.registry, time_limit_s=1, memory_limit_mb=None)

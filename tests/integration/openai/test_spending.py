@@ -17,7 +17,7 @@ from bioeval_tui.evaluation.prices import FILE_NAME, load_prices
 from bioeval_tui.formats import RunResult
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.document import run_document
-from bioeval_tui.report.formats.comparison_console import print_comparison
+from bioeval_tui.report.formats.console import print_comparison
 from bioeval_tui.report.result import load_run
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.words import cost_words, token_words

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from bioeval_tui.grade.files.tables import read_as_published, read_frame
-from bioeval_tui.grade.rounding import to_score
+from bioeval_tui.grade.task_report import to_score
 from bioeval_tui.grading import (
     Grader,
     TaskReport,

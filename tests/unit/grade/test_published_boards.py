@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from bioeval_tui.errors import InputError
-from bioeval_tui.grade.published.boards import HERE, published_board
-from bioeval_tui.grade.tasks.board import leaderboard_of
+from bioeval_tui.grade.grade import leaderboard_of
+from bioeval_tui.grade.published_boards import HERE, published_board
 from bioeval_tui.grading import NotGradedError, Registry, Task, TaskReport, grade_submission
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "published_boards" / "openproblems.json"

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from bioeval_tui.formats import RunResult
 from bioeval_tui.report.comparison import Comparison, compare
-from bioeval_tui.report.formats.comparison_console import print_comparison
+from bioeval_tui.report.formats.console import print_comparison
 from bioeval_tui.report.result import load_run
 from bioeval_tui.report.sentences import counted_words, difference_words
 from bioeval_tui.report.statistics.differences import Difference, corrected, difference

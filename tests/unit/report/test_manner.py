@@ -13,7 +13,7 @@ from bioeval_tui.cli.headless import print_batch
 from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.document import run_document
-from bioeval_tui.report.formats.comparison_console import print_comparison
+from bioeval_tui.report.formats.console import print_comparison
 from bioeval_tui.report.manner import manners
 from bioeval_tui.report.result import load_run
 from tests.command import call

@@ -16,10 +16,8 @@ import pytest
 from bioeval_tui.report import conclusion, findings as of, sentences
 from bioeval_tui.report.findings import ConclusionFinding, Finding, NextFinding
 from bioeval_tui.report.sentences import interval_words, next_step, sentence
-from bioeval_tui.report.statistics.differences import Difference, difference, differences
-from bioeval_tui.report.statistics.estimates import Counted, Sample, estimate
-from bioeval_tui.report.statistics.latency import summarise
-from bioeval_tui.report.statistics.ranks import AgentRank
+from bioeval_tui.report.statistics.differences import AgentRank, Difference, difference, differences
+from bioeval_tui.report.statistics.estimates import Counted, Sample, estimate, summarise
 from bioeval_tui.tui.live import captions_view
 from bioeval_tui.uncertainty import Interval
 

@@ -7,11 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bioeval_tui.grade.batch.wire import IDLE, PROGRESS
+from bioeval_tui.grade.batch.worker_process import IDLE, PROGRESS
 
 GRADES = """
 import mmap, sys
-from bioeval_tui.grade.batch.wire import PROGRESS, note_begun, note_ended
+from bioeval_tui.grade.batch.worker_process import PROGRESS, note_begun, note_ended
 with open(sys.argv[1], "r+b") as file:
     page = mmap.mmap(file.fileno(), PROGRESS.size)
 number = 0

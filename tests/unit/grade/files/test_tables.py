@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from bioeval_tui.errors import InvalidSubmissionError
-from bioeval_tui.grade.files import quick_csv
+from bioeval_tui.grade.files import tables
 from bioeval_tui.grade.files.tables import float_of_pandas_2, read_exactly, read_frame
 from bioeval_tui.grade.metric_spec import MetricSpec
 from bioeval_tui.grade.metrics import METRICS
@@ -113,9 +113,9 @@ def test_the_fast_reader_agrees_with_pandas_or_declines(
     path = tmp_path / "submission.csv"
     path.write_bytes((GOOD[:place] + put + GOOD[place + cut :]).encode())
     scorer = CsvScorer(SPEC, TRUTH)
-    expected = quick_csv.expectation(SPEC, TRUTH)
+    expected = tables.expectation(SPEC, TRUTH)
     assert expected is not None
-    quick = quick_csv.read(path.read_bytes(), expected)
+    quick = tables.read_expected(path.read_bytes(), expected)
     if quick is None:
         return
     assert scorer.examine(path) == []
@@ -132,9 +132,9 @@ def test_an_ordinary_file_is_read_fast_with_the_same_score(tmp_path: Path, rows:
     guess = truth.assign(y=truth["y"] + random.normal(size=rows))
     path = tmp_path / "submission.csv"
     guess.to_csv(path, index=False)
-    expected = quick_csv.expectation(SPEC, truth)
+    expected = tables.expectation(SPEC, truth)
     assert expected is not None
-    assert quick_csv.read(path.read_bytes(), expected) is not None
+    assert tables.read_expected(path.read_bytes(), expected) is not None
     scorer = CsvScorer(SPEC, truth)
     assert (
         scorer.score(path)
@@ -142,7 +142,7 @@ def test_an_ordinary_file_is_read_fast_with_the_same_score(tmp_path: Path, rows:
         == float((truth["y"] - guess["y"]).abs().mean())
     )
     guess.sample(frac=1, random_state=1).to_csv(path, index=False)
-    assert quick_csv.read(path.read_bytes(), expected) is None
+    assert tables.read_expected(path.read_bytes(), expected) is None
     assert scorer.score(path) == pytest.approx(float((truth["y"] - guess["y"]).abs().mean()), rel=1e-14)
 
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from bioeval_tui.errors import ExitCode, InputError
-from bioeval_tui.grade.baselines.learners import constant
-from bioeval_tui.grade.baselines.run import KINDS, run_baselines, write_baseline
+from bioeval_tui.grade.baselines import KINDS, constant, run_baselines, write_baseline
 from bioeval_tui.grading import Registry, grade_submission, prepare_task
 from tests.command import call
 

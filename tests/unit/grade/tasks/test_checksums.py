@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bioeval_tui.errors import InputError
-from bioeval_tui.grade.tasks.checksums import (
+from bioeval_tui.grade.tasks.prepare import (
     CONTENT,
     file_checksum,
     folder_checksums,

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bioeval_tui.grade.grade import leaderboard_of
 from bioeval_tui.grade.metrics import METRICS
-from bioeval_tui.grade.tasks.board import leaderboard_of
 from bioeval_tui.grading import Registry, Task, grade_submission
 
 from .conftest import ROOT, SHIPPED, SHIPPED_IDS

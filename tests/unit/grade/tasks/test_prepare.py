@@ -14,8 +14,7 @@ import pytest
 
 from bioeval_tui.errors import BioevalError, InputError
 from bioeval_tui.grade.tasks.prepare import UNFINISHED, PrepareError, remove_drafts
-from bioeval_tui.grade.tasks.sources import get_source
-from bioeval_tui.grade.tasks.sources.base import BoardRow, HumanRow, SourceError
+from bioeval_tui.grade.tasks.sources import BoardRow, HumanRow, SourceError, get_source
 from bioeval_tui.grading import prepare_task
 
 from .conftest import PREPARER, Toy

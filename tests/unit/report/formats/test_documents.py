@@ -26,8 +26,9 @@ from bioeval_tui.grade.task_report import now
 from bioeval_tui.grading import TaskReport
 from bioeval_tui.record import events
 from bioeval_tui.record.transfer import import_file
-from bioeval_tui.report.formats.charts import composite_bar, latency_chart, medal_scale
+from bioeval_tui.report.explanation import composite_bar
 from bioeval_tui.report.formats.console import print_score_card
+from bioeval_tui.report.formats.html import latency_chart, medal_scale
 from bioeval_tui.report.formats.markdown import escape
 from bioeval_tui.report.message_blocks import plain
 from bioeval_tui.report.result import load_run

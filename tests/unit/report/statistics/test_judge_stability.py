@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from bioeval_tui.report.statistics.judge_stability import REPEAT, AskedAgain, judge_stability, signed_rank_p
+from bioeval_tui.report.judge_checks import REPEAT, AskedAgain, judge_stability, signed_rank_p
 from tests.simulations.judging import DEFECTS, accusations, ask, sound
 
 

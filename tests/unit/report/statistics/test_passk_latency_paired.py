@@ -12,8 +12,15 @@ from bioeval_tui import score as composite
 from bioeval_tui.record.events import ScorePart
 from bioeval_tui.report.sentences import concurrency_words, difference_words
 from bioeval_tui.report.statistics.differences import difference, differences
-from bioeval_tui.report.statistics.estimates import Sample, Tries, pass_hat, pass_k, pass_series
-from bioeval_tui.report.statistics.latency import percentile, summarise
+from bioeval_tui.report.statistics.estimates import (
+    Sample,
+    Tries,
+    pass_hat,
+    pass_k,
+    pass_series,
+    percentile,
+    summarise,
+)
 from bioeval_tui.score import needed, reweighted
 
 

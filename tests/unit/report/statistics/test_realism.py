@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.evaluation.guards.transcripts import out_of_role
-from bioeval_tui.report.statistics.realism import REFERENCES, UserTranscript, realism
+from bioeval_tui.report.manner import REFERENCES, UserTranscript, realism
 
 PUBLISHED = Path(__file__).parents[3] / "golden" / "published"
 

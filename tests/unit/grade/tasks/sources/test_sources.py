@@ -16,11 +16,17 @@ from typing import Any
 import pytest
 
 from bioeval_tui.errors import ExitCode, InputError
-from bioeval_tui.grade.tasks.sources import get_source, http
-from bioeval_tui.grade.tasks.sources.base import BoardRow, SourceError
-from bioeval_tui.grade.tasks.sources.kaggle import KaggleSource, competition
-from bioeval_tui.grade.tasks.sources.polaris import POLARIS_PYTHON, PolarisSource, read_board
-from bioeval_tui.grade.tasks.sources.proteingym import Addresses, ProteinGymSource
+from bioeval_tui.grade.tasks import downloads
+from bioeval_tui.grade.tasks.downloads import (
+    POLARIS_PYTHON,
+    Addresses,
+    KaggleSource,
+    PolarisSource,
+    ProteinGymSource,
+    competition,
+    read_board,
+)
+from bioeval_tui.grade.tasks.sources import BoardRow, SourceError, get_source
 
 
 class Server:
@@ -57,7 +63,7 @@ class Server:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    monkeypatch.setattr(http, "BACKOFF_S", 0.0)
+    monkeypatch.setattr(downloads, "BACKOFF_S", 0.0)
     running = Server()
     yield running
     running.close()
@@ -160,7 +166,7 @@ def test_a_refused_download_says_where_to_put_the_file(server: Server, tmp_path:
 
 
 def test_a_download_without_network_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(http, "BACKOFF_S", 0.0)
+    monkeypatch.setattr(downloads, "BACKOFF_S", 0.0)
     nowhere = "http://127.0.0.1:9"
     source = ProteinGymSource(Addresses(nowhere, nowhere, nowhere))
     with pytest.raises(SourceError, match=r"127\.0\.0\.1:9 cannot be reached \(.*\); put the file at"):

@@ -1,6 +1,6 @@
 """The published leaderboards: ProteinGym's supervised results and those of Open Problems, one board for each task.
 
-The files next to this one were created by `scripts/collect-leaderboards`; `sources.json` names the commits.
+The files in `published` were created by `scripts/collect-leaderboards`; `sources.json` names the commits.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from bioeval_tui.text import plural
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parent / "published"
 _PROTEINGYM_GRADERS = ("proteingym-metric", "spearman")
 
 

@@ -1,1 +1,0 @@
-"""Baseline submissions of a task: constant, folds and simple models."""

@@ -1,1 +1,0 @@
-"""Published leaderboards in the package, and their sources."""
