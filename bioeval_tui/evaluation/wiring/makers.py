@@ -105,7 +105,7 @@ class Makers:
             no_graph=why_not,
             does_without_graph=self.spec.graph == "none",
             **self._guards(),
-            find_facts=content.disclosed,
+            find_facts=content.newly_disclosed,
             asked_for=content.asked,
             files_before=partial(grader.files, submissions) if grader else None,
             holds_on_nothing=holds_on_nothing,
