@@ -16,7 +16,7 @@ from typing import Any, Literal, Self
 
 from bioeval_tui import score as composite
 from bioeval_tui.errors import RecordingError
-from bioeval_tui.evaluation.prices import Prices, shipped_prices
+from bioeval_tui.evaluation.spending import Prices, shipped_prices
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.events import (
     ReviewsDrawn,

@@ -23,7 +23,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from bioeval_tui import __version__, units
-from bioeval_tui.evaluation.prices import Prices
+from bioeval_tui.evaluation.spending import Prices
 from bioeval_tui.files import write_beside
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record import reviews
