@@ -180,7 +180,7 @@ def run_headless(
     rules = GateRules.parse(
         fail_under, fail_on_assertion=fail_on_assertion, min_pass_k=min_pass_k, fail_slower=fail_slower
     )
-    rules.require_held(spec.conditions)
+    rules.require_conditions(spec.conditions)
     gate = Gate(rules, files or {})
     gate.check_paths()
     talk = plain_console(stderr=True)
