@@ -167,7 +167,7 @@ def called(group: Group, name: str, function: str | Callable[..., Any], *given: 
         return (resolve_name(function) if isinstance(function, str) else function)(*given)
 
 
-def told(group: Group, own: Iterable[Any]) -> str:
+def help_line(group: Group, own: Iterable[Any]) -> str:
     """Return a line for help: what each of this program's is, and the packages of the others."""
     others = (f"{one.name}: a plug-in of {one.package}" for one in of_others(group))
     return join_names([*(f"{one.name}: {one.about}" for one in own), *others], "; ")

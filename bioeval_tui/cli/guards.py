@@ -43,7 +43,8 @@ def guards(transcripts: Path, as_json: bool) -> int:
     could not be read.
     """
     if not transcripts.exists() and (path := _run(str(transcripts))) is not None:
-        return _check(io.BytesIO(_lines_of(path)), path.stem, as_json)
+        lines = transcript_lines(load_run(path)).encode("utf-8", "replace")
+        return _check(io.BytesIO(lines), path.stem, as_json)
     if str(transcripts) == "-":
         return _check(sys.stdin.buffer, "stdin", as_json)
     try:
@@ -59,10 +60,6 @@ def _run(name: str) -> Path | None:
     if "." in name or "/" in name or name == "-":
         return None
     return Catalogue(Settings.from_environment().runs_dir).find(name)
-
-
-def _lines_of(path: Path) -> bytes:
-    return transcript_lines(load_run(path)).encode("utf-8", "replace")
 
 
 def _check(lines: BinaryIO, name: str, as_json: bool) -> int:

@@ -18,7 +18,7 @@ from bioeval_tui.errors import ExitCode, RecordingError
 from bioeval_tui.evaluation.engine.processes import run_fairly
 from bioeval_tui.evaluation.engine.resume import excluded_trials
 from bioeval_tui.evaluation.engine.spec import EngineSpec
-from bioeval_tui.evaluation.prices import FILE_NAME, Prices, load_prices
+from bioeval_tui.evaluation.spending import FILE_NAME, Prices, load_prices
 from bioeval_tui.evaluation.wiring.estimate import estimate_batch
 from bioeval_tui.evaluation.wiring.resume import rerun_offer
 from bioeval_tui.evaluation.wiring.start import (
@@ -180,7 +180,7 @@ def run_headless(
     rules = GateRules.parse(
         fail_under, fail_on_assertion=fail_on_assertion, min_pass_k=min_pass_k, fail_slower=fail_slower
     )
-    rules.require_held(spec.conditions)
+    rules.require_conditions(spec.conditions)
     gate = Gate(rules, files or {})
     gate.check_paths()
     talk = plain_console(stderr=True)

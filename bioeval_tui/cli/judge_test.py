@@ -152,7 +152,7 @@ def judge_test(
         print_stability(stability, {change.name: change.about for change in CHANGES}, plain_console())
         print_reactions(reactions, {control.name: control.about for control in CONTROLS}, plain_console())
         print_sentinels(checks, plain_console())
-    if not stability or not all(one.told for one in reactions.values()):
+    if not stability or not all(one.is_comparable for one in reactions.values()):
         return ExitCode.NOT_MEASURED
     accused = fail_on_accused and any(one.accused for one in stability.values())
     sound = all(one.reacts for one in reactions.values()) and not any(one.accused for one in checks)

@@ -7,7 +7,7 @@ import click
 from bioeval_tui.cli.options import JSON, complete_run
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode, UsageError
-from bioeval_tui.evaluation.prices import FILE_NAME, load_prices
+from bioeval_tui.evaluation.spending import FILE_NAME, load_prices
 from bioeval_tui.record.catalogue import find_recording
 from bioeval_tui.report.plans import planned, print_plan
 from bioeval_tui.report.result import load_run

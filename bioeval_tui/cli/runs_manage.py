@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 @click.option(
     "--format", "kind", type=click.Choice(looking.names()),
     help="Its format [by content]. "
-    + plugins.told("importers", looking.known()) + ".",
+    + plugins.help_line("importers", looking.known()) + ".",
 )  # fmt: skip
 @click.option(
     "--job",

@@ -23,7 +23,7 @@ from bioeval_tui.cli.options import (
 )
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode, UsageError
-from bioeval_tui.evaluation.prices import FILE_NAME, load_prices
+from bioeval_tui.evaluation.spending import FILE_NAME, load_prices
 from bioeval_tui.files import write_or_print, write_private
 from bioeval_tui.record.catalogue import Catalogue, find_recording
 from bioeval_tui.record.paths import overlay_path, recording_path
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 def _with_output(option: str, default: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Add the options for the format and the output file."""
-    listed = plugins.told("formats", known("run", "runs"))
+    listed = plugins.help_line("formats", known("run", "runs"))
     return options(
         click.option(
             option,
@@ -336,7 +336,7 @@ def gate(
     thresholds.check_paths()
     runs = [load_run(path) for path in _paths(run)]
     for one in runs:
-        rules.require_held(one.started.conditions, one.run_id)
+        rules.require_conditions(one.started.conditions, one.run_id)
     notes: tuple[str, ...] = ()
     if reviewed:
         runs, notes = with_people(runs)

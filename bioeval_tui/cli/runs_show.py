@@ -8,7 +8,7 @@ from bioeval_tui.cli.options import AS_RECORDED, complete_run
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.engine.resume import excluded_trials
-from bioeval_tui.evaluation.prices import FILE_NAME, load_prices
+from bioeval_tui.evaluation.spending import FILE_NAME, load_prices
 from bioeval_tui.evaluation.wiring.resume import rerun_offer
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.report.document import run_document

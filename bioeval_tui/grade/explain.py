@@ -448,14 +448,14 @@ def of_h5ad(scorer: Any, path: Path, by: str | None) -> list[Section]:
     return sections
 
 
-def _has_groups(column: Any) -> bool:
-    return bool(column.dtype.kind != "f" and 1 < column.nunique() <= MOST_GROUPS)
-
-
 def _wanted(frame: Any, by: str | None) -> list[Any]:
     if by is not None:
         return [by] * (by in frame.columns)
-    return [name for name in frame.columns if _has_groups(frame[name])]
+    return [
+        name
+        for name, column in frame.items()
+        if column.dtype.kind != "f" and 1 < column.nunique() <= MOST_GROUPS
+    ]
 
 
 def _gene_losses(scorer: Any, values: Any) -> Any:

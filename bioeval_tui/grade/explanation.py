@@ -29,7 +29,9 @@ class Section:
         """Return the view as lines of text, columns aligned, numbers to the right."""
         cells = [self.columns, *self.rows] if self.columns else []
         widths = [max(len(row[place]) for row in cells) for place in range(len(self.columns))]
-        numbers = [all(_is_number(row[place]) for row in self.rows) for place in range(len(self.columns))]
+        numbers = [
+            all(_NUMBER.fullmatch(row[place]) for row in self.rows) for place in range(len(self.columns))
+        ]
         shown = []
         for number, row in enumerate(cells):
             parts = [
@@ -113,7 +115,3 @@ def _text(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return number_text(value) if isinstance(value, float) else str(value)
-
-
-def _is_number(text: str) -> bool:
-    return _NUMBER.fullmatch(text) is not None

@@ -78,7 +78,12 @@ def find_runs(
     groups = [group for place in places for group in _groups(place)]
     submissions_found = [item for group in groups for item in _submissions(group)]
     submissions = tuple(replace(item, number=number) for number, item in enumerate(submissions_found))
-    above = [base for place in places for base in (place, *place.parents) if _is_checkout(base)]
+    above = [
+        base
+        for place in places
+        for base in (place, *place.parents)
+        if (base / "biomlbench" / "tasks").is_dir()
+    ]
     roots = list(tasks_dirs or default_tasks_dirs())
     roots += [base for base in dict.fromkeys(above) if tasks_root(base) not in map(tasks_root, roots)]
     caches = [published_data_dir(), *(base / "data" for base in dict.fromkeys(above))]
@@ -143,10 +148,6 @@ def _moved(path: str | None, group: Path) -> str | None:
     parts = Path(path).parts
     here = group.joinpath(*parts[parts.index(group.name) + 1 :])
     return str(here) if here.resolve().is_relative_to(group.resolve()) and here.exists() else path
-
-
-def _is_checkout(folder: Path) -> bool:
-    return (folder / "biomlbench" / "tasks").is_dir()
 
 
 def _data_dir(tasks: set[str], chosen: Path | None, places: Sequence[Path]) -> tuple[Path, list[str]]:

@@ -165,7 +165,7 @@ class ReviewedScores:
     drawn: bool = False
     """Whether they are of a random sample: what people would say is estimated from it, and no score is part people's, part judge's."""
 
-    def told(self, state: RunState) -> list[str]:
+    def condition_scores(self, state: RunState) -> list[str]:
         """Return each condition's score and the mean of both, `withheld 0.41 → 0.55 (reviewed)`, given the run; nothing of a sample."""
         if self.drawn:
             return []

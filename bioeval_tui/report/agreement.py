@@ -460,18 +460,18 @@ def _check(row: Mapping[str, str | None], file: Path, number: int) -> None:
 
 
 def _fits(item: RatedTask, row: Mapping[str, str | None]) -> bool:
-    def told(name: str) -> str:
+    def cell(name: str) -> str:
         return (row.get(name) or "").strip()
 
-    if told("case"):
-        if told("case") != item.case or int(told("case_trial") or 1) != item.case_trial:
+    if cell("case"):
+        if cell("case") != item.case or int(cell("case_trial") or 1) != item.case_trial:
             return False
-    elif int(told("trial") or 0) != item.key.trial:
+    elif int(cell("trial") or 0) != item.key.trial:
         return False
     return (
-        (not told("run_id") or told("run_id") == item.run_id)
-        and (not told("condition") or told("condition") == item.key.condition)
-        and (not told("task") or told("task") in (str(item.task), item.title))
+        (not cell("run_id") or cell("run_id") == item.run_id)
+        and (not cell("condition") or cell("condition") == item.key.condition)
+        and (not cell("task") or cell("task") in (str(item.task), item.title))
     )
 
 

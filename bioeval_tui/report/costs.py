@@ -12,7 +12,7 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from bioeval_tui.evaluation.prices import FILE_NAME, Price
+from bioeval_tui.evaluation.spending import FILE_NAME, Price
 from bioeval_tui.record.events import AnswersUnused, TranscriptScored
 from bioeval_tui.record.names import Condition, Peer
 from bioeval_tui.record.spans import known_sum

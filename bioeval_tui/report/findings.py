@@ -801,7 +801,7 @@ class ManyExcluded(Finding):
     most: float
 
 
-class NothingHeld(Finding):
+class NothingRun(Finding):
     """A gate without a conversation."""
 
 

@@ -139,7 +139,7 @@ class GateRules:
         slower = tuple(map(_slower, _parts(fail_slower)))
         return cls(under, tuple(parts), fail_on_assertion, tuple(wanted), slower)
 
-    def require_held(self, conditions: Collection[Condition], who: str = "the run") -> None:
+    def require_conditions(self, conditions: Collection[Condition], who: str = "the run") -> None:
         """Reject a threshold that the conditions of `who` can never meet: for one that is not run, or for the mean of only one.
 
         Raises:
@@ -258,9 +258,9 @@ def evaluate(runs: Sequence[RunResult], rules: GateRules) -> GateResult:
             if rules.on_assertion:
                 checks += _assertions(same)
     too_few = counted.excluded_share > MOST_EXCLUDED or not counted.used
-    notes: list[of.ManyExcluded | of.NothingHeld | of.UncleanRun] = []
+    notes: list[of.ManyExcluded | of.NothingRun | of.UncleanRun] = []
     if too_few:
-        notes.append(of.ManyExcluded(counted, MOST_EXCLUDED) if counted.held else of.NothingHeld())
+        notes.append(of.ManyExcluded(counted, MOST_EXCLUDED) if counted.held else of.NothingRun())
     if checks or len(runs) > 1:  # the card of a single run says it
         notes += _unclean(runs)
     people = [estimate for run in runs if run.sampled for estimate in run.people_say]

@@ -32,7 +32,7 @@ class Reaction:
     recorded: float
 
     @property
-    def told(self) -> bool:
+    def is_comparable(self) -> bool:
         """Whether the recorded conversations have scores that a control can be lower than."""
         return self.recorded >= TOO_LOW
 

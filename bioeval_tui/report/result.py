@@ -16,7 +16,7 @@ from typing import Any, Literal, Self
 
 from bioeval_tui import score as composite
 from bioeval_tui.errors import RecordingError
-from bioeval_tui.evaluation.prices import Prices, shipped_prices
+from bioeval_tui.evaluation.spending import Prices, shipped_prices
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.events import (
     ReviewsDrawn,
@@ -249,7 +249,7 @@ class RunResult(RecordedRun):
 
     def reviewed_scores_words(self, reviewed: ReviewedScores) -> list[str]:
         """Return each condition's score and the mean before and after reviews."""
-        return reviewed.told(self.state)
+        return reviewed.condition_scores(self.state)
 
     @property
     def has_cases(self) -> bool:
@@ -390,7 +390,7 @@ class RunResult(RecordedRun):
         reviewed = self.reviewed
         if reviewed is None:
             return ""
-        corrections, who = ", ".join(reviewed.told(self.state)), ", ".join(reviewed.reviewers)
+        corrections, who = ", ".join(reviewed.condition_scores(self.state)), ", ".join(reviewed.reviewers)
         differ = f"; reviewers differ on {reviewed.disputed}" if reviewed.disputed else ""
         by = f"by {who}, {reviewed.tasks} of {plural(reviewed.of_tasks, 'task')}{differ}"
         return f"{corrections}; {by}" if corrections else by

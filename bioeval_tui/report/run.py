@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from bioeval_tui import score as composite
 from bioeval_tui.errors import Problem
-from bioeval_tui.evaluation.prices import Prices, shipped_prices
+from bioeval_tui.evaluation.spending import Prices, shipped_prices
 from bioeval_tui.record.events import (
     RESULT_REASONS,
     Case,

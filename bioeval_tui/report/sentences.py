@@ -67,7 +67,7 @@ TEXTS: dict[type, str] = {
     of.RunOfOneCondition: "{0.run} was run with {0.title} only",
     of.UncleanRun: "{0.run}: {0.cleanness}, {0.why}",
     of.RunUnfinished: "{0.run} did not finish",
-    of.NothingHeld: "no conversation was run",
+    of.NothingRun: "no conversation was run",
     of.ConditionNotRun: "the job was not run with facts {0.condition}",
     of.ConversationsPart: "The conversations differ from here. Until now, they were the same, word for word.",
     of.StillUnfinished: "The run has not ended: {0:scored} scored.",

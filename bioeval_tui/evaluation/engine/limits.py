@@ -10,8 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from bioeval_tui.evaluation.prices import Price
-from bioeval_tui.evaluation.spending import LimitReachedError, SpendingBudget
+from bioeval_tui.evaluation.spending import LimitReachedError, Price, SpendingBudget
 from bioeval_tui.record.names import Peer
 from bioeval_tui.text import plural
 from bioeval_tui.units import dollars

@@ -12,7 +12,7 @@ from bioeval_tui.evaluation.conversation.plan import RunPlan
 from bioeval_tui.evaluation.engine.batch import PreparedRun
 from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.evaluation.job.models import ConversationSeed, EvaluationJob, ModelOptions
-from bioeval_tui.evaluation.prices import FILE_NAME, Price, load_prices
+from bioeval_tui.evaluation.spending import FILE_NAME, Price, load_prices
 from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.evaluation.wiring.parts import prepare_run
 from bioeval_tui.settings import Settings

@@ -27,9 +27,9 @@ from bioeval_tui.evaluation.job.models import (
 )
 from bioeval_tui.evaluation.judges.rules import RulesJudge
 from bioeval_tui.evaluation.models.prompting import find_prompt, prompt_hashes, shown_to_judge, with_example
-from bioeval_tui.evaluation.prices import FILE_NAME, Price, Prices, load_prices
 from bioeval_tui.evaluation.retry import MODEL_RULE
 from bioeval_tui.evaluation.seams import Agent, AgentTerms, Evaluator, Judge, KnowledgeGraph, for_evaluator
+from bioeval_tui.evaluation.spending import FILE_NAME, Price, Prices, load_prices
 from bioeval_tui.evaluation.wiring import endpoints
 from bioeval_tui.evaluation.wrapped import blame_around, blaming, wrapped
 from bioeval_tui.record.names import Condition

@@ -93,12 +93,12 @@ def _print_detail(pair: RatedPair, detail: JudgeAgreement, console: Console) -> 
         Text(f"  {shown} ({plural(detail.clusters, 'conversation or case', 'conversations or cases')})"),
         soft_wrap=True,
     )
-    found = detail.confusion
+    confusion = detail.confusion
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for title in ("", "people: passed", "failed"):
         table.add_column(title, justify="left" if not title else "right")
-    table.add_row("  judge: passed", str(found.true_positives), str(found.false_positives))
-    table.add_row("  failed", str(found.false_negatives), str(found.true_negatives))
+    table.add_row("  judge: passed", str(confusion.true_positives), str(confusion.false_positives))
+    table.add_row("  failed", str(confusion.false_negatives), str(confusion.true_negatives))
     console.print(table)
 
 
@@ -115,23 +115,23 @@ def _print_among(among: AmongJudges, console: Console) -> None:
             style="bold",
         )
     )
-    for judge, found in among.deviations.items():
+    for judge, deviation in among.deviations.items():
         meanings = {"better": "scores higher than the others", "worse": "scores lower than the others"}
-        verdict = meanings.get(found.verdict, "no significant deviation")
-        interval = found.estimate.interval
+        verdict = meanings.get(deviation.verdict, "no significant deviation")
+        interval = deviation.estimate.interval
         width = f" [{signed(interval.low)}, {signed(interval.high)}]" if interval else ""
-        mean = signed(found.mean)
+        mean = signed(deviation.mean)
         console.print(Text(f"  {shorten(judge.judge, 60)}: {mean}{width}, {verdict}"), soft_wrap=True)
 
 
-def change_words(found: AgreementChange) -> list[str]:
+def change_words(change: AgreementChange) -> list[str]:
     """Return whether judging again agrees better with the people, in sentences."""
-    before, after = found.before, found.after
+    before, after = change.before, change.after
     verdict = {
         "better": "the new verdicts are closer to the people",
         "worse": "the new verdicts are further from the people",
         "same": "both differ from the people equally",
-    }.get(found.closer.verdict, "no significant difference yet")
+    }.get(change.closer.verdict, "no significant difference yet")
     numbers = [
         ("mean |difference|", before.mean_absolute_difference, after.mean_absolute_difference),
         ("kappa", before.kappa, after.kappa),
@@ -143,7 +143,7 @@ def change_words(found: AgreementChange) -> list[str]:
     return [
         f"against {plural(after.n, 'task')} that people scored: {verdict}",
         changes,
-        f"change of the difference: {difference_words(found.closer)}",
+        f"change of the difference: {difference_words(change.closer)}",
     ]
 
 
@@ -262,16 +262,16 @@ class PrintedAgreement(TypedDict):
     items: list[PrintedItem]
 
 
-def change_dict(found: AgreementChange | None) -> PrintedChange | None:
+def change_dict(change: AgreementChange | None) -> PrintedChange | None:
     """Return the change as JSON."""
-    if found is None:
+    if change is None:
         return None
     return {
-        "before": asdict(found.before),
-        "after": asdict(found.after),
-        "verdict": found.closer.verdict,
-        "words": " ".join(change_words(found)[:1]),
-        "mean_change_of_difference": found.closer.mean,
+        "before": asdict(change.before),
+        "after": asdict(change.after),
+        "verdict": change.closer.verdict,
+        "words": " ".join(change_words(change)[:1]),
+        "mean_change_of_difference": change.closer.mean,
     }
 
 
@@ -341,12 +341,12 @@ def _among(among: AmongJudges) -> PrintedAmong:
             {
                 "judge": judge.judge,
                 "prompt": judge.prompt,
-                "mean": found.mean,
-                "interval": [found.estimate.interval.low, found.estimate.interval.high]
-                if found.estimate.interval
+                "mean": deviation.mean,
+                "interval": [deviation.estimate.interval.low, deviation.estimate.interval.high]
+                if deviation.estimate.interval
                 else None,
             }
-            for judge, found in among.deviations.items()
+            for judge, deviation in among.deviations.items()
         ],
     }
 
@@ -378,10 +378,10 @@ def _print_gaps(pair: RatedPair, console: Console) -> None:
         console.print(Text(f"and {len(pair.gaps) - SHOWN} more; --json or --csv has them all"))
 
 
-def _cells(found: Agreement) -> Sequence[str]:
-    values = (found.kappa, found.weighted_kappa, found.alpha, found.mean_absolute_difference)
-    bias = signed(found.bias)
-    return (str(found.n), *map(number, values), bias)
+def _cells(agreement: Agreement) -> Sequence[str]:
+    values = (agreement.kappa, agreement.weighted_kappa, agreement.alpha, agreement.mean_absolute_difference)
+    bias = signed(agreement.bias)
+    return (str(agreement.n), *map(number, values), bias)
 
 
 def _gaps(pair: RatedPair) -> list[PrintedGap]:
@@ -422,9 +422,9 @@ def _item(item: RatedTask) -> PrintedItem:
     }
 
 
-def print_stability(found: Mapping[str, Stability], about: Mapping[str, str], console: Console) -> None:
+def print_stability(by_change: Mapping[str, Stability], about: Mapping[str, str], console: Console) -> None:
     """Print a row for each change, and one sentence on the changes that affect the judge significantly."""
-    if not found:
+    if not by_change:
         console.print(Text("the judge gave no verdicts that can be compared"))
         return
     table = Table(box=None, pad_edge=False)
@@ -432,7 +432,7 @@ def print_stability(found: Mapping[str, Stability], about: Mapping[str, str], co
     for title in ("verdicts", "flipped", "95 % interval", "shift", "95 % interval"):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("")
-    for name, one in found.items():
+    for name, one in by_change.items():
         table.add_row(
             Text(f"{name}: {about.get(name, '')}"),
             str(one.items),
@@ -443,8 +443,8 @@ def print_stability(found: Mapping[str, Stability], about: Mapping[str, str], co
             Text("has an effect", style="bold") if one.accused else "",
         )
     console.print(table)
-    accused = [name for name, one in found.items() if one.accused]
-    clusters = max(one.clusters for one in found.values())
+    accused = [name for name, one in by_change.items() if one.accused]
+    clusters = max(one.clusters for one in by_change.values())
     if accused:
         verdict = f"changes with a significant effect on this judge: {', '.join(accused)}"
     else:
@@ -456,18 +456,18 @@ def print_stability(found: Mapping[str, Stability], about: Mapping[str, str], co
     )
 
 
-def print_reactions(found: Mapping[str, Reaction], about: Mapping[str, str], console: Console) -> None:
+def print_reactions(by_change: Mapping[str, Reaction], about: Mapping[str, str], console: Console) -> None:
     """Print the score of each control beside the recorded one, and one sentence on whether the judge reacts."""
-    if not found:
+    if not by_change:
         return
     table = Table(box=None, pad_edge=False)
     table.add_column("control", overflow="fold")
     for title in ("score", "recorded"):
         table.add_column(title, justify="right", no_wrap=True)
-    for name, one in found.items():
+    for name, one in by_change.items():
         table.add_row(Text(f"{name}: {about.get(name, '')}"), number(one.score), number(one.recorded))
     console.print(table)
-    console.print(Text(reaction_words(found)), soft_wrap=True)
+    console.print(Text(reaction_words(by_change)), soft_wrap=True)
 
 
 SENTINELS: dict[JudgeFault, str] = {
@@ -479,35 +479,35 @@ SENTINELS: dict[JudgeFault, str] = {
 }
 
 
-def print_sentinels(found: Sequence[SentinelCheck], console: Console) -> None:
+def print_sentinels(checks: Sequence[SentinelCheck], console: Console) -> None:
     """Print the size of each fault on conversations with known verdicts, and one sentence on those beyond chance."""
-    if not found:
+    if not checks:
         return
     table = Table(box=None, pad_edge=False)
     table.add_column("sentinels", overflow="fold")
     for title in ("size", "p"):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("")
-    for one in found:
+    for one in checks:
         size = share(one.size) if one.fault == "inventing" else signed(one.size)
         fault = Text("a fault", style="bold") if one.accused else ""
         table.add_row(Text(SENTINELS[one.fault]), size, p_words(one.p), fault)
     console.print(table)
-    console.print(Text(sentence(on_sentinels(found))), soft_wrap=True)
+    console.print(Text(sentence(on_sentinels(checks))), soft_wrap=True)
 
 
-def reaction_words(found: Mapping[str, Reaction]) -> str:
+def reaction_words(by_change: Mapping[str, Reaction]) -> str:
     """Return whether a judge reacts to what a conversation contains, as one sentence."""
-    if not all(one.told for one in found.values()):
+    if not all(one.is_comparable for one in by_change.values()):
         return "the recorded conversations have scores too low to tell whether the judge reacts; choose runs of a better agent"
-    if same := [name for name, one in found.items() if not one.reacts]:
+    if same := [name for name, one in by_change.items() if not one.reacts]:
         return f"this judge does not react to the conversation: it scores {', '.join(same)} more than half as high as the recorded ones"
     return "this judge scores the controls clearly lower than the recorded conversations"
 
 
-def _interval(found: Interval | None, *, as_share: bool = False) -> str:
-    if found is None:
+def _interval(interval: Interval | None, *, as_share: bool = False) -> str:
+    if interval is None:
         return ""
     if as_share:
-        return f"{share(found.low, 1)} to {share(found.high, 1)}"
-    return f"{signed(found.low)} to {signed(found.high)}"
+        return f"{share(interval.low, 1)} to {share(interval.high, 1)}"
+    return f"{signed(interval.low)} to {signed(interval.high)}"

@@ -444,7 +444,12 @@ def _print_condition(side: ConditionComparison, console: Console, texts: bool) -
         )
     for check in side.assertions:
         change = check.change if check.change != "same" else ""
-        table.add_row(Text(f"assertion: {check.title}"), _held(check.a, "A"), _held(check.b, "B"), change)
+        table.add_row(
+            Text(f"assertion: {check.title}"),
+            _passed_words(check.a, "A"),
+            _passed_words(check.b, "B"),
+            change,
+        )
     if side.latency is not None and side.latency.mean is not None:
         a_ms, b_ms = map(units.latency, side.averages_ms)
         moved = units.latency_change(side.latency.mean)
@@ -490,7 +495,7 @@ def _print_turns(side: ConditionComparison, console: Console, texts: bool) -> No
         console.print(table)
 
 
-def _held(found: Proportion | None, name: str) -> str:
+def _passed_words(found: Proportion | None, name: str) -> str:
     if found is None:
         return f"not in {name}"
     if found.total == 1:

@@ -23,7 +23,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from bioeval_tui import __version__, units
-from bioeval_tui.evaluation.prices import Prices
+from bioeval_tui.evaluation.spending import Prices
 from bioeval_tui.files import write_beside
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record import reviews
@@ -156,8 +156,9 @@ def _message_blocks(message: MessageResult) -> tuple[MessageBlock, ...]:
     return message_blocks(message.text, message.quotations)
 
 
-WIDTH, HEIGHT = 760.0, 220.0
-LEFT, RIGHT, TOP, BOTTOM = 44.0, 8.0, 16.0, 28.0
+_WIDTH, _HEIGHT = 760.0, 220.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, 8.0, 16.0, 28.0
+"""Size and margins of the chart of latencies, in pixels."""
 LABELLED_TURNS = 14
 """Maximum number of turns at which every bar has a label."""
 
@@ -206,18 +207,18 @@ def latency_chart(talks: Sequence[ConversationResult], target_ms: float) -> Late
     shown = target if 0 < target <= longest * 2.5 else 0.0
     step = _step(max(longest, shown) * 1.08)
     top = ceil(max(longest, shown) * 1.08 / step) * step
-    baseline = HEIGHT - BOTTOM
+    baseline = _HEIGHT - _BOTTOM
 
     def y(seconds: float) -> float:
-        return round(baseline - seconds / top * (baseline - TOP), 2)
+        return round(baseline - seconds / top * (baseline - _TOP), 2)
 
     turns = sorted({turn for _, turn, _ in answers})
-    slot = (WIDTH - LEFT - RIGHT) / len(turns)
+    slot = (_WIDTH - _LEFT - _RIGHT) / len(turns)
     sides = list(dict.fromkeys(condition for condition, _, _ in answers))
     width = min(34.0, slot * 0.78 / len(sides))
     bars = []
     for condition, turn, seconds in answers:
-        middle = LEFT + slot * (turns.index(turn) + 0.5)
+        middle = _LEFT + slot * (turns.index(turn) + 0.5)
         x = middle + (sides.index(condition) - len(sides) / 2) * width
         bars.append(
             ChartBar(condition, turn, round(x, 2), y(seconds), round(width - 2, 2),
@@ -225,12 +226,12 @@ def latency_chart(talks: Sequence[ConversationResult], target_ms: float) -> Late
         )  # fmt: skip
     count = round(top / step)
     return LatencyChart(
-        WIDTH,
-        HEIGHT,
-        LEFT,
+        _WIDTH,
+        _HEIGHT,
+        _LEFT,
         baseline,
         tuple(bars),
-        tuple((turn, round(LEFT + slot * (place + 0.5), 2)) for place, turn in enumerate(turns)),
+        tuple((turn, round(_LEFT + slot * (place + 0.5), 2)) for place, turn in enumerate(turns)),
         tuple((y(number * step), f"{number * step:g} s") for number in range(count + 1)),
         (y(shown), shown) if shown else None,
         len(turns) <= LABELLED_TURNS,

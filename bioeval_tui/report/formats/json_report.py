@@ -378,7 +378,7 @@ def comparison_dict(comparison: Comparison) -> PrintedComparison:
 
 
 def _turn(turn: TurnComparison) -> PrintedTurn:
-    def said(messages: Sequence[MessageState], latency_ms: float | None) -> PrintedSide:
+    def side(messages: Sequence[MessageState], latency_ms: float | None) -> PrintedSide:
         return {
             "messages": [{"role": m.role, "content": m.text} for m in messages],
             "latency_ms": latency_ms,
@@ -387,8 +387,8 @@ def _turn(turn: TurnComparison) -> PrintedTurn:
     return {
         "trial": turn.trial,
         "turn": turn.turn,
-        "a": said(turn.a, turn.a_ms),
-        "b": said(turn.b, turn.b_ms),
+        "a": side(turn.a, turn.a_ms),
+        "b": side(turn.b, turn.b_ms),
         "latency_difference_ms": turn.difference_ms,
     }
 

@@ -302,7 +302,7 @@ class AppServices:
 
     async def report(self, run_ids: Sequence[str]) -> Path:
         """Write one HTML report of these runs into the current folder and return its path."""
-        from bioeval_tui.evaluation.prices import FILE_NAME, load_prices
+        from bioeval_tui.evaluation.spending import FILE_NAME, load_prices
         from bioeval_tui.report.formats.html import write_report
 
         def write() -> Path:

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from bioeval_tui.evaluation.prices import Price, Prices
+from bioeval_tui.evaluation.spending import Price, Prices
 from bioeval_tui.formats import RunResult
 from bioeval_tui.record.events import RequestFailed
 from bioeval_tui.report.comparison import compare

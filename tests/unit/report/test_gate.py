@@ -88,7 +88,7 @@ def test_a_limit_that_makes_no_sense_is_refused(limit: str) -> None:
 
 def test_a_limit_for_a_condition_that_is_not_run_is_refused() -> None:
     with pytest.raises(UsageError, match=r"--fail-slower supplied\.p95: the run has facts withheld only"):
-        GateRules.parse(fail_slower=["supplied.p95:2s"]).require_held(("withheld",))
+        GateRules.parse(fail_slower=["supplied.p95:2s"]).require_conditions(("withheld",))
 
 
 def test_a_part_that_one_condition_lacks_is_no_threshold_there() -> None:
@@ -144,10 +144,10 @@ def test_the_mean_of_one_condition_is_not_measured() -> None:
 @pytest.mark.parametrize("bar", ["0.5", "mean:0.5", "withheld:0.5", "supplied:0.5,withheld:0.5"])
 def test_thresholds_that_need_the_other_condition_are_refused(bar: str) -> None:
     rules = GateRules.parse([bar])
-    rules.require_held(("supplied", "withheld"))
+    rules.require_conditions(("supplied", "withheld"))
     with pytest.raises(UsageError, match=r"has facts supplied only; give supplied:0\.5, or run both"):
-        rules.require_held(("supplied",))
-    GateRules.parse(["supplied:0.5"]).require_held(("supplied",))
+        rules.require_conditions(("supplied",))
+    GateRules.parse(["supplied:0.5"]).require_conditions(("supplied",))
 
 
 def test_a_failed_assertion_fails_only_when_asked() -> None:

@@ -230,7 +230,7 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.UncleanRun("A", "not clean", "the graph differs"), "A: not clean, the graph differs"),
     (of.RunUnfinished("B"), "B did not finish"),
     (of.ManyExcluded(USED, 0.1), "more than 10 % of the conversations could not be used: 9 of 10 used (the judge failed in 1)"),
-    (of.NothingHeld(), "no conversation was run"),
+    (of.NothingRun(), "no conversation was run"),
     (of.ScoreBasis((("withheld", USED),)), "9 of 10 used (the judge failed in 1)"),
     (of.ScoreBasis((("withheld", USED),), of_mean=True), "needs both conditions; withheld 9 of 10 used (the judge failed in 1)"),
     (of.ConditionNotRun("supplied"), "the job was not run with facts supplied"),

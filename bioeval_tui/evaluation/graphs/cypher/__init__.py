@@ -13,8 +13,7 @@ from typing import Any
 
 from bioeval_tui.errors import ForbiddenQueryError, QueryError
 from bioeval_tui.evaluation.graphs.cypher import graphqlite
-from bioeval_tui.evaluation.graphs.cypher.clauses import Query, read
-from bioeval_tui.evaluation.graphs.cypher.lexer import CypherToken, tokens
+from bioeval_tui.evaluation.graphs.cypher.clauses import CypherToken, Query, read, tokens
 from bioeval_tui.text import clean_line
 
 __all__ = [

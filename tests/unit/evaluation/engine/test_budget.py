@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bioeval_tui.evaluation.engine.limits import CallBudget, Rates, RunBudget
-from bioeval_tui.evaluation.prices import Price
-from bioeval_tui.evaluation.spending import LimitReachedError, counting, report, request
+from bioeval_tui.evaluation.spending import LimitReachedError, Price, counting, report, request
 
 SAID = [{"role": "user", "content": "c" * 400}]
 

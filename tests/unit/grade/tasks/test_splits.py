@@ -6,7 +6,7 @@ from collections import Counter
 
 from hypothesis import given, strategies as st
 
-from bioeval_tui.sample.tasks.common import split, stable_order
+from bioeval_tui.sample.task_files import split, stable_order
 
 
 def test_a_split_depends_only_on_its_seed() -> None:

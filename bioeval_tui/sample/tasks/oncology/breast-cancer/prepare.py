@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sklearn.datasets import load_breast_cancer
 
-from bioeval_tui.sample.tasks.common import publish_csv_task
+from bioeval_tui.sample.task_files import publish_csv_task
 
 SHAPE = [
     *["mean_texture", "mean_smoothness", "mean_compactness", "mean_concavity", "mean_concave_points"],

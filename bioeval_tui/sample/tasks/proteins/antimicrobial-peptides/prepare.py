@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from bioeval_tui.sample.tasks.common import publish_csv_task
+from bioeval_tui.sample.task_files import publish_csv_task
 
 DATA = Path(__file__).parent / "peptides.csv"
 SHARED = 8
