@@ -195,6 +195,7 @@ def agent(*, target, url, model):
 
 def evaluator(job):
     told["evaluator"], told["hidden"] = job.evaluator.options, (job.scorer.options, job.target.options)
+    told.setdefault("jobs", []).append(job.model_dump_json())
     line = ScriptLine(say=job.evaluator.options["line"])
     return ScriptedEvaluator(job.model_copy(update={"evaluator": job.evaluator.model_copy(update={"lines": (line,)})}))
 
@@ -214,10 +215,10 @@ async def test_a_plugin_gets_only_its_own_options_and_its_agent_the_traceparent(
     text = """
 target: {user: ann, chatbot: bot, protocol: tuned, options: {depth: 3}}
 aspirationalAverage: 60000
-evaluator: {kind: tuned, options: {line: make a note}}
+evaluator: {kind: tuned, options: {line: make a note}, lines: [{say: A LINE, fact: 1}]}
 scorer: {kind: tuned, options: {threshold: 0.5}}
-facts: []
-tasks: [{task: Have a note made, rules: [{pattern: make a note}]}]
+facts: [THE FACT]
+tasks: [{task: Have a note made, acceptanceCriteria: THE CRITERION, rules: [{pattern: make a note}]}]
 telemetry: {waitMs: 0}
 """
     run = await hold(
@@ -231,6 +232,10 @@ telemetry: {waitMs: 0}
     assert run.state.scores() == {"withheld": 1.0, "supplied": 1.0}
     answers = [event.traceparent for event in run.of("message_started") if event.role == "assistant"]
     assert sys.modules["tuned"].told.pop("traceparent") == answers[-1] != ""
+    jobs = sys.modules["tuned"].told.pop("jobs")
+    assert "THE FACT" not in jobs[0], "withheld"
+    assert "THE FACT" in jobs[-1], "supplied"
+    assert not any(word in job for job in jobs for word in ("THE CRITERION", "A LINE"))
     assert sys.modules["tuned"].told == {
         "agent": {"depth": 3}, "evaluator": {"line": "make a note"}, "hidden": ({}, {}), "judge": {"threshold": 0.5},
     }  # fmt: skip
