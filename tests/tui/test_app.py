@@ -208,6 +208,7 @@ async def test_a_dialog_keeps_the_global_keys_and_the_footer_behind_it_shows_non
         await until(pilot, lambda: app._exit)
 
 
+@pytest.mark.usefixtures("paints")
 async def test_the_screen_behind_a_box_is_drawn_again_only_when_it_changes() -> None:
     async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
         behind = app.screen
@@ -233,6 +234,7 @@ async def test_the_screen_behind_a_box_is_drawn_again_only_when_it_changes() -> 
         assert drawn
 
 
+@pytest.mark.usefixtures("paints")
 async def test_a_theme_is_judged_on_the_screen_behind_the_settings() -> None:
     async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
 

@@ -40,7 +40,7 @@ from tests.rendered import evaluator_prompt
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer of processor time here")
 
 LENGTH, LIMIT_S = 50_000, 2.5
-LENGTH_OF_EACH, LIMIT_OF_EACH_S = 6_250, 1.25
+LENGTH_OF_EACH, LIMIT_OF_EACH_S = 3_000, 0.3
 """The same with `--all`, which tries every unit: at this length a quadratic reader exceeds the limit, too."""
 
 WORST = ["*", '"', "a", " ", "\n", "```{", "1.", "only ", '{"a":', "[", "_a", "<think>", "\ufdfa"]
