@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bioeval_tui.record.names import CONDITIONS
-from bioeval_tui.report.message_blocks import plain
 from bioeval_tui.tui.shared.cells_view import Cell
 
 if TYPE_CHECKING:
@@ -34,6 +33,8 @@ def who_and_what(brief: Brief) -> list[Line]:
 
 def lost_lines(place: str, losses: Sequence[Loss]) -> list[Line]:
     """Return why a conversation, called `place`, lost points, and what the judge quotes about it; nothing without a loss."""
+    from bioeval_tui.report.message_blocks import plain  # the first paint waits for no parser
+
     lines: list[Line] = [[Cell(f"where it lost points: {place}", "quiet")]] if losses else []
     for lost in losses:
         lines.append([Cell(lost.reason)])
