@@ -443,6 +443,9 @@ async def test_a_job_for_your_own_agent_is_written_from_an_address_and_sentences
         form = app.screen
         assert "enter write the job" in screen_text(app)
         form.query_one("#url", Input).value = "my-agent"
+        for field in ("task", "criteria"):  # the two sentences follow the address: six keys to the first run
+            await pilot.press("down")
+            assert form.focused is form.query_one(f"#{field}")
         await pilot.press("enter")
         await until(pilot, lambda: "the address needs http://" in screen_text(app))
         form.query_one("#url", Input).value = "https://agent.example/chat"
