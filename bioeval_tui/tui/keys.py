@@ -188,7 +188,7 @@ TABLE: tuple[Key, ...] = (
     Key(FORMS, "up", "next(-1)", "previous line", "Go to the previous line", pair="next"),
     Key(FORMS, "down", "next(1)", "next line", "Go to the next line", pair="next"),
     Key("score-card", "escape", "close", "close", "Go back to the conversations"),
-    Key("score-card", "tab", "other", "other", "Show the other condition"),
+    Key("score-card", "tab", "other", "condition", "Show the other condition"),
     Key("score-card", "left,h,left_curly_bracket", "other_trial(-1)", "previous trial",
         "Go to the previous trial; before the first stand all of them", pair="trial"),
     Key("score-card", "right,l,right_curly_bracket", "other_trial(1)", "next trial", "Go to the next trial", pair="trial"),

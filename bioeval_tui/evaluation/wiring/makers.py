@@ -386,7 +386,7 @@ class Makers:
         Raises:
             UsageError: a key is missing, or was not given for that host.
         """
-        rehearsal = "hold a rehearsal, which needs none (--rehearsal)"
+        rehearsal = "hold a rehearsal, which needs none (--rehearsal)" if self.job.can_be_rehearsed else ""
         instead = "leave out --llm" if self.spec.mode == "llm" else rehearsal
         return endpoints.model_endpoint(
             role, self._asked(role), self.settings, self.spec.allow_hosts, instead

@@ -231,12 +231,12 @@ def _scores(run: CataloguedRun) -> tuple[Cell, ...]:
 
 
 def recent(
-    runs: Sequence[CataloguedRun], previews: Mapping[str, RunPreview], now: datetime
+    runs: Sequence[CataloguedRun], previews: Mapping[str, RunPreview], now: datetime, width: int
 ) -> list[HomeEntry]:
-    """Return the newest runs; `previews` are their conclusions by id, as far as known."""
+    """Return the newest runs; `previews` are their conclusions by id, as far as known. Agents' names get a third of `width`."""
     shown = runs[:RECENT]
     jobs = min(24, max((cell_len(run.job) for run in shown), default=0))
-    agents = min(28, max((cell_len(run.agent_words) for run in shown), default=0))
+    agents = min(max(32, width // 3), max((cell_len(run.agent_words) for run in shown), default=0))
     entries = []
     for run in shown:
         state = status_of(run)

@@ -137,6 +137,20 @@ def test_a_missing_key_is_said_in_the_same_words_before_a_run_without_asking_any
     assert why_no_key(RunRequest(jobs=(job,), sample_agent=True), without) == ""
 
 
+def test_a_rehearsal_is_suggested_only_where_there_is_a_script_and_refused_before_the_run(
+    tmp_path: Path,
+) -> None:
+    job = tmp_path / "job.yml"
+    target = "target: {user: u, chatbot: c, url: 'http://127.0.0.1:9'}"
+    job.write_text(
+        f"{target}\naspirationalAverage: 1\nfacts: []\ntasks: [{{task: t, acceptanceCriteria: c}}]\n"
+    )
+    asked = RunRequest(jobs=(job,))
+    assert "needs none)" in why_no_key(asked, settings(tmp_path))
+    assert "rehearsal" not in why_no_key(asked, settings(tmp_path))
+    assert why_no_key(replace(asked, mode="rehearsal"), settings(tmp_path)).startswith("a rehearsal needs")
+
+
 def test_testing_connections_does_not_call_a_sample_agent_that_is_not_running(tmp_path: Path) -> None:
     (agent,) = connections(RunRequest(jobs=(JOB,), sample_agent=True, mode="rehearsal"), settings(tmp_path))
     assert agent.sentence == "the sample agent is started with the run"
