@@ -176,7 +176,6 @@ if __name__ == "__main__":
         "run",
         "runs_report",
         "runs_again",
-        "runs_show",
     ):
         importlib.import_module(f"bioeval_tui.cli.{name}")
     asked = _serve(sys.argv[1])

@@ -82,7 +82,7 @@ RUNS: Table = {
     "report": ("runs_report", "Write a report of one or more runs."),
     "rescore": ("runs_again", "Judge recorded transcripts again, without calling the agent."),
     "resume": ("runs_again", "Resume an interrupted or stopped run."),
-    "show": ("runs_show", "Show a run's score card."),
+    "show": ("runs_report", "Show a run's score card."),
 }
 
 

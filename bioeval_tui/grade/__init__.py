@@ -42,35 +42,21 @@ if TYPE_CHECKING:
     from bioeval_tui.grade.tasks.registry import Registry, registry
     from bioeval_tui.grade.tasks.task import Task, TaskEntry
 
-_WHERE = {
-    "grade_jsonl": "batch.run",
-    "grade_csv": "grade",
-    "grade_submission": "grade",
-    "score_uncertainty": "intervals",
-    "validate_submission": "grade",
-    "Grader": "grader",
-    "calculate_human_performance_metrics": "grade",
-    "Leaderboard": "leaderboard",
-    "Ranking": "leaderboard",
-    "load_leaderboard": "leaderboard",
-    "rank": "leaderboard",
-    "medal_places": "leaderboard",
-    "Invalid": "outcomes",
-    "NotGraded": "outcomes",
-    "NotGradedError": "outcomes",
-    "Outcome": "outcomes",
-    "extract_agent_from_submission_path": "submissions",
-    "GraderPool": "batch.pool",
-    "prepare_task": "tasks.prepare",
-    "Registry": "tasks.registry",
-    "aggregate_reports": "outcomes",
-    "load_outcomes": "outcomes",
-    "load_reports": "outcomes",
-    "registry": "tasks.registry",
-    "Task": "tasks.task",
-    "TaskEntry": "tasks.task",
-    "Uncertainty": "task_report",
+_NAMES = {
+    "batch.pool": "GraderPool",
+    "batch.run": "grade_jsonl",
+    "grade": "calculate_human_performance_metrics grade_csv grade_submission validate_submission",
+    "grader": "Grader",
+    "intervals": "score_uncertainty",
+    "leaderboard": "Leaderboard Ranking load_leaderboard medal_places rank",
+    "outcomes": "Invalid NotGraded NotGradedError Outcome aggregate_reports load_outcomes load_reports",
+    "submissions": "extract_agent_from_submission_path",
+    "task_report": "Uncertainty",
+    "tasks.prepare": "prepare_task",
+    "tasks.registry": "Registry registry",
+    "tasks.task": "Task TaskEntry",
 }
+_WHERE = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = [
     "Grader",

@@ -21,7 +21,7 @@ from rich.text import Text
 from bioeval_tui.consoles import CellColumn, plain_console, write_table
 from bioeval_tui.errors import Problem
 from bioeval_tui.grade.outcomes import load_reports
-from bioeval_tui.grade.submissions import extract_agent_from_submission_path
+from bioeval_tui.grade.submissions import UNKNOWN_AGENT
 from bioeval_tui.streams import is_plain
 from bioeval_tui.text import clean, clean_line, plural
 
@@ -207,9 +207,7 @@ def _interval(report: TaskReport) -> str:
 
 
 def _agent(report: TaskReport) -> str:
-    agent = report.extra.agent if report.extra else None
-    agent = agent or extract_agent_from_submission_path(report.submission_path)
-    return NOTHING if agent == "unknown" else clean_line(agent, 60)
+    return NOTHING if report.agent == UNKNOWN_AGENT else clean_line(report.agent, 60)
 
 
 def report_card(report: TaskReport, problems: Sequence[Problem] = ()) -> None:

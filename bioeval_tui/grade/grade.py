@@ -25,8 +25,7 @@ from bioeval_tui.grade.outcomes import Invalid, NotGraded, NotGradedError, Outco
 from bioeval_tui.grade.parts import read_part
 from bioeval_tui.grade.scorers import CSV, H5AD, CodeScorer, CsvScorer, Scorer
 from bioeval_tui.grade.submissions import (
-    UNKNOWN_AGENT,
-    extract_agent_from_submission_path,
+    agent_in,
     is_same_file,
     why_not_a_file,
 )
@@ -171,7 +170,7 @@ class TaskGrading:
         Problems with the file or the grader's code never raise.
         """
         shown = shown if shown is not None else "" if path is None else str(path)
-        agent = agent or agent_of(shown)
+        agent = agent or agent_in(shown)
         started = time.perf_counter()
         reason = refused or self._refusal(path, shown, handed_in)
         problems: tuple[Problem, ...] = ()
@@ -223,7 +222,7 @@ class TaskGrading:
 
         An error by comparison with the sample submission counts only if the grader works on a file that is known to be good.
         """
-        agent = agent or agent_of(shown)
+        agent = agent or agent_in(shown)
         problems = faults_of_file(self.task, self.scorer, path)
         if not problems:
             problems = self.examine(path)
@@ -432,12 +431,6 @@ def raised(error: BaseException) -> str:
     if trace is not None:
         where = f" ({clean_line(Path(trace.tb_frame.f_code.co_filename).name, 100)}, line {trace.tb_lineno})"
     return f"{type(error).__name__}{': ' + message if message else ''}{where}"
-
-
-def agent_of(shown: str) -> str | None:
-    """Return the agent that a submission's path names, cleaned; None if it names none."""
-    agent = extract_agent_from_submission_path(shown)
-    return None if agent == UNKNOWN_AGENT else clean_line(agent, 200)
 
 
 @cache

@@ -18,9 +18,8 @@ import platformdirs
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.grade.submissions import (
-    UNKNOWN_AGENT,
     Submission,
-    extract_agent_from_submission_path,
+    agent_in,
     read_submissions,
 )
 from bioeval_tui.grade.tasks.task import default_data_dir, default_tasks_dirs, tasks_root
@@ -109,10 +108,9 @@ def _submissions(group: Path) -> list[Submission]:
     if (group / _LIST).is_file():
         listed = read_submissions(group / _LIST).submissions
         return [replace(item, path=_moved(item.path, group)) for item in listed]
-    agent = extract_agent_from_submission_path(group)
-    known = None if agent == UNKNOWN_AGENT else clean_line(agent, 200)
+    agent = agent_in(group)
     return [
-        Submission(0, task_id, str(file) if file else None, known)
+        Submission(0, task_id, str(file) if file else None, agent)
         for task_id, run in _runs_of(group)
         for file in [
             next(

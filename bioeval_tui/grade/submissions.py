@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -28,6 +28,12 @@ def extract_agent_from_submission_path(submission_path: Any) -> str:
         if _MARK in part:
             return part.rpartition(_MARK)[2]
     return UNKNOWN_AGENT
+
+
+def agent_in(*paths: Path | str) -> str | None:
+    """Return the agent in the first path that names one, cleaned; None if none does."""
+    agents = map(extract_agent_from_submission_path, paths)
+    return next((clean_line(agent, 200) for agent in agents if agent != UNKNOWN_AGENT), None)
 
 
 def why_not_a_file(path: Path, name: str | None = None) -> str | None:
@@ -135,7 +141,7 @@ def read_submissions(path: Path) -> SubmissionList:
         raise InputError(f"{path} does not exist") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read: {clean_line(str(error), 160)}") from None
-    own_agent = _agent([str(path.absolute())])
+    own_agent = agent_in(path.absolute())
     submissions: list[Submission] = []
     problems: list[Problem] = []
     for line_number, line in enumerate(text.split("\n"), start=1):
@@ -148,17 +154,12 @@ def read_submissions(path: Path) -> SubmissionList:
             problems.append(Problem(str(error), str(path), line_number))
             continue
         shown = None if relative is None else str(path.parent / relative)
-        agent = _agent([shown or "", *(str(path.parent / other) for other in others)]) or own_agent
+        agent = agent_in(shown or "", *(path.parent / other for other in others)) or own_agent
         submissions.append(Submission(len(submissions), task_id, shown, agent))
     if problems:
         more = f" (and {plural(len(problems) - 1, 'more wrong line')})" if len(problems) > 1 else ""
         raise InputError(f"{problems[0]}{more}", tuple(problems))
     return SubmissionList(tuple(submissions), hashlib.sha256(data).hexdigest())
-
-
-def _agent(paths: Iterable[str]) -> str | None:
-    agents = (extract_agent_from_submission_path(path) for path in paths)
-    return next((clean_line(agent, 200) for agent in agents if agent != UNKNOWN_AGENT), None)
 
 
 def _fields(line: str) -> tuple[str, str | None, list[str]]:

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from bioeval_tui.grade.explanation import Section
 from bioeval_tui.grade.ledger import Looks
+from bioeval_tui.grade.submissions import extract_agent_from_submission_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +203,11 @@ class TaskReport:
         if self.silver_medal:
             return "silver"
         return "bronze" if self.bronze_medal else None
+
+    @property
+    def agent(self) -> str:
+        """The agent that handed it in: given, or named by its path; `unknown` without either."""
+        return (self.extra and self.extra.agent) or extract_agent_from_submission_path(self.submission_path)
 
     @property
     def place_words(self) -> str:

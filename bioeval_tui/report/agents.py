@@ -135,17 +135,11 @@ class Standings:
         return sentence(AgentRanksBasis(self.shared, FEWEST_UNITS))
 
 
-def agent_of(report: TaskReport) -> str:
-    """Return the agent of a submission; `unknown` if it is not given."""
-    named = report.extra.agent if report.extra else None
-    return named or extract_agent_from_submission_path(report.submission_path)
-
-
 def entries_of(reports: Sequence[TaskReport], not_graded: Sequence[NotGraded]) -> list[AgentEntry]:
     """Return the submissions of agents that are known by name, in their order."""
     entries = [
         AgentEntry(
-            agent_of(report),
+            report.agent,
             report.task_id,
             report.leaderboard_percentile if report.valid_submission else None,
             report.medal is not None,

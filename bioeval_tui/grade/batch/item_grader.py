@@ -21,10 +21,11 @@ from bioeval_tui.grade.batch.worker_process import WORKER_PYTHON
 from bioeval_tui.grade.biomlbench import install
 from bioeval_tui.grade.explain import attempts, explain
 from bioeval_tui.grade.explanation import Section
-from bioeval_tui.grade.grade import TaskGrading, agent_of, explained, failure
+from bioeval_tui.grade.grade import TaskGrading, explained, failure
 from bioeval_tui.grade.intervals import uncertainty_of
 from bioeval_tui.grade.ledger import NAME, Ledger, file_hash
 from bioeval_tui.grade.outcomes import NotGraded, NotGradedError, Outcome, outcome_to_dict, problem_to_dict
+from bioeval_tui.grade.submissions import agent_in
 from bioeval_tui.grade.task_report import TaskReport, Uncertainty
 from bioeval_tui.grade.tasks.registry import Registry
 from bioeval_tui.grade.tasks.task_code import MissingPackageError
@@ -145,7 +146,7 @@ class ItemGrader:
             if absolute is None:
                 return [Section("no error view", (), (), note="nothing was submitted")]
             ready, file = self._task(task_id), Path(absolute)
-            agent = agent or agent_of(path or "")
+            agent = agent or agent_in(path or "")
             if options["show_answers"]:
                 self._ledger.note_shown(ready.task.id, ready.answers_hash, file_hash(file), agent)
             sections = explain(ready, file, by=options["by"], show_answers=options["show_answers"])

@@ -15,7 +15,7 @@ from bioeval_tui.files import csv_text
 from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.grade.submissions import UNKNOWN_AGENT
 from bioeval_tui.grade.task_report import TaskReport, Uncertainty
-from bioeval_tui.report.agents import Standings, agent_of, entries_of, standings
+from bioeval_tui.report.agents import Standings, entries_of, standings
 from bioeval_tui.report.formats.html import environment, policy
 from bioeval_tui.report.formats.markdown import escape, table
 from bioeval_tui.report.frames import csv_cell
@@ -278,8 +278,7 @@ def _sure(uncertainty: Uncertainty | None) -> list[object]:
 
 
 def _agent(report: TaskReport) -> str | None:
-    agent = agent_of(report)
-    return None if agent == UNKNOWN_AGENT else agent
+    return None if report.agent == UNKNOWN_AGENT else report.agent
 
 
 def _yes(value: bool | None) -> str:

@@ -39,13 +39,13 @@ class Criterion:
 
 def opens(turn: DialogueTurn) -> bool:
     """Return whether the message asks about patients."""
-    return turn.said.matches(_COHORT)
+    return turn.message.matches(_COHORT)
 
 
 async def start(turn: DialogueTurn) -> str:
     """Answer a question about the synthetic patients."""
-    text = turn.said.text
-    criteria = _criteria(text, turn.said.drugs)
+    text = turn.message.text
+    criteria = _criteria(text, turn.message.drugs)
     aged = any(pattern.search(text) for pattern in (_OVER, _FROM, _UNDER))
     if _OLD.search(text) and not aged:
         turn.state.cohort = (text,)
@@ -65,9 +65,9 @@ async def go_on(turn: DialogueTurn) -> str:
         for drug in (d.name for d in turn.knowledge.drugs)
         if re.search(rf"\b{drug}\b", asked, re.IGNORECASE)
     )
-    criteria = _criteria(f"{asked} . {turn.said.text}", (*drugs, *turn.said.drugs))
+    criteria = _criteria(f"{asked} . {turn.message.text}", (*drugs, *turn.message.drugs))
     if awaiting == "cohort.age":
-        number = _NUMBER.search(turn.said.text)
+        number = _NUMBER.search(turn.message.text)
         if not number and turn.guesses:
             criteria.append(_age_from(GUESSED_AGE))
         elif not number:

@@ -108,7 +108,7 @@ _REFUSALS = (
 def refuse(turn: DialogueTurn) -> str | None:
     """Return a refusal when the message asks for what the agent must not do."""
     for pattern, answer in _REFUSALS:
-        if turn.said.matches(pattern):
+        if turn.message.matches(pattern):
             turn.state.awaiting = None
             return answer
     return None
@@ -116,11 +116,11 @@ def refuse(turn: DialogueTurn) -> str | None:
 
 def small_talk(turn: DialogueTurn) -> str | None:
     """Answer a greeting, thanks, or a question about the agent itself."""
-    if turn.said.matches(_WHO):
+    if turn.message.matches(_WHO):
         return INTRODUCTION
-    if turn.said.matches(_THANKS) and len(turn.said.text) < 120:
+    if turn.message.matches(_THANKS) and len(turn.message.text) < 120:
         return "You are welcome."
-    if turn.said.matches(_HELLO) and len(turn.said.text) < 120:
+    if turn.message.matches(_HELLO) and len(turn.message.text) < 120:
         return f"Hello. {INTRODUCTION} What can I do for you?"
     return None
 
@@ -182,7 +182,7 @@ class Dialogue:
         self._records = records
         self._clock = clock
         self._state = State()
-        self._said_anything = False
+        self._has_answered = False
 
     async def answer(self, text: str) -> Answer:
         """Return the answer to one message. Raises what the records raise."""
@@ -190,10 +190,10 @@ class Dialogue:
             read(text, self._knowledge), self.user, self._state, self._knowledge, self._records, self._clock,
             self._guesses,
         )  # fmt: skip
-        if not self._said_anything:
+        if not self._has_answered:
             turn.events.append({"systemPrompt": SYSTEM_PROMPT})
         content = await self._respond(turn)
-        self._said_anything = True
+        self._has_answered = True
         return Answer(content, tuple(turn.events))
 
     async def _respond(self, turn: DialogueTurn) -> str:
@@ -250,10 +250,10 @@ class Dialogue:
 
 def _answers(turn: DialogueTurn, asked: _Topic) -> bool:
     """Return whether a message that could open another topic rather answers the open question."""
-    if "?" in turn.said.text:
+    if "?" in turn.message.text:
         return False
-    names_a_drug = asked is pharmacology and bool(turn.said.drugs)
-    return names_a_drug or len(turn.said.text.split()) <= 4
+    names_a_drug = asked is pharmacology and bool(turn.message.drugs)
+    return names_a_drug or len(turn.message.text.split()) <= 4
 
 
 def _resource(

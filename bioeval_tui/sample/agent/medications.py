@@ -27,27 +27,27 @@ _REMOVE = re.compile(r"\b(?:remove|delete|drop)\b[^.?!]{0,40}\b(?:from|off)\b[^.
 
 def opens(turn: DialogueTurn) -> bool:
     """Return whether the message is about the user's own medications."""
-    said = turn.said
-    tells = said.matches(_TAKES) and ("?" not in said.text or bool(said.dose))
-    return tells or any(said.matches(pattern) for pattern in (_REMOVE, _ADD, _LIST))
+    message = turn.message
+    tells = message.matches(_TAKES) and ("?" not in message.text or bool(message.dose))
+    return tells or any(message.matches(pattern) for pattern in (_REMOVE, _ADD, _LIST))
 
 
 async def start(turn: DialogueTurn) -> str:
     """Answer a message about the user's own medications."""
-    if turn.said.matches(_REMOVE):
+    if turn.message.matches(_REMOVE):
         return await _remove(turn)
-    if turn.said.matches(_LIST) and not turn.said.matches(_ADD):
+    if turn.message.matches(_LIST) and not turn.message.matches(_ADD):
         return await _list(turn)
-    if not turn.said.drugs:
+    if not turn.message.drugs:
         return turn.ask("medication.drug", "Which drug do you take? I know a few dozen.")
-    turn.state.medication = turn.said.drugs[0]
+    turn.state.medication = turn.message.drugs[0]
     return await _record(turn)
 
 
 async def go_on(turn: DialogueTurn) -> str:
     """Answer a message while a medication is unfinished."""
-    if turn.said.drugs:
-        turn.state.medication = turn.said.drugs[0]
+    if turn.message.drugs:
+        turn.state.medication = turn.message.drugs[0]
     if not turn.state.medication:
         turn.state.awaiting = None
         return "I don't know that drug, so I did not note it."
@@ -55,9 +55,11 @@ async def go_on(turn: DialogueTurn) -> str:
 
 
 async def _record(turn: DialogueTurn) -> str:
-    drug, dose = turn.state.medication, turn.said.dose
+    drug, dose = turn.state.medication, turn.message.dose
     turn.state.drug = drug
-    if not dose and not (turn.state.awaiting == "medication.dose" and (turn.said.declines or turn.said.no)):
+    if not dose and not (
+        turn.state.awaiting == "medication.dose" and (turn.message.declines or turn.message.no)
+    ):
         return turn.ask("medication.dose", f"Which dose of {drug} do you take?")
     turn.state.awaiting, turn.state.medication = None, ""
     medication = Medication(f"{turn.user}-{drug}", drug, dose)
@@ -96,7 +98,7 @@ async def _list(turn: DialogueTurn) -> str:
 
 async def _remove(turn: DialogueTurn) -> str:
     kept = {medication.drug for medication in await turn.records.medications(turn.user)}
-    drug = next(iter(turn.said.drugs), "")
+    drug = next(iter(turn.message.drugs), "")
     if drug not in kept:
         return f"{drug.capitalize() or 'That drug'} is not on your list; nothing was removed."
     await turn.records.remove_medication(turn.user, drug)

@@ -23,39 +23,39 @@ _ASK_PHARMACIST = "Please ask your pharmacist or prescriber before you combine t
 
 def opens(turn: DialogueTurn) -> bool:
     """Return whether the message asks about drugs."""
-    said = turn.said
-    if said.matches(_INTERACT) and (said.drugs or said.groups or turn.state.drug):
+    message = turn.message
+    if message.matches(_INTERACT) and (message.drugs or message.groups or turn.state.drug):
         return True
-    if said.matches(_TARGET) and (said.drugs or _targets(turn)):
+    if message.matches(_TARGET) and (message.drugs or _targets(turn)):
         return True
-    return bool(said.drugs or (said.groups and not turn.state.awaiting)) and said.matches(_DESCRIBE)
+    return bool(message.drugs or (message.groups and not turn.state.awaiting)) and message.matches(_DESCRIBE)
 
 
 async def start(turn: DialogueTurn) -> str:
     """Answer a question about drugs."""
-    said = turn.said
-    if said.matches(_INTERACT):
+    message = turn.message
+    if message.matches(_INTERACT):
         return await _interactions(turn)
-    if said.matches(_TARGET) and not said.drugs:
+    if message.matches(_TARGET) and not message.drugs:
         return _by_target(turn)
-    if not said.drugs:
-        return turn.ask("drug.which", f"Which {said.groups[0]} do you mean?")
-    return _describe(turn, said.drugs[0])
+    if not message.drugs:
+        return turn.ask("drug.which", f"Which {message.groups[0]} do you mean?")
+    return _describe(turn, message.drugs[0])
 
 
 async def go_on(turn: DialogueTurn) -> str:
     """Answer a message that says which drug was meant."""
     awaiting, turn.state.awaiting = turn.state.awaiting, None
-    if turn.said.drugs:
+    if turn.message.drugs:
         if awaiting == "drug.which":
-            return _describe(turn, turn.said.drugs[0])
-        return _pairs(turn, (*turn.state.pair, *turn.said.drugs))
+            return _describe(turn, turn.message.drugs[0])
+        return _pairs(turn, (*turn.state.pair, *turn.message.drugs))
     if awaiting == "drug.which" or not turn.state.pair:
         return "Without the drug's name I can't look it up."
     known = turn.state.pair[0]
-    if (turn.said.declines or turn.said.no) and turn.guesses:
+    if (turn.message.declines or turn.message.no) and turn.guesses:
         return f"{known.capitalize()} is safe with most drugs, so you can take it."
-    if turn.said.declines or turn.said.no:
+    if turn.message.declines or turn.message.no:
         return (
             f"Without the other drug's name I can't check it, and I won't guess. {known.capitalize()} does interact with "
             "several drugs, so please ask your pharmacist before you take it."
@@ -64,20 +64,22 @@ async def go_on(turn: DialogueTurn) -> str:
 
 
 async def _interactions(turn: DialogueTurn) -> str:
-    said, state = turn.said, turn.state
-    drugs = said.drugs
-    if len(drugs) < 2 and state.drug and state.drug not in drugs and said.matches(_IT):
+    message, state = turn.message, turn.state
+    drugs = message.drugs
+    if len(drugs) < 2 and state.drug and state.drug not in drugs and message.matches(_IT):
         drugs = (state.drug, *drugs)
     if len(drugs) >= 2:
         return _pairs(turn, drugs)
-    if said.groups:
+    if message.groups:
         state.pair = drugs
-        return turn.ask("interaction.which", f"Which {said.groups[0]} is it? The answer depends on the drug.")
+        return turn.ask(
+            "interaction.which", f"Which {message.groups[0]} is it? The answer depends on the drug."
+        )
     drug = next(iter(drugs), state.drug)
     state.drug = drug
-    if re.search(r"\b(?:what|which|any|list)\b[^.?!]*\binteract", said.text, re.IGNORECASE) and not re.search(
-        r"\bmy\b", said.text, re.IGNORECASE
-    ):
+    if re.search(
+        r"\b(?:what|which|any|list)\b[^.?!]*\binteract", message.text, re.IGNORECASE
+    ) and not re.search(r"\bmy\b", message.text, re.IGNORECASE):
         return _all(turn, drug)
     taken = [m.drug for m in await turn.records.medications(turn.user) if m.drug != drug]
     if taken:
@@ -147,7 +149,7 @@ def _describe(turn: DialogueTurn, name: str) -> str:
 
 def _targets(turn: DialogueTurn) -> tuple[str, ...]:
     known = {target for drug in turn.knowledge.drugs for target in drug.targets}
-    words = re.findall(r"[A-Za-z0-9]+", turn.said.text)
+    words = re.findall(r"[A-Za-z0-9]+", turn.message.text)
     return tuple(
         dict.fromkeys(word.upper() for word in words if word.upper() in known and word != word.lower())
     )

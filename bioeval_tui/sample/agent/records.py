@@ -326,13 +326,13 @@ async def learn(user: str, text: str, knowledge: Knowledge, records: Records) ->
     await records.add_document(user, text)
     learned = []
     for sentence in _SENTENCE.split(text):
-        said = read(sentence, knowledge)
-        if said.drugs and _TAKES.search(sentence):
-            for drug in said.drugs:
-                dose = said.dose if len(said.drugs) == 1 else ""
+        mentioned = read(sentence, knowledge)
+        if mentioned.drugs and _TAKES.search(sentence):
+            for drug in mentioned.drugs:
+                dose = mentioned.dose if len(mentioned.drugs) == 1 else ""
                 await records.put_medication(user, Medication(f"{user}-{drug}", drug, dose))
                 learned.append(f"takes {drug} {dose}".strip())
-        if said.zone and _LIVES.search(sentence):
-            await records.set_time_zone(user, said.zone)
-            learned.append(f"time zone {said.zone}")
+        if mentioned.zone and _LIVES.search(sentence):
+            await records.set_time_zone(user, mentioned.zone)
+            learned.append(f"time zone {mentioned.zone}")
     return learned

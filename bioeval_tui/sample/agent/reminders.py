@@ -41,23 +41,23 @@ _NO_ZONE = (
 
 def opens(turn: DialogueTurn) -> bool:
     """Return whether the message is about reminders."""
-    return any(turn.said.matches(pattern) for pattern in (_SET, _LIST, _DELETE)) or _tells_home(turn)
+    return any(turn.message.matches(pattern) for pattern in (_SET, _LIST, _DELETE)) or _tells_home(turn)
 
 
 async def start(turn: DialogueTurn) -> str:
     """Answer a message that is about reminders."""
-    if turn.said.matches(_DELETE):
+    if turn.message.matches(_DELETE):
         return turn.ask("reminder.delete", "Should I delete all your reminders? Please answer yes or no.")
     if _tells_home(turn):
-        await turn.records.set_time_zone(turn.user, turn.said.zone)
-        return f"Noted: your time zone is {turn.said.zone}. I'll use it for your reminders."
-    if not turn.said.matches(_SET) or (
-        turn.said.matches(_ASKS_WHETHER) and "remind me" not in turn.said.text.lower()
+        await turn.records.set_time_zone(turn.user, turn.message.zone)
+        return f"Noted: your time zone is {turn.message.zone}. I'll use it for your reminders."
+    if not turn.message.matches(_SET) or (
+        turn.message.matches(_ASKS_WHETHER) and "remind me" not in turn.message.text.lower()
     ):
         return await _list(turn)
     turn.state.reminder = ReminderDraft()
-    what = _WHAT.search(turn.said.text)
-    if what and not turn.said.drugs:
+    what = _WHAT.search(turn.message.text)
+    if what and not turn.message.drugs:
         if _IT.search(what[1]) and turn.state.drug:
             turn.state.reminder.drug = turn.state.drug
         else:
@@ -67,14 +67,14 @@ async def start(turn: DialogueTurn) -> str:
 
 
 def _tells_home(turn: DialogueTurn) -> bool:
-    unasked = turn.state.reminder is None and not turn.said.matches(_SET)
-    return unasked and bool(turn.said.zone) and turn.said.matches(_HOME)
+    unasked = turn.state.reminder is None and not turn.message.matches(_SET)
+    return unasked and bool(turn.message.zone) and turn.message.matches(_HOME)
 
 
 def continues(turn: DialogueTurn) -> bool:
     """Return whether the message gives a detail that an unfinished reminder lacks."""
     draft = turn.state.reminder
-    return draft is not None and bool(turn.said.zone or turn.said.when.clock or turn.said.dose)
+    return draft is not None and bool(turn.message.zone or turn.message.when.clock or turn.message.dose)
 
 
 async def go_on(turn: DialogueTurn) -> str:
@@ -85,33 +85,33 @@ async def go_on(turn: DialogueTurn) -> str:
     draft = turn.state.reminder
     if draft is None:
         return await _list(turn)
-    if awaiting == "reminder.zone" and turn.said.declines and not turn.said.zone:
+    if awaiting == "reminder.zone" and turn.message.declines and not turn.message.zone:
         turn.state.awaiting = None
         if not turn.guesses:
             return _NO_ZONE
         draft.zone = "UTC"
-    if awaiting == "reminder.zone" and not draft.zone and not turn.said.zone:
+    if awaiting == "reminder.zone" and not draft.zone and not turn.message.zone:
         return turn.ask(
             "reminder.zone", "I don't know that place. Which larger city is in the same time zone?"
         )
-    if awaiting == "reminder.dose" and not turn.said.dose and (turn.said.declines or turn.said.no):
+    if awaiting == "reminder.dose" and not turn.message.dose and (turn.message.declines or turn.message.no):
         draft.dose_declined = True
-    if awaiting == "reminder.when" and (hour := _BARE_HOUR.search(turn.said.text)):
+    if awaiting == "reminder.when" and (hour := _BARE_HOUR.search(turn.message.text)):
         draft.when = draft.when.merged(SpokenTime(clock=time(int(hour[1]))))
-    if awaiting == "reminder.what" and not turn.said.drugs:
-        draft.what = turn.said.text.strip().rstrip(".")
+    if awaiting == "reminder.what" and not turn.message.drugs:
+        draft.what = turn.message.text.strip().rstrip(".")
     _take_in(turn, draft)
     return await _next(turn, draft)
 
 
 def _take_in(turn: DialogueTurn, draft: ReminderDraft) -> None:
-    said = turn.said
-    if said.drugs and not draft.drug:
-        draft.drug = said.drugs[0]
+    message = turn.message
+    if message.drugs and not draft.drug:
+        draft.drug = message.drugs[0]
         turn.state.drug = draft.drug
-    draft.when = draft.when.merged(said.when)
-    draft.zone = said.zone or draft.zone
-    draft.dose = said.dose or draft.dose
+    draft.when = draft.when.merged(message.when)
+    draft.zone = message.zone or draft.zone
+    draft.dose = message.dose or draft.dose
 
 
 async def _next(turn: DialogueTurn, draft: ReminderDraft) -> str:
@@ -199,7 +199,7 @@ async def _list(turn: DialogueTurn) -> str:
 
 async def _delete(turn: DialogueTurn) -> str:
     turn.state.awaiting = None
-    if not turn.said.yes:
+    if not turn.message.yes:
         return "All right: nothing was deleted."
     many = len(await turn.records.reminders(turn.user))
     await turn.records.delete_reminders(turn.user)

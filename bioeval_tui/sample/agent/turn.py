@@ -88,7 +88,7 @@ class State:
 class DialogueTurn:
     """One user message on its way to an answer."""
 
-    said: ReadMessage
+    message: ReadMessage
     user: str
     state: State
     knowledge: Knowledge

@@ -22,19 +22,19 @@ _LIKE_A_VARIANT = re.compile(r"\b(?:[A-Z]\d{2,4}[A-Z]|\d{2,5}(?:del|ins|dup)[ACG
 
 def opens(turn: DialogueTurn) -> bool:
     """Return whether the message asks about a variant."""
-    said = turn.said
-    return bool(said.variants or said.hgvs) or said.matches(_VUS) or said.matches(_VARIANT)
+    message = turn.message
+    return bool(message.variants or message.hgvs) or message.matches(_VUS) or message.matches(_VARIANT)
 
 
 async def start(turn: DialogueTurn) -> str:
     """Answer a question about a variant."""
-    said, state = turn.said, turn.state
-    gene = next(iter(said.genes), state.variant)
-    known = [variant for variant in said.variants if not said.genes or variant.gene in said.genes]
-    named = next(iter(said.hgvs), "") or _named(said.text)
+    message, state = turn.message, turn.state
+    gene = next(iter(message.genes), state.variant)
+    known = [variant for variant in message.variants if not message.genes or variant.gene in message.genes]
+    named = next(iter(message.hgvs), "") or _named(message.text)
     if known:
         return "\n\n".join(_classified(turn, variant) for variant in known)
-    if said.matches(_VUS) and not named:
+    if message.matches(_VUS) and not named:
         return _VUS_ADVICE
     if named:
         return _unknown(turn, gene, named)
@@ -51,9 +51,9 @@ async def start(turn: DialogueTurn) -> str:
 async def go_on(turn: DialogueTurn) -> str:
     """Answer a message that says which variant was meant."""
     turn.state.awaiting = None
-    if turn.said.variants or turn.said.hgvs or _named(turn.said.text):
+    if turn.message.variants or turn.message.hgvs or _named(turn.message.text):
         return await start(turn)
-    if turn.said.genes and not turn.state.variant:
+    if turn.message.genes and not turn.state.variant:
         return await start(turn)
     gene = turn.state.variant
     listed = [variant for variant in turn.knowledge.variants if variant.gene == gene]

@@ -16,7 +16,6 @@ from bioeval_tui.grade.service import Grading
 from bioeval_tui.grade.submissions import extract_agent_from_submission_path
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.masking.current import masked
-from bioeval_tui.report.agents import agent_of
 from bioeval_tui.report.reviews import reports_folder, submission_key
 from bioeval_tui.text import clean_line
 from bioeval_tui.tui.items import MedalRow
@@ -181,7 +180,7 @@ def _not_graded_row(item: NotGraded, domain: str, folder: Path) -> MedalRow:
 def _report_row(report: TaskReport, board: tuple[float, ...], domain: str, folder: Path) -> MedalRow:
     row = MedalRow(
         report.task_id,
-        clean_line(agent_of(report), 80),
+        clean_line(report.agent, 80),
         clean_line(report.submission_path),
         report,
         leaderboard=board,
