@@ -21,12 +21,14 @@ from pathlib import Path
 from typing import Any
 
 EACH = """
-import json, os, sys, tempfile
+import gc, json, os, sys, tempfile
 commands, before = json.loads(sys.argv[1])
+gc.set_threshold(200_000, 20, 20)  # as in __main__
 exec(before)
 from bioeval_tui import isolation
 from bioeval_tui.cli import main
 isolation.is_program = True
+gc.freeze()
 done = []
 for words in commands:
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
@@ -110,7 +112,10 @@ if __name__ != "__main__":
         before: str = "",
         timeout: float = 300.0,
     ) -> list[subprocess.CompletedProcess[str]]:
-        """Run each command in a fork of one Python, which starts with this environment and runs the code `before`."""
+        """Run each command in a fork of one Python, which starts with this environment and runs the code `before`.
+
+        What several commands need is best imported there: each fork would import it by itself.
+        """
         done = subprocess.run(
             [sys.executable, "-P", "-c", EACH, json.dumps([commands, before])],
             capture_output=True, text=True, timeout=timeout, env=env, cwd=cwd, stdin=subprocess.DEVNULL,
@@ -178,6 +183,7 @@ if __name__ == "__main__":
         "runs_again",
     ):
         importlib.import_module(f"bioeval_tui.cli.{name}")
+    gc.freeze()  # no fork looks for garbage among what all of them share
     asked = _serve(sys.argv[1])
     os.environ.clear()
     os.environ.update(asked["env"])

@@ -58,7 +58,8 @@ FORMATTED = [
 def said_by_each(folder: Path, before: str, commands: list[list[str]]) -> list[str]:
     """Run commands of a program with what `before` adds to it; return what each said."""
     env = {**os.environ, "BIOEVAL_DATA_DIR": str(folder), "PYTHONPATH": str(DOCS.parent), "COLUMNS": "200"}
-    found = each(commands, env=env, cwd=folder, before=before)
+    loaded = "from bioeval_tui.cli import headless, jobs, run, runs_report"
+    found = each(commands, env=env, cwd=folder, before=f"{before}\n{loaded}")
     return [" ".join((done.stdout + done.stderr).split()) for done in found]
 
 

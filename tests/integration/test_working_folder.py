@@ -84,6 +84,10 @@ class Folder:
         self._was_there = self._listing()
         shutil.copy(GOLDEN, self.data / "runs" / f"{RUN}.jsonl")
         add_task(root / "tasks")
+        (root / "few.jsonl").write_text(
+            "".join(TRANSCRIPTS.read_text("utf-8").splitlines(keepends=True)[:3]), "utf-8"
+        )
+        self.names = {"out": self.out, "job": JOB, "tasks": root / "tasks", "few": root / "few.jsonl"}
         self.environment = {**environment(self.data), "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
         self.opened = Opened(self.here)
 
@@ -94,8 +98,7 @@ class Folder:
         self, *arguments: str, program: list[str] = PROGRAM, **more: str
     ) -> subprocess.CompletedProcess[str]:
         """Run a command here."""
-        names = {"out": self.out, "job": JOB, "tasks": self.here.parent / "tasks"}
-        words = [argument.format(**names) for argument in arguments]
+        words = [argument.format(**self.names) for argument in arguments]
         return subprocess.run(
             [*program, *words], capture_output=True, text=True, timeout=300, cwd=self.here,
             env={**self.environment, **more}, stdin=subprocess.DEVNULL,
@@ -103,8 +106,7 @@ class Folder:
 
     def each(self, *commands: tuple[str, ...], **more: str) -> list[subprocess.CompletedProcess[str]]:
         """Run commands here, each in a fork of one process that has imported all of them here."""
-        names = {"out": self.out, "job": JOB, "tasks": self.here.parent / "tasks"}
-        words = [[argument.format(**names) for argument in command] for command in commands]
+        words = [[argument.format(**self.names) for argument in command] for command in commands]
         return each(words, env={**self.environment, **more}, cwd=self.here, before=EVERY_COMMAND)
 
     @contextmanager
@@ -168,7 +170,7 @@ def folder(tmp_path: Path) -> Iterator[Folder]:
 
 CHECKS = (
     ("--version",), ("--help",), ("schema",), ("check", "{job}"), ("new", "{out}/new.yml", "--yes", "--offline"),
-    ("assert", "1 + 1 == 2", "--context", RUN), ("doctor", "--json"), ("docs", "scoring"), ("samples",), ("guards", str(TRANSCRIPTS)), ("guards", RUN),
+    ("assert", "1 + 1 == 2", "--context", RUN), ("doctor", "--json"), ("docs", "scoring"), ("samples",), ("guards", "{few}"), ("guards", RUN),
     ("plan", "--detect", "0.1"),
 )  # fmt: skip
 GRADING = (

@@ -450,7 +450,9 @@ def said_by_each(folder, *commands):
         "BIOEVAL_DATA_DIR": str(folder / "data"),
         "COLUMNS": "200",
     }
-    said = [" ".join((done.stdout + done.stderr).split()) for done in each(commands, env=env, cwd=folder)]
+    loaded = "from bioeval_tui.cli import runs, runs_manage, runs_report"
+    found = each(commands, env=env, cwd=folder, before=loaded)
+    said = [" ".join((done.stdout + done.stderr).split()) for done in found]
     assert "Traceback" not in "".join(said)
     return said
 
