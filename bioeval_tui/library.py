@@ -292,8 +292,8 @@ def _what_is_wrong(error: ValidationError) -> str:
         near = get_close_matches(name, known, 1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
         return f"there is no option {name}: {hint}"
-    said = first["msg"]
-    return clean_line(f"{name}: {said[:1].lower()}{said[1:]}, not {first['input']!r}", 300)
+    message = first["msg"]
+    return clean_line(f"{name}: {message[:1].lower()}{message[1:]}, not {first['input']!r}", 300)
 
 
 def _require_message(agent: Callable[..., Any]) -> None:
@@ -301,9 +301,9 @@ def _require_message(agent: Callable[..., Any]) -> None:
         signature = inspect.signature(agent)
     except (TypeError, ValueError):
         return  # written in C: calling it says what is wrong
-    told = {"conversation": None} if "conversation" in signature.parameters else {}
+    known = {"conversation": None} if "conversation" in signature.parameters else {}
     try:
-        signature.bind("message", **told)
+        signature.bind("message", **known)
     except TypeError as error:
         raise UsageError(
             f"the agent must have one parameter for the user's message, and may have `conversation`: {error}"

@@ -252,9 +252,9 @@ class Stream:
         """`most` is the maximum number of characters of a message."""
         self._most = most
         self._state: Literal["before", "plain", "string", "after"] = "before"
-        self._held = ""
+        self._pending = ""
         self._raw: list[str] = []
-        self._said: list[str] = []
+        self._shown: list[str] = []
         self._length = self._after = self._hidden = 0
         self._next_look = 100
         self._searched = 0
@@ -280,55 +280,55 @@ class Stream:
                 self.ended = "complete"
         self._length += len(shown)
         if shown:
-            self._said.append(shown)
+            self._shown.append(shown)
             self._look()
         return shown
 
     def _begin(self, piece: str) -> str:
-        self._held += piece
-        start = self._held.lstrip()
+        self._pending += piece
+        start = self._pending.lstrip()
         if not start:
-            self._hidden += len(self._held)
-            self._held = ""
+            self._hidden += len(self._pending)
+            self._pending = ""
             return self._withhold()
         if start[0] in "<[◁":
             # Only what is new is searched, and the longest mark before it.
-            ends = list(REASONING_ENDS.finditer(self._held, max(0, self._searched - LONGEST_END)))
-            self._searched = len(self._held)
+            ends = list(REASONING_ENDS.finditer(self._pending, max(0, self._searched - LONGEST_END)))
+            self._searched = len(self._pending)
             if not ends:
                 waits = (len(start) < 20 and start[1:2] not in _DIGITS) or start.startswith(("<|", "<｜"))
                 return self._withhold() if waits or REASONING_BEGINS.match(start) else self._open(start)
-            self._held = start = self._held[ends[-1].end() :].lstrip()
+            self._pending = start = self._pending[ends[-1].end() :].lstrip()
             if not start:
                 return ""
         if start[0] in "{`":
             match = _BEGUN.search(start[:400])
             if match is None:
                 return self._withhold()
-            self._state, self._held = "string", ""
+            self._state, self._pending = "string", ""
             return self._in_string(start[match.end() :])
         return self._open(start)
 
     def _open(self, start: str) -> str:
-        self._state, self._held = "plain", ""
+        self._state, self._pending = "plain", ""
         return start
 
     def _withhold(self) -> str:
-        if self._hidden + len(self._held) > MAX_HIDDEN:
+        if self._hidden + len(self._pending) > MAX_HIDDEN:
             self.ended = "long"
         return ""
 
     def _in_string(self, piece: str) -> str:
-        text = self._held + piece
+        text = self._pending + piece
         inside = _IN_STRING.match(text)
         assert inside is not None
         body = inside.group()
         rest = text[len(body) :]
         if pair := _HALF_PAIR.search(body):
             body, rest = body[: pair.start()], body[pair.start() :] + rest
-        self._held = rest
+        self._pending = rest
         if rest.startswith('"') or len(rest) > 12:
-            self._state, self._held, self._after = "after", "", len(rest)
+            self._state, self._pending, self._after = "after", "", len(rest)
         return _unescaped(body)
 
     def _look(self) -> None:
@@ -337,7 +337,7 @@ class Stream:
             self.ended = "long"
         elif self._length >= self._next_look:
             self._next_look = self._length + max(60, self._length // 4)
-            if _place_of_repeat("".join(self._said), LOOP) is not None:
+            if _place_of_repeat("".join(self._shown), LOOP) is not None:
                 self.ended = "loop"
 
 

@@ -36,7 +36,7 @@ class Hider:
 
     def __init__(self, credentials: Iterable[str]) -> None:
         self._texts, self._bytes = _written(frozenset(credentials))
-        self._held = b""
+        self._tail = b""
 
     def text(self, text: str) -> str:
         """Return a text without the credentials."""
@@ -48,16 +48,16 @@ class Hider:
         """Add a piece; return what can be passed on, without a possible beginning of a credential at the end."""
         if not self._bytes:
             return piece
-        data = self._held + piece
+        data = self._tail + piece
         for known in self._bytes:
             data = data.replace(known, HIDDEN.encode())
         kept = max(_begun(data, known) for known in self._bytes)
-        self._held = data[len(data) - kept :]
+        self._tail = data[len(data) - kept :]
         return data[: len(data) - kept]
 
     def rest(self) -> bytes:
         """Return the rest, at the end of the answer."""
-        kept, self._held = self._held, b""
+        kept, self._tail = self._tail, b""
         return kept
 
 

@@ -138,7 +138,7 @@ class ComparedGraph:
     def __init__(self, graph: IdentifiedGraph, agent_url: str) -> None:
         self._graph = graph
         self._agent_url = agent_url
-        self._told = self._silent = False
+        self._compared = self._silent = False
 
     async def other(self) -> str | None:
         """Return why the agent's graph is another one, with the ways out; empty if it is this one, None if unknown."""
@@ -146,8 +146,8 @@ class ComparedGraph:
             return None
         theirs = await agents_graph_id(self._agent_url)
         ours = await self._graph.graph_id() if theirs else ""
-        self._told = self._told or bool(theirs and ours)
-        self._silent = theirs is not None and not self._told  # it need not be asked again
+        self._compared = self._compared or bool(theirs and ours)
+        self._silent = theirs is not None and not self._compared  # it need not be asked again
         if not (theirs and ours):
             return None
         if theirs == ours:
