@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -55,7 +55,7 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields for JSON."""
-        return asdict(self)
+        return {"part": self.part, "state": self.state, "said": self.sentence, "to_do": self.to_do}
 
 
 def model_finding(
