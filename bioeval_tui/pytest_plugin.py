@@ -64,10 +64,10 @@ class Evaluation:
             ValueError: the condition was not run.
         """
         _known(name)
-        held: dict[str, dict[str, Any]] = self.report["summary"][0]["conditions"]
-        if name not in held:
-            raise ValueError(f"the condition {name} was not run; the run has {' and '.join(held)}")
-        return held[name]
+        conditions: dict[str, dict[str, Any]] = self.report["summary"][0]["conditions"]
+        if name not in conditions:
+            raise ValueError(f"the condition {name} was not run; the run has {' and '.join(conditions)}")
+        return conditions[name]
 
     def assert_score(self, bar: float, *, condition: str | None = None) -> Evaluation:
         """Fail the test unless each job reaches `bar` with each model: the mean of both conditions, or of one.
@@ -77,11 +77,11 @@ class Evaluation:
         """
         __tracebackhide__ = True
         _require_share(bar)
-        for run, held in self._runs_with(condition):
-            if condition is None and len(held) == 1:
+        for run, conditions in self._runs_with(condition):
+            if condition is None and len(conditions) == 1:
                 pytest.fail(
-                    f"the mean needs both conditions, and only facts {held[0]} were run: "
-                    f"write assert_score({bar:g}, condition={held[0]!r})",
+                    f"the mean needs both conditions, and only facts {conditions[0]} were run: "
+                    f"write assert_score({bar:g}, condition={conditions[0]!r})",
                     pytrace=False,
                 )
             wanted = CONDITIONS if condition is None else (condition,)
@@ -110,8 +110,8 @@ class Evaluation:
         __tracebackhide__ = True
         checks = [
             (f"{_name(run)}, facts {name}: {check['title']}", check)
-            for run, held in self._runs_with(condition)
-            for name in held
+            for run, conditions in self._runs_with(condition)
+            for name in conditions
             for talk in _trials(run, name)
             for check in talk["assertions"]
             if check["status"] != "passed"
@@ -140,8 +140,8 @@ class Evaluation:
         _require_share(bar)
         if k < 1:
             raise ValueError(f"pass^k needs a k of 1 or more, not {k}")
-        for run, held in self._runs_with(condition):
-            for name in held:
+        for run, conditions in self._runs_with(condition):
+            for name in conditions:
                 value, where = _pass_k(run, name, k), f"{_name(run)}, facts {name}"
                 if value is None:
                     self._not_measured(f"{where}: pass^{k} is not defined: too few trials")
@@ -171,20 +171,20 @@ class Evaluation:
         if condition is not None:
             _known(condition)
         for run in self.runs:
-            held = list(run["conditions"])
-            if condition is not None and condition not in held:
+            conditions = list(run["conditions"])
+            if condition is not None and condition not in conditions:
                 raise ValueError(
-                    f"{_name(run)}: facts {condition} were not run, only facts {' and '.join(held)}"
+                    f"{_name(run)}: facts {condition} were not run, only facts {' and '.join(conditions)}"
                 )
-            yield run, held if condition is None else [condition]
+            yield run, conditions if condition is None else [condition]
 
     def _not_measured(self, why: str) -> None:
         """Fail or skip the test, as `bioeval_not_measured` says, because the agent could not be measured."""
         __tracebackhide__ = True
-        said = f"not measured: {why}\n{self.why()}"
+        message = f"not measured: {why}\n{self.why()}"
         if self.not_measured == "skip":
-            pytest.skip(said)
-        pytest.fail(said, pytrace=False)
+            pytest.skip(message)
+        pytest.fail(message, pytrace=False)
 
 
 def _known(condition: str) -> None:

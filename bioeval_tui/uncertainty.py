@@ -103,21 +103,23 @@ def mean_of(
         within: what the values of one group are, if they are independent draws of a single group; never of several.
         paired: the values are differences, whose interval is Student's, as is their test.
     """
-    held = [list(values) for values in groups.values() if values]
-    values = [value for group in held for value in group]
+    nonempty = [list(values) for values in groups.values() if values]
+    values = [value for group in nonempty for value in group]
     if not values:
         return None
-    clusters = held if len(held) > 1 else [[value] for value in values]
+    clusters = nonempty if len(nonempty) > 1 else [[value] for value in values]
     mean, size = fmean(values), len(clusters)
-    if size < 2 or (len(held) == 1 and not within):
-        return Measured(mean, None, len(values), len(held), None)
+    if size < 2 or (len(nonempty) == 1 and not within):
+        return Measured(mean, None, len(values), len(nonempty), None)
     error = _jackknife(mean, clusters, len(values))
     # As many equal clusters weigh as much as these (Kish 1965).
     degrees = max(1.0, len(values) ** 2 / sum(len(each) ** 2 for each in clusters) - 1)
     measured = Measured(mean, error, len(values), size, degrees)
     if size < FEWEST_UNITS:
         return measured
-    scope = f"clustered by {unit}, {size} {unit}s" if len(held) > 1 else f"this {unit} only, {size} {within}s"
+    scope = (
+        f"clustered by {unit}, {size} {unit}s" if len(nonempty) > 1 else f"this {unit} only, {size} {within}s"
+    )
     interval = _of_mean(measured, clusters, values, bounds, paired)
     return replace(measured, interval=interval and replace(interval, scope=scope))
 
@@ -257,8 +259,8 @@ def statistic_of(
     kinds = Counter(frozenset(each.items()) for each in (*clusters, one_more))
     left = []
     for kind, same in kinds.items():
-        held = dict(kind)
-        part = statistic({unit: count - held.get(unit, 0) for unit, count in more.items()})
+        own = dict(kind)
+        part = statistic({unit: count - own.get(unit, 0) for unit, count in more.items()})
         if part is None:
             return None
         left += [part] * same

@@ -70,9 +70,9 @@ def read_yaml(text: str, file: str, needs: str) -> YamlDocument:
         node = yaml.compose(text, Loader=_LOADER)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        said = clean_line(" ".join(part for part in (error.problem, error.context) if part))
+        problem = clean_line(" ".join(part for part in (error.problem, error.context) if part))
         line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
-        document.problems.append(Problem(f"not valid YAML: {said}", file, line, column))
+        document.problems.append(Problem(f"not valid YAML: {problem}", file, line, column))
         return document
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         document.problems.append(Problem(f"not valid YAML: {clean_line(str(error))}", file))
@@ -92,8 +92,8 @@ def _refuse_depth(text: str) -> None:
         nodes += isinstance(event, yaml.NodeEvent)
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH or nodes > 2 * MAX_NODES:
-            said = f"too large or too deep: at most {MAX_NODES:,} values and {MAX_DEPTH} levels"
-            raise yaml.MarkedYAMLError(problem=said, problem_mark=event.start_mark)
+            problem = f"too large or too deep: at most {MAX_NODES:,} values and {MAX_DEPTH} levels"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
 
 
 class _Builder:

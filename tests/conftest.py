@@ -124,9 +124,9 @@ def pytest_runtest_setup() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """Run one test more at once than there are cores: some wait for servers and terminals; each process collects all."""
-    return 1 + (os.cpu_count() or 1)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Run more tests at once than there are cores: some wait for servers and terminals; each process collects all."""
+    return (2 if config.getoption("everything") else 1) + (os.cpu_count() or 1)
 
 
 @pytest.fixture(autouse=True)

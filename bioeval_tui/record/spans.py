@@ -110,13 +110,13 @@ _CONTENT_FREE = frozenset(
 
 def meaning_of(span: AgentSpan) -> Meaning:
     """Return a span's meaning."""
-    said = _with_events(span)
-    kind = _kind(said)
+    attributes = _with_events(span)
+    kind = _kind(attributes)
     tool = ""
     if kind == "tool":
-        tool = clean_line(_text(said, *_TOOL) or span.name.removeprefix("execute_tool "), 200)
-    model = _text(said, *_MODEL)
-    result = _value(said, *_RESULT) if kind == "tool" else None
+        tool = clean_line(_text(attributes, *_TOOL) or span.name.removeprefix("execute_tool "), 200)
+    model = _text(attributes, *_MODEL)
+    result = _value(attributes, *_RESULT) if kind == "tool" else None
     message = _tool_message(result)
     failed = message.get("status") == "error"
     result = _parsed(message["content"]) if message else _without_block(result)
@@ -127,22 +127,22 @@ def meaning_of(span: AgentSpan) -> Meaning:
         kind,
         tool or clean_line(span.name, 200),
         tool,
-        _text(said, *_CALL_ID) or _text(message, "tool_call_id"),
-        _without_wrapping(_value(said, *_ARGUMENTS)) if kind == "tool" else None,
+        _text(attributes, *_CALL_ID) or _text(message, "tool_call_id"),
+        _without_wrapping(_value(attributes, *_ARGUMENTS)) if kind == "tool" else None,
         result,
         clean_line(model, 200),
-        _count(said, *_TOKENS_IN),
-        _count(said, *_TOKENS_OUT),
+        _count(attributes, *_TOKENS_IN),
+        _count(attributes, *_TOKENS_OUT),
         _error(span) or (clean_line(str(result), 500) if failed else ""),
     )
 
 
 def without_content(span: AgentSpan) -> AgentSpan:
     """Return a span without what may quote a prompt or an output: names, numbers and arguments of tool calls stay."""
-    said = _with_events(span)
-    kept = {name: value for name, value in said.items() if name in _CONTENT_FREE}
-    if _kind(said) == "tool" and "gen_ai.tool.call.arguments" not in kept:
-        kept |= {name: said[name] for name in _ARGUMENTS if name in said}
+    attributes = _with_events(span)
+    kept = {name: value for name, value in attributes.items() if name in _CONTENT_FREE}
+    if _kind(attributes) == "tool" and "gen_ai.tool.call.arguments" not in kept:
+        kept |= {name: attributes[name] for name in _ARGUMENTS if name in attributes}
     return span.model_copy(update={"attributes": kept, "events": (), "links": (), "status_message": ""})
 
 
@@ -184,14 +184,14 @@ def tokens_of(spans: Iterable[AgentSpan], trace_id: str) -> tuple[int | None, in
 
 def was_cut_off(spans: Iterable[AgentSpan], trace_id: str) -> bool:
     """Return whether the last of a trace's model calls that says why it ended, ended at the model's length limit."""
-    told = [
+    ends = [
         (span.end_ns, reasons)
         for span in spans
         if span.trace_id == trace_id and (reasons := span.attributes.get("gen_ai.response.finish_reasons"))
     ]
-    if not told:
+    if not ends:
         return False
-    reasons = max(told, key=lambda each: each[0])[1]
+    reasons = max(ends, key=lambda each: each[0])[1]
     if isinstance(reasons, str):
         reasons = _parsed(reasons)
     return any(each in LENGTH_LIMIT for each in (reasons if isinstance(reasons, list | tuple) else [reasons]))
@@ -226,14 +226,14 @@ def absent_parents(spans: Iterable[AgentSpan], root_id: str) -> list[str]:
     return [parent for parent in named if parent not in known and parent != root_id]
 
 
-def _kind(said: Mapping[str, Any]) -> SpanKind:
-    operation = said.get("gen_ai.operation.name")
+def _kind(attributes: Mapping[str, Any]) -> SpanKind:
+    operation = attributes.get("gen_ai.operation.name")
     if isinstance(operation, str) and operation in _OPERATIONS:
         return _OPERATIONS[operation]
-    inference = said.get("openinference.span.kind")
+    inference = attributes.get("openinference.span.kind")
     if isinstance(inference, str) and inference.upper() in _INFERENCE_KINDS:
         return _INFERENCE_KINDS[inference.upper()]
-    return "tool" if operation is None and "gen_ai.tool.name" in said else "other"
+    return "tool" if operation is None and "gen_ai.tool.name" in attributes else "other"
 
 
 def _with_events(span: AgentSpan) -> Mapping[str, Any]:
@@ -242,32 +242,34 @@ def _with_events(span: AgentSpan) -> Mapping[str, Any]:
     Before the conventions had attributes for them, they were the events `gen_ai.tool.message` and `gen_ai.choice`,
     which Strands Agents sends.
     """
-    said = dict(span.attributes)
-    if span.events and _kind(said) == "tool":
+    attributes = dict(span.attributes)
+    if span.events and _kind(attributes) == "tool":
         for event in span.events:
-            told = event.get("attributes") or {}
+            content = event.get("attributes") or {}
             match event.get("name"):
-                case "gen_ai.tool.message" if "content" in told and not any(
-                    name in said for name in _ARGUMENTS
+                case "gen_ai.tool.message" if "content" in content and not any(
+                    name in attributes for name in _ARGUMENTS
                 ):
-                    said["gen_ai.tool.call.arguments"] = told["content"]
-                case "gen_ai.choice" if "message" in told and not any(name in said for name in _RESULT):
-                    said["gen_ai.tool.call.result"] = told["message"]
-    return said
+                    attributes["gen_ai.tool.call.arguments"] = content["content"]
+                case "gen_ai.choice" if "message" in content and not any(
+                    name in attributes for name in _RESULT
+                ):
+                    attributes["gen_ai.tool.call.result"] = content["message"]
+    return attributes
 
 
-def _text(said: Mapping[str, Any], *names: str) -> str:
-    return next((value for name in names if isinstance(value := said.get(name), str) and value), "")
+def _text(attributes: Mapping[str, Any], *names: str) -> str:
+    return next((value for name in names if isinstance(value := attributes.get(name), str) and value), "")
 
 
-def _count(said: Mapping[str, Any], *names: str) -> int | None:
-    counts = (said.get(name) for name in names)
+def _count(attributes: Mapping[str, Any], *names: str) -> int | None:
+    counts = (attributes.get(name) for name in names)
     return next((n for n in counts if isinstance(n, int) and not isinstance(n, bool) and n >= 0), None)
 
 
-def _value(said: Mapping[str, Any], *names: str) -> Any:
+def _value(attributes: Mapping[str, Any], *names: str) -> Any:
     """Return a value, parsed if it is JSON text, because attributes cannot contain objects."""
-    return _parsed(next((said[name] for name in names if name in said), None))
+    return _parsed(next((attributes[name] for name in names if name in attributes), None))
 
 
 def _parsed(value: Any) -> Any:
@@ -320,9 +322,11 @@ def _error(span: AgentSpan) -> str:
     if span.status != "error":
         return ""
     for event in span.events:
-        said = event.get("attributes") or {}
-        if event.get("name") == "exception" and isinstance(said, Mapping):
-            text = ": ".join(filter(None, (_text(said, "exception.type"), _text(said, "exception.message"))))
+        attributes = event.get("attributes") or {}
+        if event.get("name") == "exception" and isinstance(attributes, Mapping):
+            text = ": ".join(
+                filter(None, (_text(attributes, "exception.type"), _text(attributes, "exception.message")))
+            )
             if text:
                 return clean_line(text, 500)
     return clean_line(span.status_message or _text(span.attributes, "error.type") or "failed", 500)

@@ -37,7 +37,7 @@ class ToolCall:
     message: int
     name: str
     arguments: Any
-    told: bool = False
+    has_result: bool = False
     result: Any = None
     failed: bool = False
     arguments_told: bool = True
@@ -168,7 +168,7 @@ def calls_of(transcript: Sequence[Mapping[str, Any]]) -> list[ToolCall]:
             call.arguments_told = request.get("argumentsTold") is not False
             call.arguments_read = not isinstance(call.arguments, str)
             if result is not None:
-                call.told, (call.result, call.failed) = True, result
+                call.has_result, (call.result, call.failed) = True, result
             calls.append(call)
     return calls
 

@@ -82,7 +82,7 @@ def test_an_agent_that_guesses_the_time_zone_scores_lower_than_one_that_does_not
     (failed,) = [check for check in held["withheld"]["assertions"] if check["status"] == "failed"]
     assert failed["title"] == "no reminder is set without a time zone"
     task = held["withheld"]["tasks"][0]
-    assert "Missing: waited for the time zone before setting a reminder" in task["reason"]
+    assert "No points for “waited for the time zone before setting a reminder”" in task["reason"]
 
 
 def test_a_finished_run_can_be_listed_shown_and_explained(demo: tuple[dict[str, Any], Path]) -> None:

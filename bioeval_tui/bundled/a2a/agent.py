@@ -96,7 +96,7 @@ class _Turn:
     streamed: list[str] = field(default_factory=list)
     state: str = ""
     task: str = ""
-    said: str = ""
+    message: str = ""
     """The text of the agent's message, or of the status that ended the turn."""
     last: str = ""
     """The text of the agent's last message in the task's history: some agents have their answer only there."""
@@ -113,8 +113,8 @@ class _Turn:
     def text(self) -> str:
         """The whole answer."""
         parts = [text for pieces in self.artifacts.values() if (text := "".join(pieces))]
-        if self.said and self.said not in parts:
-            parts.append(self.said)
+        if self.message and self.message not in parts:
+            parts.append(self.message)
         return "\n\n".join(parts) or self.last
 
 
@@ -151,8 +151,8 @@ class A2AAgent:
         """Read the agent's card; return the id of the context, empty until the agent has given one."""
         url = self._base if self._base.endswith(".json") else self._base + CARD
         card = await self._card(url)
-        told = (card.get(name) for name in ("name", "version"))
-        self.identity = " ".join(text.strip() for text in told if isinstance(text, str))
+        values = (card.get(name) for name in ("name", "version"))
+        self.identity = " ".join(text.strip() for text in values if isinstance(text, str))
         self._interface = self._chosen(card, host_of_url(url))
         header = _key_header(card)
         if header is not None or self._interface.is_old:
@@ -280,15 +280,15 @@ class A2AAgent:
                 raise PeerError("agent", "the agent's answer was empty", unusable=True)
             return
         if turn.state in _FAILS:
-            said = turn.said or turn.last
-            shown = f": {shorten(clean_line(said, 400), 300)}" if said else ""
+            message = turn.message or turn.last
+            shown = f": {shorten(clean_line(message, 400), 300)}" if message else ""
             status = 401 if turn.state == "AUTH_REQUIRED" else None
             self._open_task = ""
             raise PeerError(
                 "agent",
                 f"{_FAILS[turn.state]} ({_STATE}{turn.state}){shown}",
                 status=status,
-                received=said[:500],
+                received=message[:500],
             )
         if turn.state and turn.state not in _GOES_ON:
             shown = clean_line(turn.state, 60)
@@ -347,7 +347,7 @@ class A2AAgent:
                 self._while_working(message, turn, tell, pieces)
             case {"message": dict(message)}:
                 self._learn(message)
-                turn.is_message, turn.said = True, self._parts(message.get("parts"), tell)
+                turn.is_message, turn.message = True, self._parts(message.get("parts"), tell)
             case {"task": dict(task)}:
                 self._learn(task)
                 turn.task = str(task.get("id") or turn.task)
@@ -371,9 +371,9 @@ class A2AAgent:
                 tell(clean_value({"frame": dict(frame)}, 100_000))
         return pieces
 
-    def _learn(self, told: Mapping[str, Any]) -> None:
+    def _learn(self, source: Mapping[str, Any]) -> None:
         """Use the context's id from the agent."""
-        if isinstance(context := told.get("contextId"), str) and context:
+        if isinstance(context := source.get("contextId"), str) and context:
             self._context = context
 
     def _while_working(
@@ -405,8 +405,8 @@ class A2AAgent:
         if name in turn.known:
             return
         turn.known |= {name} if name else set()
-        if said := self._parts(message.get("parts"), tell):
-            tell(clean_value({"status": state, "message": said}))
+        if text := self._parts(message.get("parts"), tell):
+            tell(clean_value({"status": state, "message": text}))
 
     def _status(self, status: Any, turn: _Turn, tell: Any) -> None:
         if not isinstance(status, dict):
@@ -417,8 +417,8 @@ class A2AAgent:
             if isinstance(message, dict):
                 self._progress(turn.state, message, turn, tell)
             return
-        said = self._parts(message.get("parts"), tell) if isinstance(message, dict) else ""
-        turn.said = said
+        text = self._parts(message.get("parts"), tell) if isinstance(message, dict) else ""
+        turn.message = text
         if turn.state != "COMPLETED":
             tell(clean_value({"status": turn.state, "task": turn.task, "context": self._context}))
 
@@ -537,11 +537,11 @@ class _Call:
         return version_0_3.frame(result) if self._is_old else result
 
     def _failed(self, error: Mapping[str, Any]) -> PeerError:
-        code, said = error.get("code"), clean_line(str(error.get("message") or ""), 300)
+        code, message = error.get("code"), clean_line(str(error.get("message") or ""), 300)
         shown = f" {code}" if code is not None else ""
         return PeerError(
             "agent",
-            f"{self._host} answered with the error{shown}: {said}",
+            f"{self._host} answered with the error{shown}: {message}",
             received=received_text(json.dumps(error)),
         )
 

@@ -43,16 +43,16 @@ def params(asked: Mapping[str, Any]) -> dict[str, Any]:
     return {"message": old, "configuration": {"blocking": True, **asked["configuration"]}}
 
 
-def frame(told: Mapping[str, Any]) -> dict[str, Any]:
+def frame(result: Mapping[str, Any]) -> dict[str, Any]:
     """Return a result of a method, or an event of its stream, as 1.0 has it; one of no known kind unchanged."""
-    kind = told.get("kind")
+    kind = result.get("kind")
     if kind == "task":
-        return {"task": _task(told)}
+        return {"task": _task(result)}
     if kind == "message":
-        return {"message": _message(told)}
+        return {"message": _message(result)}
     if isinstance(kind, str) and kind in _UPDATES:
-        return {_UPDATES[kind]: {**told, **_status(told), **_artifact(told)}}
-    return dict(told)
+        return {_UPDATES[kind]: {**result, **_status(result), **_artifact(result)}}
+    return dict(result)
 
 
 def _task(task: Mapping[str, Any]) -> dict[str, Any]:
@@ -67,8 +67,8 @@ def _status(holder: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     state = str(status.get("state") or "").upper().replace("-", "_")
     message = status.get("message")
-    said = {"message": _message(message)} if isinstance(message, dict) else {}
-    return {"status": {**status, "state": state, **said}}
+    kept = {"message": _message(message)} if isinstance(message, dict) else {}
+    return {"status": {**status, "state": state, **kept}}
 
 
 def _artifact(holder: Mapping[str, Any]) -> dict[str, Any]:

@@ -397,18 +397,18 @@ def _as_recorded(event: Mapping[str, Any]) -> Generation:
 
 def _failure(event: Mapping[str, Any]) -> PeerError:
     code = f" ({clean_line(str(event['code']), 60)})" if event.get("code") else ""
-    said = clean_line(str(event.get("message") or ""), 300)
+    message = clean_line(str(event.get("message") or ""), 300)
     received = received_text(json.dumps(event))
-    return PeerError("agent", f"the agent's run failed{code}: {said}", received=received)
+    return PeerError("agent", f"the agent's run failed{code}: {message}", received=received)
 
 
 def _take_state(event: Mapping[str, Any], state: AgentState) -> Mapping[str, Any]:
     """Update the state; return the event. A patch that does not fit is noted in the event and not applied."""
     if event["type"] == "STATE_SNAPSHOT":
-        state.told(event.get("snapshot"))
+        state.count(event.get("snapshot"))
         state.value = event.get("snapshot")
         return event
-    state.told(event.get("delta"))
+    state.count(event.get("delta"))
     try:
         state.patch(objects(event.get("delta")))
     except ValueError as error:

@@ -28,16 +28,16 @@ class AgentState:
         """Start with a copy of `value`, which stays as it is."""
         self.value = _copied(value)
         self._left = MAX_MOVED
-        self._told = 0
+        self._counted = 0
 
-    def told(self, given: Any) -> None:
+    def count(self, given: Any) -> None:
         """Count the values of a snapshot or patch, which are kept in the answer's events.
 
         Raises:
             PeerError: those of one answer are too many together; an empty list takes 2 bytes of an answer, and 56 here.
         """
-        self._told += count_of(given)
-        if self._told > MAX_VALUES:
+        self._counted += count_of(given)
+        if self._counted > MAX_VALUES:
             raise PeerError(
                 "agent", f"the agent's states and patches of one answer have more than {MAX_VALUES:,} values"
             )

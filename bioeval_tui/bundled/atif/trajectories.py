@@ -58,11 +58,11 @@ def trajectory(run: RunResult, conversation: ConversationResult) -> dict[str, An
     if source is not None and source.format == "atif":
         steps = [step for m in conversation.messages for step in (m.record or {}).get("raw") or ()]
         return {**(conversation.record or {}), "steps": steps}
-    told = source is None or source.times == "told"
+    timed = source is None or source.times == "told"
     steps = []
     for message in conversation.messages:
         if message.done:
-            steps.append(_step(message, len(steps) + 1, told))
+            steps.append(_step(message, len(steps) + 1, timed))
     started = run.started
     agent = {
         "name": started.agent,
@@ -80,13 +80,13 @@ def trajectory(run: RunResult, conversation: ConversationResult) -> dict[str, An
     }
 
 
-def _step(message: MessageState, number: int, told: bool) -> dict[str, Any]:
+def _step(message: MessageState, number: int, timed: bool) -> dict[str, Any]:
     step: dict[str, Any] = {
         "step_id": number,
         "source": SPEAKERS[message.role],
         "message": message.text,
     }
-    if told:
+    if timed:
         step["timestamp"] = message.started_at.isoformat()
     extra = {"speaker": message.speaker, "turn": message.turn, "latency_ms": message.latency_ms}
     if message.cut_off:

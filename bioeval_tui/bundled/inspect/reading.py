@@ -131,17 +131,17 @@ def _sample(archive: ZipFile, name: str) -> Any:
 
 
 def _header(record: dict[str, Any]) -> Header:
-    told = object_at(record, "eval")
-    metadata = object_at(told, "metadata")
-    scorers = [str(s.get("name")) for s in objects(told.get("scorers"))]
-    ours = _OURS in object_at(told, "packages")
+    evaluation = object_at(record, "eval")
+    metadata = object_at(evaluation, "metadata")
+    scorers = [str(s.get("name")) for s in objects(evaluation.get("scorers"))]
+    ours = _OURS in object_at(evaluation, "packages")
     return Header(
-        name=str(told.get("task") or ""),
-        agent=str(told.get("solver") or ""),
-        model="" if told.get("model") in ("unknown", "none/none", None) else str(told["model"]),
+        name=str(evaluation.get("task") or ""),
+        agent=str(evaluation.get("solver") or ""),
+        model="" if evaluation.get("model") in ("unknown", "none/none", None) else str(evaluation["model"]),
         evaluator=str(metadata.get("evaluator") or "") if ours else "",
         judge=str(metadata.get("judge") or "") if ours else ", ".join(scorers),
-        at=moment(told.get("created")),
+        at=moment(evaluation.get("created")),
         record={key: value for key, value in record.items() if key not in ("samples", "reductions")},
     )
 
@@ -157,23 +157,23 @@ def _conversation(sample: dict[str, Any], ours: bool) -> ImportedConversation:
         message.record = {"raw": message.raw}
     condition = object_at(sample, "metadata").get("condition") if ours else None
     kind = str(object_at(sample, "limit").get("type", ""))
-    said = str(object_at(sample, "error").get("message", ""))
-    told = [*_scores(sample.get("scores"))]
-    whole = next((score.value for score in told if score.name == "composite"), None) if ours else None
+    error = str(object_at(sample, "error").get("message", ""))
+    scores = [*_scores(sample.get("scores"))]
+    whole = next((score.value for score in scores if score.name == "composite"), None) if ours else None
     if ours:  # the composite is made of the others
-        told = [score for score in told if score.name not in ("composite", "timing", "assertions")]
+        scores = [score for score in scores if score.name not in ("composite", "timing", "assertions")]
     name = str(sample.get("id", ""))
     return ImportedConversation(
         name="" if ours and name in CONDITIONS else name,
         messages=messages,
         session=str(sample.get("uuid") or ""),
         condition=condition if condition in CONDITIONS else None,
-        scores=told,
+        scores=scores,
         request=_request(sample),
         started_at=moment(sample.get("started_at")),
         ended_at=moment(sample.get("completed_at")),
         reason=_LIMITS.get(kind, "unknown"),
-        detail=said or (kind and f"{kind} limit"),
+        detail=error or (kind and f"{kind} limit"),
         record={key: value for key, value in sample.items() if key not in _MODELLED},
         whole=whole,
     )
@@ -196,9 +196,9 @@ def _piece(message: Any, number: int, attachments: Mapping[str, Any]) -> Importe
         raise InputError(f"message {number}: `role` must be system, user, assistant or tool")
     text = _resolved(text_of(_without_reasoning(message.get("content"))), attachments)
     if role == "tool":
-        told = text or str(object_at(message, "error").get("message", ""))
+        output = text or str(object_at(message, "error").get("message", ""))
         return ImportedPart(
-            "tool", "", message, outputs=[Output(told, str(message.get("tool_call_id") or ""))]
+            "tool", "", message, outputs=[Output(output, str(message.get("tool_call_id") or ""))]
         )
     metadata = object_at(message, "metadata")
     return ImportedPart(

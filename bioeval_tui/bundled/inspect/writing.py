@@ -269,9 +269,9 @@ def _scorers(run: RunResult) -> tuple[str, ...]:
 
 def _messages(conversation: ConversationResult, message: MessageState) -> list[dict[str, Any]]:
     """Return a message in Inspect's format: each tool call with its result, and the text last."""
-    said = ImportedMessage(message.role, message.text, message.generation)
     messages: list[dict[str, Any]] = []
-    chat = chat_messages(said, message.message)
+    sent = ImportedMessage(message.role, message.text, message.generation)
+    chat = chat_messages(sent, message.message)
     for place, each in enumerate(chat, start=1):
         last = place == len(chat)
         messages.append(
@@ -365,11 +365,11 @@ def sample_events(
     name = f"{talk.condition}-{talk.trial}"
     events: list[dict[str, Any]] = []
     for turn in sorted({message.turn for message in talk.messages}):
-        said = [message for message in talk.messages if message.turn == turn]
+        messages = [message for message in talk.messages if message.turn == turn]
         span = f"{name}-turn-{turn}"
-        at = said[0].started_at
+        at = messages[0].started_at
         events.append(_event("span_begin", at, begun, id=span, name=f"turn {turn}", type="turn"))
-        for message in said:
+        for message in messages:
             events += _message_events(talk, message, begun, span, model)
         for checks in talk.timelines.values():
             for check in checks:
@@ -431,11 +431,11 @@ def stop_reason(answer: MessageState) -> str:
 
 def _calls(message: MessageState) -> Iterator[dict[str, Any]]:
     """Return the agent's tool calls, each with its result."""
-    for request, told in paired(message.generation):
+    for request, output in paired(message.generation):
         if request is None:
             continue
         arguments = request.get("arguments")
-        result = "" if told is None else told[0]
+        result = "" if output is None else output[0]
         yield {
             "function": str(request["function"].get("name") or "unknown"),
             "arguments": arguments if isinstance(arguments, dict) else {},

@@ -127,17 +127,17 @@ class _Trace:
             yield _evaluation(check.at or at, check.title, "assertion", value, label, check.reason, more)
 
     def _turns(self) -> Iterator[Span]:
-        for turn, said in grouped((message.turn, message) for message in self.talk.messages).items():
+        for turn, messages in grouped((message.turn, message) for message in self.talk.messages).items():
             span = self._span(
                 f"turn {turn}",
                 f"turn {turn}",
                 self._id("conversation"),
-                said[0].started_at,
-                max(map(_ended, said)),
+                messages[0].started_at,
+                max(map(_ended, messages)),
                 {"bioeval.turn": turn},
             )
             yield span
-            for message in said:
+            for message in messages:
                 yield from self._message(message, span["spanId"])
 
     def _message(self, message: MessageState, parent: str) -> Iterator[Span]:
@@ -197,8 +197,8 @@ class _Trace:
         )
         yield span
         # The agent's own spans are written as they came: a call that one of them reported would be there twice.
-        told = [event for event in message.generation if "span" not in event]
-        for number, (request, result) in enumerate(paired(told), start=1):
+        reported = [event for event in message.generation if "span" not in event]
+        for number, (request, result) in enumerate(paired(reported), start=1):
             if request is not None:
                 yield self._call(message, number, request, result)
 

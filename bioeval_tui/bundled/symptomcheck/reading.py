@@ -54,16 +54,16 @@ def read(file: Path) -> Iterator[Header | ImportedConversation]:
         origin="medaks/symptomcheck-bench",
         record={key: data[key] for key in data.keys() - {"vignettes", "chats", "evaluation"}},
     )
-    for number, held in enumerate(chats):
+    for number, talks in enumerate(chats):
         positions = object_at(data.get("evaluation"), str(number)).get("positions")
-        if not isinstance(positions, list) or not len(positions) == len(held) == len(vignettes):
+        if not isinstance(positions, list) or not len(positions) == len(talks) == len(vignettes):
             raise InputError(
-                f"experiment {number + 1} has {len(held)} chats for {len(vignettes)} vignettes and "
+                f"experiment {number + 1} has {len(talks)} chats for {len(vignettes)} vignettes and "
                 f"{len(positions) if isinstance(positions, list) else 'no'} verdicts; there must be as many of each"
             )
         indices = data.get("vignette_indices")
-        numbers = indices if isinstance(indices, list) and len(indices) == len(held) else range(len(held))
-        for at, chat, vignette, position in zip(numbers, held, vignettes, positions, strict=True):
+        numbers = indices if isinstance(indices, list) and len(indices) == len(talks) else range(len(talks))
+        for at, chat, vignette, position in zip(numbers, talks, vignettes, positions, strict=True):
             yield _conversation(at, chat, object_at(vignette, "data") or vignette, position)
 
 

@@ -89,14 +89,14 @@ def _take_info(header: Header, info: dict[str, Any]) -> None:
 def _conversation(data: Any, tasks: Mapping[str, Any]) -> ImportedConversation:
     if not isinstance(data, dict) or "task_id" not in data:
         raise InputError("must be a JSON object with `task_id` and `messages`")
-    told = object_at(data, "reward_info")
+    reward_info = object_at(data, "reward_info")
     ended = str(data.get("termination_reason") or "")
     reason, fault = _ENDS.get(ended, ("unknown", "none"))
     messages = messages_of(_pieces(data.get("messages") or []))
     for number, message in enumerate(messages, start=1):
         message.keep_raw_unless(lambda each, n=number: chat_messages(each, n))  # type: ignore[misc]
-    reward = told.get("reward")
-    why = told.get("info")
+    reward = reward_info.get("reward")
+    why = reward_info.get("info")
     return ImportedConversation(
         name=str(data["task_id"]),
         messages=messages,

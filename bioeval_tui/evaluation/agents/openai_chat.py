@@ -58,16 +58,16 @@ class _Turn:
     """The rounds of tool calls before an answer: what was said, shown and received."""
 
     content: str
-    said: list[dict[str, Any]]
+    messages: list[dict[str, Any]]
     pieces: list[Delta | Generation] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     answers: list[ChatAnswer] = field(default_factory=list)
 
     def add(
-        self, answer: ChatAnswer, text: str, said: list[dict[str, Any]], shown: list[Delta | Generation]
+        self, answer: ChatAnswer, text: str, messages: list[dict[str, Any]], shown: list[Delta | Generation]
     ) -> None:
         """Add a round: an answer with its text, what it adds to the history, and what was shown of it."""
-        self.said += said
+        self.messages += messages
         self.pieces += shown
         self.texts += [text] if text else []
         self.answers.append(answer)
@@ -141,8 +141,10 @@ class OpenAIChatAgent:
         extra_body: dict[str, Any] = filled_in(dict(options.extra_body), self._session)
         self._options = options.model_copy(update={"extra_body": extra_body})
         self._state = StateUrl(object_context_url, timeouts)
-        told = SESSION in json.dumps([headers or {}, options.extra_body], default=str) or "user" in extra_body
-        self._user = self._session if self._state.names_session and not told else ""
+        named = (
+            SESSION in json.dumps([headers or {}, options.extra_body], default=str) or "user" in extra_body
+        )
+        self._user = self._session if self._state.names_session and not named else ""
         self._history: list[dict[str, Any]] = []
         self._first_events: list[dict[str, Any]] = []
         """The events of the first answer: the system prompt, as other agents report it."""
@@ -171,7 +173,7 @@ class OpenAIChatAgent:
         for _ in range(MAX_ROUNDS - counted):
             gap = "\n\n" if turn.texts else ""
             shown: list[Delta | Generation] = []
-            async with aclosing(self._answer([*self._history, *turn.said])) as pieces:
+            async with aclosing(self._answer([*self._history, *turn.messages])) as pieces:
                 async for piece in pieces:
                     if isinstance(piece, str):
                         shown.append(Delta(gap + clean(piece)))
@@ -180,23 +182,23 @@ class OpenAIChatAgent:
                     else:
                         answer = piece
             text = _text(answer)
-            said = [_assistant(text, answer.tool_calls)]
-            async with aclosing(self._events_after(answer, said, first=not turn.answers)) as events:
+            messages = [_assistant(text, answer.tool_calls)]
+            async with aclosing(self._events_after(answer, messages, first=not turn.answers)) as events:
                 async for event in events:
                     shown.append(Generation(event))
                     yield shown[-1]
-            turn.add(answer, text, said, shown)
+            turn.add(answer, text, messages, shown)
             if not (answer.tool_calls and self._tools):
                 break
         else:
             self._turn = None
             raise PeerError("agent", f"the agent called tools {MAX_ROUNDS} times without answering in text")
-        self._history += turn.said
+        self._history += turn.messages
         self._first_events, self._turn = [], None
         yield turn.reply(counted)
 
     async def _events_after(
-        self, answer: ChatAnswer, said: list[dict[str, Any]], *, first: bool
+        self, answer: ChatAnswer, messages: list[dict[str, Any]], *, first: bool
     ) -> AsyncGenerator[dict[str, Any], None]:
         """Yield the events of an answer, answer its tool calls, and add their results to what was `said`."""
         items = [event for item in answer.items for event in _item_events(item)]
@@ -205,12 +207,12 @@ class OpenAIChatAgent:
         for call in answer.tool_calls:
             if not self._tools:
                 yield call_event(call.name, call.arguments, call.id)
-                said.append(_result(call, UNREAD if isinstance(call.arguments, str) else NO_RESULT))
+                messages.append(_result(call, UNREAD if isinstance(call.arguments, str) else NO_RESULT))
                 continue
             result = await self._tools.answer(call.name, call.arguments)
             for event in result.events(call.name, call.arguments, call.id):
                 yield event
-            said.append(_result(call, result.content or f"error: {result.error}"))
+            messages.append(_result(call, result.content or f"error: {result.error}"))
 
     def _answer(self, messages: list[dict[str, Any]]) -> AsyncGenerator[str | ChatAnswer, None]:
         request = ChatRequest(

@@ -48,23 +48,23 @@ class _Inbox:
         Raises:
             FunctionError: it has the wrong form, or the answer is too long.
         """
-        told = _read(message)
-        if isinstance(told, str):
-            self._length += len(told)
+        piece = _read(message)
+        if isinstance(piece, str):
+            self._length += len(piece)
             if self._length > MAX_TEXT:
                 raise FunctionError(f" answered more than {MAX_TEXT:,} characters")
         # A function that is not async runs in a thread, and an asyncio queue belongs to its loop. From the loop itself
         # it is delivered at once: later, it could come after the end of the answer.
         if threading.get_ident() == self._thread:
-            self._deliver(told)
+            self._deliver(piece)
         else:
-            self._loop.call_soon_threadsafe(self._deliver, told)
+            self._loop.call_soon_threadsafe(self._deliver, piece)
 
-    def _deliver(self, told: _Piece | tuple[int, int]) -> None:
-        if isinstance(told, tuple):
-            self.tokens.append(told)
-        elif told:
-            self._queue.put_nowait(told)
+    def _deliver(self, piece: _Piece | tuple[int, int]) -> None:
+        if isinstance(piece, tuple):
+            self.tokens.append(piece)
+        elif piece:
+            self._queue.put_nowait(piece)
 
     def end(self) -> None:
         """Mark the end of the answer, after the reports of other threads, whose calls are waiting in the loop."""
@@ -222,13 +222,13 @@ class PythonAgent:
             await self._calls.aclose()
 
 
-def _read(told: Any) -> _Piece | tuple[int, int]:
+def _read(given: Any) -> _Piece | tuple[int, int]:
     """Return what a function told: text that it yielded, tokens, or events as they are recorded.
 
     Raises:
         FunctionError: it has another form; it comes from another process, perhaps.
     """
-    match told:
+    match given:
         case {"piece": str(text)}:
             return clean(text)
         case {"tokens": [int(tokens_in), int(tokens_out)]}:

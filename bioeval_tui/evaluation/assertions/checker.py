@@ -196,23 +196,23 @@ def _compared(parts: Sequence[Part]) -> str | None:
     A list too long to be shown is followed by the element that decided.
     """
     missed = [part for part in parts if part.value is not True][:MOST_COMPARED]
-    values = dict.fromkeys(said for part in missed for said in _values(part))
+    values = dict.fromkeys(text for part in missed for text in _values(part))
     return shorten(clean_line("; ".join(values)), 400) or None
 
 
 def _values(part: Part) -> list[str]:
     sides = [(text, value, _shown(value)) for text, value in part.sides or ((part.text, part.value),)]
-    said = [f"{text} is {shown}" for text, _, shown in sides]
+    parts = [f"{text} is {shown}" for text, _, shown in sides]
     if (deciding := part.deciding) and any(
         isinstance(value, list) and shown == _size(value) for _, value, shown in sides
     ):
         shown = deciding.parts[:MOST_COMPARED]
         if deciding.how == "none":
-            said.append(f"none meets {' or '.join(inner.text for inner in shown)}")
+            parts.append(f"none meets {' or '.join(inner.text for inner in shown)}")
         else:
             why = ", ".join(each for inner in shown for each in _values(inner))
-            said.append(f"number {deciding.number} {deciding.how}: {why}")
-    return said
+            parts.append(f"number {deciding.number} {deciding.how}: {why}")
+    return parts
 
 
 def _shown(value: Any) -> str:

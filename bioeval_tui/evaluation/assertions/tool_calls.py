@@ -82,7 +82,7 @@ def check_tool_calls(asked: ToolCallsConfig, view: AssertionView) -> CheckResult
         return result(False, clean_line(str(error)))
     if wrong:
         return result(False, clean_line("; ".join(wrong), 2_000))
-    if asked.no_errors and looked_at and not any(call.told for call in looked_at):
+    if asked.no_errors and looked_at and not any(call.has_result for call in looked_at):
         return result(None, NO_RESULTS)
     return result(True)
 

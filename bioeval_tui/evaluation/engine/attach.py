@@ -72,15 +72,15 @@ class FollowedRun:
         """Yield new events; if none arrive, ask the engine why, because a full disk cannot be recorded."""
         batches = follow(self.path, ends=self._ends, still_written=self.engine_runs)
         waiting: asyncio.Task[Sequence[RunEvent] | None] | None = None
-        said: str | None = None
+        last_trouble: str | None = None
         try:
             while True:
                 waiting = waiting or asyncio.create_task(anext(batches, None))
                 if not (await asyncio.wait({waiting}, timeout=QUIET_S))[0]:
                     trouble = await self._trouble()
-                    if trouble != said and trouble is not None:
+                    if trouble != last_trouble and trouble is not None:
                         yield [self._warned("disk", f"{trouble}; {what_helps(self.run_id)}")]
-                    said = trouble
+                    last_trouble = trouble
                     continue
                 batch, waiting = waiting.result(), None
                 if batch is None:

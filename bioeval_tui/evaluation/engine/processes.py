@@ -226,8 +226,8 @@ def _killed_if_late(advice: str) -> Iterator[None]:
 
 
 def _watching(read: int, advice: str) -> subprocess.Popen[bytes] | None:
-    said = f"error: the run was too busy to stop, so it was killed; {advice}\n"
-    command = code_command(_WATCH, str(os.getpid()), str(STOP_S), str(WAIT_S), said)
+    sentence = f"error: the run was too busy to stop, so it was killed; {advice}\n"
+    command = code_command(_WATCH, str(os.getpid()), str(STOP_S), str(WAIT_S), sentence)
     try:
         return subprocess.Popen(  # noqa: S603 - our own code, no shell
             command, stdin=read, stdout=subprocess.DEVNULL, start_new_session=True, env=plain_environment()

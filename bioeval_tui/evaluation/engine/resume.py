@@ -86,9 +86,9 @@ def excluded_trials(state: RunState) -> list[int]:
 def _compared(finished: Mapping[tuple[Condition, int], ConversationRecord]) -> frozenset[str] | None:
     """Return the parts of the starting states that every finished trial compared; None without a finished trial."""
     trials: dict[int, list[frozenset[str]]] = {}
-    for (_, trial), held in finished.items():
-        if held.start is not None:
-            trials.setdefault(trial, []).append(frozenset(held.start.digests))
+    for (_, trial), conversation in finished.items():
+        if conversation.start is not None:
+            trials.setdefault(trial, []).append(frozenset(conversation.start.digests))
     seen = [frozenset.intersection(*starts) for starts in trials.values() if len(starts) > 1]
     return frozenset.intersection(*seen) if seen else None
 

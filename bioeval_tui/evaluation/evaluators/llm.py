@@ -64,16 +64,16 @@ class LLMEvaluator:
     async def speak(self, view: EvaluatorView) -> AsyncIterator[Delta | Utterance]:
         """Yield pieces of the next message and, last, the complete message. Raises `PeerError`."""
         try:
-            told = await rendered(self._prompt, evaluator_context(view), self._chat.templates)
+            instructions = await rendered(self._prompt, evaluator_context(view), self._chat.templates)
         except UsageError as problem:
             raise PeerError("evaluator", str(problem)) from problem
         bound: int | None = None
         if has_turns(self._prompt):
-            messages = [{"role": "system", "content": told}, *turns(view)]
+            messages = [{"role": "system", "content": instructions}, *turns(view)]
             bound = min(self._most, USUAL_LENGTH + sum(map(len, view.facts)))
         else:
             closing = f"Write the next message of {clean_line(view.job.target.user, 100)}."
-            messages = [{"role": "system", "content": told}, {"role": "user", "content": closing}]
+            messages = [{"role": "system", "content": instructions}, {"role": "user", "content": closing}]
         schema = None if bound is None else _schema(bound)
         request = ChatRequest(self._model, messages, self._options, schema)
         stream = Stream(self._most)
@@ -354,23 +354,23 @@ def _without_introduction(text: str, names: Sequence[str]) -> str:
     rest = text[len(first) + len(colon) :]
     if not colon or "\n" in first.strip() or not rest.strip():
         return text
-    said = first.casefold().replace("’", "'").strip("*_#> \t")
+    label = first.casefold().replace("’", "'").strip("*_#> \t")
     opening = re.match(
         r"(?:(sure(?: thing)?|certainly|of course|okay|ok|absolutely|alright|great|got it|no problem)\b[\s,.!]{0,4})?"
         r"(?:here(?:'s| is)|this is|below is|the following is)\s",
-        said,
+        label,
     )
-    announced = re.search(r"\b(?:message|reply|response|answer|line|turn)\b", said)
+    announced = re.search(r"\b(?:message|reply|response|answer|line|turn)\b", label)
     if opening is None or announced is None:
         return text
     of_user = any(
         re.search(
             rf"(?:\b(?:of|from|by|for|as)\s+(?:the\s+)?{name}\b|\b{name}(?:'s)?\b.{{0,20}}\b(?:message|reply|response|answer|line|turn))",
-            said,
+            label,
         )
         for name in (*(re.escape(name.casefold()) for name in names), "user", "person")
     )
-    next_one = re.search(r"\bnext\b", said) is not None
+    next_one = re.search(r"\bnext\b", label) is not None
     return rest if opening.group(1) or of_user or next_one else text
 
 

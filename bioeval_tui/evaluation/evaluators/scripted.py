@@ -121,12 +121,12 @@ class ScriptedEvaluator:
 
 
 def _unused(lines: Sequence[ScriptLine], transcript: Sequence[TranscriptMessage]) -> list[ScriptLine]:
-    said = Counter(" ".join(m.content.split()) for m in transcript if m.role == "user")
+    times_sent = Counter(" ".join(m.content.split()) for m in transcript if m.role == "user")
     left = []
     for line in lines:
         text = " ".join(clean(line.say).split())
-        if said[text] > 0:
-            said[text] -= 1
+        if times_sent[text] > 0:
+            times_sent[text] -= 1
         else:
             left.append(line)
     return left

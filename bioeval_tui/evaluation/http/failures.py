@@ -57,8 +57,8 @@ class Hider:
 
     def rest(self) -> bytes:
         """Return the rest, at the end of the answer."""
-        held, self._held = self._held, b""
-        return held
+        kept, self._held = self._held, b""
+        return kept
 
 
 def credentials_of(request: httpx2.Request) -> set[str]:
@@ -166,18 +166,18 @@ def connection_error(peer: Peer, host: str, error: Exception) -> PeerError:
             return PeerError(peer, message, unreachable=True)
         case _:
             # aiohttp adds lines with what it read, and a status 400 that the peer never sent.
-            said = clean_line(str(getattr(cause, "message", "")).partition("\n")[0].rstrip(":"), 200)
-            return PeerError(peer, f"{host} does not speak HTTP as expected: {said or detail}")
+            reason = clean_line(str(getattr(cause, "message", "")).partition("\n")[0].rstrip(":"), 200)
+            return PeerError(peer, f"{host} does not speak HTTP as expected: {reason or detail}")
     return PeerError(peer, message, retryable=True, unreachable=True)
 
 
 def _not_trusted(host: str, error: ssl.SSLCertVerificationError) -> str:
     """Return one sentence about a rejected certificate."""
-    said = (
+    reason = (
         f"the TLS certificate of {host} is not trusted: {clean_line(error.verify_message, 150).rstrip('.')}"
     )
     own = error.verify_code in _UNKNOWN_ISSUER
-    return f"{said}; SSL_CERT_FILE can name the file of a CA of your own" if own else said
+    return f"{reason}; SSL_CERT_FILE can name the file of a CA of your own" if own else reason
 
 
 def _no_tls(host: str, error: BaseException) -> str:

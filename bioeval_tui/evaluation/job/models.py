@@ -391,7 +391,7 @@ class RuleConfig(OfCondition):
     weight: Positive = 1.0
     """The weight of the rule among the task's rules."""
     reason: str = ""
-    """What is right, without a `not`: a verdict lists it with its points or after “Missing:”."""
+    """What is right, such as "asked for the dose": a verdict lists it with its points or after “No points for”."""
 
 
 def _count_where_judged(rules: tuple[RuleConfig, ...], judged: OfCondition) -> None:

@@ -83,7 +83,7 @@ class LLMJudge:
         """
         try:
             prompt = find_prompt(view.job.scorer.prompt, self._job_dir)
-            told = await rendered(prompt, judge_context(prompt, view), self._chat.templates)
+            instructions = await rendered(prompt, judge_context(prompt, view), self._chat.templates)
             published = prompt.origin == "job"
             bare = replace(view, transcript=(), state_before=None, state_after=None)
             examples = (
@@ -110,7 +110,7 @@ class LLMJudge:
         asked = [(model, number) for model in self._models for number in range(1, self._repeats + 1)]
         answers = await asyncio.gather(
             *(
-                self._one(model, number, told, question, schema, view.job.scorer.in_repeat(number))
+                self._one(model, number, instructions, question, schema, view.job.scorer.in_repeat(number))
                 for model, number in asked
             )
         )
@@ -127,8 +127,8 @@ class LLMJudge:
         model = self._models[0]
         users = [message.message for message in view.transcript if message.role == "user"]
         prompt = find_prompt(FAULTS_PROMPT, None)
-        told = await rendered(prompt, judge_context(prompt, view), self._chat.templates)
-        messages = [{"role": "system", "content": told}, {"role": "user", "content": LIST_ALL}]
+        instructions = await rendered(prompt, judge_context(prompt, view), self._chat.templates)
+        messages = [{"role": "system", "content": instructions}, {"role": "user", "content": LIST_ALL}]
         request = ChatRequest(model, messages, view.job.scorer.in_repeat(1), faults_schema(users))
         async with self._slots:
             answer = await send(lambda: self._chat.complete(request), self._retries)
@@ -150,7 +150,7 @@ class LLMJudge:
         self,
         model: str,
         number: int,
-        told: str,
+        instructions: str,
         question: Question,
         schema: Callable[[Sequence[int]], dict[str, Any]],
         options: ModelOptions,
@@ -164,7 +164,7 @@ class LLMJudge:
 
         async def ask(tasks: Sequence[int], after: Sequence[dict[str, Any]], one: str = "") -> str:
             messages = [
-                {"role": "system", "content": told},
+                {"role": "system", "content": instructions},
                 {"role": "user", "content": one or SCORE_ALL},
                 *after,
             ]
@@ -176,9 +176,9 @@ class LLMJudge:
 
         try:
             async with self._slots:
-                said = await ask(got.missing, ())
+                first = await ask(got.missing, ())
                 if got.missing:
-                    await ask(got.missing, _again(said, got))
+                    await ask(got.missing, _again(first, got))
                 for task in got.unscored if len(got.wanted) > 1 else ():
                     await ask([task], (), _alone(task, question))
                     if task in got.unscored:
@@ -228,8 +228,8 @@ class _Got:
             text = text_of(answer, "judge")
         except PeerError as problem:  # of an answer that was cut off, the complete part counts
             unusable, text = str(problem), answer.content if answer.finish == "length" else ""
-        if said := without_reasoning(text).strip():
-            reading = read_answer(said, question, tasks)
+        if content := without_reasoning(text).strip():
+            reading = read_answer(content, question, tasks)
         elif text.strip():
             unusable = unusable or "the answer was empty but for its reasoning"
         invented = quoted_from_nowhere(list(reading.verdicts.values()))
@@ -249,9 +249,9 @@ class _Got:
         return Verdict(label, tasks, tone, self.sent, self.received, error, self.note)
 
 
-def _again(said: str, got: _Got) -> list[dict[str, Any]]:
+def _again(first: str, got: _Got) -> list[dict[str, Any]]:
     """Return the messages to add: the shortened answer, what was wrong with it, and which tasks are missing."""
-    before = [{"role": "assistant", "content": said}] if said else []
+    before = [{"role": "assistant", "content": first}] if first else []
     few = len(got.missing) < len(got.wanted)
     which = (
         f"Score only these tasks: {', '.join(map(str, got.missing))}"

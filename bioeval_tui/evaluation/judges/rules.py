@@ -56,8 +56,10 @@ def _judge_task(number: int, task: JobTask, view: JudgeView) -> TaskVerdict:
             (evidence if holds else against).append(_quote(*place))
     points, most = (sum(rule.weight for rule in one) for one in (met, rules))
     reason = f"{points:g} of {most:g} points = {units.number(points / most)}"
-    reason += f": {_listed(met)}" if met else ""
-    reason += f". Missing: {_listed(missed)}" if missed else ""
+    reason += f": {'; '.join(_weighted(_named(rule), rule) for rule in met)}" if met else ""
+    # In quotation marks, as "no points for did not …" would be read as two negatives.
+    lost = ", ".join(_weighted(f"“{_named(rule)}”", rule) for rule in missed)
+    reason += f". No points for {lost}" if lost else ""
     return TaskVerdict(number, points / most, f"{reason}.", tuple(dict.fromkeys([*against, *evidence])))
 
 
@@ -74,13 +76,12 @@ def _find(
 def _named(rule: RuleConfig) -> str:
     if rule.reason:
         return clean_line(rule.reason)
-    # Said so that it can follow both its points and “Missing:”.
     did = "avoided" if rule.absent else "said"
     return f"the {rule.who} {did} `{shorten(clean_line(rule.pattern), 60)}`"
 
 
-def _listed(rules: Sequence[RuleConfig]) -> str:
-    return "; ".join(f"{_named(rule)} ({rule.weight:g})" for rule in rules)
+def _weighted(words: str, rule: RuleConfig) -> str:
+    return f"{words} ({rule.weight:g})"
 
 
 def _quote(message: TranscriptMessage, match: PatternMatch) -> Evidence:

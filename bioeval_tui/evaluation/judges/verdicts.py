@@ -276,28 +276,28 @@ def _evidence(number: int, given: Mapping[str, Any], asked: Question, about: str
     for key in ("messages", "message", "evidence"):
         named = given.get(key)
         for item in named if isinstance(named, list) else [] if named is None else [named]:
-            said: Any = item
+            text: Any = item
             if isinstance(item, Mapping):
-                said = next(
+                text = next(
                     (item[key] for key in ("quote", "text", "content", "message") if key in item), None
                 )
-            message = _message_number(said, is_quote=key == "evidence" and not isinstance(item, Mapping))
+            message = _message_number(text, is_quote=key == "evidence" and not isinstance(item, Mapping))
             if message is not None:
                 if message:
                     yield _in_its_words(number, message, asked, about)
-            elif not isinstance(said, str):
+            elif not isinstance(text, str):
                 raise MalformedAnswerError(
                     f"the evidence of task {number} is neither messages nor quotations"
                 )
-            elif said.strip():
-                yield _quoted(number, said.strip(), asked)
+            elif text.strip():
+                yield _quoted(number, text.strip(), asked)
 
 
-def _message_number(said: Any, *, is_quote: bool) -> int | None:
+def _message_number(text: Any, *, is_quote: bool) -> int | None:
     """Return the number of a message; in a list of quotations, "3" is a quotation."""
-    if isinstance(said, str) and not is_quote and (match := _NUMBERED.fullmatch(said)) and not match[2]:
+    if isinstance(text, str) and not is_quote and (match := _NUMBERED.fullmatch(text)) and not match[2]:
         return int(match[1])
-    return _whole(said)
+    return _whole(text)
 
 
 def _in_its_words(number: int, named: int, asked: Question, about: str) -> Evidence:
@@ -339,10 +339,10 @@ def _quoted(number: int, quote: str, asked: Question) -> Evidence:
 def _content_of(line: str) -> str:
     """Return the content of a message if `line` is one of the record's, else an empty text."""
     try:
-        said = json.loads(line).get("content") if line.startswith("{") else ""
+        content = json.loads(line).get("content") if line.startswith("{") else ""
     except (ValueError, RecursionError):
         return ""
-    return said if isinstance(said, str) else ""
+    return content if isinstance(content, str) else ""
 
 
 def _unescaped(match: re.Match[str]) -> str:
@@ -351,15 +351,17 @@ def _unescaped(match: re.Match[str]) -> str:
 
 def _is_copied(words: str, prompt: str) -> bool:
     """Return whether every sentence of `words` is one of the prompt's, or of a string in its example."""
-    said = _sentences(words)
-    return bool(said) and min(map(len, said)) >= SHORTEST_COPY and said <= _instructions(prompt)
+    sentences = _sentences(words)
+    return (
+        bool(sentences) and min(map(len, sentences)) >= SHORTEST_COPY and sentences <= _instructions(prompt)
+    )
 
 
 def _is_repeated(words: str, texts: Sequence[str]) -> bool:
     """Return whether every sentence of `words` stands in one of these texts: small models repeat what they read."""
-    said = _sentences(words)
-    return max(map(len, said), default=0) >= SHORTEST_COPY and all(
-        any(_stands_in([sentence], _plain_message(text)) for text in texts) for sentence in said
+    sentences = _sentences(words)
+    return max(map(len, sentences), default=0) >= SHORTEST_COPY and all(
+        any(_stands_in([sentence], _plain_message(text)) for text in texts) for sentence in sentences
     )
 
 

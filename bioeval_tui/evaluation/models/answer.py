@@ -263,8 +263,8 @@ class AnswerReader:
 
     def failed(self, error: Any) -> PeerError:
         """Return the error for an error object instead of an answer."""
-        said = error.get("message") if isinstance(error, Mapping) else error
-        shown = hidden(str(said or error), None)
+        message = error.get("message") if isinstance(error, Mapping) else error
+        shown = hidden(str(message or error), None)
         codes = {str(error.get("code")), str(error.get("type"))} if isinstance(error, Mapping) else ()
         if is_context_full(codes, shown):
             return context_full(self._peer, self._host, shown)
@@ -397,11 +397,11 @@ def refusal(
     `job_keys` are the parameters that the job asks for, with the job's key of each, which is named where the server
     names the parameter.
     """
-    status, told = error.status_code, error.body
+    status, body = error.status_code, error.body
     if 300 <= status < 400:
         return PeerError(peer, f"{host} answered {status}, a redirect, which is not followed", status=status)
-    said = told.get("message") if isinstance(told, dict) else told if isinstance(told, str) else None
-    shown = hidden(str(said or error.response.text), key)
+    message = body.get("message") if isinstance(body, dict) else body if isinstance(body, str) else None
+    shown = hidden(str(message or error.response.text), key)
     codes = {str(error.code or ""), str(error.type or "")}
     if status == 402 or "insufficient_quota" in codes:
         message = f"the quota of the {peer}'s model at {host} is used up ({status}): {shown}"
@@ -429,15 +429,15 @@ def refusal(
     return PeerError(peer, message, retryable=retryable, status=status, retry_after_s=after, received=shown)
 
 
-def is_context_full(codes: Collection[str], said: str) -> bool:
+def is_context_full(codes: Collection[str], message: str) -> bool:
     """Return whether an error with these codes and words says that a request is too long for its model."""
-    return bool(_CONTEXT_CODES & set(codes) or _CONTEXT_FULL.search(said))
+    return bool(_CONTEXT_CODES & set(codes) or _CONTEXT_FULL.search(message))
 
 
-def context_full(peer: Peer, host: str, said: str, status: int | None = None) -> PeerError:
+def context_full(peer: Peer, host: str, reason: str, status: int | None = None) -> PeerError:
     """Return the error for a request that is too long for its model, which is the model's limit and no disagreement."""
-    message = f"the conversation no longer fits the context of the model at {host}: {said}"
-    return PeerError(peer, message, status=status, received=said, unusable=True)
+    message = f"the conversation no longer fits the context of the model at {host}: {reason}"
+    return PeerError(peer, message, status=status, received=reason, unusable=True)
 
 
 def hidden(text: str, key: str | None) -> str:

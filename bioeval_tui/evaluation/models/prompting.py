@@ -194,9 +194,9 @@ def turns(view: EvaluatorView) -> list[dict[str, str]]:
     """
     chatbot = clean_line(view.job.target.chatbot, 100)
     between: tuple[Role, str] = ("assistant", f"(This is a new chat, with {chatbot}.)")
-    said = [(message.role, message.content) for message in view.transcript]
+    transcript = [(message.role, message.content) for message in view.transcript]
     messages: list[dict[str, str]] = []
-    for role, content in (*DIALOGUE, between, *said):
+    for role, content in (*DIALOGUE, between, *transcript):
         swapped = "user" if role == "assistant" else "assistant"
         if messages and messages[-1]["role"] == swapped:
             messages[-1]["content"] += f"\n\n{content}"
@@ -319,8 +319,8 @@ def _messages(transcript: Sequence[TranscriptMessage]) -> list[dict[str, Any]]:
 def _context(config: Mapping[str, Any], transcript: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
     # A hash of the enclosed text, which therefore cannot contain it.
     digest = hashlib.sha256()
-    for said in transcript:
-        digest.update(f"{said['role']}\0{said['content']}\0".encode("utf-8", "replace"))
+    for message in transcript:
+        digest.update(f"{message['role']}\0{message['content']}\0".encode("utf-8", "replace"))
     for name in ("tools", "events", "state"):
         digest.update(json.dumps(more.get(name), default=str).encode())
     return {

@@ -22,14 +22,14 @@ from bioeval_tui.record.tool_calls import OWN_ID, call_event, paired, result_eve
 from bioeval_tui.text import plural
 
 
-def traced_calls(told: Sequence[Mapping[str, Any]], spans: Iterable[AgentSpan]) -> list[dict[str, Any]]:
-    """Return what spans add to the events `told` of one answer: missing calls and missing results.
+def traced_calls(events: Sequence[Mapping[str, Any]], spans: Iterable[AgentSpan]) -> list[dict[str, Any]]:
+    """Return what spans add to the events of one answer: missing calls and missing results.
 
     The protocol's values take precedence. A span is the same call as a reported one if
     both have the same id, otherwise if name and arguments are equal; each reported call matches one span. Spans without
     arguments match any, and one value without a name matches a call whose only argument has that value. Of two nested spans for one call, the outer one counts.
     """
-    reported = _Reported(told)
+    reported = _Reported(events)
     calls: list[dict[str, Any]] = []
     for span, meaning in _tool_spans(spans):
         same = reported.take(meaning)
@@ -56,8 +56,8 @@ def traced_calls(told: Sequence[Mapping[str, Any]], spans: Iterable[AgentSpan]) 
 class _Reported:
     """The calls that the protocol reported and no span has matched yet, indexed: an answer may have thousands."""
 
-    def __init__(self, told: Sequence[Mapping[str, Any]]) -> None:
-        self._pairs = [(request, result) for request, result in paired(told) if request is not None]
+    def __init__(self, events: Sequence[Mapping[str, Any]]) -> None:
+        self._pairs = [(request, result) for request, result in paired(events) if request is not None]
         self._taken: set[int] = set()
         self._places: dict[tuple[str, ...], deque[int]] = {}
         for place, (request, _) in enumerate(self._pairs):
@@ -254,13 +254,13 @@ class ConversationTraces:
         self._is_late = True
         return self._missing()
 
-    def calls(self, message: int, told: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Return the tool-call events that spans add to those `told` by the protocol."""
+    def calls(self, message: int, events: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Return the tool-call events that spans add to the `events` of the protocol."""
         trace = self._answers.get(message)
         if trace is None:
             return []
         if trace.calls[0] != len(trace.spans):
-            trace.calls = (len(trace.spans), traced_calls(told, trace.spans.values()))
+            trace.calls = (len(trace.spans), traced_calls(events, trace.spans.values()))
         return trace.calls[1]
 
     @property

@@ -298,9 +298,9 @@ def _accepted(kind: str, invalid: int, unknown: int, full: int) -> web.Response:
         partial.rejected_spans, partial.error_message = rejected, "; ".join(filter(None, why))
     if kind == PROTOBUF:
         return web.Response(body=response.SerializeToString(), content_type=PROTOBUF)
-    told = response.partial_success
+    partial = response.partial_success
     # 64-bit numbers are texts in protobuf's JSON.
-    partial_json = {"rejectedSpans": str(told.rejected_spans), "errorMessage": told.error_message}
+    partial_json = {"rejectedSpans": str(partial.rejected_spans), "errorMessage": partial.error_message}
     return web.json_response({"partialSuccess": partial_json} if rejected else {})
 
 
@@ -309,8 +309,8 @@ def _status(kind: str, http_status: int, message: str) -> web.Response:
     if kind == JSON:
         return web.json_response({"code": _INVALID_ARGUMENT, "message": message}, status=http_status)
     # OTLP's package has no Status message; this one has the same fields with the same numbers.
-    told = ExportTracePartialSuccess(rejected_spans=_INVALID_ARGUMENT, error_message=message)
-    return web.Response(body=told.SerializeToString(), content_type=PROTOBUF, status=http_status)
+    partial = ExportTracePartialSuccess(rejected_spans=_INVALID_ARGUMENT, error_message=message)
+    return web.Response(body=partial.SerializeToString(), content_type=PROTOBUF, status=http_status)
 
 
 @asynccontextmanager

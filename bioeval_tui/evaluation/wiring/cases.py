@@ -468,12 +468,12 @@ class Cases:
     def problems(self) -> list[Problem]:
         """The problems of rows, each at its row; a problem of all rows is reported once, at the job's placeholder."""
         problems = list(self._problems)
-        for path, told in self._rows.items():
+        for path, mistakes in self._rows.items():
             columns = sorted(self.placeholders[path].columns) if path in self.placeholders else []
-            rows = list(dict.fromkeys(row.number for row, _ in told if row is not None))
+            rows = list(dict.fromkeys(row.number for row, _ in mistakes if row is not None))
             if self.table is None or (len(rows) == self._tried > 1):
                 first = f"no row fills this; row {rows[0]}: " if rows else ""
-                problems.append(self._problem(path, first + told[0][1]))
+                problems.append(self._problem(path, first + mistakes[0][1]))
                 continue
             place = self.loaded.place(path)
             where = f"{show_path(path) or 'the job'} ({clean_line(self.loaded.path.name)}:{place.line})"
@@ -481,7 +481,7 @@ class Cases:
                 self.table.problem(
                     row, ", ".join(_suspects(row, columns)), f"does not fill {where}: {message}"
                 )
-                for row, message in told[:MOST_TOLD]
+                for row, message in mistakes[:MOST_TOLD]
                 if row is not None
             ]
         return problems

@@ -50,7 +50,7 @@ class Finding:
 
     part: str
     state: State
-    said: str
+    sentence: str
     to_do: str = ""
 
     def to_dict(self) -> dict[str, Any]:
@@ -79,8 +79,8 @@ def model_finding(
         to_do = f"start the model server, or check the address ({url_from})"
         return Finding(part, "broken", f"{host} {unreachable(error)}", to_do)
     if status in (401, 403):
-        said = f"{host} refuses the key ({status})" if sent else f"{host} asks for a key ({status})"
-        return Finding(part, "broken", said, f"{'check' if sent else 'set'} {key_from}")
+        sentence = f"{host} refuses the key ({status})" if sent else f"{host} asks for a key ({status})"
+        return Finding(part, "broken", sentence, f"{'check' if sent else 'set'} {key_from}")
     if status == 404:
         return _not_there(part, base, sent, path, url_from)
     if status >= 300:
@@ -116,17 +116,17 @@ def on_this_machine(ports: Sequence[int], in_use: str | None) -> Finding:
         looked = ", ".join(
             f"{port} ({USUAL_PORTS[port]})" if port in USUAL_PORTS else str(port) for port in ports
         )
-        said = f"no model server at {'port' if len(ports) == 1 else 'ports'} {looked}"
+        sentence = f"no model server at {'port' if len(ports) == 1 else 'ports'} {looked}"
         return Finding(
-            "local models", "absent", said, "`bioeval-tui docs local-models` says how to start one"
+            "local models", "absent", sentence, "`bioeval-tui docs local-models` says how to start one"
         )
-    said = "; ".join(f"{base} serves {_names(models)}" for base, models in serving)
+    sentence = "; ".join(f"{base} serves {_names(models)}" for base, models in serving)
     used = next(((base, models) for base, models in serving if models), None)
     if used is None or (in_use is not None and in_use.rstrip("/") in {base for base, _ in serving}):
-        return Finding("local models", "works", said)
+        return Finding("local models", "works", sentence)
     name = shlex.quote(clean_line(used[1][0], 100))
     lines = f"export OPENAI_BASE_URL={used[0]} BIOEVAL_EVALUATOR_MODEL={name} BIOEVAL_JUDGE_MODEL={name}"
-    return Finding("local models", "works", said, f"to use it: `{lines}`")
+    return Finding("local models", "works", sentence, f"to use it: `{lines}`")
 
 
 def unreachable(error: Exception) -> str:
@@ -145,10 +145,10 @@ def _not_there(part: str, base: str, headers: Mapping[str, str], path: str, url_
     if not base.endswith("/v1"):
         with suppress(httpx2.HTTPError):
             if _listed(f"{base}/v1", headers)[1] is not None:
-                said = f"{host} has no {path} (404), but {path.removesuffix('/models')}/v1/models"
-                return Finding(part, "broken", said, f"add /v1 to the address ({url_from})")
-    said = f"{host} answers, but has no list of models at {path} (404), so it is unknown whether it serves the model"
-    return Finding(part, "absent", said, f"check the address, most end in /v1 ({url_from})")
+                sentence = f"{host} has no {path} (404), but {path.removesuffix('/models')}/v1/models"
+                return Finding(part, "broken", sentence, f"add /v1 to the address ({url_from})")
+    sentence = f"{host} answers, but has no list of models at {path} (404), so it is unknown whether it serves the model"
+    return Finding(part, "absent", sentence, f"check the address, most end in /v1 ({url_from})")
 
 
 def _listed(base: str, headers: Mapping[str, str]) -> tuple[int, list[str] | None, str]:
@@ -261,10 +261,10 @@ def _plugins(settings: Settings) -> Finding:
 
 
 def _python(settings: Settings) -> Finding:
-    said = (
+    sentence = (
         f"{platform.python_version()} on {platform.system()} {platform.machine()}, bioeval-tui {__version__}"
     )
-    return Finding("python", "works", said)
+    return Finding("python", "works", sentence)
 
 
 def _installation(settings: Settings) -> Finding:
@@ -277,28 +277,28 @@ def _installation(settings: Settings) -> Finding:
         "uv": "by uv pip",
         "pip": "by pip",
     }
-    said = f"{words[installation.kind()]}, in {home_relative(Path(sys.prefix))}"
+    sentence = f"{words[installation.kind()]}, in {home_relative(Path(sys.prefix))}"
     absent = installation.missing(installation.required())
     if absent:
         return Finding(
             "installation",
             "broken",
-            f"{said}, without {', '.join(absent)}",
+            f"{sentence}, without {', '.join(absent)}",
             f"`{installation.install_command(absent)}`",
         )
-    return Finding("installation", "works", said)
+    return Finding("installation", "works", sentence)
 
 
 def _terminal(settings: Settings) -> Finding:
     size = shutil.get_terminal_size()
-    said = f"{size.columns}×{size.lines}, colours: {_colours()}"
+    sentence = f"{size.columns}×{size.lines}, colours: {_colours()}"
     if not sys.stdout.isatty():
         return Finding(
             "terminal", "absent", "stdout is not a terminal", "use --headless, or run it in a terminal"
         )
     if size.columns < 80 or size.lines < 24:
-        return Finding("terminal", "works", said, "80×24 or larger is comfortable")
-    return Finding("terminal", "works", said)
+        return Finding("terminal", "works", sentence, "80×24 or larger is comfortable")
+    return Finding("terminal", "works", sentence)
 
 
 def _colours() -> str:
@@ -429,9 +429,9 @@ def _neo4j(settings: Settings) -> Finding:
 def _grading(settings: Settings) -> Finding:
     entries = Grading(settings).registry().entries()
     broken = [entry for entry in entries if entry.problem is not None]
-    said = f"{len(entries)} tasks" + (f", {len(broken)} of them broken" if broken else "")
+    sentence = f"{len(entries)} tasks" + (f", {len(broken)} of them broken" if broken else "")
     return Finding(
-        "grading", "works", said, "`bioeval-tui tasks list` names the broken ones" if broken else ""
+        "grading", "works", sentence, "`bioeval-tui tasks list` names the broken ones" if broken else ""
     )
 
 
@@ -448,9 +448,9 @@ def _extras(settings: Settings) -> Finding:
     }
     present = [name for name in EXTRAS if name not in absent]
     wanted = [f"{name} ({EXTRAS[name][0]})" for name in absent]
-    said = f"installed: {', '.join(present) or 'none'}; not installed: {', '.join(wanted) or 'none'}"
+    sentence = f"installed: {', '.join(present) or 'none'}; not installed: {', '.join(wanted) or 'none'}"
     commands = [f"`{installation.install_command(gone, name)}`" for name, gone in absent.items()]
-    return Finding("optional extras", "works" if present else "absent", said, " · ".join(commands))
+    return Finding("optional extras", "works" if present else "absent", sentence, " · ".join(commands))
 
 
 def connections(request: RunRequest, settings: Settings) -> list[Finding]:

@@ -89,18 +89,18 @@ def most_evaluator_calls(job: EvaluationJob) -> int:
 def _estimate(prepared: PreparedRun, run: RunSpec, spec: EngineSpec, settings: Settings) -> PrintedEstimate:
     plan = prepared.plan.of_trial(1)
     makers = Makers(plan.job, Path(plan.job_path).parent, spec, plan.model, settings)
-    held = len(plan.conditions) * plan.trials
+    conversations = len(plan.conditions) * plan.trials
     if prepared.resume is not None:
-        held -= len(prepared.resume().earlier.finished)
+        conversations -= len(prepared.resume().earlier.finished)
     roles = {
-        "agent": _agent(plan, makers, settings, held, named=run.model or plan.job.target.model),
-        "evaluator": _evaluator(plan, makers, settings, held),
-        **_judges(plan, makers, settings, held),
+        "agent": _agent(plan, makers, settings, conversations, named=run.model or plan.job.target.model),
+        "evaluator": _evaluator(plan, makers, settings, conversations),
+        **_judges(plan, makers, settings, conversations),
     }
     return {
         "job": plan.job_name,
         "model": plan.model or "",
-        "conversations": held,
+        "conversations": conversations,
         "hosts": list(plan.hosts),
         "judge_sees": plan.judge_sees or None,
         "warnings": list(prepared.warnings),
@@ -109,8 +109,10 @@ def _estimate(prepared: PreparedRun, run: RunSpec, spec: EngineSpec, settings: S
     }
 
 
-def _agent(plan: RunPlan, makers: Makers, settings: Settings, held: int, *, named: str | None) -> PrintedRole:
-    calls = most_agent_calls(plan.job) * held
+def _agent(
+    plan: RunPlan, makers: Makers, settings: Settings, conversations: int, *, named: str | None
+) -> PrintedRole:
+    calls = most_agent_calls(plan.job) * conversations
     host = plan.hosts[0]
     if not makers.pays_agent:
         model = named if plan.rehearsal else plan.model
@@ -120,25 +122,25 @@ def _agent(plan: RunPlan, makers: Makers, settings: Settings, held: int, *, name
     return _role(plan.model or "", host, calls, price, per_call, MESSAGE_TOKENS, plan.job.target)
 
 
-def _evaluator(plan: RunPlan, makers: Makers, settings: Settings, held: int) -> PrintedRole:
+def _evaluator(plan: RunPlan, makers: Makers, settings: Settings, conversations: int) -> PrintedRole:
     job = plan.job
     if job.evaluator.kind != "llm":
         return _unpriced(job.evaluator.kind)
     model, host = makers.evaluator_model(), makers.model_host("evaluator")
     price = load_prices(settings.data_dir / FILE_NAME).of(model, host)
     per_call = PROMPT_TOKENS + job.max_messages * MESSAGE_TOKENS / 2
-    calls = most_evaluator_calls(job) * held
+    calls = most_evaluator_calls(job) * conversations
     return _role(model, host, calls, price, per_call, MESSAGE_TOKENS, job.evaluator)
 
 
-def _judges(plan: RunPlan, makers: Makers, settings: Settings, held: int) -> dict[str, PrintedRole]:
+def _judges(plan: RunPlan, makers: Makers, settings: Settings, conversations: int) -> dict[str, PrintedRole]:
     job, models = plan.job, makers.judge_models()
     if not models or not job.judged:
         return {"judge": _unpriced("rules" if not models else "no tasks")}
     prices = load_prices(settings.data_dir / FILE_NAME)
     host = makers.model_host("judge")
-    held += SENTINELS * job.scorer.sentinels
-    calls = job.scorer.repeats * 2 * held  # a malformed verdict is asked for once more
+    conversations += SENTINELS * job.scorer.sentinels
+    calls = job.scorer.repeats * 2 * conversations  # a malformed verdict is asked for once more
     per_call = PROMPT_TOKENS + job.max_messages * MESSAGE_TOKENS
     out = VERDICT_TOKENS * len(job.judged)
     return {

@@ -92,7 +92,7 @@ class _Draft:
         signoff = str(_part(self.job, "evaluator").get("signoff") or "")
         listed = tuple(clean_line(str(fact)) for fact in self.job.get("facts") or ())
         self.case_facts = dict(enumerate(listed, start=1))
-        self.said = list(_answered_messages(talk, signoff, listed))
+        self.asked = list(_answered_messages(talk, signoff, listed))
         self.answers = [clean(message.text) for message in talk.messages if _is_answer(message)]
         self.facts = self._facts()
         self.scored = {each.task: each for each in (talk.verdict.tasks if talk.verdict else ())}
@@ -113,7 +113,7 @@ class _Draft:
 
     def _facts(self) -> dict[int, str]:
         """Return the facts that were given when asked, by their number; all of the case if none was."""
-        given = {number for _, facts in self.said for number in facts}
+        given = {number for _, facts in self.asked for number in facts}
         return {number: fact for number, fact in self.case_facts.items() if not given or number in given}
 
     def _head(self) -> str:
@@ -152,7 +152,7 @@ class _Draft:
 target:                          # your agent, as docs/agents.md says
 {_yaml(given, 2)}
 aspirationalAverage: {"null" if average is None else f"{average:g}"}       # target for the average latency, in milliseconds; null: no part of the score
-maxTurns: {2 * len(self.said) + 4}
+maxTurns: {2 * len(self.asked) + 4}
 """
 
     def _asks(self) -> str:
@@ -205,7 +205,7 @@ maxTurns: {2 * len(self.said) + 4}
     def _user(self) -> str:
         numbers = {fact: at for at, fact in enumerate(self.facts, start=1)}
         lines = []
-        for words, given in self.said[1:]:
+        for words, given in self.asked[1:]:
             fact = next((numbers[each] for each in given if each in numbers), None)
             lines.append(f"    - say: {_quoted(words)}")
             lines += (
@@ -217,7 +217,7 @@ maxTurns: {2 * len(self.said) + 4}
             ["  lines:                         # what the user said then, for a rehearsal", *lines]
         )
         return f"""\
-greetings: [{_quoted(self.said[0][0])}]
+greetings: [{_quoted(self.asked[0][0])}]
 evaluator:
   kind: llm                      # llm, scripted (offline: says the lines), or human (you type)
 {script if lines else "  lines: [{say: " + _quoted("Is there anything else?") + "}]"}
@@ -275,8 +275,8 @@ def _answered_messages(
         elif message.message < last and words and words.strip():
             numbers = tuple(fact.fact for fact in message.facts if fact.asked)
             if not talk.facts and heard:
-                told = disclosed(words, facts, given, before)
-                numbers = tuple(number for number in told if was_asked(heard, facts[number - 1]))
+                mentioned = disclosed(words, facts, given, before)
+                numbers = tuple(number for number in mentioned if was_asked(heard, facts[number - 1]))
             given.update(numbers)
             yield clean(words).strip(), numbers
         before.read(message.text)

@@ -336,23 +336,26 @@ CHANGES = (
 """The changes that are tested. To add one, add a function and a line here."""
 
 
-def _control(*said: TranscriptMessage) -> Callable[[JudgeView], JudgeView]:
-    return lambda view: replace(view, transcript=said, state_before=None, state_after=None)
+def _control(*messages: TranscriptMessage) -> Callable[[JudgeView], JudgeView]:
+    return lambda view: replace(view, transcript=messages, state_before=None, state_after=None)
 
 
 def _swapped(view: JudgeView) -> JudgeView:
     other: dict[Role, Role] = {"user": "assistant", "assistant": "user"}
     return _control(
-        *(TranscriptMessage(said.message, other[said.role], said.content) for said in view.transcript)
+        *(
+            TranscriptMessage(message.message, other[message.role], message.content)
+            for message in view.transcript
+        )
     )(view)
 
 
 def _dismissed(view: JudgeView) -> JudgeView:
-    said = (
+    messages = (
         replace(message, content=DISMISSAL, generation=()) if message.role == "assistant" else message
         for message in view.transcript
     )
-    return _control(*said)(view)
+    return _control(*messages)(view)
 
 
 CONTROLS = (

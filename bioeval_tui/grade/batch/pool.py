@@ -143,7 +143,9 @@ class GraderPool:
         Raises:
             NotMeasuredError: no worker can be started, or the pool is closed.
         """
-        outcomes = [outcome for _, outcome in self.grade_many([(task_id, path)])]  # to its end: the worker is kept
+        outcomes = [
+            outcome for _, outcome in self.grade_many([(task_id, path)])
+        ]  # to its end: the worker is kept
         if not outcomes:
             raise NotMeasuredError("the grading pool was closed")
         return outcomes[0]

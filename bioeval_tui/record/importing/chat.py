@@ -128,10 +128,10 @@ def chat(messages: Any) -> list[ImportedMessage]:
     Raises:
         InputError: it is not a list of messages.
     """
-    told = messages_of(chat_pieces(messages))
-    for number, message in enumerate(told, start=1):
+    found = messages_of(chat_pieces(messages))
+    for number, message in enumerate(found, start=1):
         message.keep_raw_unless(lambda each, n=number: chat_messages(each, n))  # type: ignore[misc]
-    return told
+    return found
 
 
 _TOLD = ("vignette", "facts", "tasks", "condition")
@@ -190,7 +190,7 @@ def _conversation(data: dict[str, Any], header: Header) -> ImportedConversation:
     reason = str(metadata.get("end_reason", "unknown")) if ours else "unknown"
     vignette = data.get("vignette")
     facts = _texts(data, "facts") or (sentences(vignette) if isinstance(vignette, str) else ())
-    told = _number(metadata.get("score")) if ours else None
+    score = _number(metadata.get("score")) if ours else None
     return ImportedConversation(
         name=str(named) if named is not None else "",
         messages=chat(data.get("messages")),
@@ -198,7 +198,7 @@ def _conversation(data: dict[str, Any], header: Header) -> ImportedConversation:
         tasks=tuple((task, "") for task in _texts(data, "tasks")),
         facts=facts,
         reason=reason if reason in _ENDS else "unknown",  # type: ignore[arg-type]
-        scores=[GivenScore("score", in_unit(told), told)] if told is not None else [],
+        scores=[GivenScore("score", in_unit(score), score)] if score is not None else [],
         record={key: value for key, value in data.items() if key not in _MODELLED} or None,
     )
 

@@ -58,25 +58,25 @@ class Survey:
     timed: int = 0
     conversations: int = 0
 
-    def take(self, told: Header | ImportedConversation) -> None:
+    def take(self, found: Header | ImportedConversation) -> None:
         """Process one item of the content."""
-        if isinstance(told, Header):
-            self.header = told
+        if isinstance(found, Header):
+            self.header = found
             return
-        self.tasks = told.tasks if not self.conversations or told.tasks == self.tasks else None
+        self.tasks = found.tasks if not self.conversations or found.tasks == self.tasks else None
         self.conversations += 1
-        self.held[told.condition or "supplied"] += 1
-        self.unknown_condition += told.condition is None
-        self.most_tasks = max(self.most_tasks, len(told.tasks))
-        for score in told.scores:
+        self.held[found.condition or "supplied"] += 1
+        self.unknown_condition += found.condition is None
+        self.most_tasks = max(self.most_tasks, len(found.tasks))
+        for score in found.scores:
             fits = score.value is not None or score.told is None or score.is_nan
             self.nan[score.name] += score.is_nan
             self.named[score.name] = self.named.get(score.name, True) and fits
-        if told.name:
-            self.measured[told.name] += any(score.value is not None for score in told.scores)
-        if told.started_at is not None:
+        if found.name:
+            self.measured[found.name] += any(score.value is not None for score in found.scores)
+        if found.started_at is not None:
             self.timed += 1
-            self.began = min(self.began or told.started_at, told.started_at)
+            self.began = min(self.began or found.started_at, found.started_at)
 
     @property
     def scores(self) -> list[str]:
@@ -226,8 +226,8 @@ class _Writer:
 
     def _warnings(self, files: Sequence[Path]) -> Iterator[tuple[str, str]]:
         surveyed = self._found
-        told = "" if surveyed.timed else "; its conversations have no times, so those of the import are used"
-        yield "imported", f"imported from {_named(files)}{told}"
+        note = "" if surveyed.timed else "; its conversations have no times, so those of the import are used"
+        yield "imported", f"imported from {_named(files)}{note}"
         if left := [clean_line(name, 80) for name, fits in surveyed.named.items() if not fits]:
             yield "score_not_counted", f"not used, because not between 0 and 1: score {', '.join(left)}"
         if left := [f"{clean_line(name, 80)} ({count})" for name, count in surveyed.nan.items() if count]:
@@ -262,8 +262,8 @@ class _Writer:
             record=clean_value(kept) or None,
         )
         if left := sorted(map(str, (talk.record or {}).keys() - (kept or {}).keys())):
-            said = f"too large to store: {clean_line(', '.join(left))}"
-            yield self._make(events.Warned, code="left_out", message=said)
+            warning = f"too large to store: {clean_line(', '.join(left))}"
+            yield self._make(events.Warned, code="left_out", message=warning)
         turn = 0
         for number, message in enumerate(talk.messages, start=1):
             turn += message.role == "user" or number == 1
@@ -363,8 +363,8 @@ class _Writer:
     def _scored(self, talk: ImportedConversation, scores: list[float]) -> RunEvent:
         left_out = sum(each.is_nan for each in talk.scores) if scores else 0
         missing = len(self.tasks) - left_out - len(scores)
-        told = f"the file has no score for {missing} of {plural(len(self.tasks), 'task')}" if missing else ""
-        task = composite.task_part(scores if not missing else None, len(self.tasks) - left_out, told)
+        why = f"the file has no score for {missing} of {plural(len(self.tasks), 'task')}" if missing else ""
+        task = composite.task_part(scores if not missing else None, len(self.tasks) - left_out, why)
         if not self.tasks:
             task = task.model_copy(update={"reason": "the file has no scores"})
         parts = (

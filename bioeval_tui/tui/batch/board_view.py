@@ -107,7 +107,7 @@ def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int, height: int) -> 
     said = ["● mean"]
     said += ["├─┤ its 95 % interval"] if "interval" in drawn else []
     said += (
-        ["╶─╴ range, where there are too few values for one" if roomy else "╶─╴ range"]
+        ["╶─╴ range, where there are too few values for an interval" if roomy else "╶─╴ range"]
         if "range" in drawn
         else []
     )

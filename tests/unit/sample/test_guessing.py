@@ -38,8 +38,8 @@ async def test_a_careful_agent_beats_one_that_guesses(name: str, tmp_path: Path)
         assert with_facts.score == 1
     assert scores[False] == 1
     assert scores[True] < 0.5
-    assert f"Missing: {REASONS[name]}" in reasons[True]
-    assert f"Missing: {REASONS[name]}" not in reasons[False]
+    assert f"No points for “{REASONS[name]}”" in reasons[True]
+    assert f"No points for “{REASONS[name]}”" not in reasons[False]
 
 
 def test_a_reason_reads_well_after_missing() -> None:

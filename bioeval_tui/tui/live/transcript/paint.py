@@ -90,7 +90,7 @@ Transcript {
     & > .transcript--code-name { color: $text-accent; }
     & > .transcript--match { background: $warning 35%; }
     & > .transcript--match-current { background: $warning; color: auto 95%; text-style: bold; }
-    & > .transcript--evidence { background: $success 30%; }
+    & > .transcript--evidence { background: $primary 40%; }
     & > .transcript--cursor { background: $foreground 10%; }
 }
 """

@@ -34,7 +34,7 @@ async def test_the_score_is_the_weighted_share_of_rules_that_match():
     assert task.score == pytest.approx(0.75)
     assert (
         task.reason
-        == "3 of 4 points = 0.75: the agent said `reminder is SET` (3). Missing: the agent said `8:15` (1)."
+        == "3 of 4 points = 0.75: the agent said `reminder is SET` (3). No points for “the agent said `8:15`” (1)."
     )
 
 
@@ -54,7 +54,7 @@ async def test_absent_inverts_a_rule_and_who_selects_the_speaker():
     assert (await verdict([{"pattern": "8:15", "who": "user"}], "8:15", "Done.")).score == 1
     broken = await verdict([{"pattern": "8:15", "absent": True}], "Hi", "At 8:15.")
     assert broken.score == 0
-    assert broken.reason.endswith("Missing: the agent avoided `8:15` (1).")
+    assert broken.reason.endswith("No points for “the agent avoided `8:15`” (1).")
 
 
 async def test_a_rule_of_one_condition_counts_there_only():
