@@ -529,7 +529,11 @@ def test_names_that_flood_or_are_no_names_make_no_sentence_long(site, tmp_path):
     found = next(one for one in examine(Settings.from_environment(), online=False) if one.part == "plug-ins")
     assert "no names: agent xxxxx" in found.sentence
     (tmp_path / "job.yml").write_text(JOB.replace("line", long))
-    said = [found.sentence, *map(str, check_job(tmp_path / "job.yml").errors), plugins.help_line("formats", [])]
+    said = [
+        found.sentence,
+        *map(str, check_job(tmp_path / "job.yml").errors),
+        plugins.help_line("formats", []),
+    ]
     with pytest.raises(UsageError, match="and 485 more") as unknown:
         plugins.load("agents", "nothing")
     assert len(said) >= 3
