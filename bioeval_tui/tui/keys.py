@@ -229,7 +229,6 @@ TABLE: tuple[Key, ...] = (
     Key("~share-rows", "enter", "choose", "copy", "Copy this"),
     Key("~share-field", "enter", "submit", "write", "Save the picture and its caption"),
     Key("~speed-rows", "enter", "choose", "play", "Play the run at this speed"),
-    Key("~place-rows", "enter", "choose", "go", "Go to this screen"),
     Key("~tiles", "enter", "choose", "open", "Open this conversation"),
     Key("~tiles", "left,h", "move(-1)", "left", "Go to the previous cell", HIDDEN),
     Key("~tiles", "right,l", "move(1)", "right", "Go to the next cell", HIDDEN),

@@ -20,7 +20,7 @@ from bioeval_tui.report.words import summary_lines
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.live import score_card_view
 from bioeval_tui.tui.shared.cells_view import score
-from tests.unit.report.recorded import shown
+from tests.unit.report.recorded import Recorded, Talk, shown
 
 
 @asynccontextmanager
@@ -187,6 +187,19 @@ async def test_r_starts_the_same_run_again() -> None:
         await loaded(app, pilot)
         assert len(services.started) == 2
         assert "FACTS WITHHELD" in screen_text(app)
+
+
+async def test_a_user_who_leaves_the_role_is_told_of_once() -> None:
+    left_role = Talk(reason="evaluator_failed", fault="evaluator", unsent="x", detail="leak: shows reasoning")
+    why = {"reason": "evaluator failed: leak: shows reasoning"}
+    events = [
+        event.model_copy(update=why) if isinstance(event, ConversationScored) else event
+        for event in Recorded([left_role], [left_role]).events()
+    ]
+    async with opened(FakeView(events), NARROW) as (app, pilot):
+        await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
+        await loaded(app, pilot)
+        assert " ".join(screen_text(app).split()).count("leak: shows reasoning") == 1
 
 
 async def test_q_also_quits_from_the_score_card() -> None:

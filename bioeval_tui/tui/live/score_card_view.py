@@ -192,10 +192,10 @@ def notes(result: RunResult) -> list[Cell]:
         if held.is_scored and held.score is None:
             unmeasured.setdefault(held.reason, []).append(held.name)
     for reason, names in unmeasured.items():
-        if reason.removeprefix("not measured: ") in result.conclusion.sentence:
-            continue
-        listed = " and ".join(dict.fromkeys(names))
-        cells.append(Cell(f"{listed} could not be measured: {reason.removeprefix('not measured: ')}", "bad"))
+        cause = reason.removeprefix("not measured: ")
+        if cause.removeprefix("evaluator failed: ") not in result.conclusion.sentence:
+            listed = " and ".join(dict.fromkeys(names))
+            cells.append(Cell(f"{listed} could not be measured: {cause}", "bad"))
     for held in result.conversations:
         if held.ended_early and not (held.is_scored and held.score is None):
             cells.append(Cell(f"{held.name} {held.ended_early}", "warn"))

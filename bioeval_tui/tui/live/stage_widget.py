@@ -84,10 +84,8 @@ class StageScore(Vertical):
     def show(self, state: RunState, trial: int, active: bool) -> None:
         """Draw from the run."""
         conversation = state.conversation(self.condition, trial)
-        scored = conversation is not None and conversation.score is not None
-        value = (
-            conversation.score.score if conversation is not None and conversation.score is not None else None
-        )
+        scored = conversation.score if conversation is not None else None
+        value = scored.score if scored is not None else None
         mark = "▌" if active else " "
         self.set_class(active, "-active")
         for tone in ("good", "warn", "bad"):
