@@ -169,7 +169,7 @@ async def test_a_list_of_models_that_floods_is_one_sentence(flood: str) -> None:
         with within_budget():
             found = await asyncio.to_thread(model_finding, "model", url, None, ["m"])
     assert found.state != "works"
-    assert len(found.sentence) < 500
+    assert len(found.said) < 500
 
 
 @pytest.mark.parametrize("flood", EACH)

@@ -512,7 +512,7 @@ def test_another_packages_importer_is_used_as_a_built_in_one(tmp_path):
 def test_a_plugin_whose_name_is_taken_is_refused_in_one_sentence(site):
     install(site, "mine", "[bioeval_tui.formats]\njson = mine:json\natif = mine:atif\n", mine="")
     found = next(one for one in examine(Settings.from_environment(), online=False) if one.part == "plug-ins")
-    assert (found.state, found.sentence) == (
+    assert (found.state, found.said) == (
         "broken",
         "not used, because their names are this program's, or no names: format json (mine 1.0), format atif (mine 1.0)",
     )
@@ -527,10 +527,10 @@ def test_names_that_flood_or_are_no_names_make_no_sentence_long(site, tmp_path):
     install(site, "odd", "".join(f"[bioeval_tui.{group}]\n{entries}" for group in plugins.GROUPS))
     assert not {long, odd} & set(plugins.names("agents"))
     found = next(one for one in examine(Settings.from_environment(), online=False) if one.part == "plug-ins")
-    assert "no names: agent xxxxx" in found.sentence
+    assert "no names: agent xxxxx" in found.said
     (tmp_path / "job.yml").write_text(JOB.replace("line", long))
     said = [
-        found.sentence,
+        found.said,
         *map(str, check_job(tmp_path / "job.yml").errors),
         plugins.help_line("formats", []),
     ]

@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -50,12 +50,12 @@ class Finding:
 
     part: str
     state: State
-    sentence: str
+    said: str
     to_do: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields for JSON."""
-        return {"part": self.part, "state": self.state, "said": self.sentence, "to_do": self.to_do}
+        return asdict(self)
 
 
 def model_finding(

@@ -309,11 +309,11 @@ def problems(
     for finding in findings:
         broken = finding.state == "broken"
         if broken or finding.part == "openai endpoint":
-            about: list[Line] = [[Cell(finding.part, "strong")], [Cell(finding.sentence)]]
+            about: list[Line] = [[Cell(finding.part, "strong")], [Cell(finding.said)]]
             about += [[Cell(finding.to_do, "busy")]] if finding.to_do else []
             about += [[], [Cell("bioeval-tui doctor examines every part.", "quiet")]]
             sign = Cell("✗ ", "bad") if broken else Cell("– ", "quiet")
-            entries.append(HomeEntry((sign, Cell(f"{finding.part}: {finding.sentence}")), tuple(about)))
+            entries.append(HomeEntry((sign, Cell(f"{finding.part}: {finding.said}")), tuple(about)))
     for job in jobs:
         if job.checked and job.errors and not job.needs_code:
             about = [[Cell(home_relative(job.path), "strong")], []]
