@@ -7,7 +7,9 @@ in `_ms` are milliseconds. Messages and turns count from 1; turn 0 is the state 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from datetime import datetime
+from itertools import chain
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -841,12 +843,21 @@ _NOT_NOTED: set[str] = set()
 """Shared by all events that were read; a copy of an event gets its own set."""
 
 
-def _forget_what_was_set(model: BaseModel) -> None:
+_PARTS: dict[type, Callable[[Any], Iterable[BaseModel]]] = {
+    RunStarted: lambda started: started.cases,
+    ConversationScored: lambda scored: scored.parts,
+    TranscriptScored: lambda verdict: chain(verdict.tasks, *(task.evidence for task in verdict.tasks)),
+}
+"""The models within an event, where there are many."""
+
+
+def _forget_what_was_set(*models: BaseModel) -> None:
     """Forget which fields were set, which pydantic notes in a set as large as the model itself.
 
     Nobody uses it, and a long recording is kept in memory.
     """
-    object.__setattr__(model, "__pydantic_fields_set__", _NOT_NOTED)
+    for model in models:
+        object.__setattr__(model, "__pydantic_fields_set__", _NOT_NOTED)
 
 
 def read_event(line: bytes | str) -> RunEvent:
@@ -862,13 +873,8 @@ def read_event(line: bytes | str) -> RunEvent:
             raise
     else:
         _forget_what_was_set(event)
-        if isinstance(event, RunStarted | TranscriptScored | ConversationScored):
-            for part in (*getattr(event, "cases", ()), *getattr(event, "parts", ())):
-                _forget_what_was_set(part)
-            for task in getattr(event, "tasks", ()):
-                _forget_what_was_set(task)
-                for quotation in task.evidence:
-                    _forget_what_was_set(quotation)
+        if (parts := _PARTS.get(type(event))) is not None:
+            _forget_what_was_set(*parts(event))
         return event
     data = _ANY_JSON.validate_json(line)
     return UnknownEvent.model_validate({**data, "data": data})

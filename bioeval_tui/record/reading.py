@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import marshal
 import re
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,20 +15,15 @@ from typing import Any
 
 from bioeval_tui.errors import Problem, RecordingError
 from bioeval_tui.peer_limits import MAX_DAMAGED, MAX_LINE
-from bioeval_tui.record.events import (
-    ConversationScored,
-    RunEnded,
-    RunEvent,
-    RunResumed,
-    StateObserved,
-    read_event,
-)
+from bioeval_tui.record.events import RunEnded, RunEvent, RunResumed, StateObserved, read_event
 from bioeval_tui.record.masking.current import current, masking
 from bioeval_tui.text import clean_value, compact_json
 
 FRAME_S = 1 / 60
 CHUNK = 1 << 20
 MANY_EVENTS = 20_000
+MOST_SHARED = 5_000
+"""Number of different parts of states that are remembered."""
 
 
 @dataclass(slots=True)
@@ -101,39 +97,20 @@ class SharedStates:
     """Lets the states of a recording share their equal parts: they repeat, and take most of its memory."""
 
     def __init__(self) -> None:
-        self._newest: dict[tuple[str | None, int | None], Any] = {}
-        """The newest object context of each conversation that is not scored yet."""
-        self._last: Any = None
+        self._parts: dict[bytes, Any] = {}
 
     def take(self, event: RunEvent) -> None:
-        """Let a state share its parts with the one before it."""
-        key = event.condition, event.trial
-        if isinstance(event, StateObserved):
-            state = _shared(event.object_context, self._newest.get(key, self._last))
-            object.__setattr__(event, "object_context", state)
-            self._newest[key] = self._last = state
-        elif isinstance(event, ConversationScored):
-            self._newest.pop(key, None)
+        """Replace the parts of a state by equal ones of earlier states."""
+        if isinstance(event, StateObserved) and event.object_context:
+            for name, part in event.object_context.items():
+                whole = list(map(self._shared, part)) if isinstance(part, list) else self._shared(part)
+                event.object_context[name] = whole
 
-
-def _shared(value: Any, before: Any) -> Any:
-    """Return a JSON value with the parts of another one in place of its own equal ones."""
-    if value is before or type(value) is not type(before):
-        return value
-    if isinstance(value, dict):
-        same = list(value) == list(before)
-        for name, part in value.items():
-            if name in before and part is not (was := before[name]):
-                value[name] = part = _shared(part, was)
-                same = same and part is was
-    elif isinstance(value, list):
-        same = len(value) == len(before)
-        for place, (part, was) in enumerate(zip(value, before, strict=False)):
-            value[place] = part = _shared(part, was)
-            same = same and part is was
-    else:
-        same = value == before
-    return before if same else value
+    def _shared(self, part: Any) -> Any:
+        if len(self._parts) > MOST_SHARED:
+            self._parts.clear()
+        # Unlike a comparison, it tells 1 from 1.0 and true, and one order of keys from another.
+        return self._parts.setdefault(marshal.dumps(part, 2), part)
 
 
 @dataclass(frozen=True, slots=True)
