@@ -350,7 +350,7 @@ def read_context(
     if path.is_file() and path.suffix != ".jsonl":
         return _from_json(path)
     recording = path if path.is_file() else Catalogue(Settings.from_environment().runs_dir).find(source)
-    state, started = started_run(recording)
+    state, started, _ = started_run(recording)
     talk = state.conversation(condition)
     if talk is None:
         raise UsageError(f"the recording has no conversation with facts {condition}")

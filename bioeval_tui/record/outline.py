@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bioeval_tui import score as composite
-from bioeval_tui.errors import RecordingError
+from bioeval_tui.errors import Problem, RecordingError
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.masking.current import masking
@@ -103,25 +103,32 @@ def outline(path: Path) -> Outline:
     return outlined
 
 
-def started_run(path: Path, *, as_written: bool = False) -> tuple[RunState, events.RunStarted]:
-    """Return the state after all of a recording's events, and its first event.
+def started_run(
+    path: Path, *, as_written: bool = False
+) -> tuple[RunState, events.RunStarted, tuple[Problem, ...]]:
+    """Return the state after all of a recording's events, its first event, and what could not be read.
 
     Raises:
         RecordingError: it cannot be read, or lacks its first event.
     """
+    reader = LineReader(path.name)
     if as_written or not masking():
-        state = fold_file(path, light=False)
+        state = fold_file(path, light=False, reader=reader)
+        reader.finish()
     else:  # a mask joins the pieces of a text
-        state = apply_all(RunState(), read_recording(path).events)
+        recording = read_recording(path)
+        state, reader.problems = apply_all(RunState(), recording.events), [*recording.problems]
     if state.started is None:
-        problems = read_recording(path).problems  # or why no event could be read
-        raise RecordingError(f"{path.name}: the first event, which contains the job, is missing", problems)
-    return state, state.started
+        read_recording(path)  # says why no event could be read
+        raise RecordingError(
+            f"{path.name}: the first event, which contains the job, is missing", tuple(reader.problems)
+        )
+    return state, state.started, tuple(reader.problems)
 
 
-def fold_file(path: Path, *, light: bool) -> RunState:
+def fold_file(path: Path, *, light: bool, reader: LineReader | None = None) -> RunState:
     """Fold a recording in pieces; with `light`, texts of scored conversations are dropped immediately. Empty without a file."""
-    state, states, reader = RunState(), SharedStates(), LineReader(path.name)
+    state, states, reader = RunState(), SharedStates(), reader or LineReader(path.name)
     with nullcontext() if light else without_collecting(reader):
         for event in _events(path, reader):
             if not light:

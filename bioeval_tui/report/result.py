@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from bioeval_tui import score as composite
-from bioeval_tui.errors import RecordingError
 from bioeval_tui.evaluation.spending import Prices, shipped_prices
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.events import (
@@ -25,15 +24,15 @@ from bioeval_tui.record.events import (
     Warned,
 )
 from bioeval_tui.record.names import Condition, Peer, Role
+from bioeval_tui.record.outline import started_run
 from bioeval_tui.record.overlay import in_force, read_overlay
-from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.reviews import (
     ReviewedScores,
     fold_reviews,
     reviewed_scores,
     with_reviews,
 )
-from bioeval_tui.record.state import ConversationState, MessageState, RunState, apply_all
+from bioeval_tui.record.state import ConversationState, MessageState, RunState
 from bioeval_tui.report import findings as of, rows
 from bioeval_tui.report.conclusion import Conclusion, conclude
 from bioeval_tui.report.correction import people_say
@@ -413,19 +412,14 @@ def load_run(path: Path, *, prices: Prices | None = None, as_recorded: bool = Fa
     Raises:
         RecordingError: the file cannot be read, or its first event is missing.
     """
-    recording = read_recording(path)
-    state = apply_all(RunState(), recording.events)
-    if state.started is None:
-        raise RecordingError(
-            f"{path.name}: the first event, which contains the job, is missing", recording.problems
-        )
+    state, started, problems = started_run(path)
     overlay = read_overlay(path)
     again = judged_again(state, overlay, counts=not as_recorded)
     return RunResult(
         path,
         state if as_recorded else in_force(state, overlay),
-        state.started,
-        (*recording.problems, *overlay.problems),
+        started,
+        (*problems, *overlay.problems),
         reviews_of(overlay),
         again,
         prices or shipped_prices(),

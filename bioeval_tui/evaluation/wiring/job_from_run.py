@@ -40,7 +40,7 @@ def job_from(recording: Path, trial: int | None = None) -> str:
     Raises:
         UsageError: no conversation failed, or there is no such trial.
     """
-    state, started = started_run(recording)
+    state, started, _ = started_run(recording)
     talk = _chosen(state, trial)
     if talk is None:
         which = f"in trial {trial} " if trial is not None else ""

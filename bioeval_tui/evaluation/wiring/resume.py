@@ -68,7 +68,7 @@ def resume_spec(
     """
     if is_live(path):
         raise UsageError(f"{path.stem} is in progress; attach to it with `bioeval-tui watch {path.stem}`")
-    state, started = started_run(path, as_written=True)
+    state, started, _ = started_run(path, as_written=True)
     if started.source is not None:
         raise UsageError(f"{path.stem} was imported from another tool, so there is no agent to continue with")
     again = owed_reruns(path) if rerun else []
@@ -139,7 +139,7 @@ def owed_reruns(path: Path) -> list[int]:
     Raises:
         RecordingError: the recording cannot be read, or lacks its first event.
     """
-    state, started = started_run(path, as_written=True)
+    state, started, _ = started_run(path, as_written=True)
     events = read_recording(path, as_written=True).events
     asked = next((event.trials for event in events if isinstance(event, RunStarted)), started.trials)
     now = in_force(state, read_overlay(path, as_written=True))
@@ -197,7 +197,7 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
         RecordingError: the recording cannot be read.
     """
     path = recording_path(settings.runs_dir, run.run_id)
-    state, started = started_run(path, as_written=True)
+    state, started, _ = started_run(path, as_written=True)
     job_path = Path(run.job_path)
     job = recorded_job(started, path.name)
     known = (
@@ -262,7 +262,7 @@ def _under_the_lock(path: Path, expected: RunStarted) -> Resumption:
     Raises:
         RecordingError: the recording cannot be read, or is another one now.
     """
-    state, started = started_run(path, as_written=True)
+    state, started, _ = started_run(path, as_written=True)
     if started.job_sha256 != expected.job_sha256 or started.run_id != expected.run_id:
         raise RecordingError(f"{path.name}: it was replaced by another recording; resume it again")
     return resumption_of(state)
