@@ -73,7 +73,6 @@ FIRST = (
     "tests/unit/evaluation/guards/test_guard_rates.py",
 )
 """The longest tests begin before the others: no process ends with one of them alone."""
-LONG = {"long", "real_server"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -114,8 +113,9 @@ def pytest_sessionstart() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Leave out of each later collection of garbage what is there now."""
+    """Leave out of each later collection of garbage what is there now, and collect as seldom as the program does."""
     gc.freeze()
+    gc.set_threshold(200_000, 20, 20)
     gc.enable()
 
 
@@ -169,10 +169,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.nodeid.startswith(ONLY_WITH_ALL):
             item.add_marker(pytest.mark.long)
     if not _runs_everything(config):
-        long = {item for item in items if LONG & {mark.name for mark in item.iter_markers()}}
-        config.hook.pytest_deselected(items=[*long])
-        items[:] = [item for item in items if item not in long]
+        leave_out(config, items, {"long", "real_server"})
+    elif config.getoption("everything"):
+        leave_out(config, items, {"part"})
     items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
+
+
+def leave_out(config: pytest.Config, items: list[pytest.Item], marks: set[str]) -> None:
+    """Deselect the tests that have one of these marks."""
+    left_out = {item for item in items if marks & {mark.name for mark in item.iter_markers()}}
+    config.hook.pytest_deselected(items=[*left_out])
+    items[:] = [item for item in items if item not in left_out]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

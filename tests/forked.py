@@ -2,6 +2,7 @@
 
 `completed` stands for `subprocess.run([sys.executable, "-m", "bioeval_tui", …])` where a test looks at what a command says,
 writes and returns. What is about the start itself (import paths, encodings, signals, a terminal) starts a Python of its own.
+`each` starts one Python for several commands that need the same environment, say a plug-in on its path.
 """
 
 from __future__ import annotations
@@ -15,8 +16,32 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+EACH = """
+import gc, json, os, sys, tempfile
+commands, before = json.loads(sys.argv[1])
+gc.set_threshold(200_000, 20, 20)  # as in __main__
+exec(before)
+from bioeval_tui import isolation
+from bioeval_tui.cli import main
+isolation.is_program = True
+gc.freeze()
+done = []
+for words in commands:
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        if child := os.fork():
+            code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            out.seek(0), err.seek(0)
+            done.append([code, out.read().decode(), err.read().decode()])
+        else:
+            os.dup2(out.fileno(), 1), os.dup2(err.fileno(), 2)
+            sys.argv[1:] = words
+            main.main()
+print(json.dumps(done))
+"""
 
 if __name__ != "__main__":
     import functools
@@ -79,6 +104,28 @@ if __name__ != "__main__":
                 list(arguments), code, out.read().decode(), err.read().decode()
             )
 
+    def each(
+        commands: Sequence[Sequence[str]],
+        *,
+        env: dict[str, str],
+        cwd: Path,
+        before: str = "",
+        timeout: float = 300.0,
+    ) -> list[subprocess.CompletedProcess[str]]:
+        """Run each command in a fork of one Python, which starts with this environment and runs the code `before`.
+
+        What several commands need is best imported there: each fork would import it by itself.
+        """
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", EACH, json.dumps([commands, before])],
+            capture_output=True, text=True, timeout=timeout, env=env, cwd=cwd, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return [
+            subprocess.CompletedProcess(list(words), code, out, err)
+            for words, (code, out, err) in zip(commands, json.loads(done.stdout), strict=True)
+        ]
+
 
 def _serve(address: str) -> dict[str, Any]:
     """Fork for each connection; return what was asked for in the process that is to do it."""
@@ -136,6 +183,7 @@ if __name__ == "__main__":
         "runs_again",
     ):
         importlib.import_module(f"bioeval_tui.cli.{name}")
+    gc.freeze()  # no fork looks for garbage among what all of them share
     asked = _serve(sys.argv[1])
     os.environ.clear()
     os.environ.update(asked["env"])

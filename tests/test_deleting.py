@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.forked import each
 from tests.sources import PACKAGE, ROOT
 
 GOLDEN = ROOT / "tests" / "golden"
@@ -35,22 +36,6 @@ for path in sorted(folder.rglob("*.py")):
     except ModuleNotFoundError as error:  # a package that this system has not
         assert error.name and error.name.partition(".")[0] != "bioeval_tui", (path, error.name)
 print(folder)
-"""
-ENDED = " is the exit code\n"
-EACH = f"""
-import json, os, sys
-from bioeval_tui import isolation
-from bioeval_tui.cli import jobs, main, runs_manage, runs_report
-from bioeval_tui.evaluation.wiring import check_job
-isolation.is_program = True
-for words in json.loads(sys.argv[1]):
-    if child := os.fork():
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        print(f"\\n{{code}}", end={ENDED!r}, flush=True)
-    else:
-        os.dup2(1, 2)
-        sys.argv[1:] = words
-        main.main()
 """
 JOB = """
 target: {user: ann, chatbot: bot, protocol: %s, url: "http://127.0.0.1:1"}
@@ -91,16 +76,21 @@ class Copy:
         ]
         (info / "entry_points.txt").write_text("\n".join(lines))
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a Python is given that is to find the copy."""
+        own = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        folders = {"PYTHONPATH": str(self.root), "BIOEVAL_DATA_DIR": str(self.root / "data")}
+        return {**own, **folders, "COLUMNS": "200"}
+
     def names(self, group: str) -> set[str]:
         return set(self.points.get(f"bioeval_tui.{group}", {}))
 
     def python(self, *arguments: str, code: int = 0) -> str:
         """Run Python in the copy; return what it printed."""
-        own = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         done = subprocess.run(
             [sys.executable, *arguments],
-            capture_output=True, text=True, check=False, timeout=300, cwd=self.root,
-            env={**own, "PYTHONPATH": str(self.root), "BIOEVAL_DATA_DIR": str(self.root / "data"), "COLUMNS": "200"},
+            capture_output=True, text=True, check=False, timeout=300, cwd=self.root, env=self.environment,
         )  # fmt: skip
         said = done.stdout + done.stderr
         assert done.returncode == code, said
@@ -112,12 +102,21 @@ class Copy:
 
     def each(self, commands: Sequence[Sequence[str]], code: int = 0) -> list[str]:
         """Run each command of the program in a fork of one process that has loaded it; return what each printed."""
-        said = self.python("-P", "-c", EACH, json.dumps(commands)).split(ENDED)[:-1]
-        assert [int(one.rpartition("\n")[2]) for one in said] == [code] * len(commands), said
+        loaded = "from bioeval_tui.cli import jobs, runs_manage, runs_report; from bioeval_tui.evaluation.wiring import check_job"
+        found = each(commands, env=self.environment, cwd=self.root, before=loaded)
+        said = [done.stdout + done.stderr for done in found]
+        assert [done.returncode for done in found] == [code] * len(commands), said
+        assert "Traceback" not in "".join(said)
         return said
 
 
 pytestmark = pytest.mark.long
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    """A copy without any of them."""
+    return Copy(tmp_path_factory.mktemp("bare"), *FOLDERS)
 
 
 def test_nothing_else_names_a_folder() -> None:
@@ -128,12 +127,13 @@ def test_nothing_else_names_a_folder() -> None:
             assert path.is_relative_to(PACKAGE / "bundled" / folder), (path, folder)
 
 
-def test_what_is_left_without_all_of_them_is_imported_listed_checked_and_run(tmp_path: Path) -> None:
-    here = Copy(tmp_path, *FOLDERS)
+def test_what_is_left_without_all_of_them_is_imported_listed_checked_and_run(bare: Copy) -> None:
+    here = bare
     assert here.python("-c", EVERY_MODULE).split()[-1] == str(here.root / "bioeval_tui")
     assert not set().union(*map(here.names, GROUPS))
-    assert "runs" in here.program("--help")
-    assert "no problems" in here.program("check", "sample_jobs/medication_reminder.yml")
+    listed, checked = here.each([["--help"], ["check", "sample_jobs/medication_reminder.yml"]])
+    assert "runs" in listed
+    assert "no problems" in checked
     said = here.program("demo", "--headless", "--json")
     assert json.loads(said[said.index("{") : said.rindex("}") + 1])["status"] == "completed"
 
@@ -154,21 +154,21 @@ def test_the_other_half_is_checked_written_and_read(without: list[str], tmp_path
         assert "imported" in said
 
 
-def test_who_uses_what_is_gone_gets_one_sentence(tmp_path: Path) -> None:
-    here = Copy(tmp_path, *FOLDERS)
+def test_who_uses_what_is_gone_gets_one_sentence(bare: Copy) -> None:
+    here = bare
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     agents, formats, importers, evaluators, jobs = (
         set(project["entry-points"][f"bioeval_tui.{group}"]) for group in GROUPS
     )
     sentences: list[tuple[list[str], str]] = []
     for name in agents:
-        (tmp_path / f"{name}.yml").write_text(JOB % name)
+        (here.root / f"{name}.yml").write_text(JOB % name)
         sentences.append((["check", f"{name}.yml"], f"there is no protocol `{name}`"))
     for name in formats:
         command = ["runs", "export", RUN, "--to", name]
         sentences.append((command, f"'{name}' is not one of 'html', 'md'"))
     for name in evaluators:
-        (tmp_path / f"as-{name}.yml").write_text(JOB.replace("kind: scripted", f"kind: {name}") % "rest")
+        (here.root / f"as-{name}.yml").write_text(JOB.replace("kind: scripted", f"kind: {name}") % "rest")
         sentences.append((["check", f"as-{name}.yml"], f"there is no kind of evaluator `{name}`"))
     for name in jobs:
         sentences.append((["check", name], f"{name} is neither a file nor a sample job"))

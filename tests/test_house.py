@@ -14,7 +14,7 @@ from pathlib import Path
 import grimp  # import-linter brings it: the same graph as `lint-imports` judges
 import pytest
 
-from tests.sources import PACKAGE, nodes
+from tests.sources import PACKAGE, modules, nodes
 
 MOST_FUNCTION_LEVEL_IMPORTS = 155
 """How many imports may stand inside functions: each buys start-up time, or a package that a system may not have."""
@@ -180,8 +180,9 @@ def raising_functions() -> list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDe
                 if "command(" not in decorators and any(map(raises_itself, child.body)):
                     found.append((f"{place}:{child.name}", child))
 
-    for path in sorted(PACKAGE.rglob("*.py")):
-        walk(ast.parse(path.read_text(encoding="utf-8")), path.relative_to(PACKAGE).as_posix())
+    nodes()  # which parses the package
+    for name, module in modules().items():
+        walk(module, name)
     return found
 
 

@@ -1,13 +1,13 @@
-"""Heavy modules are imported only when they are needed, seen in a process of its own."""
+"""Heavy modules are imported only when they are needed, seen in processes of their own."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from collections.abc import Set
 
-import pytest
-
-HEAVY = (
+HEAVY = {
     "textual",
     "pandas",
     "anndata",
@@ -19,84 +19,60 @@ HEAVY = (
     "aiohttp",
     "httpx",
     "httpx2",
-)
+}
 
 
-def loaded_after(code: str) -> set[str]:
-    """Return which heavy modules a fresh interpreter has loaded after running `code`."""
-    probe = (
-        f"{code}\nimport sys\nprint(' '.join(m for m in {HEAVY!r} if m in sys.modules), file=sys.__stderr__)"
+RUN = "import sys, bioeval_tui.cli.main as c; sys.argv = ['bioeval-tui', {!r}]; c.main()"
+SCREENS = "import bioeval_tui.tui.app, bioeval_tui.tui.data.services, bioeval_tui.tui.runs.runs"
+BATCH = "import bioeval_tui.cli.grade, bioeval_tui.grade.console, bioeval_tui.grade.batch.output, bioeval_tui.grade.batch.pool"
+LIST = "import bioeval_tui.cli.runs, bioeval_tui.record.catalogue, bioeval_tui.settings"
+MODELS = {"pydantic.main", "jinja2"}
+LOADS: dict[str, tuple[str, Set[str], Set[str]]] = {
+    "the command line": ("import bioeval_tui.cli.main", HEAVY, set()),
+    "the library": ("import bioeval_tui.library", HEAVY, set()),
+    "grading": ("import bioeval_tui.grading", HEAVY, set()),
+    "the state of a run": ("import bioeval_tui.record.state", HEAVY, set()),
+    "graded reports": ("import bioeval_tui.grade.task_report", HEAVY, set()),
+    "--version": (RUN.format("--version"), HEAVY, set()),
+    "--help": (RUN.format("--help"), HEAVY, set()),
+    "screens": ("import bioeval_tui.tui.app", HEAVY, {"textual"}),
+    "screens and their services": (SCREENS, MODELS, set()),
+    # The rest waits for a task that needs it: a batch starts a worker for each core, and one for each that ended.
+    "a grading worker": ("import bioeval_tui.grade.batch.item_grader", HEAVY, {"pandas", "pyarrow"}),
+    # Its workers have it: the batch is to need little more memory than the published program.
+    "the process of a batch": (f"{BATCH}, bioeval_tui.grade.tasks.registry", {"numpy"}, set()),
+    # The first paint of `demo` and `run` waits for it.
+    "the start of an engine": ("import bioeval_tui.cli.show_run, bioeval_tui.cli.demo", HEAVY, set()),
+    "the list of runs": (LIST, {*MODELS, "asyncio"}, set()),
+    "the help of run": ("import bioeval_tui.cli.run", {"pydantic", "jinja2"}, set()),
+}
+"""Code, the modules that are looked for afterwards, and those of them that it loads."""
+LOADED_AFTER = """
+import json, os, sys
+for name, code, sought in json.loads(sys.argv[1]):
+    if child := os.fork():
+        assert os.waitpid(child, 0)[1] == 0, name
+        continue
+    out = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        exec(code)
+    except SystemExit as end:
+        assert not end.code, end.code
+    with open(out, "w") as said:
+        print(json.dumps([name, [module for module in sought if module in sys.modules]]), file=said)
+    os._exit(0)
+"""
+
+
+def test_heavy_modules_are_loaded_when_they_are_needed() -> None:
+    asked = [(name, code, sorted(sought)) for name, (code, sought, _) in LOADS.items()]
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED_AFTER, json.dumps(asked)], capture_output=True, text=True, timeout=300
     )
-    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    return set(done.stderr.strip().splitlines()[-1].split()) if done.stderr.strip() else set()
-
-
-@pytest.mark.parametrize(
-    "module",
-    [
-        "bioeval_tui.cli.main",
-        "bioeval_tui.library",
-        "bioeval_tui.grading",
-        "bioeval_tui.record.state",
-        "bioeval_tui.grade.task_report",
-    ],
-)
-def test_importing_the_package_loads_nothing_heavy(module: str) -> None:
-    assert loaded_after(f"import {module}") == set()
-
-
-@pytest.mark.parametrize("argument", ["--version", "--help"])
-def test_version_and_help_load_nothing_heavy(argument: str) -> None:
-    code = (
-        "import sys, bioeval_tui.cli.main as c\n"
-        f"sys.argv = ['bioeval-tui', {argument!r}]\n"
-        "try:\n    c.main()\nexcept SystemExit as end:\n    assert not end.code, end.code"
-    )
-    assert loaded_after(code) == set()
-
-
-def test_the_screens_load_no_client_and_no_data_frames() -> None:
-    assert loaded_after("import bioeval_tui.tui.app") <= {"textual"}
-
-
-def test_the_screens_and_their_services_wait_for_no_event_model() -> None:
-    code = "import bioeval_tui.tui.app, bioeval_tui.tui.data.services, bioeval_tui.tui.runs.runs"
-    probe = f"import sys\n{code}\nassert not [m for m in ('pydantic.main', 'jinja2') if m in sys.modules]"
-    subprocess.run([sys.executable, "-c", probe], check=True, timeout=300)
-
-
-def test_a_grading_worker_loads_what_every_task_needs() -> None:
-    """The rest waits for a task that needs it: a batch starts a worker for each core, and one for each that ended."""
-    assert loaded_after("import bioeval_tui.grade.batch.item_grader") == {"pandas", "pyarrow"}
-
-
-def test_the_process_of_a_batch_loads_no_numpy() -> None:
-    """Its workers have it: the batch is to need little more memory than the published program."""
-    code = """
-import sys
-import bioeval_tui.cli.grade, bioeval_tui.grade.console
-import bioeval_tui.grade.batch.output, bioeval_tui.grade.batch.pool, bioeval_tui.grade.tasks.registry
-assert "numpy" not in sys.modules"""
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
-
-
-def test_starting_an_engine_loads_no_http_client() -> None:
-    """The first paint of `demo` and `run` waits for it."""
-    assert loaded_after("import bioeval_tui.cli.show_run, bioeval_tui.cli.demo") == set()
-
-
-def test_listing_runs_does_not_load_the_event_models() -> None:
-    code = "import bioeval_tui.cli.runs, bioeval_tui.record.catalogue, bioeval_tui.settings, bioeval_tui.cli.runs"
-    probe = f"import sys\n{code}\nassert not [m for m in ('pydantic.main', 'asyncio', 'jinja2') if m in sys.modules]"
-    subprocess.run([sys.executable, "-c", probe], check=True, timeout=300)
-
-
-def test_the_help_of_run_waits_for_no_event_model() -> None:
-    probe = (
-        "import sys, bioeval_tui.cli.run\nassert not [m for m in ('pydantic', 'jinja2') if m in sys.modules]"
-    )
-    subprocess.run([sys.executable, "-c", probe], check=True, timeout=300)
+    found = {name: set(loaded) for name, loaded in map(json.loads, done.stdout.splitlines())}
+    assert found == {name: set(loaded) for name, (_, _, loaded) in LOADS.items()}
 
 
 OPENAI_AS_IT_IS = "import openai"

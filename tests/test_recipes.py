@@ -17,6 +17,7 @@ from bioeval_tui.evaluation.guards import checks
 from bioeval_tui.protocols import EvaluatorView, Violation
 from bioeval_tui.report.formats.registry import FORMATS, known
 from tests.command import call, group
+from tests.forked import each
 from tests.unit.evaluation.conversation.fakes import job
 from tests.unit.report.recorded import GOLDEN
 
@@ -44,28 +45,28 @@ module = types.ModuleType("bioeval_tui.report.formats.shout")  # the file
 module.write_runs = lambda runs, asked: " ".join(run.started.job_name.upper() for run in runs)
 sys.modules[module.__name__] = module
 registry.FORMATS += (registry.Format("shout", (".shout",), "job names, loud", {"runs": "bioeval_tui.report.formats.shout:write_runs"}),)  # the line
-from bioeval_tui.cli.main import main
-main()
 """
+FORMATTED = [
+    (["report", str(GOLDEN), "--format", "shout"], "MEDICATION_REMINDER"),
+    (["export", str(GOLDEN), "--to", "shout"], "MEDICATION_REMINDER"),
+    (["report", str(GOLDEN), "--output", "a.shout"], "wrote a.shout"),
+    (["report", str(GOLDEN), "--output", "a.pdf"], ".eval or .shout, or give --format"),
+    (["report", "--help"], "job names, loud"),
+]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["report", str(GOLDEN), "--format", "shout"], "MEDICATION_REMINDER"),
-        (["export", str(GOLDEN), "--to", "shout"], "MEDICATION_REMINDER"),
-        (["report", str(GOLDEN), "--output", "a.shout"], "wrote a.shout"),
-        (["report", str(GOLDEN), "--output", "a.pdf"], ".eval or .shout, or give --format"),
-        (["report", "--help"], "job names, loud"),
-    ],
-)
-def test_adding_a_format_takes_one_file_and_one_line(tmp_path: Path, arguments: list[str], says: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", A_NEW_FORMAT, "runs", *arguments],
-        capture_output=True, text=True, timeout=300, check=False, cwd=tmp_path,
-        env={**os.environ, "BIOEVAL_DATA_DIR": str(tmp_path), "PYTHONPATH": str(DOCS.parent), "COLUMNS": "200"},
-    )  # fmt: skip
-    assert says in " ".join((done.stdout + done.stderr).split()), done.stderr
+def said_by_each(folder: Path, before: str, commands: list[list[str]]) -> list[str]:
+    """Run commands of a program with what `before` adds to it; return what each said."""
+    env = {**os.environ, "BIOEVAL_DATA_DIR": str(folder), "PYTHONPATH": str(DOCS.parent), "COLUMNS": "200"}
+    loaded = "from bioeval_tui.cli import headless, jobs, run, runs_report"
+    found = each(commands, env=env, cwd=folder, before=f"{before}\n{loaded}")
+    return [" ".join((done.stdout + done.stderr).split()) for done in found]
+
+
+def test_adding_a_format_takes_one_file_and_one_line(tmp_path: Path) -> None:
+    commands = [["runs", *arguments] for arguments, _ in FORMATTED]
+    for said, (_, says) in zip(said_by_each(tmp_path, A_NEW_FORMAT, commands), FORMATTED, strict=True):
+        assert says in said
 
 
 def test_every_line_of_the_table_of_formats_names_functions_that_exist() -> None:
@@ -125,8 +126,6 @@ class Echo:  # the file
 module = types.ModuleType("bioeval_tui.evaluation.agents.echo")
 module.make_agent = Echo
 sys.modules[module.__name__] = module
-from bioeval_tui.cli.main import main
-main()
 """
 ECHO_JOB = """
 target: {user: ada, chatbot: echo, protocol: %s}
@@ -139,29 +138,15 @@ scorer: {kind: rules}
 """
 
 
-@pytest.mark.parametrize(
-    ("protocol", "arguments", "says"),
-    [
-        ("echo", ["run", "job.yml", "--headless", "--json"], '"status": "completed"'),
-        ("echo", ["check", "job.yml"], "no problems"),
-        ("echo", ["check", "job.yml"], "no server was asked: `bioeval-tui doctor job.yml` does that"),
-        (
-            "ecco",
-            ["check", "job.yml"],
-            "there is no protocol `ecco` (did you mean echo?); known are: a2a, ag-ui, echo, ",
-        ),
-    ],
-)
-def test_adding_a_protocol_takes_one_file_and_one_line(
-    tmp_path: Path, protocol: str, arguments: list[str], says: str
-) -> None:
-    (tmp_path / "job.yml").write_text(ECHO_JOB % protocol, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-c", A_NEW_PROTOCOL, *arguments],
-        capture_output=True, text=True, timeout=300, check=False, cwd=tmp_path,
-        env={**os.environ, "BIOEVAL_DATA_DIR": str(tmp_path), "PYTHONPATH": str(DOCS.parent), "COLUMNS": "200"},
-    )  # fmt: skip
-    assert says in " ".join((done.stdout + done.stderr).split()), done.stdout + done.stderr
+def test_adding_a_protocol_takes_one_file_and_one_line(tmp_path: Path) -> None:
+    for name in ("echo", "ecco"):
+        (tmp_path / f"{name}.yml").write_text(ECHO_JOB % name, encoding="utf-8")
+    commands = [["run", "echo.yml", "--headless", "--json"], ["check", "echo.yml"], ["check", "ecco.yml"]]
+    ran, checked, unknown = said_by_each(tmp_path, A_NEW_PROTOCOL, commands)
+    assert '"status": "completed"' in ran
+    assert "no problems" in checked
+    assert "no server was asked: `bioeval-tui doctor echo.yml` does that" in checked
+    assert "there is no protocol `ecco` (did you mean echo?); known are: a2a, ag-ui, echo, " in unknown
 
 
 def test_every_line_of_the_table_of_protocols_names_a_maker_that_exists() -> None:

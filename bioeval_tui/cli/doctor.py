@@ -47,7 +47,7 @@ def doctor(job: Path | None, as_json: bool, **options: Any) -> int:
     else:
         for finding in findings:
             sign = {"works": "✓", "broken": "✗", "absent": "–"}[finding.state]
-            say(f"{sign} {finding.part:<18} {finding.sentence}")
+            say(f"{sign} {finding.part:<18} {finding.said}")
             if finding.to_do:
                 say(f"  {'':<18} → {finding.to_do}")
     return ExitCode.NOT_MEASURED if any(finding.state == "broken" for finding in findings) else ExitCode.OK

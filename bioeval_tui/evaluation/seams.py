@@ -156,6 +156,8 @@ class EvaluatorView:
     facts: tuple[str, ...]
     transcript: Sequence[TranscriptMessage]
     note: str = ""
+    readers: dict[Any, tuple[Any, int]] = field(default_factory=dict, compare=False, repr=False)
+    """What guards know of the messages so far, and of how many; shared by the views that guards get of one conversation."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -841,6 +841,14 @@ _NOT_NOTED: set[str] = set()
 """Shared by all events that were read; a copy of an event gets its own set."""
 
 
+def _forget_what_was_set(model: BaseModel) -> None:
+    """Forget which fields were set, which pydantic notes in a set as large as the model itself.
+
+    Nobody uses it, and a long recording is kept in memory.
+    """
+    object.__setattr__(model, "__pydantic_fields_set__", _NOT_NOTED)
+
+
 def read_event(line: bytes | str) -> RunEvent:
     """Read one line of a recording.
 
@@ -853,9 +861,14 @@ def read_event(line: bytes | str) -> RunEvent:
         if not any(detail["type"] == "union_tag_invalid" for detail in error.errors(include_url=False)):
             raise
     else:
-        # Pydantic records which fields were set, in a set as large as the event itself. Nobody uses it, and
-        # a long recording is kept in memory.
-        object.__setattr__(event, "__pydantic_fields_set__", _NOT_NOTED)
+        _forget_what_was_set(event)
+        if isinstance(event, RunStarted | TranscriptScored | ConversationScored):
+            for part in (*getattr(event, "cases", ()), *getattr(event, "parts", ())):
+                _forget_what_was_set(part)
+            for task in getattr(event, "tasks", ()):
+                _forget_what_was_set(task)
+                for quotation in task.evidence:
+                    _forget_what_was_set(quotation)
         return event
     data = _ANY_JSON.validate_json(line)
     return UnknownEvent.model_validate({**data, "data": data})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,7 +11,8 @@ from bioeval_tui import score as composite
 from bioeval_tui.errors import RecordingError
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
-from bioeval_tui.record.reading import CHUNK, LineReader, read_recording
+from bioeval_tui.record.masking.current import masking
+from bioeval_tui.record.reading import CHUNK, LineReader, SharedStates, read_recording, without_collecting
 from bioeval_tui.record.state import NOT_CLEAN, ConversationKey, RunState, apply, apply_all, lighten
 
 
@@ -96,7 +98,7 @@ class Outline:
 def outline(path: Path) -> Outline:
     """Return the outline of a recording, read piece by piece; empty where nothing can be read."""
     outlined = Outline()
-    for event in _events(path):
+    for event in _events(path, LineReader(path.name)):
         outlined.take(event)
     return outlined
 
@@ -107,26 +109,30 @@ def started_run(path: Path, *, as_written: bool = False) -> tuple[RunState, even
     Raises:
         RecordingError: it cannot be read, or lacks its first event.
     """
-    recording = read_recording(path, as_written=as_written)
-    state = apply_all(RunState(), recording.events)
+    if as_written or not masking():
+        state = fold_file(path, light=False)
+    else:  # a mask joins the pieces of a text
+        state = apply_all(RunState(), read_recording(path).events)
     if state.started is None:
-        said = f"{path.name}: the first event, which contains the job, is missing"
-        raise RecordingError(said, recording.problems)
+        problems = read_recording(path).problems  # or why no event could be read
+        raise RecordingError(f"{path.name}: the first event, which contains the job, is missing", problems)
     return state, state.started
 
 
 def fold_file(path: Path, *, light: bool) -> RunState:
     """Fold a recording in pieces; with `light`, texts of scored conversations are dropped immediately. Empty without a file."""
-    state = RunState()
-    for event in _events(path):
-        change = apply(state, event)
-        if light and change.kind == "conversation_scored" and change.key is not None:
-            lighten(state.conversations[change.key])
+    state, states, reader = RunState(), SharedStates(), LineReader(path.name)
+    with nullcontext() if light else without_collecting(reader):
+        for event in _events(path, reader):
+            if not light:
+                states.take(event)
+            change = apply(state, event)
+            if light and change.kind == "conversation_scored" and change.key is not None:
+                lighten(state.conversations[change.key])
     return state
 
 
-def _events(path: Path) -> Iterator[RunEvent]:
-    reader = LineReader(path.name)
+def _events(path: Path, reader: LineReader) -> Iterator[RunEvent]:
     try:
         with path.open("rb") as file:
             while data := file.read(CHUNK):

@@ -10,10 +10,18 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from bioeval_tui.errors import Problem, RecordingError
 from bioeval_tui.peer_limits import MAX_DAMAGED, MAX_LINE
-from bioeval_tui.record.events import RunEnded, RunEvent, RunResumed, read_event
+from bioeval_tui.record.events import (
+    ConversationScored,
+    RunEnded,
+    RunEvent,
+    RunResumed,
+    StateObserved,
+    read_event,
+)
 from bioeval_tui.record.masking.current import current, masking
 from bioeval_tui.text import clean_value, compact_json
 
@@ -89,6 +97,45 @@ def _made_safe(line: bytes) -> bytes:
         return line  # not JSON, or nested more deeply than an event may be
 
 
+class SharedStates:
+    """Lets the states of a recording share their equal parts: they repeat, and take most of its memory."""
+
+    def __init__(self) -> None:
+        self._newest: dict[tuple[str | None, int | None], Any] = {}
+        """The newest object context of each conversation that is not scored yet."""
+        self._last: Any = None
+
+    def take(self, event: RunEvent) -> None:
+        """Let a state share its parts with the one before it."""
+        key = event.condition, event.trial
+        if isinstance(event, StateObserved):
+            state = _shared(event.object_context, self._newest.get(key, self._last))
+            object.__setattr__(event, "object_context", state)
+            self._newest[key] = self._last = state
+        elif isinstance(event, ConversationScored):
+            self._newest.pop(key, None)
+
+
+def _shared(value: Any, before: Any) -> Any:
+    """Return a JSON value with the parts of another one in place of its own equal ones."""
+    if value is before or type(value) is not type(before):
+        return value
+    if isinstance(value, dict):
+        same = list(value) == list(before)
+        for name, part in value.items():
+            if name in before and part is not (was := before[name]):
+                value[name] = part = _shared(part, was)
+                same = same and part is was
+    elif isinstance(value, list):
+        same = len(value) == len(before)
+        for place, (part, was) in enumerate(zip(value, before, strict=False)):
+            value[place] = part = _shared(part, was)
+            same = same and part is was
+    else:
+        same = value == before
+    return before if same else value
+
+
 @dataclass(frozen=True, slots=True)
 class Recording:
     """A complete recording and its problems."""
@@ -106,8 +153,11 @@ def read_recording(path: Path, *, as_written: bool = False) -> Recording:
     """
     reader = LineReader(path.name)
     events: list[RunEvent] = []
-    with _no_collecting(events):
+    with without_collecting(reader):
+        states = SharedStates()
         for batch in _batches(path, reader):
+            for event in batch:
+                states.take(event)
             events += batch
     reader.finish()
     if not events:
@@ -117,7 +167,7 @@ def read_recording(path: Path, *, as_written: bool = False) -> Recording:
 
 
 @contextmanager
-def _no_collecting(events: list[RunEvent]) -> Iterator[None]:
+def without_collecting(reader: LineReader) -> Iterator[None]:
     """Pause the garbage collector: events have no reference cycles, and searching for them takes longer than reading.
 
     The objects of a large recording are frozen afterwards, so they are never searched.
@@ -127,7 +177,7 @@ def _no_collecting(events: list[RunEvent]) -> Iterator[None]:
     try:
         yield
     finally:
-        if len(events) > MANY_EVENTS:
+        if reader.line > MANY_EVENTS:
             gc.freeze()
         if was_on:
             gc.enable()

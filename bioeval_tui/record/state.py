@@ -59,15 +59,15 @@ class MessageState:
     told_cut_off: bool = False
     """Whether the agent's endpoint said that the answer ended at its model's length limit."""
     generation: list[dict[str, Any]] = field(default_factory=list)
-    facts: list[events.FactDisclosed] = field(default_factory=list)
-    failures: list[events.RequestFailed] = field(default_factory=list)
-    violations: list[events.EvaluatorViolated] = field(default_factory=list)
+    facts: tuple[events.FactDisclosed, ...] = ()
+    failures: tuple[events.RequestFailed, ...] = ()
+    violations: tuple[events.EvaluatorViolated, ...] = ()
     record: dict[str, Any] | None = None
     traceparent: str | None = None
     """The trace ids that were sent to the agent with the last attempt to answer."""
     spans: list[AgentSpan] = field(default_factory=list)
-    late_spans: set[str] = field(default_factory=set)
-    doubled_spans: set[str] = field(default_factory=set)
+    late_spans: frozenset[str] = frozenset()
+    doubled_spans: frozenset[str] = frozenset()
     _pieces: list[str] = field(default_factory=list)
     _asked: bool | None = None
 
@@ -658,9 +658,9 @@ def _add_spans(talk: ConversationState, event: events.SpansReceived) -> None:
     message = talk.message(event.message)
     if message is not None:
         message.spans += event.spans
-        message.doubled_spans.update(event.doubled)
+        message.doubled_spans |= set(event.doubled)
         if event.late:
-            message.late_spans.update(span.span_id for span in event.spans)
+            message.late_spans |= {span.span_id for span in event.spans}
 
 
 def _add_note(
@@ -674,11 +674,11 @@ def _add_note(
         return
     match event:
         case events.RequestFailed():
-            message.failures.append(event)
+            message.failures += (event,)
         case events.FactDisclosed():
-            message.facts.append(event)
+            message.facts += (event,)
         case events.EvaluatorViolated():
-            message.violations.append(event)
+            message.violations += (event,)
 
 
 def _add_check(talk: ConversationState, event: events.AssertionChecked) -> None:

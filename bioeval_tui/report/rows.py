@@ -184,17 +184,25 @@ def assertion_rows(state: RunState, trial: int) -> list[AssertionRow]:
 
 
 def parting(state: RunState, trial: int) -> int | None:
-    """Return the number of the first message that the two conversations of a trial do not share; None if there is none yet.
+    """Return the number of the first message that the two conversations of a trial do not share; None if there is none yet."""
+    withheld, supplied = (state.conversation(condition, trial) for condition in CONDITIONS)
+    return first_difference(withheld, supplied)
 
-    Messages count once they are complete on both sides. If one side has ended, the other's next message is the first difference.
+
+def first_difference(
+    first: ConversationState | None, second: ConversationState | None, *, answers: bool = False
+) -> int | None:
+    """Return the number of the first message, or of the first of the agent's `answers`, that two conversations do not share.
+
+    Only messages that are complete on both sides count. None if there is none yet.
     """
-    both = [state.conversation(condition, trial) for condition in CONDITIONS]
-    if any(talk is None for talk in both):
+    if first is None or second is None:
         return None
-    first, second = (talk.messages if talk else [] for talk in both)
-    for one, other in zip(first, second, strict=False):
+    for one, other in zip(first.messages, second.messages, strict=False):
         if not (one.done and other.done):
             return None
+        if answers and one.role == other.role == "user":
+            continue
         if (one.role, " ".join(one.text.split())) != (other.role, " ".join(other.text.split())):
             return one.message
     return None

@@ -223,12 +223,12 @@ class ConversationResult:
 
     @property
     def why_lost(self) -> tuple[Loss, ...]:
-        """Why it lost points, for somebody who reads no expressions: what the judge says of the task that lost most.
+        """Why it lost points, for somebody who reads no expressions: what the judge says of the two tasks that lost most.
 
         Where no task lost any, its largest loss; empty without one.
         """
         judged = [gain for gain in self.gains if gain.kind == "task"]
-        return lost_points(self, (judged or self.gains)[:1])
+        return lost_points(self, judged[:2] or self.gains[:1])
 
     @property
     def why_no_verdict(self) -> str:

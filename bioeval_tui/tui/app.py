@@ -24,7 +24,7 @@ from bioeval_tui.text import home_relative
 from bioeval_tui.tui import screens
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.base import BaseScreen
-from bioeval_tui.tui.shared.commands import Palette, PlacesDialog
+from bioeval_tui.tui.shared.commands import Palette
 from bioeval_tui.tui.shared.copying import Copied, Picture, screen_text, tables, write_picture
 from bioeval_tui.tui.shared.dialogs import Dialog
 from bioeval_tui.tui.shared.line_filter import MaskedLines, SafeLines
@@ -289,13 +289,8 @@ class BioevalApp(App[None]):
         if not isinstance(self.screen, Palette):
             self.push_screen(Palette())
 
-    def action_screens(self) -> None:
-        """Show the list of screens. A click on the footer's `0…5` does the same."""
-        self.push_screen(PlacesDialog(self.screen), self._go_chosen)
-
-    async def _go_chosen(self, action: str | None) -> None:
-        if action is not None:
-            await self.run_action(action)
+    action_screens = action_command_palette
+    """A click on the footer's `0…5` shows the screens among the actions."""
 
     def action_settings(self) -> None:
         """Open the settings."""

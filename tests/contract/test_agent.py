@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import socket
 import sys
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -243,13 +244,15 @@ async def test_the_agent_command_ends_cleanly_on_a_signal(
     assert (stdout, b"Traceback" in stderr) == (b"", False)
 
 
-async def test_a_port_in_use_is_one_sentence(running: RunningAgent, tmp_path: Path) -> None:
+async def test_a_port_in_use_is_one_sentence(tmp_path: Path) -> None:
+    taken = socket.create_server(("127.0.0.1", 0))
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bioeval_tui", "agent", "--port", running.url.rpartition(":")[2],
+        sys.executable, "-m", "bioeval_tui", "agent", "--port", str(taken.getsockname()[1]),
         "--graph", str(tmp_path / "other.db"),
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
     stdout, stderr = await process.communicate()
+    taken.close()
     assert process.returncode == 2
     assert stdout == b""
     assert b"cannot be used" in stderr

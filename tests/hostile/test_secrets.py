@@ -78,7 +78,7 @@ class Processes:
         self._thread.join()
 
     def _look(self) -> None:
-        while not self._stop.wait(0.02):
+        while not self._stop.wait(0.05):
             waiting = [str(self.root)]
             while waiting:
                 process = Path("/proc", waiting.pop())

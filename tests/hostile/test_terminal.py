@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from tests.forked import each
 from tests.hostile.terminal import typed
 from tests.hostile.world import HARMLESS, HOSTILE, LONG, RUN_ID, make_world, program
 from tests.terminals import SEQUENCE, shapes
@@ -99,24 +99,15 @@ def test_no_command_prints_what_a_terminal_or_a_ci_runner_obeys_from_a_file(
     root, environment = world
     submission = next(path for path in (root / "reports").iterdir() if path.suffix == ".csv")
 
-    def printed(command: tuple[str, ...]) -> subprocess.CompletedProcess[bytes]:
-        words = [word.replace("{submission}", str(submission)) for word in command]
-        return subprocess.run(
-            program(*words),
-            capture_output=True,
-            env={**environment, "TF_BUILD": "True"},
-            cwd=root,
-            timeout=300,
-            stdin=subprocess.DEVNULL,
-        )
-
-    with ThreadPoolExecutor(2) as threads:
-        for command, done in zip(COMMANDS, threads.map(printed, COMMANDS), strict=True):
-            said = done.stdout + done.stderr
-            assert b"Traceback" not in said, (command, said[-2000:])
-            assert b"bug in bioeval-tui" not in said, (command, said[-2000:])
-            found = {hex(ord(letter)) for letter in set(said.decode("utf-8")) if ord(letter) in UNSAFE - {9}}
-            assert not found, (command[:2], found)
-            assert said, command
-            assert not re.search(rb"##(vso|teamcity)?\[|^\s*::\w", said, re.MULTILINE), command[:2]
+    commands = [[word.replace("{submission}", str(submission)) for word in command] for command in COMMANDS]
+    for command, done in zip(
+        COMMANDS, each(commands, env={**environment, "TF_BUILD": "True"}, cwd=root), strict=True
+    ):
+        said = done.stdout + done.stderr
+        assert "Traceback" not in said, (command, said[-2000:])
+        assert "bug in bioeval-tui" not in said, (command, said[-2000:])
+        found = {hex(ord(letter)) for letter in set(said) if ord(letter) in UNSAFE - {9}}
+        assert not found, (command[:2], found)
+        assert said, command
+        assert not re.search(r"##(vso|teamcity)?\[|^\s*::\w", said, re.MULTILINE), command[:2]
     assert not list(root.rglob("OWNED"))

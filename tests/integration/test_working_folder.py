@@ -19,6 +19,7 @@ import pytest
 from aiohttp import ClientSession
 
 from tests.command import group
+from tests.forked import each
 from tests.integration.opened import Opened
 from tests.integration.program import environment
 from tests.terminals import Terminal
@@ -32,6 +33,13 @@ TRANSCRIPTS = ROOT / "tests" / "golden" / "guards" / "craft-md-gpt4.jsonl"
 RUN = "20261120-210356-44c7"
 TASK = "oncology/breast-cancer"
 OWN = "lab/own"
+EVERY_COMMAND = """
+import importlib, pkgutil
+from bioeval_tui import cli, isolation
+isolation.leave_out_working_folder(run_by_name=False)
+for module in pkgutil.iter_modules(cli.__path__, "bioeval_tui.cli."):
+    importlib.import_module(module.name)
+"""
 PROGRAM = [str(Path(sysconfig.get_path("scripts")) / "bioeval-tui")]
 BY_NAME = [sys.executable, "-m", "bioeval_tui"]
 PLUGIN = "[bioeval_tui.graphs]\nplanted = planted:make\n[pytest11]\nplanted = planted\n"
@@ -76,6 +84,10 @@ class Folder:
         self._was_there = self._listing()
         shutil.copy(GOLDEN, self.data / "runs" / f"{RUN}.jsonl")
         add_task(root / "tasks")
+        (root / "few.jsonl").write_text(
+            "".join(TRANSCRIPTS.read_text("utf-8").splitlines(keepends=True)[:3]), "utf-8"
+        )
+        self.names = {"out": self.out, "job": JOB, "tasks": root / "tasks", "few": root / "few.jsonl"}
         self.environment = {**environment(self.data), "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
         self.opened = Opened(self.here)
 
@@ -86,12 +98,16 @@ class Folder:
         self, *arguments: str, program: list[str] = PROGRAM, **more: str
     ) -> subprocess.CompletedProcess[str]:
         """Run a command here."""
-        names = {"out": self.out, "job": JOB, "tasks": self.here.parent / "tasks"}
-        words = [argument.format(**names) for argument in arguments]
+        words = [argument.format(**self.names) for argument in arguments]
         return subprocess.run(
             [*program, *words], capture_output=True, text=True, timeout=300, cwd=self.here,
             env={**self.environment, **more}, stdin=subprocess.DEVNULL,
         )  # fmt: skip
+
+    def each(self, *commands: tuple[str, ...], **more: str) -> list[subprocess.CompletedProcess[str]]:
+        """Run commands here, each in a fork of one process that has imported all of them here."""
+        words = [[argument.format(**self.names) for argument in command] for command in commands]
+        return each(words, env={**self.environment, **more}, cwd=self.here, before=EVERY_COMMAND)
 
     @contextmanager
     def started(self, *arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
@@ -154,7 +170,7 @@ def folder(tmp_path: Path) -> Iterator[Folder]:
 
 CHECKS = (
     ("--version",), ("--help",), ("schema",), ("check", "{job}"), ("new", "{out}/new.yml", "--yes", "--offline"),
-    ("assert", "1 + 1 == 2", "--context", RUN), ("doctor", "--json"), ("docs", "scoring"), ("samples",), ("guards", str(TRANSCRIPTS)), ("guards", RUN),
+    ("assert", "1 + 1 == 2", "--context", RUN), ("doctor", "--json"), ("docs", "scoring"), ("samples",), ("guards", "{few}"), ("guards", RUN),
     ("plan", "--detect", "0.1"),
 )  # fmt: skip
 GRADING = (
@@ -192,8 +208,8 @@ def test_every_command_is_tried_in_a_hostile_working_folder() -> None:
 def test_no_command_opens_a_file_of_the_working_folder(
     folder: Folder, commands: tuple[tuple[str, ...], ...]
 ) -> None:
-    for command in commands:
-        done = folder.run(*command)
+    start, *rest = commands  # one starts as a user starts it
+    for command, done in zip(commands, [folder.run(*start), *folder.each(*rest)], strict=True):
         said = done.stdout + done.stderr
         expected = EXIT_CODES.get(" ".join(command[:2]), EXIT_CODES.get(command[0], 0))
         assert done.returncode == expected, (command, said)
@@ -204,9 +220,8 @@ def test_no_command_opens_a_file_of_the_working_folder(
 
 def test_no_conversation_opens_a_file_of_the_working_folder(folder: Folder) -> None:
     with folder.started("agent", "--port", "0", "--tokens-per-second", "0") as (ready, _):
-        for command in CONVERSATIONS:
-            done = folder.run(*command, BIOEVAL_AGENT_URL=json.loads(ready)["url"])
-            assert done.returncode == 0, (command, done.stderr)
+        for done in folder.each(*CONVERSATIONS, BIOEVAL_AGENT_URL=json.loads(ready)["url"]):
+            assert done.returncode == 0, (done.args, done.stderr)
     folder.untouched()
 
 

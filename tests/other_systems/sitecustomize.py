@@ -44,6 +44,7 @@ for name in HIDDEN:
 for name in GONE:
     if hasattr(os, name):
         delattr(os, name)
+os.process_cpu_count = os.cpu_count  # type: ignore[attr-defined]  # it asks for what is gone, from Python 3.13 on
 for name in ("poll", "epoll"):
     if hasattr(select, name):
         delattr(select, name)

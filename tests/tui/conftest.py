@@ -1,12 +1,15 @@
-"""Screens are drawn in full colour, whatever terminal the tests run in; a process parses each style sheet once."""
+"""Screens are drawn in full colour, whatever terminal the tests run in, when a test looks; style sheets are parsed once."""
 
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from textual._compositor import Compositor
+from textual._context import visible_screen_stack
 from textual.cache import LRUCache
 from textual.css.stylesheet import Stylesheet
+from textual.screen import Screen
 
 
 @pytest.fixture(autouse=True)
@@ -14,6 +17,36 @@ def all_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Say that the terminal has them."""
     monkeypatch.setenv("COLORTERM", "truecolor")
     monkeypatch.delenv("NO_COLOR", raising=False)
+
+
+@pytest.fixture(autouse=True)
+def painted_when_looked_at(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Paint when everything has been handled (`loaded`) and when a test looks: a third of the time of a test.
+
+    On the way there Textual paints a dozen times, which without a terminal goes nowhere. `paints` has it do so.
+    """
+
+    paint = Compositor.render_update
+
+    def render_update(
+        self: Compositor,
+        full: bool = False,
+        screen_stack: list[Screen[Any]] | None = None,
+        simplify: bool = False,
+    ) -> Any:
+        if full:  # for a picture
+            return paint(self, full, screen_stack, simplify)
+        visible_screen_stack.set(screen_stack or [])
+        self._dirty_regions.clear()
+        return None
+
+    if "paints" not in request.fixturenames:
+        monkeypatch.setattr(Compositor, "render_update", render_update)
+
+
+@pytest.fixture
+def paints() -> None:
+    """Paint whenever Textual does."""
 
 
 @pytest.fixture(autouse=True, scope="session")

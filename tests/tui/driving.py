@@ -58,6 +58,7 @@ async def loaded(app: BioevalApp, pilot: Pilot[None]) -> None:
         await pilot.pause()
     await until(pilot, lambda: not (rest := getattr(app.screen, "at_rest", None)) or not rest.pending)
     await pilot.pause()
+    screen_text(app)  # painted as it would be in a terminal
 
 
 async def until(pilot: Pilot[None], condition: Callable[[], bool]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -331,10 +332,13 @@ def details() -> dict[str, BenchmarkDetail]:
     }
 
 
+usual_comparison = functools.cache(compared)
+
+
 def filled_services(view: FakeView | None = None, **options: object) -> FakeServices:
     """Return services with something on every list; each option replaces an attribute."""
     services = FakeServices(view)
-    services.job_items, services.history, services.comparison = jobs(), history(), compared()
+    services.job_items, services.history, services.comparison = jobs(), history(), usual_comparison()
     services.tasks, services.details = benchmarks(), details()
     for name, value in options.items():
         setattr(services, name, value)

@@ -208,6 +208,7 @@ async def test_a_dialog_keeps_the_global_keys_and_the_footer_behind_it_shows_non
         await until(pilot, lambda: app._exit)
 
 
+@pytest.mark.usefixtures("paints")
 async def test_the_screen_behind_a_box_is_drawn_again_only_when_it_changes() -> None:
     async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
         behind = app.screen
@@ -233,6 +234,7 @@ async def test_the_screen_behind_a_box_is_drawn_again_only_when_it_changes() -> 
         assert drawn
 
 
+@pytest.mark.usefixtures("paints")
 async def test_a_theme_is_judged_on_the_screen_behind_the_settings() -> None:
     async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
 
@@ -322,10 +324,13 @@ async def test_keys_of_list_screen_and_app_can_be_clicked_in_the_footer() -> Non
 
     async with opened(None, services=services, start="jobs") as (app, pilot):
         await click("0…5 screens")
-        assert is_a(app.screen, "PlacesDialog")
-        await pilot.click("PlaceRows", offset=(5, 3), times=2)
+        assert is_a(app.screen, "Palette")
+        await pilot.press(*"home")
+        await until(pilot, lambda: "Home  (0)" in screen_text(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: app.current_mode == "home")
+        await pilot.press("3")
         await loaded(app, pilot)
-        assert app.current_mode == "runs"
         await click("m mark")
         assert "1 marked" in screen_text(app)
         await click("? help")

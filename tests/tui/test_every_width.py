@@ -27,7 +27,7 @@ from tests.unit.report.recorded import Recorded, Talk
 WIDTHS = pytest.mark.parametrize(
     "widths",
     [
-        (60, 80, 100, 139, 200),
+        pytest.param((60, 80, 100, 139, 200), marks=pytest.mark.part),
         pytest.param(range(60, 131), marks=pytest.mark.long),
         pytest.param(range(130, 201), marks=pytest.mark.long),
     ],

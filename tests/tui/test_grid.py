@@ -317,6 +317,26 @@ async def test_names_of_models_and_tasks_are_whole_on_the_board(width: int) -> N
         )
 
 
+async def test_an_ended_batch_says_what_all_its_jobs_are_about_and_shows_no_progress() -> None:
+    services = batch_services()
+    state = apply_all(RunState(), run_of_trials(2))
+    found = next(glance.brief for glance in glances_of(state))
+    assert found is not None
+    brief = replace(
+        found, about="Depends on a fact", facts=("The user takes 5 mg of warfarin every evening",)
+    )
+    services.glances = [[replace(glance, rank=Rank.DONE, brief=brief) for glance in glances(8)]]
+    async with opened(None, NARROW, services=services) as (app, pilot):
+        grid = await shown(app, pilot)
+        await loaded(app, pilot)
+        text = screen_text(app)
+        assert "8 conversations" in text.splitlines()[0]
+        assert "█" not in text
+        for job in {glance.job for glance in grid.glances}:
+            assert f"{job}  {brief.about}" in text
+        assert text.count("   facts 1 ") == 1, "there is room for those of the selected job"
+
+
 async def test_of_many_jobs_the_selected_one_is_described() -> None:
     state = run_of_trials(2)
     (first, *_) = glances_of(apply_all(RunState(), state))

@@ -109,3 +109,17 @@ async def test_a_long_name_in_one_row_cuts_neither_itself_nor_the_other_rows() -
         lines = screen_text(app).splitlines()
         assert any(job in line for line in lines)
         assert any("reminder" in line and "127.0.0.1:8081 · gpt-4.1-mini" in line for line in lines)
+
+
+async def test_what_came_out_stands_in_one_column_also_beside_a_longer_name() -> None:
+    agents = ("127.0.0.1:9455", "clinic.example:9455", "agent.of.clinic.example")
+    runs = [
+        history.run(at, "reminder", 0.6, ago=timedelta(hours=1), agent=agent)
+        for at, agent in enumerate(agents)
+    ]
+    async with opened(None, (120, 40), services=given(history=runs), start="home") as (app, _):
+        lines = [
+            line for line in screen_text(app).splitlines() if "gpt-4.1-mini" in line and "1 h ago" in line
+        ]
+        assert len(lines) == len(agents)
+        assert len({line.index("1 h ago") for line in lines}) == 1

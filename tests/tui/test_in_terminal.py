@@ -38,16 +38,16 @@ def printed(text: str) -> bytes:
     return written
 
 
-@pytest.fixture(scope="module")
-def harmless() -> bytes:
-    """What the screens write about harmless text."""
-    return printed("a harmless text")
+def test_no_escape_sequence_in_hostile_text_reaches_the_terminal() -> None:
+    known = shapes(printed("a harmless text"))
+    for text in CORPUS[:3]:
+        written = printed(text)
+        assert shapes(written) <= known
+        check_rest(written)
 
 
-@pytest.mark.parametrize("number", [0, 1, 2])
-def test_no_escape_sequence_in_hostile_text_reaches_the_terminal(harmless: bytes, number: int) -> None:
-    written = printed(CORPUS[number])
-    assert shapes(written) <= shapes(harmless)
+def check_rest(written: bytes) -> None:
+    """Check that beside its own sequences the program wrote nothing that a terminal obeys."""
     rest = SEQUENCE.sub(b"", written)
     assert b"\x1b" not in rest
     letters = set(rest.decode("utf-8"))

@@ -36,6 +36,7 @@ from bioeval_tui.errors import BioevalError, Problem
 from bioeval_tui.evaluation.engine.spec import RunRequest
 from bioeval_tui.evaluation.job.template import Answers
 from bioeval_tui.evaluation.wiring.doctor import Finding
+from bioeval_tui.sample.paths import sample_jobs
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.items import JobItem
@@ -442,6 +443,9 @@ async def test_a_job_for_your_own_agent_is_written_from_an_address_and_sentences
         form = app.screen
         assert "enter write the job" in screen_text(app)
         form.query_one("#url", Input).value = "my-agent"
+        for field in ("task", "criteria"):  # the two sentences follow the address: six keys to the first run
+            await pilot.press("down")
+            assert form.focused is form.query_one(f"#{field}")
         await pilot.press("enter")
         await until(pilot, lambda: "the address needs http://" in screen_text(app))
         form.query_one("#url", Input).value = "https://agent.example/chat"
@@ -468,6 +472,16 @@ async def test_a_new_job_is_valid_and_listed_wherever_it_is_saved(tmp_path: Path
         assert item.checked
         assert not item.errors
     services.close()
+
+
+async def test_a_sample_shows_its_facts_and_tasks_where_there_is_little_room(tmp_path: Path) -> None:
+    services = AppServices(Settings(data_dir_override=str(tmp_path / "data")), job_places=[sample_jobs()])
+    async with opened(None, (80, 20), services=services, start="jobs") as (app, pilot):
+        await until(pilot, lambda: "✓ sample" in screen_text(app))
+        await loaded(app, pilot)
+        text = screen_text(app)
+        for words in ("Elderly means 65 years", "Count the elderly", "take apixaban", "Ask for a prognosis"):
+            assert words in text
 
 
 async def test_a_row_shows_a_jobs_content_and_results() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import NARROW, WIDE, is_a, opened, screen_text, until
+from driving import NARROW, SIZES, WIDE, is_a, opened, screen_text, until
 from fakes import FakeServices, FakeView
 from run_script import run_of_trials, scripted_run
 
@@ -238,18 +238,22 @@ async def test_presentation_mode_shows_only_the_conversation_and_what_came_out(
         await until(pilot, lambda: all(score in screen_text(app) for score in scores))
 
 
-async def test_a_presentation_ends_with_what_came_out_and_why(view: ReplayedRun) -> None:
-    async with opened(None, WIDE, services=FakeServices(), **replayed(view)) as (app, pilot):
+@SIZES
+async def test_a_presentation_ends_with_what_came_out_and_why(
+    size: tuple[int, int], view: ReplayedRun
+) -> None:
+    async with opened(None, size, services=FakeServices(), **replayed(view)) as (app, pilot):
         await pilot.press("E")
         await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
         await pilot.press("escape", "p")
         result = result_of(app.live.state)
         assert result is not None
         assert result.lowest is not None
-        (lost,) = result.lowest.why_lost
+        lost = result.lowest.why_lost[0]
         await until(pilot, lambda: f"where it lost points: {result.lowest.name}" in screen_text(app))
         shown = " ".join(screen_text(app).split())
-        for word in (*lost.reason.split(), *lost.quoted.split()):
+        tasks = [word for title, _ in result.brief.tasks for word in title.split()]
+        for word in (*lost.reason.split(), *lost.quoted.split(), *tasks, "withheld supplied"):
             assert word in shown, word
 
 

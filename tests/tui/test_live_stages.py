@@ -161,6 +161,17 @@ async def test_the_title_says_paused() -> None:
         await until(run.pilot, lambda: "‖ PAUSED" in screen_text(run.app).splitlines()[0])
 
 
+async def test_the_pane_that_waits_says_only_what_the_lines_above_do_not() -> None:
+    async with going_on() as run:
+        await until(run.pilot, lambda: "What the agent is asked for" in screen_text(run.app))
+        said = screen_text(run.app)
+        assert said.count("Sydney") == 1
+        assert said.count("judge") == 1
+        waiting = "\n".join(drawn_by(run.app, "#frame-supplied"))
+        assert "has a time zone" in waiting
+        assert "supplied:" not in waiting
+
+
 async def test_the_brief_of_a_trial_has_the_facts_and_tasks_of_its_case() -> None:
     """A job with cases holds placeholders, which nobody should read."""
     first, *_ = scripted_run()

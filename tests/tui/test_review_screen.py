@@ -93,6 +93,21 @@ async def test_the_queue_has_heads_and_the_conversations_score_is_beside_its_tas
             assert any(", scored 0.29" in line for line in lines) != blind
 
 
+async def test_what_the_job_calls_a_condition_is_whole_in_the_queue() -> None:
+    items = task_queue()
+    services = FakeServices(FakeView(scripted_run()))
+    services.review_items = lambda entries: [
+        replace(item, condition="without the report") for item in items(entries)
+    ]
+    services.reviewed_state = apply_all(RunState(), scripted_run())
+    async with opened(None, (120, 40), services=services) as (app, pilot):
+        await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
+        await press(app, pilot, "v")
+        await until(pilot, lambda: is_a(app.screen, "ReviewScreen") and bool(app.screen.items))
+        await loaded(app, pilot)
+        assert "without the report 1 1 " in screen_text(app)
+
+
 async def test_accepting_or_overriding_goes_to_the_next_item_and_undo_returns() -> None:
     async with queue(NARROW) as (app, pilot, services):
         await press(app, pilot, *OVERRIDE)

@@ -25,7 +25,10 @@ from fakes import FakeServices, FakeView
 from run_script import scripted_run
 
 from bioeval_tui.errors import BioevalError
+from bioeval_tui.record.events import MessageCompleted, RunEvent, TranscriptScored
 from bioeval_tui.record.state import RunState, apply_all
+from bioeval_tui.report.result import result_of
+from bioeval_tui.tui.runs.passages import PassagesDialog
 
 
 def given(**options: object) -> FakeServices:
@@ -301,6 +304,29 @@ async def test_enter_on_a_compared_row_shows_both_passages_side_by_side(size: tu
             assert f"{name} · agent · trial 1" in screen_text(app)
         await pilot.press("escape")
         await until(pilot, lambda: is_a(app.screen, "CompareDialog"))
+
+
+@SIZES
+async def test_a_run_without_a_passage_of_its_own_is_shown_where_its_agent_begins_to_differ(
+    size: tuple[int, int],
+) -> None:
+    def better(event: RunEvent) -> RunEvent:
+        if isinstance(event, TranscriptScored):
+            tasks = tuple(task.model_copy(update={"score": 1.0, "evidence": ()}) for task in event.tasks)
+            return event.model_copy(update={"tasks": tasks})
+        if isinstance(event, MessageCompleted) and event.turn == 2 and event.role == "assistant":
+            return event.model_copy(update={"content": "Nothing was saved."})
+        return event
+
+    one, other = (apply_all(RunState(), run) for run in (scripted_run(), map(better, scripted_run())))
+    found = [result_of(state) for state in (one, other)]
+    async with opened(None, size, services=given(), start="runs") as (app, pilot):
+        title = one.job["tasks"][0]["task"]
+        await app.push_screen(PassagesDialog((found[0], found[1]), "withheld", title))  # type: ignore[arg-type]
+        await loaded(app, pilot)
+        shown = screen_text(app)
+        assert "Nothing was saved." in shown
+        assert "the conversations differ from here" in shown
 
 
 async def test_a_comparison_can_show_only_the_differences() -> None:

@@ -19,7 +19,8 @@ from bioeval_tui.record.events import ConversationEnded, ConversationScored, Mes
 from bioeval_tui.report.words import summary_lines
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.live import score_card_view
-from tests.unit.report.recorded import shown
+from bioeval_tui.tui.shared.cells_view import score
+from tests.unit.report.recorded import Recorded, Talk, shown
 
 
 @asynccontextmanager
@@ -188,6 +189,19 @@ async def test_r_starts_the_same_run_again() -> None:
         assert "FACTS WITHHELD" in screen_text(app)
 
 
+async def test_a_user_who_leaves_the_role_is_told_of_once() -> None:
+    left_role = Talk(reason="evaluator_failed", fault="evaluator", unsent="x", detail="leak: shows reasoning")
+    why = {"reason": "evaluator failed: leak: shows reasoning"}
+    events = [
+        event.model_copy(update=why) if isinstance(event, ConversationScored) else event
+        for event in Recorded([left_role], [left_role]).events()
+    ]
+    async with opened(FakeView(events), NARROW) as (app, pilot):
+        await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
+        await loaded(app, pilot)
+        assert " ".join(screen_text(app).split()).count("leak: shows reasoning") == 1
+
+
 async def test_q_also_quits_from_the_score_card() -> None:
     async with card() as (app, pilot):
         await pilot.press("q")
@@ -227,6 +241,9 @@ async def test_every_statistic_of_several_trials_can_be_reached(size: tuple[int,
             await loaded(app, pilot)
         for _, said in summary_lines(card._result.summary):
             assert set(said.split()) <= seen, said
+        if size == NARROW:  # in place of the large digits
+            for name, value in card._result.scores.items():
+                assert f"{name}   {score(value):>4} 0 ·" in screen_text(app)
 
 
 async def test_arrows_go_from_all_trials_to_each_of_them_and_back() -> None:

@@ -12,6 +12,7 @@ from run_script import scripted_run
 from svg_snapshots import same_as_snapshot
 
 
+@pytest.mark.usefixtures("paints")  # the screen behind a box is what was painted there
 @pytest.mark.parametrize(
     ("name", "size", "hold_at", "options"),
     [

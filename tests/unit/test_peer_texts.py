@@ -17,6 +17,7 @@ from bioeval_tui.evaluation.agents.connection import parse_message, parse_object
 from bioeval_tui.evaluation.evaluators import llm
 from bioeval_tui.evaluation.guards.checks import check
 from bioeval_tui.evaluation.guards.content import asked, asks_for_anything, disclosed
+from bioeval_tui.evaluation.guards.known import Known
 from bioeval_tui.evaluation.http.failures import Hider, received_text
 from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.job.signoff import without_signoff
@@ -39,7 +40,7 @@ from tests.rendered import evaluator_prompt
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer of processor time here")
 
 LENGTH, LIMIT_S = 50_000, 2.5
-LENGTH_OF_EACH, LIMIT_OF_EACH_S = 6_250, 1.25
+LENGTH_OF_EACH, LIMIT_OF_EACH_S = 3_000, 0.3
 """The same with `--all`, which tries every unit: at this length a quadratic reader exceeds the limit, too."""
 
 WORST = ["*", '"', "a", " ", "\n", "```{", "1.", "only ", '{"a":', "[", "_a", "<think>", "\ufdfa"]
@@ -169,8 +170,8 @@ READERS = {
     "guards after the agent, facts supplied": lambda t: check(view("supplied", "Hi", t, t, t), t, PROMPT),
     "asked": lambda t: [asked(t, fact) for fact in JOB.facts],
     "asks": asks_for_anything,
-    "disclosed": lambda t: disclosed(t, JOB.facts, (), "Hi"),
-    "known": lambda t: disclosed("I take 5 mg", JOB.facts, (), t),
+    "disclosed": lambda t: disclosed(t, JOB.facts, (), Known("Hi")),
+    "known": lambda t: disclosed("I take 5 mg", JOB.facts, (), Known(t)),
     "sign-off": lambda t: without_signoff(t, SIGNOFF),
     "sign-off of one letter": lambda t: without_signoff(t, "a"),
     "sign-off of signs": lambda t: without_signoff(t, "👋"),

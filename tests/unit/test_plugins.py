@@ -6,7 +6,6 @@ import asyncio
 import os
 import re
 import runpy
-import subprocess
 import sys
 import tomllib
 from dataclasses import replace
@@ -24,6 +23,7 @@ from bioeval_tui.grade.metrics import find_metric
 from bioeval_tui.grading import GraderPool
 from bioeval_tui.protocols import Delta, PeerError, Reply
 from bioeval_tui.settings import Secret, Settings
+from tests.forked import each
 from tests.servers.whole_runs import hold
 from tests.unit.report.recorded import GOLDEN
 
@@ -195,6 +195,7 @@ def agent(*, target, url, model):
 
 def evaluator(job):
     told["evaluator"], told["hidden"] = job.evaluator.options, (job.scorer.options, job.target.options)
+    told.setdefault("jobs", []).append(job.model_dump_json())
     line = ScriptLine(say=job.evaluator.options["line"])
     return ScriptedEvaluator(job.model_copy(update={"evaluator": job.evaluator.model_copy(update={"lines": (line,)})}))
 
@@ -214,10 +215,10 @@ async def test_a_plugin_gets_only_its_own_options_and_its_agent_the_traceparent(
     text = """
 target: {user: ann, chatbot: bot, protocol: tuned, options: {depth: 3}}
 aspirationalAverage: 60000
-evaluator: {kind: tuned, options: {line: make a note}}
+evaluator: {kind: tuned, options: {line: make a note}, lines: [{say: A LINE, fact: 1}]}
 scorer: {kind: tuned, options: {threshold: 0.5}}
-facts: []
-tasks: [{task: Have a note made, rules: [{pattern: make a note}]}]
+facts: [THE FACT]
+tasks: [{task: Have a note made, acceptanceCriteria: THE CRITERION, rules: [{pattern: make a note}]}]
 telemetry: {waitMs: 0}
 """
     run = await hold(
@@ -231,6 +232,10 @@ telemetry: {waitMs: 0}
     assert run.state.scores() == {"withheld": 1.0, "supplied": 1.0}
     answers = [event.traceparent for event in run.of("message_started") if event.role == "assistant"]
     assert sys.modules["tuned"].told.pop("traceparent") == answers[-1] != ""
+    jobs = sys.modules["tuned"].told.pop("jobs")
+    assert "THE FACT" not in jobs[0], "withheld"
+    assert "THE FACT" in jobs[-1], "supplied"
+    assert not any(word in job for job in jobs for word in ("THE CRITERION", "A LINE"))
     assert sys.modules["tuned"].told == {
         "agent": {"depth": 3}, "evaluator": {"line": "make a note"}, "hidden": ({}, {}), "judge": {"threshold": 0.5},
     }  # fmt: skip
@@ -421,36 +426,45 @@ nothing = Format("nothing", (".nothing",), "has no function", {})
 """
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["--to", "shout"], "20261120-210356-44C7 WITHHELD!"),
-        (["--output", "a.shout"], "wrote a.shout"),
-        (["--to", "new"], "withheld 0.44 supplied 1.0"),
-        (["--to", "fails"], "the format plug-in fails failed: KeyError: 'key'"),
-        (["--to", "number"], "the format plug-in number failed: it returned a value of the type int"),
-        (["--to", "nothing"], "ValueError: the format nothing has no extension, or no function that writes runs"),
-        (["--to", "named"], "the format plug-in named failed: AttributeError: module 'loud' has no attribute"),
-        (["--to", "plain"], "the format plug-in plain is no Format, but of the type str"),
-        (["--to", "away"], "the plug-in away of loud 1.0 cannot be loaded: ModuleNotFoundError"),
-        (["--to", "json"], '"run_id"'),
-        (["--output", "a.away"], "a.away: unknown extension; use .html, .md, "),
-        (["--help"], "inspect: an Inspect log, for `inspect view` and `read_eval_log`; away: a plug-in of loud 1.0;"),
-    ],
-)  # fmt: skip
-def test_another_packages_format_is_used_as_a_built_in_one(tmp_path, arguments, says):
+EXPORTS = [
+    (["--to", "shout"], "20261120-210356-44C7 WITHHELD!"),
+    (["--output", "a.shout"], "wrote a.shout"),
+    (["--to", "new"], "withheld 0.44 supplied 1.0"),
+    (["--to", "fails"], "the format plug-in fails failed: KeyError: 'key'"),
+    (["--to", "number"], "the format plug-in number failed: it returned a value of the type int"),
+    (["--to", "nothing"], "ValueError: the format nothing has no extension, or no function that writes runs"),
+    (["--to", "named"], "the format plug-in named failed: AttributeError: module 'loud' has no attribute"),
+    (["--to", "plain"], "the format plug-in plain is no Format, but of the type str"),
+    (["--to", "away"], "the plug-in away of loud 1.0 cannot be loaded: ModuleNotFoundError"),
+    (["--to", "json"], '"run_id"'),
+    (["--output", "a.away"], "a.away: unknown extension; use .html, .md, "),
+    (["--help"], "inspect: an Inspect log, for `inspect view` and `read_eval_log`; away: a plug-in of loud 1.0;"),
+]  # fmt: skip
+
+
+def said_by_each(folder, *commands):
+    """Run commands where a plug-in was installed; return what each said."""
+    env = {
+        **os.environ,
+        "PYTHONPATH": str(folder),
+        "BIOEVAL_DATA_DIR": str(folder / "data"),
+        "COLUMNS": "200",
+    }
+    loaded = "from bioeval_tui.cli import runs, runs_manage, runs_report"
+    found = each(commands, env=env, cwd=folder, before=loaded)
+    said = [" ".join((done.stdout + done.stderr).split()) for done in found]
+    assert "Traceback" not in "".join(said)
+    return said
+
+
+def test_another_packages_format_is_used_as_a_built_in_one(tmp_path):
     names = ("shout", "new", "named", "fails", "number")
     points = "".join(f"{name} = loud:{name}\n" for name in names)
     points += "plain = loud:__name__\naway = not_there:away\nnothing = quiet:nothing\njson = loud:fails\n"
     install(tmp_path, "loud", f"[bioeval_tui.formats]\n{points}", loud=SHOUT, quiet=QUIET)
-    done = subprocess.run(
-        [sys.executable, "-m", "bioeval_tui", "runs", "export", str(GOLDEN), *arguments],
-        capture_output=True, text=True, check=False, timeout=300, cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path), "BIOEVAL_DATA_DIR": str(tmp_path / "data"), "COLUMNS": "200"},
-    )  # fmt: skip
-    said = " ".join((done.stdout + done.stderr).split())
-    assert says in said
-    assert "Traceback" not in said
+    commands = [["runs", "export", str(GOLDEN), *arguments] for arguments, _ in EXPORTS]
+    for said, (arguments, says) in zip(said_by_each(tmp_path, *commands), EXPORTS, strict=True):
+        assert says in said, arguments
 
 
 DIARY = """
@@ -473,31 +487,26 @@ fails = ImportFormat("fails", "raises", lambda look: False, lambda file: {}["key
 """
 
 
-@pytest.mark.parametrize(
-    ("line", "arguments", "says"),
-    [
-        ('{"name": "a", "diary": ["Hello", "Open wide"]}', [], "diary a dentist ↓ imported"),
-        ('{"name": "a", "dairy": ["Hello", "Open wide"]}', ["--format", "diary"], "line 1: must have `diary`"),
-        ('{"name": "a", "dairy": []}', ["--format", "fails"], "the importer plug-in fails failed: KeyError: 'key'"),
-        ('{"name": "a"}', [], "nor recognised as tau-bench, symptomcheck, tau2, inspect, atif, transcripts, openai-jsonl, away, diary, fails;"),
-        ('{"name": "a"}', ["--format", "away"], "the plug-in away of diary 1.0 cannot be loaded"),
-        ("", ["--help"], "openai-jsonl: conversations in OpenAI's chat format; away: a plug-in of diary 1.0; diary:"),
-    ],
-)  # fmt: skip
-def test_another_packages_importer_is_used_as_a_built_in_one(tmp_path, line, arguments, says):
+IMPORTS = [
+    ('{"name": "a", "diary": ["Hello", "Open wide"]}', [], "diary a dentist ↓ imported"),
+    ('{"name": "a", "dairy": ["Hello", "Open wide"]}', ["--format", "diary"], "line 1: must have `diary`"),
+    ('{"name": "a", "dairy": []}', ["--format", "fails"], "the importer plug-in fails failed: KeyError: 'key'"),
+    ('{"name": "a"}', [], "nor recognised as tau-bench, symptomcheck, tau2, inspect, atif, transcripts, openai-jsonl, away, diary, fails;"),
+    ('{"name": "a"}', ["--format", "away"], "the plug-in away of diary 1.0 cannot be loaded"),
+    ("", ["--help"], "openai-jsonl: conversations in OpenAI's chat format; away: a plug-in of diary 1.0; diary:"),
+]  # fmt: skip
+
+
+def test_another_packages_importer_is_used_as_a_built_in_one(tmp_path):
     points = "diary = diary:diary\nfails = diary:fails\naway = not_there:away\n"
     install(tmp_path, "diary", f"[bioeval_tui.importers]\n{points}", diary=DIARY)
-    (tmp_path / "a.jsonl").write_text(f"{line}\n{line}\n")
-    said = ""
-    for command in (["import", "a.jsonl", *arguments], ["list"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "bioeval_tui", "runs", *command],
-            capture_output=True, text=True, check=False, timeout=300, cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(tmp_path), "BIOEVAL_DATA_DIR": str(tmp_path / "data"), "COLUMNS": "200"},
-        )  # fmt: skip
-        said += " ".join((done.stdout + done.stderr).split())
-    assert says in said
-    assert "Traceback" not in said
+    commands = []
+    for number, (line, arguments, _) in enumerate(IMPORTS):
+        (tmp_path / f"{number}.jsonl").write_text(f"{line}\n{line}\n")
+        commands.append(["runs", "import", f"{number}.jsonl", *arguments])
+    *imported, listed = said_by_each(tmp_path, *commands, ["runs", "list"])
+    for said, (line, arguments, says) in zip(imported, IMPORTS, strict=True):
+        assert says in (listed if line == IMPORTS[0][0] and not arguments else said), (line, arguments)
 
 
 def test_a_plugin_whose_name_is_taken_is_refused_in_one_sentence(site):
@@ -520,7 +529,11 @@ def test_names_that_flood_or_are_no_names_make_no_sentence_long(site, tmp_path):
     found = next(one for one in examine(Settings.from_environment(), online=False) if one.part == "plug-ins")
     assert "no names: agent xxxxx" in found.said
     (tmp_path / "job.yml").write_text(JOB.replace("line", long))
-    said = [found.said, *map(str, check_job(tmp_path / "job.yml").errors), plugins.help_line("formats", [])]
+    said = [
+        found.said,
+        *map(str, check_job(tmp_path / "job.yml").errors),
+        plugins.help_line("formats", []),
+    ]
     with pytest.raises(UsageError, match="and 485 more") as unknown:
         plugins.load("agents", "nothing")
     assert len(said) >= 3

@@ -28,8 +28,8 @@ from bioeval_tui.record.names import CONDITIONS, Condition
 
 CheckAssertion = Callable[[Assertion, AssertionView], Awaitable[CheckResult]]
 Guard = Callable[[EvaluatorView, str], Sequence[Violation]]
-FindFacts = Callable[[str, Sequence[str], Collection[int], str], Sequence[int]]
-"""(message, facts, numbers already disclosed, text known before) -> numbers of the facts that it discloses."""
+FindFacts = Callable[[EvaluatorView, str, Collection[int]], Sequence[int]]
+"""(what was said before, message, numbers already disclosed) -> numbers of the facts that it discloses."""
 AskedFor = Callable[[str, str], bool]
 """(the agent's last message, a fact) -> whether the agent had asked for it."""
 
@@ -140,7 +140,7 @@ class Parts:
     """Returns whether a finished conversation is about none of its tasks."""
     keeps_saying_goodbye: Callable[[EvaluatorView, str], bool] = lambda view, message: False
     """Returns whether a message only repeats a goodbye, in other words than the sign-off, so that it ends the conversation."""
-    find_facts: FindFacts = lambda message, facts, already, known: ()
+    find_facts: FindFacts = lambda view, message, already: ()
     asked_for: AskedFor = lambda message, fact: "?" in message
     files_before: Callable[[], Awaitable[dict[str, str]]] | None = None
     """Returns the state of the files that medal assertions name, by path; None if there are no such assertions."""

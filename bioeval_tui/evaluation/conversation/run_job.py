@@ -341,7 +341,8 @@ class JobRun:
 
     def _compare_starts(self, trial: int) -> None:
         """Record whether the trial's conditions started from the same state, as far as that can be seen."""
-        both = [record for (_, number), record in self.records.items() if number == trial]
+        keys = ((condition, trial) for condition in self.plan.order(trial))
+        both = [self.records[key] for key in keys if key in self.records]
         starts = [record.start for record in both if record.start is not None]
         for record in both:
             record.start = None  # it can be large and is not needed again

@@ -60,15 +60,6 @@ class SpokenTranscript:
         """The agent's last message; empty at the start."""
         return next((m.content for m in reversed(self.messages) if m.role == "assistant"), "")
 
-    def known_text(self) -> str:
-        """All texts of tasks, greetings and earlier messages: repeating them discloses nothing."""
-        tasks = "\n".join(task.task for task in self.job.tasks if task.applies(self.condition))
-        return (
-            "\n".join((tasks, *self.job.greetings))
-            + "\n"
-            + "\n".join(message.content for message in self.messages)
-        )
-
     def heard(self) -> list[TranscriptMessage]:
         """Return the messages with the tool calls that spans have reported so far."""
         traces = self.traces

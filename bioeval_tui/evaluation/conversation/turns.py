@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, replace
+from typing import Any
 
 from bioeval_tui import plugins
 from bioeval_tui.evaluation.conversation.attempts import DeltaJoiner, paid, stream_whole, unused, with_retries
@@ -90,6 +91,7 @@ class Dialogue:
         self._active_s = 0.0
         self._asked_at = time.monotonic()
         self._thought_ms: float | None = None
+        self._readers: dict[Any, tuple[Any, int]] = {}
 
     async def run(self, greeting: str) -> Outcome:
         """Run the conversation; return why it ended. Cancelling the task cancels the conversation."""
@@ -112,7 +114,7 @@ class Dialogue:
         """Return `outcome`, or the evaluator's failure if it brought up none of the tasks."""
         said = sum(message.role == "user" for message in self.transcript.messages)
         had_turns = outcome.reason == "signed_off" or (outcome.reason == "max_turns" and said >= ENOUGH)
-        if not had_turns or not self.parts.brings_up_nothing(replace(self._view(), job=self.plan.job)):
+        if not had_turns or not self.parts.brings_up_nothing(self._guards_view()):
             return outcome
         detail = f"the user brought up none of the tasks in {plural(said, 'message')}"
         return Outcome("evaluator_failed", "evaluator", detail)
@@ -155,8 +157,7 @@ class Dialogue:
         except BaseException:
             self._unused(utterance)
             raise
-        view = replace(self._view(), job=self.plan.job)
-        over = self.parts.keeps_saying_goodbye(view, utterance.content)
+        over = self.parts.keeps_saying_goodbye(self._guards_view(), utterance.content)
         return self._user_message(utterance.content, utterance=utterance, over=over)
 
     async def _evaluator_speaks(self) -> Utterance:
@@ -195,6 +196,13 @@ class Dialogue:
         messages = tuple(transcript.messages)
         return EvaluatorView(
             self._job_for_evaluator, transcript.condition, transcript.trial, transcript.facts, messages, note
+        )
+
+    def _guards_view(self) -> EvaluatorView:
+        """Return what guards see: the whole job, because they must know what is withheld."""
+        said = self.transcript
+        return EvaluatorView(
+            self.plan.job, said.condition, said.trial, said.facts, said.messages, readers=self._readers
         )
 
     async def _try_to_speak(self, note: str) -> tuple[Utterance, list[Violation]]:
@@ -240,9 +248,7 @@ class Dialogue:
         finally:
             self.turn -= 1
         guard = self.parts.guard
-        # Only the guard sees the whole job, because it must know what is withheld.
-        whole = replace(view, job=self.plan.job)
-        return utterance, list(guard(whole, utterance.content)) if guard else []
+        return utterance, list(guard(self._guards_view(), utterance.content)) if guard else []
 
     async def _answer(self, content: str) -> None:
         """Send `content`, record the answer, and start observing."""
@@ -365,7 +371,7 @@ class Dialogue:
         facts, already = self.plan.job.facts, self.transcript.disclosed
         disclosed = set(utterance.facts if utterance else ())
         if utterance is None or not utterance.no_other_facts:
-            disclosed |= set(self.parts.find_facts(content, facts, already, self.transcript.known_text()))
+            disclosed |= set(self.parts.find_facts(self._guards_view(), content, already))
         asked_by = self.transcript.last_agent_message
         return [
             (number, self.parts.asked_for(asked_by, facts[number - 1]))

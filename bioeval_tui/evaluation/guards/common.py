@@ -1,16 +1,18 @@
-"""What guards share: the view of a conversation, and tables of phrases, one short rule a line, for sentences in plain words."""
+"""What guards share: what was said so far, each message read once, and tables of phrases, one short rule a line, for
+sentences in plain words."""
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from typing import Protocol, TypeVar
 
-from bioeval_tui.evaluation.guards.words import WORD
+from bioeval_tui.evaluation.guards.words import LONGEST_READ, WORD, is_english
 from bioeval_tui.evaluation.job import signoff
-from bioeval_tui.evaluation.seams import EvaluatorView
+from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage
 
 MAX_WORDS = 400
 """Number of words of a text that are compared with another's."""
@@ -18,16 +20,113 @@ MAX_KEPT = 10_000
 """Longer texts, in characters, are not kept for the next message; no more of a text is compared."""
 
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
+_NUMBERS = re.compile(r"\d+")
+
+
+class Reader(Protocol):
+    """Collects what a guard needs to know of a conversation, message by message."""
+
+    def take(self, message: TranscriptMessage) -> None:
+        """Receive the next message."""
+        ...
+
+
+AnyReader = TypeVar("AnyReader", bound=Reader)
+
+
+def so_far(view: EvaluatorView, begin: Callable[[EvaluatorView], AnyReader]) -> AnyReader:
+    """Return the reader that `begin` makes once it has taken all messages so far.
+
+    It is made once for each conversation and takes each message once, so that a long conversation is not read again
+    for every message.
+    """
+    reader, taken = view.readers.get(begin) or (begin(view), 0)
+    for message in view.transcript[taken:]:
+        reader.take(message)
+    view.readers[begin] = reader, len(view.transcript)
+    return reader
+
+
+class Utterances:
+    """The messages of one side, which are found again by their words."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self._places: dict[tuple[str, ...], dict[tuple[str, ...], list[int]]] = {}
+        """The places of the texts, by their words and then by their numbers."""
+        self._with_word: dict[str, list[tuple[str, ...]]] = {}
+
+    def add(self, text: str) -> None:
+        """Add a message."""
+        words = _words(text[:MAX_KEPT])
+        if words not in self._places:
+            self._places[words] = {}
+            for word in set(words):
+                self._with_word.setdefault(word, []).append(words)
+        self._places[words].setdefault(_numbers(text), []).append(len(self.texts))
+        self.texts.append(text)
+
+    def has(self, text: str) -> bool:
+        """Return whether a message has the same words."""
+        return _words(text[:MAX_KEPT]) in self._places
+
+    def like(self, text: str, share: float) -> Iterator[dict[tuple[str, ...], list[int]]]:
+        """Yield the places of the messages of whose words at least `share` (0 to 1) agree with those of `text`, by their numbers."""
+        words = _words(text[:MAX_KEPT])
+        ours = frozenset(words)
+        for theirs in self._candidates(words, share):
+            wanted = share * (len(words) + len(theirs))
+            # Cheap upper bounds: the shorter message's length, and the number of words that the other one has.
+            matches = min(len(words), sum(map(ours.__contains__, theirs)))
+            if 2 * matches < wanted:
+                continue
+            if SequenceMatcher(None, words, theirs, autojunk=False).ratio() >= share:
+                yield self._places[theirs]
+
+    def repeated(self, text: str, share: float) -> tuple[int, str]:
+        """Return how many messages say almost the same with the same numbers, and the first of them (or '')."""
+        numbers = _numbers(text)  # "Yes, cancel order 17" and "Yes, cancel order 18" say two things
+        found = [places for by_numbers in self.like(text, share) if (places := by_numbers.get(numbers))]
+        first = min((places[0] for places in found), default=None)
+        return sum(map(len, found)), "" if first is None else self.texts[first]
+
+    def _candidates(self, words: tuple[str, ...], share: float) -> set[tuple[str, ...]]:
+        """Return the words of every message that may agree by `share`, and of few others: they have one of the rarest words."""
+        # Of messages that agree, one has at most so many words that the other has not.
+        missing = len(words) * (2 - 2 * share) / (2 - share)
+        found: set[tuple[str, ...]] = set()
+        for word in sorted(set(words), key=lambda word: len(self._with_word.get(word, ()))):
+            found.update(self._with_word.get(word, ()))
+            missing -= words.count(word)
+            if missing < -1e-9:
+                break
+        return found
+
+
+class Sides:
+    """What each side said."""
+
+    def __init__(self, view: EvaluatorView) -> None:
+        self.user, self.agent = Utterances(), Utterances()
+
+    def take(self, message: TranscriptMessage) -> None:
+        """Receive the next message."""
+        (self.user if message.role == "user" else self.agent).add(message.content)
+
+
+def said_by_user(view: EvaluatorView) -> Utterances:
+    """Return all messages of the user."""
+    return so_far(view, Sides).user
+
+
+def said_by_agent(view: EvaluatorView) -> Utterances:
+    """Return all messages of the agent."""
+    return so_far(view, Sides).agent
 
 
 def last_agent_message(view: EvaluatorView) -> str:
     """Return the agent's last message; empty at the start."""
     return next((m.content for m in reversed(view.transcript) if m.role == "assistant"), "")
-
-
-def said_by(view: EvaluatorView, role: str) -> list[str]:
-    """Return all messages of one side."""
-    return [message.content for message in view.transcript if message.role == role]
 
 
 def signs_off(view: EvaluatorView, text: str) -> bool:
@@ -47,9 +146,14 @@ def tasks_told(view: EvaluatorView) -> dict[int, str]:
     return {number: task.task for number, task in listed if task.applies(view.condition)}
 
 
-def known_text(view: EvaluatorView) -> str:
-    """Return the tasks and everything that was said."""
-    return "\n".join([*tasks_told(view).values(), *(message.content for message in view.transcript)])
+def is_in_english(view: EvaluatorView) -> bool:
+    """Return whether the tasks and the conversation are in English, by their beginning."""
+    known = "\n".join(tasks_told(view).values())
+    for message in view.transcript:
+        if len(known) >= LONGEST_READ:
+            break
+        known += f"\n{message.content}"
+    return is_english(known)
 
 
 def told_text(view: EvaluatorView) -> str:
@@ -69,65 +173,14 @@ def told_text(view: EvaluatorView) -> str:
     )
 
 
-def whole_job_text(view: EvaluatorView) -> str:
-    """Return all texts from which the user could know a number: the job's and all messages."""
-    return "\n".join(
-        [
-            told_text(view),
-            *view.job.facts,
-            *(text for task in view.job.tasks for text in (task.acceptance_criteria, task.withheld_criteria)),
-            *_seed_texts(view),
-            *(message.content for message in view.transcript),
-        ]
-    )
-
-
-def sentences(text: str) -> tuple[str, ...]:
-    """Return the sentences of `text`."""
-    return _sentences(text) if len(text) <= MAX_KEPT else _sentences.__wrapped__(text)
-
-
-# The whole conversation is read again for every message, here and below.
-@functools.lru_cache(maxsize=1024)
-def _sentences(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in _SENTENCES.split(text) if part.strip())
-
-
-def alike(text: str, others: Iterable[str], share: float) -> Iterator[str]:
-    """Yield those of `others` of whose words at least `share` (0 to 1) agree with those of `text`, in order."""
-    text = text[:MAX_KEPT]
-    words, ours = _words(text), _different(text)
-    count = len(words)
-    if not count:
-        return
-    for other in others:
-        kept = other[:MAX_KEPT]
-        second = _words(kept)
-        wanted = share * (count + len(second))
-        # Two cheap upper bounds: the shorter text's length, and the number of words that both have.
-        if not second or 2 * min(count, len(second)) < wanted:
-            continue
-        theirs = _different(kept)
-        matches = min(count - len(ours - theirs), len(second) - len(theirs - ours))
-        if 2 * matches < wanted:
-            continue
-        if SequenceMatcher(None, words, second, autojunk=False).ratio() >= share:
-            yield other
-
-
-def word_count(text: str) -> int:
-    """Return the number of words."""
-    return len(_words(text[:MAX_KEPT]))
-
-
-@functools.lru_cache(maxsize=4096)
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(word.lower() for word in WORD.findall(text))[:MAX_WORDS]
-
-
-@functools.lru_cache(maxsize=4096)
-def _different(text: str) -> frozenset[str]:
-    return frozenset(_words(text))
+def job_texts(view: EvaluatorView) -> list[str]:
+    """Return all texts of the job from which the user could know a number."""
+    return [
+        told_text(view),
+        *view.job.facts,
+        *(text for task in view.job.tasks for text in (task.acceptance_criteria, task.withheld_criteria)),
+        *_seed_texts(view),
+    ]
 
 
 def _seed_texts(view: EvaluatorView) -> list[str]:
@@ -136,6 +189,31 @@ def _seed_texts(view: EvaluatorView) -> list[str]:
         text = getattr(seed, "text", None)
         texts += [text] if text else [message.content for message in getattr(seed, "conversation", ())]
     return texts
+
+
+def sentences(text: str) -> tuple[str, ...]:
+    """Return the sentences of `text`."""
+    return _sentences(text) if len(text) <= MAX_KEPT else _sentences.__wrapped__(text)
+
+
+# Several guards read the same message.
+@functools.lru_cache(maxsize=64)
+def _sentences(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in _SENTENCES.split(text) if part.strip())
+
+
+def word_count(text: str) -> int:
+    """Return the number of words."""
+    return len(_words(text[:MAX_KEPT]))
+
+
+@functools.lru_cache(maxsize=256)
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.lower() for word in WORD.findall(text))[:MAX_WORDS]
+
+
+def _numbers(text: str) -> tuple[str, ...]:
+    return tuple(_NUMBERS.findall(text))
 
 
 LONGEST = 80

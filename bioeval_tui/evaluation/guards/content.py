@@ -9,31 +9,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from functools import partial
 
 from bioeval_tui.evaluation.guards.common import (
-    known_text,
+    is_in_english,
+    job_texts,
     last_agent_message,
-    said_by,
+    said_by_agent,
     sentences,
+    so_far,
     tasks_told,
     told_text,
-    whole_job_text,
     without_signoff,
 )
-from bioeval_tui.evaluation.guards.specifics import (
-    Specific,
-    among,
+from bioeval_tui.evaluation.guards.known import (
+    Known,
+    KnownNumbers,
     clock_times,
-    is_drug,
     is_same_time,
     made_up_numbers,
-    pattern,
-    specifics,
     unknown_quantities,
     unknown_times,
 )
-from bioeval_tui.evaluation.guards.words import WORD, content_stems, is_english, stems
-from bioeval_tui.evaluation.seams import EvaluatorView, Violation
+from bioeval_tui.evaluation.guards.specifics import Specific, among, is_drug, pattern, specifics
+from bioeval_tui.evaluation.guards.words import WORD, content_stems, stems
+from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage, Violation
 from bioeval_tui.text import clean_line, offers_help, shorten
 
 PREFIX = 5
@@ -44,6 +44,7 @@ VERBATIM = 6
 _LIMIT = r"\b(?:before|after|until|(?:earlier|later) than)"
 """Before a clock time, it says what the person wants, whatever times the agent has named."""
 _SIDE = re.compile(r"\b(?P<side>left|right)(?:[- ]sided)? (?P<part>[a-z]{3,})\b")
+_NAMED_SIDE = re.compile(r"(?=((?:left|right) [a-z]+))")
 _ASKING_WORDS = frozenset(
     ["ask", "reque", "tell", "find", "get", "let", "see", "assis", "agent", "chatb", "bot", "user", "wheth"]
 )
@@ -53,6 +54,74 @@ _TOKEN = re.compile(
 )
 
 
+class _KnownSides:
+    """The left or right parts of the body that the job and the conversation name, in lower case."""
+
+    def __init__(self, view: EvaluatorView) -> None:
+        self._named: set[str] = set()
+        for text in job_texts(view):
+            self._read(text)
+
+    def _read(self, text: str) -> None:
+        self._named.update(_NAMED_SIDE.findall(text.lower()))
+
+    def take(self, message: TranscriptMessage) -> None:
+        """Receive the next message."""
+        self._read(message.content)
+
+    def has(self, part: str) -> bool:
+        """Return whether a part is named, such as `left arm`."""
+        return any(named.startswith(part) for named in self._named)
+
+
+class _TaskWords:
+    """The words of the user's messages, as tasks are compared."""
+
+    def __init__(self, view: EvaluatorView) -> None:
+        self.words: set[str] = set()
+
+    def take(self, message: TranscriptMessage) -> None:
+        """Receive the next message."""
+        if message.role == "user":
+            self.words |= _task_words(message.content)
+
+
+class _KnownRuns:
+    """Every run of words in what the user was told and what was said, as long as those that give a fact away."""
+
+    def __init__(self, view: EvaluatorView) -> None:
+        self._sizes = {min(VERBATIM, len(_tokens(fact))) for fact in view.job.facts}
+        self._last: list[str] = []
+        self.runs: set[str] = set()
+        self._read("\n".join([told_text(view), *tasks_told(view).values()]))
+
+    def _read(self, text: str) -> None:
+        tokens = [*self._last, *_tokens(text)]
+        for size in self._sizes:
+            self.runs.update(_runs(tokens, size))
+        self._last = tokens[1 - VERBATIM :]
+
+    def take(self, message: TranscriptMessage) -> None:
+        """Receive the next message."""
+        self._read(message.content)
+
+
+def _known_to_user(view: EvaluatorView) -> Known:
+    return Known(*tasks_told(view).values())
+
+
+def _known_without_facts(view: EvaluatorView) -> Known:
+    return Known(told_text(view), *tasks_told(view).values())
+
+
+def _known_to_anybody(view: EvaluatorView) -> Known:
+    return Known("\n".join(tasks_told(view).values()), *view.job.greetings)
+
+
+def _known_numbers(view: EvaluatorView) -> KnownNumbers:
+    return KnownNumbers(job_texts(view))
+
+
 def facts_given_away(view: EvaluatorView, text: str) -> Violation | None:
     """Find a withheld fact (certain if word for word), or a fact that the agent had not asked for."""
     words = without_signoff(view, text)
@@ -60,8 +129,8 @@ def facts_given_away(view: EvaluatorView, text: str) -> Violation | None:
         return _withheld(view, words)
     if len(view.job.personas) == 1 and view.job.personas[0].tells != "asked":
         return None
-    given = disclosed(words, view.job.facts, (), known_text(view))
-    questions = said_by(view, "assistant")
+    given = disclosed(words, view.job.facts, (), so_far(view, _known_to_user))
+    questions = said_by_agent(view).texts
     unasked = [number for number in given if not _asked(view, questions, view.job.facts[number - 1])]
     if not unasked:
         return None
@@ -81,7 +150,7 @@ def invention(view: EvaluatorView, text: str) -> Violation | None:
     """
     if not view.job.tasks and not view.job.facts:
         return None
-    words, known = without_signoff(view, text), whole_job_text(view)
+    words, known = without_signoff(view, text), partial(so_far, view, _known_numbers)
     unknown, meant = unknown_quantities(words, known)
     numbers = [one for one in made_up_numbers(words, known) if one not in {each.key for each in meant}]
     named = [*(one.shown for one in unknown), *unknown_times(words, known)]
@@ -104,8 +173,7 @@ def contradiction(view: EvaluatorView, text: str) -> Violation | None:
         return None
     words = without_signoff(view, text)
     about = content_stems(f"{words}\n{last_agent_message(view)}")
-    known = whole_job_text(view)
-    for one in unknown_quantities(words, known)[0]:
+    for one in unknown_quantities(words, partial(so_far, view, _known_numbers))[0]:
         for fact in view.facts:
             theirs = [
                 other for other in specifics(fact) if other.kind == "quantity" and other.unit == one.unit
@@ -119,7 +187,7 @@ def contradiction(view: EvaluatorView, text: str) -> Violation | None:
     for match in _SIDE.finditer(words.lower()):
         side, part = match["side"], match["part"]
         other = f"{'right' if side == 'left' else 'left'} {part}"
-        if f"{side} {part}" not in known.lower():
+        if not so_far(view, _KnownSides).has(f"{side} {part}"):
             for fact in view.facts:
                 if other in fact.lower():
                     return _contradicts(match.group(), fact)
@@ -151,7 +219,7 @@ def untouched_tasks(view: EvaluatorView, text: str = "") -> list[int]:
 
     A task counts as mentioned once the user has used a word that only this task contains.
     """
-    said = _task_words("\n".join([*said_by(view, "user"), without_signoff(view, text)]))
+    said = so_far(view, _TaskWords).words | _task_words(without_signoff(view, text))
     words = {number: _task_words(text) for number, text in tasks_told(view).items()}
     left = []
     for number, own in words.items():
@@ -171,8 +239,7 @@ def brings_up_nothing(view: EvaluatorView) -> bool:
     if not tasks or not said or any(message.operator for message in said):
         return False
     asked_for = _task_words("\n".join([*tasks, *job.facts]))
-    words = "\n".join(message.content for message in said)
-    return bool(asked_for) and not asked_for & _task_words(words) and is_english(known_text(view))
+    return bool(asked_for) and not asked_for & so_far(view, _TaskWords).words and is_in_english(view)
 
 
 def _task_words(text: str) -> frozenset[str]:
@@ -180,17 +247,16 @@ def _task_words(text: str) -> frozenset[str]:
 
 
 def _withheld(view: EvaluatorView, words: str) -> Violation | None:
-    facts, known = view.job.facts, "\n".join([told_text(view), known_text(view)])
+    facts = view.job.facts
     note = (
         "You said something that you cannot know. Say only what stands in your list or in the conversation."
     )
-    # Few messages have a run of a fact's words, and the whole conversation is long.
+    # Few messages have a run of a fact's words.
     runs = [run for fact in facts for run in _word_for_word(_tokens(words), _tokens(fact))]
-    told = f" {' '.join(_tokens(known))} " if runs else ""
-    if run := next((run for run in runs if f" {run} " not in told), ""):
+    if runs and (run := next((run for run in runs if run not in so_far(view, _KnownRuns).runs), "")):
         detail = f"says a withheld fact word for word: “{shorten(run, 80)}”"
         return Violation("fact_withheld", detail, note)
-    if given := disclosed(words, facts, (), known):
+    if given := disclosed(words, facts, (), so_far(view, _known_without_facts)):
         fact = shorten(clean_line(facts[given[0] - 1]), 80)
         detail = f"says what only the withheld facts say: “{fact}”"
         return Violation("fact_withheld", detail, note, "mark")
@@ -202,9 +268,12 @@ def _word_for_word(ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
     size = min(VERBATIM, len(theirs))
     if size < 2:
         return []
-    runs = {" ".join(theirs[start : start + size]) for start in range(len(theirs) - size + 1)}
-    said = (" ".join(ours[start : start + size]) for start in range(len(ours) - size + 1))
-    return [run for run in said if run in runs]
+    runs = set(_runs(theirs, size))
+    return [run for run in _runs(ours, size) if run in runs]
+
+
+def _runs(tokens: Sequence[str], size: int) -> list[str]:
+    return [" ".join(tokens[start : start + size]) for start in range(len(tokens) - size + 1)]
 
 
 def _tokens(text: str) -> list[str]:
@@ -256,15 +325,19 @@ _OPEN_QUESTION = re.compile(
 )
 
 
-def disclosed(text: str, facts: Sequence[str], already: Collection[int], known: str) -> tuple[int, ...]:
+def newly_disclosed(view: EvaluatorView, text: str, already: Collection[int]) -> tuple[int, ...]:
+    """Return the numbers (from 1) of the job's facts that a user's message discloses for the first time."""
+    return disclosed(text, view.job.facts, already, so_far(view, _known_to_anybody)) if view.job.facts else ()
+
+
+def disclosed(text: str, facts: Sequence[str], already: Collection[int], known: Known) -> tuple[int, ...]:
     """Return the numbers (from 1) of the facts that a user's message discloses for the first time.
 
-    `already` contains the numbers of facts given away before; `known` is all text of the tasks
-    and earlier messages, whose repetition gives nothing away.
+    `already` contains the numbers of facts given away before; `known` has the tasks and earlier messages, whose
+    repetition gives nothing away.
     """
     if not facts or not text.strip():
         return ()
-    known_specifics, known_stems = specifics(known), stems(known)
     said, said_stems = _said(text)
     numbers = []
     for number, fact in enumerate(facts, start=1):
@@ -273,8 +346,7 @@ def disclosed(text: str, facts: Sequence[str], already: Collection[int], known: 
         new = [
             one
             for one in specifics(fact)
-            if not among(one, known_specifics)
-            and not (one.kind in ("name", "word") and one.key in known_stems)
+            if not known.has(one) and not (one.kind in ("name", "word") and one.key in known.stems)
         ]
         if _gives_away(new, said, said_stems):
             numbers.append(number)

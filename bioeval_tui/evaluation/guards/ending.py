@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 
 from bioeval_tui.evaluation.guards.common import (
-    known_text,
+    is_in_english,
     last_agent_message,
-    said_by,
+    said_by_user,
     sentences,
     signs_off,
+    so_far,
     tasks_told,
     without_signoff,
     word_count,
 )
 from bioeval_tui.evaluation.guards.content import untouched_tasks
-from bioeval_tui.evaluation.guards.words import is_english
 from bioeval_tui.evaluation.job.signoff import only_goodbye, says_goodbye
-from bioeval_tui.evaluation.seams import EvaluatorView, Violation
+from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage, Violation
 from bioeval_tui.text import clean_line, shorten
 
 LONGEST_GIVING_UP = 25
@@ -57,16 +57,25 @@ _GIVES_UP = re.compile(
 )
 
 
+class _Requests:
+    """Counts the user's messages that ask for something."""
+
+    def __init__(self, view: EvaluatorView) -> None:
+        self.count = 0
+
+    def take(self, message: TranscriptMessage) -> None:
+        """Receive the next message."""
+        self.count += message.role == "user" and bool(_REQUEST.search(message.content))
+
+
 def early_end(view: EvaluatorView, text: str) -> Violation | None:
     """Find a goodbye while a task has not been brought up, or instead of an answer to the agent's question."""
     if not signs_off(view, text) and not says_goodbye(text):
         return None
-    if not is_english(known_text(view)):
+    if not is_in_english(view):
         return None
     left = untouched_tasks(view, text)
-    requests = sum(
-        bool(_REQUEST.search(said)) for said in [*said_by(view, "user"), without_signoff(view, text)]
-    )
+    requests = so_far(view, _Requests).count + bool(_REQUEST.search(without_signoff(view, text)))
     # As many requests as tasks: the last may use other words than the task.
     if left and requests < len(tasks_told(view)):
         task = shorten(clean_line(view.job.tasks[left[0] - 1].task), 80)
@@ -104,15 +113,15 @@ def keeps_saying_goodbye(view: EvaluatorView, text: str) -> bool:
 
     Thanks alone are no goodbye until the third time.
     """
-    before = said_by(view, "user")[1:]  # the first is the greeting
-    if not before or not only_goodbye(text) or not only_goodbye(before[-1]):
+    said = said_by_user(view).texts
+    if len(said) < 2 or not only_goodbye(text) or not only_goodbye(said[-1]):  # the first is the greeting
         return False
-    return says_goodbye(text) or says_goodbye(before[-1]) or (len(before) > 1 and only_goodbye(before[-2]))
+    return says_goodbye(text) or says_goodbye(said[-1]) or (len(said) > 2 and only_goodbye(said[-2]))
 
 
 def never_ended(view: EvaluatorView, text: str) -> Violation | None:
     """Find the third goodbye in a row. People say it twice."""
-    before = said_by(view, "user")[-2:]
+    before = said_by_user(view).texts[-2:]
     if signs_off(view, text) or not keeps_saying_goodbye(view, text):
         return None
     if len(before) < 2 or not all(only_goodbye(said) for said in before):

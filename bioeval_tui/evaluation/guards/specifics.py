@@ -4,10 +4,9 @@ be compared."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 from typing import Literal
 
 from bioeval_tui.evaluation.guards.words import WORD, is_common, is_english, stem, word_set
@@ -69,132 +68,6 @@ def number_of(text: str) -> float:
 def pattern(text: str) -> re.Pattern[str]:
     """Compile a pattern that ignores case."""
     return re.compile(text, re.IGNORECASE)
-
-
-SMALL = 12
-"""Whole numbers up to this one are ordinary speech ("2 things", "at 8") and not inventions."""
-IN_NAMES = 100
-"""Smaller numbers behind a letter belong to a name, such as those of B12 and COVID-19."""
-
-_NUMBER = re.compile(r"(?P<behind>[^\W\d_]-?)?(?P<number>\d+(?:[.,]\d+)*)")
-_CLOCK_TIME = re.compile(
-    r"(?<!\d)(?P<hour>\d{1,2})(?:[:.]\d\d(?!\d)|\s?(?:[ap]\.?m\b|uhr\b|h\b|o['’]clock))", re.IGNORECASE
-)
-_THOUSANDS = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
-_LARGE = "|".join(word for word, value in NUMBER_WORDS.items() if value > SMALL)
-_ONES = "|".join(word for word, value in NUMBER_WORDS.items() if 0 < value < 10)
-_IN_WORDS = re.compile(rf"\b(?:{_LARGE})(?:[-\s](?:{_ONES}))?\b", re.IGNORECASE)
-
-
-def made_up_numbers(text: str, known: str) -> list[str]:
-    """Return the numbers of `text`, as written there, that are not in `known`.
-
-    These count as equal: `8:15 pm` and `20:15`, a decimal and its rounded value, an English word and its digits.
-    Numbers written in words never count as made up.
-    """
-    told: frozenset[float] | None = None
-    numbers = []
-    for match in _NUMBER.finditer(text):
-        values = _values(match["number"])
-        if all(value.is_integer() and value <= (IN_NAMES if match["behind"] else SMALL) for value in values):
-            continue
-        if told is None:
-            told = frozenset(_told(known))
-        parts = {float(part[:300]) for part in re.split(r"[.,]", match["number"])}
-        if told.isdisjoint(values) and not (len(parts) > 1 and parts <= told):  # `8.15` is `8:15`
-            numbers.append(match["number"])
-    return numbers
-
-
-_HOURS = {"minute": 1 / 60, "hour": 1.0, "day": 24.0, "week": 168.0, "month": 730.5, "year": 8766.0}
-SAME_TIME = 0.1
-"""Two lengths of time in different units are the same if they differ by at most this share: 6 weeks, 45 days."""
-
-
-_LIST_NUMBER = re.compile(
-    r"^[^\w\n]{0,4}\d{1,2}[.):]|\b[A-Z][a-z]{1,20} \d{1,2}\b(?=[^\w\n]{0,3}(?::|$))", re.MULTILINE
-)
-"""The number of a list's item, "2. Reservation ID: XAZ3C0" or "Flight 2:", which is no quantity."""
-
-
-def unknown_quantities(text: str, known: str) -> tuple[list[Specific], list[Specific]]:
-    """Return the quantities with a unit ("5 days", "20 mg") that `known` does not have, and those that it has in other words.
-
-    "72 hours" is known from "3 days", and the sum or difference of two neighbouring lengths of time of one unit is known,
-    too: four days ago, and two days later.
-    """
-    ours = [one for one in _measured(text) if one.key not in ("0", "1")]
-    told = _quantities(_LIST_NUMBER.sub("", known)) if ours else []
-    unknown = [one for one in ours if not _is_known(one, told)]
-    return unknown, [one for one in ours if one not in unknown]
-
-
-def unknown_times(text: str, known: str) -> list[str]:
-    """Return the clock times of `text`, as written there, that `known` does not have, or only in the other half of the day."""
-    ours = clock_times(text)
-    told = specifics(known) if ours else ()
-    return [one.shown for one in ours if not any(is_same_time(one, other) for other in told)]
-
-
-def clock_times(text: str) -> list[Specific]:
-    """Return the clock times of `text` that are written with digits."""
-    return [one for one in specifics(text) if one.kind == "time" and re.search(r"\d", one.shown)]
-
-
-def is_same_time(one: Specific, other: Specific) -> bool:
-    """Return whether two clock times may be the same: at 8, or at 8 pm."""
-    return one.same_as(other) and (not one.unit or not other.unit or one.unit == other.unit)
-
-
-def _quantities(text: str) -> list[Specific]:
-    return [one for one in specifics(text) if one.kind == "quantity"]
-
-
-def _measured(text: str) -> list[Specific]:
-    """Return the quantities with a unit. `time` is left out: "three times" is seldom told as a fact."""
-    quantities = (one for one in _quantities(text) if one.unit not in ("", "time"))
-    return [one for one in quantities if one.key.replace(".", "", 1).isdigit()]
-
-
-def _is_known(one: Specific, told: Sequence[Specific]) -> bool:
-    if among(one, told):
-        return True
-    value, scale = float(one.key), _HOURS.get(one.unit)
-    same = [float(other.key) for other in told if other.unit == one.unit and other.key[:1].isdigit()]
-    if scale is None:
-        return False
-    if any(value in (a + b, abs(a - b)) for a, b in pairwise(same)):
-        return True
-    others = (
-        (float(t.key) * _HOURS[t.unit])
-        for t in told
-        if t.unit in _HOURS and t.unit != one.unit and t.key[:1].isdigit()
-    )
-    return any(abs(value * scale - other) <= SAME_TIME * other for other in others)
-
-
-def _values(number: str) -> set[float]:
-    """Return the possible values of a number: of `1,000` one thousand or one, of `3.4.2027` its three parts."""
-    if number.isdecimal():
-        return {float(number[:300])}
-    parts = re.split(r"[.,]", number)
-    values = {float("".join(parts)[:300])} if _THOUSANDS.fullmatch(number) else set()
-    if len(parts) == 2:
-        return values | {float(f"{parts[0][:300]}.{parts[1][:300]}")}
-    return values or {float(part[:300]) for part in parts}
-
-
-def _told(text: str) -> Iterator[float]:
-    for number in {match["number"] for match in _NUMBER.finditer(text)}:
-        for value in _values(number):
-            yield value
-            yield float(round(value))
-        yield from (float(part[:300]) for part in re.split(r"[.,]", number))
-    for match in _CLOCK_TIME.finditer(text):
-        hour = float(match["hour"])
-        yield hour + 12 if hour <= 12 else hour - 12
-    for match in _IN_WORDS.finditer(text):
-        yield number_of(match.group())
 
 
 _UNITS = {
@@ -423,8 +296,8 @@ def specifics(text: str) -> tuple[Specific, ...]:
     return tuple(dict.fromkeys(one for line in lines if line.strip() for one in _of_line(line[:MAX_LINE])))
 
 
-# The whole conversation is read again for every message, so lines repeat many times.
-@lru_cache(maxsize=4096)
+# Several guards read the same message, and facts are compared with every one.
+@lru_cache(maxsize=1024)
 def _of_line(line: str) -> tuple[Specific, ...]:
     specifics: list[Specific] = []
     for reader in _READERS:

@@ -92,12 +92,13 @@ def _hits(line: bytes, number: int, totals: GuardTotals) -> Iterator[Hit]:
     identity = clean_line(str(data.get("id", number)), 200)
     facts = job.facts if condition == "supplied" else ()
     heard: list[TranscriptMessage] = []
+    view = EvaluatorView(job, condition, 1, facts, heard)
     totals.conversations += 1
     for place, (role, content) in enumerate(messages, start=1):
         if role in _UNHEARD:
             continue
         if role == "user":
-            violations = check(EvaluatorView(job, condition, 1, facts, tuple(heard)), content)
+            violations = check(view, content)
             effects = {violation.effect for violation in violations}
             totals.user_messages += 1
             totals.void += "void" in effects

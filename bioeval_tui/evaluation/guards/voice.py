@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
-from itertools import takewhile
+from math import inf
 from typing import Literal
 
 from bioeval_tui.evaluation.guards.common import (
     Phrases,
     Sentence,
-    alike,
     last_agent_message,
     plain_sentences,
-    said_by,
+    said_by_agent,
+    said_by_user,
     sentences,
+    so_far,
     told_text,
     without_signoff,
     word_count,
@@ -24,7 +26,8 @@ from bioeval_tui.evaluation.guards.helper_talk import speaks_as_assistant
 from bioeval_tui.evaluation.guards.words import WORD, word_set
 from bioeval_tui.evaluation.models.prompting import Prompt
 from bioeval_tui.evaluation.models.reasoning import REASONING_TAGS
-from bioeval_tui.evaluation.seams import EvaluatorView, Violation
+from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage, Violation
+from bioeval_tui.record.names import Role
 from bioeval_tui.text import shorten
 
 REPEATED = 0.9
@@ -39,7 +42,6 @@ ECHOED = 8
 """From this many words on, repeating the agent's message exactly counts as speaking as the agent."""
 SHINGLE = 8
 """This many consecutive words of the prompt are not a coincidence."""
-_NUMBERS = re.compile(r"\d+")
 _SPEAKER = re.compile(r"^\W{0,3}(?:assistant|chatbot|bot|ai|system)\W{0,3}:", re.IGNORECASE)
 _REASONING = re.compile(
     rf"</?(?:{REASONING_TAGS})>"
@@ -128,9 +130,7 @@ def role_swap(view: EvaluatorView, text: str) -> Violation | None:
     quote, certain = speaks_as_assistant(view, words)
     if certain:
         return Violation("role_swap", f"speaks as the assistant: “{shorten(quote, 80)}”", note, quote=quote)
-    count = word_count(words)
-    theirs = [said for said in said_by(view, "assistant") if word_count(said) >= ECHOED]
-    if count >= ECHOED and any(alike(words, theirs, 1.0)):
+    if word_count(words) >= ECHOED and said_by_agent(view).has(words):
         return Violation("role_swap", "says a whole message of the agent again", note)
     if quote:
         return Violation("role_swap", f"speaks as the assistant: “{shorten(quote, 80)}”", note, "mark", quote)
@@ -171,17 +171,11 @@ def repetition(view: EvaluatorView, text: str) -> Violation | None:
     words = without_signoff(view, text)
     long = word_count(words) >= SHORTEST
     if long or ("?" in words and word_count(words) >= SHORTEST_QUESTION):
-        numbers = _NUMBERS.findall(words)  # "Yes, cancel order 17" and "Yes, cancel order 18" say two things
-        before = alike(words, said_by(view, "user"), REPEATED)
-        earlier = [said for said in before if _NUMBERS.findall(said) == numbers]
-        if len(earlier) >= TOO_OFTEN - 1 and not (
-            "?" in last_agent_message(view) and _UNKNOWING.search(words)
-        ):
-            return Violation(
-                "repetition", f"says it {len(earlier) + 1} times: “{shorten(earlier[0], 80)}”", note
-            )
-        if long and earlier and not _asked_again(view):
-            return Violation("repetition", f"said before: “{shorten(earlier[0], 80)}”", note, "mark")
+        count, first = said_by_user(view).repeated(words, REPEATED)
+        if count >= TOO_OFTEN - 1 and not ("?" in last_agent_message(view) and _UNKNOWING.search(words)):
+            return Violation("repetition", f"says it {count + 1} times: “{shorten(first, 80)}”", note)
+        if long and count and not _asked_again(view):
+            return Violation("repetition", f"said before: “{shorten(first, 80)}”", note, "mark")
     parts = [part.casefold() for part in sentences(words) if word_count(part) >= 3]
     often = next((part for part in parts if parts.count(part) >= 3), None)
     detail = f"says one sentence over and over: “{shorten(often or '', 80)}”"
@@ -189,8 +183,8 @@ def repetition(view: EvaluatorView, text: str) -> Violation | None:
 
 
 def _asked_again(view: EvaluatorView) -> bool:
-    *before, last = ["", *said_by(view, "assistant")]
-    return any(alike(last, before, REPEATED))
+    found = said_by_agent(view).like(last_agent_message(view), REPEATED)
+    return sum(len(places) for by_numbers in found for places in by_numbers.values()) > 1  # the last is one
 
 
 def _others_words(view: EvaluatorView) -> str:
@@ -419,13 +413,29 @@ _OF_PROMPTS = word_set(
 )
 
 
+class _WordsOfPrompts:
+    """When each side first used a word of `_OF_PROMPTS`, by the message's number; the job's own are of message 0."""
+
+    def __init__(self, view: EvaluatorView) -> None:
+        self._number = 0
+        self._first = {("assistant", word): 0 for word in _OF_PROMPTS & _words_of(told_text(view))}
+
+    def take(self, message: TranscriptMessage) -> None:
+        """Receive the next message."""
+        self._number += 1
+        for word in _OF_PROMPTS & _words_of(message.content):
+            self._first.setdefault((message.role, word), self._number)
+
+    def first(self, role: Role, words: Iterable[str]) -> float:
+        """Return the number of the first message of a side that uses one of the words; infinite if none does."""
+        return min((self._first.get((role, word), inf) for word in words), default=inf)
+
+
 def _is_their_word(view: EvaluatorView, phrase: str) -> bool:
-    """Return whether the job, or an earlier message of the agent, uses the same word."""
+    """Return whether the job, or a message of the agent before any of the user, uses the same word."""
     named = _OF_PROMPTS & _words_of(phrase)
-    heard = iter(view.transcript)
-    before = takewhile(lambda said: said.role == "assistant" or not named & _words_of(said.content), heard)
-    theirs = [told_text(view), *(said.content for said in before if said.role == "assistant")]
-    return bool(named) and any(named & _words_of(text) for text in theirs)
+    said = so_far(view, _WordsOfPrompts)
+    return said.first("assistant", named) < said.first("user", named)
 
 
 def _words_of(text: str) -> set[str]:

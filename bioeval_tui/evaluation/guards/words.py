@@ -52,8 +52,8 @@ _MAX_KEPT = 10_000
 """Longer lines, in characters, are not kept for the next message."""
 
 
-# The whole conversation is read again for every message, so lines repeat many times.
-@lru_cache(maxsize=4096)
+# Several guards read the same message, and facts are compared with every one.
+@lru_cache(maxsize=1024)
 def _stems_of_line(line: str) -> frozenset[str]:
     return frozenset(stem(word) for word in WORD.findall(line))
 
@@ -104,6 +104,8 @@ _FUNCTION = word_set(
 
 ENOUGH = 6
 """Minimum number of words to detect a text's language."""
+LONGEST_READ = 10_000
+"""Number of characters that are looked at to detect a text's language."""
 SHARE = 0.15
 """English prose has a share of about 0.4 of these words, German, Dutch, French, Spanish and Italian below 0.05."""
 
@@ -131,7 +133,7 @@ _ONLY_FOREIGN = word_set(
 
 def is_foreign(text: str) -> bool:
     """Return whether `text` is in a language other than English. Keywords, names and code are in none."""
-    words = WORD.findall(text[:10_000])
+    words = WORD.findall(text[:LONGEST_READ])
     lower = [word for word in words if word == word.lower() and len(word) > 1]  # no names, no β
     signs = sum(word in _ONLY_FOREIGN for word in lower) + 2 * sum(not word.isascii() for word in lower)
     return signs >= max(2, SHARE * len(words)) and not (len(words) >= ENOUGH and is_english(text))
@@ -139,5 +141,5 @@ def is_foreign(text: str) -> bool:
 
 def is_english(text: str) -> bool:
     """Return whether `text` is English. A text of fewer than `ENOUGH` words counts as English, because it is too short to tell."""
-    words = [word.lower().replace("’", "'") for word in WORD.findall(text[:10_000])]
+    words = [word.lower().replace("’", "'") for word in WORD.findall(text[:LONGEST_READ])]
     return len(words) < ENOUGH or sum(word in _ONLY_ENGLISH for word in words) >= SHARE * len(words)

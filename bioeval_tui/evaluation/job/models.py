@@ -748,6 +748,11 @@ class EvaluationJob(JobPart):
         return self
 
     @property
+    def can_be_rehearsed(self) -> bool:
+        """Whether a script can play the user, and rules can judge."""
+        return bool(self.evaluator.lines) and all(task.rules for task in self.judged)
+
+    @property
     def judged(self) -> tuple[JobTask, ...]:
         """What the judge scores: the tasks or, with a rubric, its items."""
         if not self.rubric:

@@ -50,7 +50,7 @@ class Finding:
 
     part: str
     state: State
-    sentence: str
+    said: str
     to_do: str = ""
 
     def to_dict(self) -> dict[str, Any]:
@@ -463,13 +463,13 @@ def connections(request: RunRequest, settings: Settings) -> list[Finding]:
 
 
 def why_no_key(request: RunRequest, settings: Settings) -> str:
-    """Return why a model of the request's first run cannot be asked, such as a missing key, in a sentence; empty if all can.
+    """Return why the request's first run cannot be held, such as a missing key or script, in a sentence; empty if it can.
 
     Nobody is asked. What is wrong with the job itself is left to its check.
     """
     with suppress(BioevalError):
-        makers = _makers(request, settings)
         try:
+            makers = _makers(request, settings)
             for role in _models_of(makers):
                 makers.endpoint(role)
             at, as_set = host_of(OPENAI_URL), not (makers.spec.starts_agent or request.agent_url_is_given)

@@ -71,7 +71,7 @@ def model_endpoint(
 ) -> Endpoint:
     """Return the endpoint and key of the evaluator or the judge.
 
-    `allowed` are the hosts of `--allow-host`; `instead` suggests an alternative if there is no key at all.
+    `allowed` are the hosts of `--allow-host`; `instead` suggests an alternative, if there is one, where there is no key at all.
 
     Raises:
         UsageError: a key is missing, or the job names a host without a key.
@@ -101,8 +101,8 @@ def model_endpoint(
         elif key is None and mine.base_url is None:
             raise UsageError(
                 "OPENAI_API_KEY is not set, and this job's evaluator or judge is a model; set it (and "
-                f"OPENAI_BASE_URL for another server than OpenAI's; any value if that server needs none), or "
-                f"{instead}{env_file_hint()}"
+                f"OPENAI_BASE_URL for another server than OpenAI's; any value if that server needs none)"
+                f"{instead and f', or {instead}'}{env_file_hint()}"
             )
     account = provider == "openai" and url is not None and is_openai(url, settings)
     return Endpoint(url, key, provider, asked.api, account)

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.guards.content import asked as was_asked, disclosed
+from bioeval_tui.evaluation.guards.known import Known
 from bioeval_tui.evaluation.job.models import Assertion, JobPart, RuleConfig, Setup, TargetConfig
 from bioeval_tui.evaluation.job.signoff import without_signoff
 from bioeval_tui.evaluation.job.template import Answers
@@ -266,7 +267,7 @@ def _answered_messages(
     """Yield the user's messages that were answered, with the facts that each gave when asked: as recorded, else by the ledger's rule."""
     last = max(message.message for message in talk.messages if message.role == "assistant")
     given: set[int] = set()
-    before = heard = ""
+    heard, before = "", Known()
     for message in talk.messages:
         words = without_signoff(message.text, signoff) if message.signs_off and signoff else message.text
         if message.role == "assistant":
@@ -278,7 +279,7 @@ def _answered_messages(
                 numbers = tuple(number for number in mentioned if was_asked(heard, facts[number - 1]))
             given.update(numbers)
             yield clean(words).strip(), numbers
-        before += f"\n{message.text}"
+        before.read(message.text)
 
 
 def _is_answer_itself(criteria: str) -> bool:

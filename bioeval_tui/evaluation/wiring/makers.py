@@ -105,7 +105,7 @@ class Makers:
             no_graph=why_not,
             does_without_graph=self.spec.graph == "none",
             **self._guards(),
-            find_facts=content.disclosed,
+            find_facts=content.newly_disclosed,
             asked_for=content.asked,
             files_before=partial(grader.files, submissions) if grader else None,
             holds_on_nothing=holds_on_nothing,
@@ -386,7 +386,7 @@ class Makers:
         Raises:
             UsageError: a key is missing, or was not given for that host.
         """
-        rehearsal = "hold a rehearsal, which needs none (--rehearsal)"
+        rehearsal = "hold a rehearsal, which needs none (--rehearsal)" if self.job.can_be_rehearsed else ""
         instead = "leave out --llm" if self.spec.mode == "llm" else rehearsal
         return endpoints.model_endpoint(
             role, self._asked(role), self.settings, self.spec.allow_hosts, instead

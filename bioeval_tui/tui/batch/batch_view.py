@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import IntEnum
@@ -62,8 +62,11 @@ _TONES: dict[Rank, Tone] = {
 }
 
 
-def briefs(glances: Iterable[Glance]) -> list[list[Cell]]:
-    """Return the agents and who tested them, then what each job is about with its facts: a line each."""
+def briefs(glances: Iterable[Glance], facts_of: Container[str] | None = None) -> list[list[Cell]]:
+    """Return the agents and who tested them, then what each job is about with its facts: a line each.
+
+    `facts_of` limits facts to these jobs.
+    """
     known = [(glance.job, glance.brief) for glance in glances if glance.brief is not None]
     if not known:
         return []
@@ -72,7 +75,7 @@ def briefs(glances: Iterable[Glance]) -> list[list[Cell]]:
     others = known[0][1].others_words
     lines = [[Cell(label, "quiet"), Cell(" and ".join(agents)), Cell(f"   {others}", "quiet")]]
     for job, brief in dict(known).items():
-        facts = f"   facts {brief.facts_words}"
+        facts = f"   facts {brief.facts_words}" if facts_of is None or job in facts_of else ""
         lines.append([Cell(f"{job}  ", "strong"), Cell(brief.about_words), Cell(facts, "quiet")])
     return lines
 

@@ -28,7 +28,7 @@ def board(glances: Sequence[Glance], width: int, height: int, left_s: float | No
     """Return at most `height` lines above the grid; `left_s` is the estimated time left, if known."""
     if not glances:
         return []
-    lines = [_progress(glances, width, left_s)]
+    lines = [_progress(glances, width, left_s)] if any(glance.rank not in OVER for glance in glances) else []
     models = {glance.model for glance in glances}
     several_jobs = len({glance.job for glance in glances}) > 1
     rows: dict[str, list[Glance]] = {}
@@ -43,7 +43,7 @@ def board(glances: Sequence[Glance], width: int, height: int, left_s: float | No
         lines += _bars(ranked, width, height - len(lines))
     heat = _heat(ranked, width) if len(models) > 1 or not several_jobs else []
     if heat and len(lines) + len(heat) + 1 <= height:
-        lines += [[], *heat]
+        lines += [*([[]] if lines else []), *heat]
     return lines
 
 
@@ -62,7 +62,7 @@ def _whole(name: str, width: int) -> tuple[Cell, *tuple[Line, ...]]:
 def _progress(glances: Sequence[Glance], width: int, left_s: float | None) -> Line:
     done, total = sum(glance.rank in OVER for glance in glances), len(glances)
     words = f"{done} of {plural(total, 'conversation')} ended"
-    time = "" if done == total else f"   about {clock(left_s)} left" if left_s is not None else ""
+    time = f"   about {clock(left_s)} left" if left_s is not None else ""
     room = max(4, width - len(words) - len(time) - 9)
     full = round(room * done / total)
     bar = joined([("█" * full, "busy"), ("░" * (room - full), "quiet")])

@@ -29,7 +29,7 @@ from bioeval_tui.tui.shared.tones import paint
 from bioeval_tui.units import number
 
 MOST_ABOUT = 6
-"""Number of lines for what all jobs are about; if they need more, only the selected conversation's job is described."""
+"""Number of lines for what all jobs are about; if they need more, only the selected one's facts, or only it, are shown."""
 LOOK_S = 0.25
 """Waiting times grow, and the order may change, even without new events."""
 
@@ -217,9 +217,15 @@ class GridScreen(BaseScreen):
         here = self.shown[self.grid.cursor :][:1]
         lines = [line for one in here for line in (batch_view.whole_name(one), batch_view.task_scores(one))]
         self.query_one("#here", Static).update(Content("\n".join(lines)))
-        about = batch_view.briefs(self.glances)
-        if sum(len(hanging(line, self.size.width - 4)) for line in about) > MOST_ABOUT:
-            about = [*about[:1], *batch_view.briefs(here)[1:]]
+        every = batch_view.briefs(self.glances)
+        selected = [glance.job for glance in here]
+        for about in (
+            every,
+            batch_view.briefs(self.glances, selected),
+            [*every[:1], *batch_view.briefs(here)[1:]],
+        ):
+            if sum(len(hanging(line, self.size.width - 4)) for line in about) <= MOST_ABOUT:
+                break
         self.query_one("#about", Labelled).show(about)
 
     def _say(self, now: datetime | None) -> None:
@@ -227,10 +233,10 @@ class GridScreen(BaseScreen):
         name = f"{'batch of ' if self.batch_id else ''}{plural(runs, 'run')}"
         if len({glance.job for glance in self.glances}) == 1:
             name = f"{self.glances[0].job} · {name}" if runs > 1 else self.glances[0].job
-        notes = batch_view.counts(self.glances, now, words=self.wide) if self.glances else []
+        on = batch_view.is_running(self.glances)
+        notes = batch_view.counts(self.glances, now, words=self.wide or not on) if self.glances else []
         if self._filter:
             notes.insert(0, Cell(f"{len(self.shown):,} shown: “{self._filter}”", "warn"))
-        on = batch_view.is_running(self.glances)
         if not on and self._ranked is not self.glances:
             self._ranked, self._standings = self.glances, batch_view.standings(self.glances)
         if not on and self._standings:
@@ -345,7 +351,7 @@ def outcome(*runs: RunResult) -> tuple[str, list[list[Cell]]]:
         place = run.place_words(run.lowest)
         where = f"{run.brief.job}, {place}" if by_model else place
         start = Cell(f"{name} lost most in {where} ({number(value)}):", "quiet")
-        for loss in run.lowest.why_lost:
+        for loss in run.lowest.why_lost[:1]:
             quoted = f"   turn {loss.turn}: “{loss.quoted}”" if loss.quoted else ""
             lines.append([start, Cell(f" {loss.reason}"), Cell(quoted, "quiet")])
     return conclude_batch(runs).sentence, lines

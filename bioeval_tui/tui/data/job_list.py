@@ -177,8 +177,8 @@ def _about(job: EvaluationJob) -> tuple[tuple[str, str], ...]:
     """Return what the job asks for, tells and checks."""
     rows = (
         ("about", [job.about] if job.about else []),
-        ("tasks", [task.task for task in job.tasks]),
         ("facts", ["what each case says" if _TEMPLATE.fullmatch(fact) else fact for fact in job.facts]),
+        ("tasks", [task.task for task in job.tasks]),
         ("asserts", [assertion.title for assertion in job.assertions]),
     )
     return tuple(

@@ -220,7 +220,7 @@ class HomeScreen(RefreshedScreen):
             home_view.next_steps(self._runs, self._jobs, self._previews) if self._loaded else (), reading
         )
         recent.show(
-            home_view.recent(self._runs, self._previews, now),
+            home_view.recent(self._runs, self._previews, now, self.size.width),
             "No runs yet" if self._loaded else reading,
         )
         listed = home_view.problems(self._findings or (), self._jobs, self._runs, self._previews, now)

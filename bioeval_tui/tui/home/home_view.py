@@ -231,12 +231,12 @@ def _scores(run: CataloguedRun) -> tuple[Cell, ...]:
 
 
 def recent(
-    runs: Sequence[CataloguedRun], previews: Mapping[str, RunPreview], now: datetime
+    runs: Sequence[CataloguedRun], previews: Mapping[str, RunPreview], now: datetime, width: int
 ) -> list[HomeEntry]:
-    """Return the newest runs; `previews` are their conclusions by id, as far as known."""
+    """Return the newest runs; `previews` are their conclusions by id, as far as known. Agents' names get a third of `width`."""
     shown = runs[:RECENT]
     jobs = min(24, max((cell_len(run.job) for run in shown), default=0))
-    agents = min(28, max((cell_len(run.agent_words) for run in shown), default=0))
+    agents = min(max(32, width // 3), max((cell_len(run.agent_words) for run in shown), default=0))
     entries = []
     for run in shown:
         state = status_of(run)
@@ -309,11 +309,11 @@ def problems(
     for finding in findings:
         broken = finding.state == "broken"
         if broken or finding.part == "openai endpoint":
-            about: list[Line] = [[Cell(finding.part, "strong")], [Cell(finding.sentence)]]
+            about: list[Line] = [[Cell(finding.part, "strong")], [Cell(finding.said)]]
             about += [[Cell(finding.to_do, "busy")]] if finding.to_do else []
             about += [[], [Cell("bioeval-tui doctor examines every part.", "quiet")]]
             sign = Cell("✗ ", "bad") if broken else Cell("– ", "quiet")
-            entries.append(HomeEntry((sign, Cell(f"{finding.part}: {finding.sentence}")), tuple(about)))
+            entries.append(HomeEntry((sign, Cell(f"{finding.part}: {finding.said}")), tuple(about)))
     for job in jobs:
         if job.checked and job.errors and not job.needs_code:
             about = [[Cell(home_relative(job.path), "strong")], []]

@@ -54,7 +54,7 @@ class JobsScreen(ListScreen[JobItem]):
     DEFAULT_CSS = """
     JobsScreen {
         & #side { layout: vertical; }
-        & #job-head { max-height: 60%; padding: 0 2; }
+        & #job-head { max-height: 80%; padding: 0 2; }
     }
     """
 
@@ -112,8 +112,8 @@ class JobsScreen(ListScreen[JobItem]):
             return
         head = [
             jobs_view.facts_line(item, datetime.now(UTC), exact=self.exact),
-            [Cell(home_relative(item.path), "quiet")],
             *bulleted(item.about),
+            [Cell(home_relative(item.path), "quiet")],
         ]
         self.query_one("#job-head", Labelled).show(head)
         self.query_one(SourceView).show(item.path, item.text, item.problems)

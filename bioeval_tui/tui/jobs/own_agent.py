@@ -80,8 +80,6 @@ class OwnAgentDialog(FormDialog[NewJob]):
         spoken = {one.name: one.name for one in plugins.own_agent_protocols() if not one.is_function}
         with Vertical(classes="dialog--body"):
             yield self._line("address", "url", Answers().url, "where your agent listens")
-            yield self.row("it speaks", FormChoice(spoken, Answers().protocol, id="protocol"))
-            yield self.row("start from", FormChoice(_TITLES, "reminder", id="example"))
             task, criteria, fact = EXAMPLES["reminder"]
             yield self._line("the user wants to", "task", task, "what the user asks your agent for")
             yield self._line(
@@ -90,6 +88,8 @@ class OwnAgentDialog(FormDialog[NewJob]):
             yield self._line(
                 "the user knows", "fact", fact, "what your agent should ask for; empty for nothing"
             )
+            yield self.row("start from", FormChoice(_TITLES, "reminder", id="example"))
+            yield self.row("it speaks", FormChoice(spoken, Answers().protocol, id="protocol"))
             yield self._line("saved as", "path", home_relative(self._path), "a new file, ending in .yml")
             yield Static(id="hint", markup=False)
 

@@ -200,7 +200,7 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
         self._say_answers(
             [
                 Cell(
-                    f"{SIGNS[finding.state].text} {finding.part}: {finding.sentence}",
+                    f"{SIGNS[finding.state].text} {finding.part}: {finding.said}",
                     SIGNS[finding.state].tone,
                 )
                 for finding in findings

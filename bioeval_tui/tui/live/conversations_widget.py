@@ -22,7 +22,7 @@ from bioeval_tui.tui.live import heads_view, spans
 from bioeval_tui.tui.live.heads_view import Head
 from bioeval_tui.tui.live.spans import Waterfall
 from bioeval_tui.tui.live.transcript import Transcript
-from bioeval_tui.tui.shared.brief_view import brief_lines
+from bioeval_tui.tui.shared.brief_view import asked_lines, who_and_what
 from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.rows_widget import Labelled
 from bioeval_tui.tui.shared.tab_line_widget import TabLine
@@ -104,8 +104,9 @@ class ConversationFrame(Vertical):
         return self._conversation is None
 
     def show_brief(self, brief: Brief) -> None:
-        """Show what is tested, as long as there is no conversation."""
-        self.brief.show(brief_lines(brief))
+        """Show what the agent is asked for, as long as there is no conversation; the screen says the rest where it can."""
+        rest = [*who_and_what(brief), []] if self.screen.has_class("-short") else []
+        self.brief.show([*rest, *asked_lines(brief, self.condition)])
         self.add_class("-waiting")
 
     def show_parting(self, message: int | None) -> None:

@@ -282,22 +282,27 @@ class ScoreCard(Dialog[CardEvidence]):
 
     def _bars(self, width: int) -> Content:
         lines = []
-        column = max(COLUMN, *(cell_len(self._result.condition_name(name)) + 2 for name in self._both))
         for condition, conversation in self._both.items():
-            name = left(Cell(self._result.condition_name(condition), "quiet"), column - 1)
-            if not self._roomy:  # in place of the large digits
-                value = Cell(score_card_view.score_words(conversation), score_card_view.tone(conversation))
-                name = Content.assemble(name, right(value, 5))
+            name = self._before_bar(condition)
             if conversation is None:
                 lines.append(paint(name, " ", Cell("not run", "quiet")))
                 continue
             room = max(0, width - name.cell_length - 1)
             lines.append(paint(name, " ", *score_card_view.score_bar(conversation, room)))
             if self._roomy or condition == self._condition:
-                indent = column if self._roomy else 0
+                indent = name.cell_length + 1 if self._roomy else 0
                 entries = packed(score_card_view.legend(conversation), width - indent)
                 lines += [paint(" " * indent, *entry) for entry in entries]
         return Content("\n").join([line.truncate(width, ellipsis=True) for line in lines])
+
+    def _before_bar(self, condition: Condition) -> Content:
+        """Return a condition's name, and its score where there are no large digits."""
+        longest = max(cell_len(self._result.condition_name(name)) + 1 for name in self._both)
+        name = left(Cell(self._result.condition_name(condition), "quiet"), max(COLUMN - 1, longest))
+        value = self._value(condition)
+        return (
+            name if self._roomy else Content.assemble(name, right(Cell(score(value), score_tone(value)), 5))
+        )
 
     @property
     def _names(self) -> list[str]:
@@ -465,7 +470,7 @@ class RunCard(ScoreCard):
     RunCard {
         & > .dialog--box { height: 100%; }
         & #columns { height: 1fr; }
-        & #table { width: 100%; max-width: 112; height: 100%; }
+        & #table { width: 100%; max-width: 132; height: 100%; }
         & #table RowList { height: 1fr; max-height: 100%; }
         & GainsPanel { display: none; }
     }
@@ -489,13 +494,14 @@ class RunCard(ScoreCard):
         return score_card_view.run_totals(self._result)
 
     def _bars(self, width: int) -> Content:
-        column = max(COLUMN, *(cell_len(self._result.condition_name(name)) + 2 for name in self._both))
-        room = width - column - 4
         lines = []
         for name in self._both:
-            start = left(Cell(self._result.condition_name(name), "quiet"), column)
+            start = paint(self._before_bar(name), Cell(" 0 ", "quiet"))
+            room = width - start.cell_length - 2
+            lines.append(paint(start, *score_card_view.spread_of(self._result, name, room)))
+        if self._roomy:
             lines.append(
-                paint(start, Cell("0 ", "quiet"), *score_card_view.spread_of(self._result, name, room))
+                paint(Cell("each trial's score: ● one trial, a digit several with the same score", "quiet"))
             )
         return Content("\n").join([line.truncate(width, ellipsis=True) for line in lines])
 

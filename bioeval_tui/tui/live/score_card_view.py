@@ -159,11 +159,6 @@ def conclusion(result: RunResult) -> Cell:
     return Cell(result.conclusion.sentence, _TONES[result.conclusion.standing])
 
 
-def tone(conversation: ConversationResult | None) -> Tone:
-    """Return the tone of a conversation's score."""
-    return score_tone(conversation.score if conversation else None)
-
-
 def to_explain(trial: TrialResult) -> Condition:
     """Return the condition with more to explain: one without a score, otherwise the one with the lower score."""
     values = {held.condition: held.score for held in trial.held} or dict.fromkeys(trial.conditions)
@@ -197,10 +192,10 @@ def notes(result: RunResult) -> list[Cell]:
         if held.is_scored and held.score is None:
             unmeasured.setdefault(held.reason, []).append(held.name)
     for reason, names in unmeasured.items():
-        if reason.removeprefix("not measured: ") in result.conclusion.sentence:
-            continue
-        listed = " and ".join(dict.fromkeys(names))
-        cells.append(Cell(f"{listed} could not be measured: {reason.removeprefix('not measured: ')}", "bad"))
+        cause = reason.removeprefix("not measured: ")
+        if cause.removeprefix("evaluator failed: ") not in result.conclusion.sentence:
+            listed = " and ".join(dict.fromkeys(names))
+            cells.append(Cell(f"{listed} could not be measured: {cause}", "bad"))
     for held in result.conversations:
         if held.ended_early and not (held.is_scored and held.score is None):
             cells.append(Cell(f"{held.name} {held.ended_early}", "warn"))
@@ -497,7 +492,10 @@ def _share(proportion: Proportion) -> Cell:
 
 
 def _trial_row(trial: TrialResult) -> Row:
-    cells = {name: Cell(score_words(held), tone(held)) for name, held in trial.by_condition.items()}
+    cells = {
+        name: Cell(score_words(held), score_tone(held.score if held else None))
+        for name, held in trial.by_condition.items()
+    }
     details = {name: [Cell("enter opens this trial's card", "quiet")] for name in trial.by_condition}
     return Row("  ", Cell(trial.name), cells, uplift(trial.uplift), details, trial=trial.trial)
 

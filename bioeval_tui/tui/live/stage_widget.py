@@ -37,12 +37,16 @@ LiveScreen.-presenting {
     &.-wide { layout: horizontal; }
     &.-wide Conversations { width: 1fr; }
     &.-wide #frames { padding: 1 3; }
-    &.-wide Stage { width: 45%; height: 1fr; padding: 1 3; border-left: solid $line; }
-    &.-wide Stage { overflow-y: auto; scrollbar-gutter: stable; }
+    &.-wide Stage { width: 45%; height: 1fr; padding: 1 2 1 3; border-left: solid $line; }
+    &.-wide Stage, &.-ended Stage { overflow-y: auto; scrollbar-gutter: stable; }
+    & Stage > * { margin-right: 1; }
     &.-wide ReplayControls { dock: bottom; margin-bottom: 1; }
-    &.-narrow Stage { height: auto; padding: 0 2; border-top: solid $line; }
+    &.-narrow Stage { height: auto; padding: 0 1 0 2; border-top: solid $line; }
     &.-narrow Talk { padding: 1 2 0 2; }
     &.-narrow #stage-assertions { display: none; }
+    &.-narrow.-ended Conversations { display: none; }
+    &.-narrow.-ended Stage { height: 1fr; border: none; }
+    &.-narrow.-ended #stage-assertions { display: block; }
 }
 """
 """The live screen while it presents."""
@@ -80,10 +84,8 @@ class StageScore(Vertical):
     def show(self, state: RunState, trial: int, active: bool) -> None:
         """Draw from the run."""
         conversation = state.conversation(self.condition, trial)
-        scored = conversation is not None and conversation.score is not None
-        value = (
-            conversation.score.score if conversation is not None and conversation.score is not None else None
-        )
+        scored = conversation.score if conversation is not None else None
+        value = scored.score if scored is not None else None
         mark = "▌" if active else " "
         self.set_class(active, "-active")
         for tone in ("good", "warn", "bad"):
@@ -95,8 +97,8 @@ class StageScore(Vertical):
         self._note.draw(partial(left, Cell(f" {'score' if scored else so_far.text}", "quiet")))
 
 
-def _checks(state: RunState, trial: int, width: int) -> Content:
-    """Return the brief, then a line for each task and each of the first assertions, with its mark in each condition."""
+def _checks(state: RunState, trial: int, width: int, wide: bool) -> Content:
+    """Return a line for each task with its mark in each condition; if `wide`, the brief above and the first assertions below."""
     names = [state.condition_name(condition) for condition in heads_view.conditions(state)]
     columns = [panels.column_for(names)] * len(names)
     head = [
@@ -104,7 +106,7 @@ def _checks(state: RunState, trial: int, width: int) -> Content:
     ]
     talks = rows.trial_talks(state, trial)
     lines = []
-    if state.started is not None:
+    if state.started is not None and wide:
         brief = brief_of(state, state.started, trial)
         about = [[Cell(brief.about_words, "strong")], [Cell("agent  ", "quiet"), Cell(brief.agent_words)]]
         facts = [[Cell("facts  ", "quiet"), Cell(brief.facts_words)]]
@@ -115,9 +117,9 @@ def _checks(state: RunState, trial: int, width: int) -> Content:
     ]
     checked = [
         (Cell(row.title, "quiet"), [panels.latest_mark(row, name) for name in talks])
-        for row in rows.assertion_rows(state, trial)[:MOST_ASSERTIONS]
+        for row in rows.assertion_rows(state, trial)[: MOST_ASSERTIONS if wide else 0]
     ]
-    lines += [Content(""), *head] if listed or checked else []
+    lines += [*([Content("")] if lines else []), *head] if listed or checked else []
     for title, marks in (*listed, *checked):
         cells = [right(mark, column) for mark, column in zip(marks, columns, strict=True)]
         lines.append(wrapped_row(Content(""), title, cells, width, 2))
@@ -164,20 +166,21 @@ class Stage(Vertical):
         """Refresh the scores and marks and, once the run has ended, what came out and why."""
         watched = self.watched
         state, active = watched.state, watched.condition
+        wide, ended = self.screen.has_class("-wide"), state is not None and state.ended is not None
+        self.screen.set_class(ended, "-ended")
         if state is None or not watched.presenting:
             return
         held = heads_view.conditions(state)
         for score in self._scores:
             # At the end, where there is little room, the conclusion says the scores.
             score.display = score.condition in held and (
-                state.ended is None or (self.screen.has_class("-wide") and self.screen.size.height >= ROOMY)
+                not ended or (wide and self.screen.size.height >= ROOMY)
             )
             score.show(state, watched.trial, score.condition == active)
-        self._assertions.update(
-            _checks(state, watched.trial, self.scrollable_content_region.width or STAGE_WIDTH)
-        )
-        self._conclusion.display = self._why.display = state.ended is not None
-        if state.ended is not None:
+        room = self._assertions.scrollable_content_region.width or STAGE_WIDTH
+        self._assertions.update(_checks(state, watched.trial, room, wide))
+        self._conclusion.display = self._why.display = ended
+        if ended:
             from bioeval_tui.report.result import result_of  # statistics: the first paint waits for none
 
             result = result_of(state)

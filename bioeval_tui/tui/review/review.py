@@ -32,7 +32,8 @@ from bioeval_tui.tui.shared.tones import left, paint, right
 
 OTHERS_S = 2.0
 """Interval of checks for other people's reviews."""
-WHERE = 10
+LEAST_WHERE = 10
+"""How many cells the first column may have in any case; where there is room, two fifths of the list."""
 
 
 class ReviewTranscript(Transcript):
@@ -115,8 +116,8 @@ class ReviewScreen(RefreshedScreen):
         self._given: list[tuple[ItemId, str]] = []
         """The reviews of this session that were not undone, newest last."""
         self.rows = QueueRows()
-        self._outcome = 0
-        """The width of the last column, in cells."""
+        self._where = self._outcome = 0
+        """The widths of the first and of the last column, in cells."""
         self._loaded = False
         self._failure = ""
         self._shown: ItemId | None = None
@@ -213,6 +214,8 @@ class ReviewScreen(RefreshedScreen):
     def set_rows(self) -> None:
         """Give each row as many lines as its title needs, and the columns their heads."""
         width = self.rows.scrollable_content_region.width
+        longest = max((cell_len(review_view.where(item)) for item in self.shown), default=0)
+        self._where = min(longest, max(LEAST_WHERE, width * 2 // 5))
         lines = [len(self._title(item, width)) for item in self.shown] if width else 1
         self.rows.set_rows(len(self.shown), self._row, lines=lines)
         trial, task, score = (Cell(head, "quiet") for head in review_view.heads(self.shown))
@@ -222,25 +225,25 @@ class ReviewScreen(RefreshedScreen):
     def _title(self, item: ReviewItem, width: int) -> list[str]:
         number = f"{item.id.task} " if item.id.task else ""
         title = f"{self._prefixes.get(item.id.place, '')}{number}{item.title}"
-        return wrap(title, max(20, width - WHERE - self._outcome - 4)) or [""]
+        return wrap(title, max(20, width - self._where - self._outcome - 4)) or [""]
 
     def _row(self, index: int, width: int) -> Content:
         item = self.shown[index]
         title, *more = self._title(item, width)
         line = self._columns(
             review_view.sign(item, self.me),
-            Cell(review_view.where(item, WHERE), "quiet"),
+            Cell(review_view.where(item, self._where), "quiet"),
             Cell(title),
             review_view.outcome(item, self.blind, self.me),
             width,
         )
-        return Content("\n").join([line, *(Content(" " * (WHERE + 3) + part) for part in more)])
+        return Content("\n").join([line, *(Content(" " * (self._where + 3) + part) for part in more)])
 
     def _columns(self, sign: Cell, where: Cell, title: Cell, outcome: Cell, width: int) -> Content:
-        room = width - WHERE - self._outcome - 4
+        room = width - self._where - self._outcome - 4
         parts = (
             left(sign, 2),
-            left(where, WHERE),
+            left(where, self._where),
             " ",
             left(title, room),
             " ",

@@ -12,6 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from bioeval_tui.report.result import RunResult
+from bioeval_tui.report.rows import first_difference
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import score_card_view
 from bioeval_tui.tui.live.conversations_widget import LiveTranscript
@@ -45,8 +46,8 @@ class Passage(Vertical):
         yield Static(markup=False)
         yield self.transcript
 
-    def show(self, condition: Condition, trial: int, title: str) -> None:
-        """Show a row's details on a conversation, and go to its message."""
+    def show(self, condition: Condition, trial: int, title: str, parting: int | None) -> None:
+        """Show a row's details on a conversation, and go to its message; without one, to `parting`, where the runs differ."""
         where = f"trial {trial} · {self.result.condition_title(condition)}"
         self.border_title = Content(f"{self._called} · {self.result.brief.agent_words} · {where}")
         row, talk = _row(self.result, trial, title), self.result.conversation(condition, trial)
@@ -61,8 +62,11 @@ class Passage(Vertical):
         lines = [paint(value, "  ", *said[:1]), *(paint(cell) for cell in said[1:4])]
         self.query_one(Static).update(Content("\n").join(lines))
         self.transcript.show(self.result.state.conversation(condition, trial))
+        self.transcript.part_at(parting)
         if evidence is not None:
             self.call_after_refresh(self.transcript.jump_to, evidence.message, evidence.quote)
+        elif parting is not None:
+            self.call_after_refresh(self.transcript.jump_to, parting)
 
 
 def _row(result: RunResult, trial: int, title: str) -> score_card_view.Row | None:
@@ -116,8 +120,11 @@ class PassagesDialog(Dialog[None]):
         self._show()
 
     def _show(self) -> None:
+        trial = self._trials[self._at]
+        one, other = (passage.result.state.conversation(self._condition, trial) for passage in self._passages)
+        parting = first_difference(one, other, answers=True)
         for passage in self._passages:
-            passage.show(self._condition, self._trials[self._at], self._title)
+            passage.show(self._condition, trial, self._title, parting)
         self.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -1,25 +1,16 @@
-"""The command palette and the list of screens: the same actions as the keys, by their names."""
+"""The command palette: the same actions as the keys, by their names."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from textual import on
-from textual.binding import BindingType
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
-from textual.content import Content
-from textual.screen import Screen
 from textual.types import IgnoreReturnCallbackType
-from textual.widget import Widget
 
-from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.base import hints
-from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.dialogs import Behind, Dialog
-from bioeval_tui.tui.shared.rows_widget import RowList
-from bioeval_tui.tui.shared.tones import paint
+from bioeval_tui.tui.shared.dialogs import Behind
 
 if TYPE_CHECKING:
     from typing import Self
@@ -85,43 +76,3 @@ class Palette(CommandPalette):
         """Draw again; with regions, the screen behind, too."""
         self._behind.changed(regions)
         return super().refresh(*regions, **more)
-
-
-class PlaceRows(RowList):
-    """The screens; enter goes to one."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings("~place-rows")
-
-
-class PlacesDialog(Dialog[str]):
-    """The result is the action that goes to the chosen screen, or None if the dialog was closed."""
-
-    NAME: ClassVar[str] = "Screens"
-    ABOUT: ClassVar[str] = "The screens of the application. Their keys work everywhere."
-    HEADING: ClassVar[str] = "Screens"
-    DEFAULT_CSS = """
-    PlacesDialog > .dialog--box { width: 60; }
-    PlacesDialog RowList { height: auto; }
-    """
-
-    def __init__(self, below: Screen[Any]) -> None:
-        super().__init__()
-        self._places = [hint for hint in hints(below, hidden=True) if hint.action.startswith("go(")]
-        self._rows = PlaceRows()
-
-    def compose_body(self) -> Iterable[Widget]:
-        """One row a screen."""
-        yield self._rows
-
-    def on_mount(self) -> None:
-        """Draw."""
-        self._rows.set_rows(len(self._places), self._row)
-        self._rows.focus()
-
-    def _row(self, index: int, width: int) -> Content:
-        place = self._places[index]
-        return paint(Cell(f"{place.key:<4}", "busy"), f"{place.words:<14}", Cell(place.tooltip, "quiet"))
-
-    @on(RowList.Chosen)
-    def _chosen(self, event: RowList.Chosen) -> None:
-        self.dismiss(self._places[event.index].action)

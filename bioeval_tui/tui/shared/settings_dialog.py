@@ -11,7 +11,9 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from bioeval_tui.tui.shared.cells_view import Cell
 from bioeval_tui.tui.shared.dialogs import Choice, Dialog, FormDialog
+from bioeval_tui.tui.shared.tones import paint
 
 YES_NO = {"yes": "yes", "no": "no"}
 READING: tuple[tuple[str, str, bool], ...] = (
@@ -62,19 +64,9 @@ class SettingsDialog(Dialog[None]):
             Content.assemble(
                 ("┃agent", "bold $text-primary"), "  Which time zone are you in?   ", ("0.9 s", "$quiet")
             ),
-            Content.assemble(
-                ("✓ passed", "$text-success"),
-                "   ",
-                ("! warning", "$text-warning"),
-                "   ",
-                ("✗ failed", "$text-error"),
-            ),
-            Content.assemble(
-                ("● gold", "bold $gold"),
-                "   ",
-                ("◐ silver", "bold $silver"),
-                "   ",
-                ("◔ bronze", "bold $bronze"),
+            paint(Cell("✓ passed", "good"), "   ", Cell("! warning", "warn"), "   ", Cell("✗ failed", "bad")),
+            paint(
+                Cell("● gold", "gold"), "   ", Cell("◐ silver", "silver"), "   ", Cell("◔ bronze", "bronze")
             ),
         )
         self.query_one("#sample", Static).update(Content("\n").join(lines))

@@ -17,7 +17,7 @@ from tests.fuzz.kinds.h5ad_files import CELLS, GENES, MADE, TRUTH, made, plain
 from tests.fuzz.mutate import bytes_of, tokens_of
 from tests.fuzz.watch import Canaries, Watch
 
-ROWS = 40
+ROWS, MEGABYTE = 40, 1_000_000
 
 
 def add_task(folder: Path, name: str, grader: dict[str, Any], suffix: str, answers: bytes) -> str:
@@ -72,7 +72,9 @@ class Submissions(Kind):
         from bioeval_tui.grading import Invalid, NotGraded
 
         outcomes = set()
-        for task in self.tasks:
+        for task in (
+            self.tasks if len(case) < MEGABYTE else self.tasks[:1]
+        ):  # what is long is read before it is scored
             grading = grading_of(task)
             self.watch.next_look()
             outcome = grading.grade(self.path)

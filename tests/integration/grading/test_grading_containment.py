@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.grade.tasks.preparer import PrepareError
+from bioeval_tui.grade.tasks.prepare import PrepareError
 from bioeval_tui.grading import GraderPool, NotGraded, TaskReport, prepare_task
 from tests.faults.test_machine import small_disk
 

@@ -12,8 +12,8 @@ import pytest
 
 from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.agents.openai_chat import NO_RESULT, OpenAIChatAgent
-from bioeval_tui.evaluation.agents.tools import DeclaredTools
 from bioeval_tui.evaluation.job.models import ModelOptions, ToolConfig
+from bioeval_tui.http_agents import DeclaredTools
 from bioeval_tui.peer_limits import MAX_ROUNDS
 from bioeval_tui.protocols import Delta, Generation, PeerError, Reply
 from bioeval_tui.record.tool_calls import calls_of

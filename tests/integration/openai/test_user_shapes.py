@@ -340,7 +340,7 @@ async def test_what_may_be_the_users_own_words_is_left_alone(words, evaluator, s
     assert last.content == words
 
 
-LONG = 20_000
+LONG = 10_000
 SWEEP = ("<", "{", '{"', '{"message": "', "[", "`", "```\n", '"', "<think>", "</think>", "<|", "<|channel|>", "\n", " ",
          "a", "a. ", "no. ", ": ", "**", "\\", "\\u", "\\ud83d", "<s>", "'", ",", ", }", '" ', "analysis", "//", "/*", "*", "\n(Note: ", "<p>", "\\boxed{", "<function=a>", "User:\n", "\nUser: ")  # fmt: skip
 
@@ -357,4 +357,4 @@ def test_reading_takes_linear_time_whatever_was_written(start):
         stream = llm.Stream(LONG * 2)
         for place in range(0, len(text), 4):
             stream.take(text[place : place + 4])
-        assert time.process_time() - began < 1, repr(block)
+        assert time.process_time() - began < 0.25, repr(block)

@@ -61,30 +61,29 @@ for output in outputs:
     output.usage = ModelUsage(input_tokens=5, output_tokens=7, total_tokens=12)
 samples = [Sample(input="1+1?", target="2", id="one"), Sample(input="1+2?", target="3", id=2), Sample(input="?", target="It")]
 task = Task(dataset=samples, solver=[use_tools(add()), generate()], scorer=[includes(), third(), several()], epochs=2)
-(log,) = eval(
-    task, model=get_model("mockllm/model", custom_outputs=outputs), log_dir=sys.argv[1], log_format=sys.argv[2],
-    display="none", max_samples=1,
-)
-assert log.status == "success", log.error
+for kind in ("eval", "json"):
+    model = get_model("mockllm/model", custom_outputs=outputs, memoize=False)
+    (log,) = eval(task, model=model, log_dir=sys.argv[1], log_format=kind, display="none", max_samples=1)
+    assert log.status == "success", log.error
 '''
 READ = """
 import json, sys
 from inspect_ai.log import read_eval_log
 from inspect_ai.scorer import value_to_float
 number = value_to_float()
-log = read_eval_log(sys.argv[1])
-print(json.dumps({
-    "scores": {
-        f"{sample.id} {sample.epoch}": {
-            f"{name}: {key}" if key else name: number(value)
-            for name, score in sample.scores.items()
-            for key, value in (score.value.items() if isinstance(score.value, dict) else [("", score.value)])
-        }
-        for sample in log.samples
-    },
-    "samples": sorted((s.model_dump(mode="json", exclude={"events_data"}) for s in log.samples), key=lambda s: (str(s["id"]), s["epoch"])),
-    "header": log.model_dump(mode="json", exclude={"samples", "location", "etag", "reductions"}),
-}))
+for log in map(read_eval_log, sys.argv[1:]):
+    print(json.dumps({
+        "scores": {
+            f"{sample.id} {sample.epoch}": {
+                f"{name}: {key}" if key else name: number(value)
+                for name, score in sample.scores.items()
+                for key, value in (score.value.items() if isinstance(score.value, dict) else [("", score.value)])
+            }
+            for sample in log.samples
+        },
+        "samples": sorted((s.model_dump(mode="json", exclude={"events_data"}) for s in log.samples), key=lambda s: (str(s["id"]), s["epoch"])),
+        "header": log.model_dump(mode="json", exclude={"samples", "location", "etag", "reductions"}),
+    }))
 """
 
 
@@ -97,14 +96,22 @@ def inspect(script: str, folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("kind", ["eval", "json"])
-def test_scorers_epochs_and_tool_calls_of_an_inspect_log_survive_import_and_export(
-    kind: str, tmp_path: Path
-) -> None:
-    inspect(WRITE, tmp_path, str(tmp_path / "logs"), kind)
-    (log,) = (tmp_path / "logs").glob(f"*.{kind}")
-    told: dict[str, Any] = json.loads(inspect(READ, tmp_path, str(log)).splitlines()[-1])
-    run = load_run(import_file(log, tmp_path / "runs").path)
+def read(folder: Path, *logs: Path) -> list[dict[str, Any]]:
+    """Return what inspect_ai finds in each log."""
+    return [json.loads(line) for line in inspect(READ, folder, *map(str, logs)).splitlines()[-len(logs) :]]
+
+
+def test_scorers_epochs_and_tool_calls_of_an_inspect_log_survive_import_and_export(tmp_path: Path) -> None:
+    inspect(WRITE, tmp_path, str(tmp_path / "logs"))
+    logs = [next((tmp_path / "logs").glob(f"*.{kind}")) for kind in ("eval", "json")]
+    told = read(tmp_path, *logs)
+    exported = [imported_and_exported(*pair, tmp_path) for pair in zip(logs, told, strict=True)]
+    assert read(tmp_path, *exported) == told
+
+
+def imported_and_exported(log: Path, told: dict[str, Any], folder: Path) -> Path:
+    """Import a log, compare it with what inspect_ai told of it, and return the log that it is exported to."""
+    run = load_run(import_file(log, folder / "runs").path)
     result = run_document(run)["conditions"]["supplied"]
     seen = {}
     for trial in result["trials"]:
@@ -117,12 +124,12 @@ def test_scorers_epochs_and_tool_calls_of_an_inspect_log_survive_import_and_expo
         call, output = [event for message in talk.messages for event in message.generation]
         assert call["request"]["function"]["name"] == "add"
         assert talk.messages[-1].text == f"It is {output['output']}."
-    out = tmp_path / f"out.{kind}"
+    out = folder / f"out{log.suffix}"
+    is_eval = log.suffix == ".eval"
     out.write_bytes(
-        document_of("inspect", run, output=out) if kind == "eval" else document_of("inspect", run).encode()
+        document_of("inspect", run, output=out) if is_eval else document_of("inspect", run).encode()
     )
-    again = json.loads(inspect(READ, tmp_path, str(out)).splitlines()[-1])
-    assert again == told
+    return out
 
 
 def test_an_exported_run_can_be_imported_from_its_inspect_log(tmp_path: Path) -> None:

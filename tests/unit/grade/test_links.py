@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,13 +43,12 @@ def test_a_link_that_the_user_names_is_followed(tasks, run: Any) -> None:
     assert "valid for lab/numbers" in run("validate", link, "lab/numbers").stdout
 
 
-def graded(tasks, run: Any, path: str, out: Path, *options: object) -> TaskReport:
-    listed = tasks.submit(
-        json.dumps({"task_id": "lab/numbers", "submission_path": path}), "G_run-group_me/l.jsonl"
-    )
+def graded(tasks, run: Any, paths: Sequence[str], out: Path, *options: object) -> dict[str, TaskReport]:
+    """Grade files as a run group lists them; return the report of each."""
+    wishes = [json.dumps({"task_id": "lab/numbers", "submission_path": path}) for path in paths]
+    listed = tasks.submit("\n".join(wishes), "G_run-group_me/l.jsonl")
     run("grade", listed, "--output-dir", out, *options)
-    (report,) = load_reports(out)
-    return report
+    return dict(zip(paths, load_reports(out), strict=True))
 
 
 def test_a_listed_link_is_followed_in_its_run_group_and_into_named_folders(
@@ -60,14 +60,16 @@ def test_a_listed_link_is_followed_in_its_run_group_and_into_named_folders(
     outside = tasks.submit(GOOD, "cache/blobs/abc")
     linked(group, "a/submission.csv", inside)
     linked(group, "b/submission.csv", outside)
-    assert graded(tasks, run, "a/submission.csv", tmp_path / "1").score == 0.5
-    refused = graded(tasks, run, "b/submission.csv", tmp_path / "2")
+    found = graded(tasks, run, ["a/submission.csv", "b/submission.csv"], tmp_path / "1")
+    assert found["a/submission.csv"].score == 0.5
+    refused = found["b/submission.csv"]
     assert refused.score is None
     assert refused.extra is not None
     assert "a link out of its run group" in str(refused.extra.error)
     assert "--follow-links DIR" in str(refused.extra.error)
     options = ("--follow-links", tasks.submissions / "cache")
-    assert graded(tasks, run, "b/submission.csv", tmp_path / "3", *options).score == 0.5
+    (followed,) = graded(tasks, run, ["b/submission.csv"], tmp_path / "2", *options).values()
+    assert followed.score == 0.5
 
 
 def test_no_option_leads_into_another_run_group_or_to_answers(tasks, run: Any, tmp_path: Path) -> None:
@@ -80,16 +82,15 @@ def test_no_option_leads_into_another_run_group_or_to_answers(tasks, run: Any, t
     tasks.submit("", "elsewhere/x").unlink()
     linked(tasks.submissions, "elsewhere/chain.csv", theirs)
     linked(group, "d/submission.csv", tasks.submissions / "elsewhere" / "chain.csv")
-    options = ("--follow-links", tmp_path)
-    for number, (path, said) in enumerate(
-        {
-            "a/submission.csv": "into another run group",
-            "b/submission.csv": "private files",
-            "c/p.csv": "into another run group",
-            "d/submission.csv": "into another run group",
-        }.items()
-    ):
-        report = graded(tasks, run, path, tmp_path / f"o{number}", *options)
+    refused = {
+        "a/submission.csv": "into another run group",
+        "b/submission.csv": "private files",
+        "c/p.csv": "into another run group",
+        "d/submission.csv": "into another run group",
+    }
+    found = graded(tasks, run, [*refused], tmp_path / "out", "--follow-links", tmp_path)
+    for path, said in refused.items():
+        report = found[path]
         assert report.score is None, path
         assert report.extra is not None
         assert said in str(report.extra.error), path
@@ -114,9 +115,10 @@ def test_a_run_group_on_another_disk_is_its_own(tasks, run: Any, tmp_path: Path)
     (disk / "t" / "submission").mkdir(parents=True)
     (disk / "t" / "submission" / "submission.csv").write_text(GOOD)
     (tasks.submissions / disk.name).symlink_to(disk)
-    assert graded(tasks, run, "t/submission/submission.csv", tmp_path / "out").score == 0.5
-    for number, odd in enumerate(("missing.csv", "a" * 5000 + ".csv")):
-        report = graded(tasks, run, odd, tmp_path / f"o{number}")
+    paths = ["t/submission/submission.csv", "missing.csv", "a" * 5000 + ".csv"]
+    good, *odd = graded(tasks, run, paths, tmp_path / "out").values()
+    assert good.score == 0.5
+    for report in odd:
         assert report.score is None
         assert report.extra is not None
         assert "link" not in str(report.extra.error)

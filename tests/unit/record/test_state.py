@@ -78,9 +78,9 @@ def test_a_retried_answer_forgets_what_the_failed_attempt_streamed() -> None:
     (conversation,) = state.conversations.values()
     message = conversation.message(2)
     assert message is not None
-    assert (message.text, message.generation, message.failures) == ("I will", [{"thought": "hm"}], [failed])
+    assert (message.text, message.generation, message.failures) == ("I will", [{"thought": "hm"}], (failed,))
     apply(state, asked)
-    assert (message.text, message.generation, message.failures) == ("", [], [failed])
+    assert (message.text, message.generation, message.failures) == ("", [], (failed,))
 
 
 @pytest.mark.parametrize(

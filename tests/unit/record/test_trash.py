@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,11 +12,18 @@ import pytest
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.transfer import FOLDER, deletions, folder_name
 from bioeval_tui.settings import Settings
-from bioeval_tui.tui.data.run_list import RunList
+from bioeval_tui.tui.data.services import AppServices
 from tests.command import call
 from tests.unit.report.recorded import Recorded, Talk
 
 IDS = ("20260102-030405-aaaa", "20260102-030405-bbbb")
+
+
+def move_to_trash(run_id: str) -> None:
+    """Delete a run as the screen of runs does."""
+    services = AppServices(Settings.from_environment())
+    asyncio.run(services.delete_runs([run_id]))
+    services.close()
 
 
 @pytest.fixture
@@ -27,7 +35,7 @@ def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for run_id in IDS:
         Recorded([Talk()], [Talk()], run_id=run_id).write(tmp_path / "runs")
     (tmp_path / "logs" / f"{IDS[0]}.log").write_text("said")
-    RunList(Settings.from_environment()).delete([IDS[0]])
+    move_to_trash(IDS[0])
     return tmp_path
 
 
@@ -68,7 +76,7 @@ def test_a_recording_continued_in_another_folder_is_pruned_there_too(
     there = tmp_path_factory.mktemp("elsewhere") / here.name
     here.rename(there)
     here.symlink_to(there)
-    RunList(Settings.from_environment()).delete([IDS[1]])
+    move_to_trash(IDS[1])
     assert there.exists()
     assert call("runs", "prune", "--trash", "--yes").exit_code == 0
     assert not there.exists()

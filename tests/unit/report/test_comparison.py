@@ -220,9 +220,9 @@ def test_trials_of_few_cases_are_not_independent(tmp_path: Path) -> None:
     ],
 )
 def test_the_same_agent_twice_rarely_has_a_regression_an_arrow_or_an_effect_of_facts(design: Design) -> None:
-    """Sixty pairs of runs; `scripts/validate-statistics regressions` has more, and more designs."""
+    """Forty pairs of runs; `scripts/validate-statistics regressions` has more, and more designs."""
     enough = design.trials >= 5
-    assert max(astuple(alarms(60, design))) <= (0.09 if enough else 0)
+    assert max(astuple(alarms(40, design))) <= (0.09 if enough else 0)
     assert bool(compared(Random(1), design).undecided) is not enough
 
 

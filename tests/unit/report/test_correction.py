@@ -23,7 +23,7 @@ from bioeval_tui.tui.items import ReviewSource
 from tests.command import call
 from tests.unit.report.recorded import import_scores
 
-CASES = 400
+CASES = 200
 """Conversations, each a case of its own."""
 
 
@@ -60,7 +60,7 @@ def test_a_reviewed_sample_estimates_the_human_score_and_the_gain_of_ten_more_re
     assert score.found.interval.low <= people <= score.found.interval.high
     assert score.found.judge > score.found.interval.high  # the judge alone is far off
     assert f"judge {score.found.judge:.2f}; people would say {score.found.estimate:.2f} [" in score.words
-    assert "from 100 reviews of 400" in score.words
+    assert f"from 100 reviews of {CASES}" in score.words
     assert passes.found is not None
     assert score.found.width_after_ten_more < score.found.interval.width
     shown = call("runs", "agreement", run.stem).stdout
@@ -82,7 +82,7 @@ def test_what_people_would_say_stands_in_every_view_of_a_run_and_never_a_blend(
     one = found.found
     said = (
         f"tasks: people would say {one.estimate:.2f} [{one.interval.low:.2f}, {one.interval.high:.2f}] "
-        f"(100 of 400 verdicts reviewed; the judge said {one.judge:.2f})"
+        f"(100 of {CASES} verdicts reviewed; the judge said {one.judge:.2f})"
     )
     page = tmp_path / "run.md"
     assert call("runs", "report", run.stem, "--output", str(page)).exit_code == 0
@@ -131,8 +131,8 @@ def test_another_judge_since_the_draw_makes_a_calibration_stale_in_every_view_an
 
 
 def test_a_model_that_was_replaced_within_a_run_is_calibrated_by_no_sample(run: Path) -> None:
-    judge_again(run, "asked for m, served m-1", range(250))
-    judge_again(run, "asked for m, served m-2", range(250, CASES))
+    judge_again(run, "asked for m, served m-1", range(CASES // 2))
+    judge_again(run, "asked for m, served m-2", range(CASES // 2, CASES))
     for path, item in draw([load_run(run)], 100, 7):
         say(path, item)
     (said,) = load_run(run).people_say
@@ -225,12 +225,12 @@ def test_a_table_of_labels_can_replace_reviews(run: Path, tmp_path: Path) -> Non
         rows.writerow(["case", "physician"])
         rows.writerows([case, "pass" if truth(case) else "fail"] for case in range(0, CASES, 2))
     shown = call("runs", "agreement", run.stem, "--labels", str(table), "--column", "physician").stdout
-    assert "200 tasks scored by 1 reviewer" in shown
+    assert f"{CASES // 2} tasks scored by 1 reviewer" in shown
     assert "not a random sample" in shown
     told = call(
         "runs", "agreement", run.stem, "--labels", str(table), "--column", "physician", "--labels-drawn"
     ).stdout
-    assert "from 200 reviews of 400" in told
+    assert f"from {CASES // 2} reviews of {CASES}" in told
     table.write_text("case,label\n7,0.5\n999,1\n", encoding="utf-8")
     with pytest.raises(InputError, match="line 3: no judged task fits"):
         with_labels(rated_tasks([load_run(run)], every=True)[0], table)
@@ -264,7 +264,7 @@ def test_a_run_without_verdicts_cannot_be_sampled(tmp_path: Path, monkeypatch: p
 def test_no_view_of_a_sampled_run_mixes_peoples_scores_with_the_judges(run: Path, tmp_path: Path) -> None:
     for path, item in draw([load_run(run)], 40, 7):
         say(path, item)
-    assert load_run(run).reviewed_words == "by ada, 40 of 400 tasks"
+    assert load_run(run).reviewed_words == f"by ada, 40 of {CASES} tasks"
     page = tmp_path / "run.html"
     assert call("runs", "report", run.stem, "--output", str(page)).exit_code == 0
     shown = page.read_text(encoding="utf-8") + call("runs", "show", run.stem).stdout

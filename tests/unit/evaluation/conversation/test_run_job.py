@@ -641,7 +641,7 @@ async def test_seeds_are_applied_after_the_session_starts_and_are_not_in_the_tra
 
 
 async def test_disclosed_facts_are_recorded_once_with_whether_the_agent_asked() -> None:
-    def find(message: str, facts: object, already: object, known: str) -> list[int]:
+    def find(view: object, message: str, already: object) -> list[int]:
         return [1] if "Sydney" in message else []
 
     evaluators = {"supplied": FakeEvaluator(["Sydney", "Sydney, as I said"])}

@@ -1,6 +1,9 @@
 """Each guard: what is marked, what is void, and what passes."""
 
+from dataclasses import replace
+
 import pytest
+from hypothesis import given, strategies as st
 
 from bioeval_tui.evaluation.guards.checks import RULES, check
 from bioeval_tui.evaluation.guards.content import brings_up_nothing
@@ -664,3 +667,88 @@ def test_a_customers_and_a_patients_questions_are_in_role(message):
 )
 def test_every_way_out_of_the_role_that_reviewers_met_is_found(message):
     assert {rule for rule, _ in found(message, *asking("Do you sleep well?"))} & {"out_of_role", "leak"}
+
+
+SAID = (
+    *(
+        "Hi",
+        "Hello, what can I do for you?",
+        "Remind me to take my pill at 9 every day",
+        "At 8\nam?",
+        "At 20:15.",
+    ),
+    *(
+        "Which arm hurts, the left one?",
+        "My right arm hurts since 72 hours, after 3 days",
+        "Where do you live?",
+    ),
+    *(
+        "I live in Zurich and take 40 mg",
+        "I noted 40 mg. Anything else?",
+        "I don't know, the scenario is silent",
+    ),
+    *("Please say it again: how much?", "Yes, cancel order 17 and the other orders", "Thank you, goodbye!"),
+    *(
+        "Yes, cancel order 18 and the other orders",
+        "The user lives in Zurich, is that so?",
+        "You are welcome",
+    ),
+    *(
+        "I am in the scenario that you named",
+        "I take the pill at 8:15 pm",
+        "Which scenario?",
+        "Twenty or twenty-five",
+    ),
+)
+
+
+class Handed(list):
+    """Messages that count how many of them were handed out."""
+
+    count = 0
+
+    def __getitem__(self, place):
+        handed = super().__getitem__(place)
+        self.count += len(handed) if isinstance(place, slice) else 1
+        return handed
+
+    def __iter__(self):
+        for message in super().__iter__():
+            self.count += 1
+            yield message
+
+    def __reversed__(self):
+        for message in super().__reversed__():
+            self.count += 1
+            yield message
+
+
+def followed(messages, condition):
+    """Return what is found in each message of the user, read along and anew, and how many messages were handed out."""
+    whole, heard, found = (
+        job().model_copy(update={"personas": (Persona(name="quiet", tells="asked"),)}),
+        Handed(),
+        [],
+    )
+    along = EvaluatorView(whole, condition, 1, whole.facts if condition == "supplied" else (), heard)
+    for number, text in enumerate(messages):
+        if number % 2 == 0:
+            anew = replace(along, transcript=list.copy(heard), readers={})
+            found.append((check(along, text, PROMPT), check(anew, text, PROMPT)))
+        heard.append(TranscriptMessage(number + 1, "user" if number % 2 == 0 else "assistant", text))
+    return found, heard.count
+
+
+@pytest.mark.parametrize("condition", ["withheld", "supplied"])
+@given(messages=st.lists(st.sampled_from(SAID), max_size=40))
+def test_a_conversation_that_is_read_along_has_the_findings_of_one_read_anew(condition, messages):
+    for along, anew in followed(messages, condition)[0]:
+        assert along == anew
+
+
+def test_a_conversation_is_not_read_again_for_every_message():
+    short, long = (
+        followed([f"{words}, or {'x' * n}" for n in range(times) for words in SAID], "supplied")[1]
+        for times in (2, 10)
+    )
+    assert long < 10 * short  # five times as much is said; read again, it would be 25

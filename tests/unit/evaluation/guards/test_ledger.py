@@ -3,6 +3,7 @@
 import pytest
 
 from bioeval_tui.evaluation.guards.content import asked, disclosed
+from bioeval_tui.evaluation.guards.known import Known
 
 FACTS = (
     "The user takes the pill at 8:15 pm",
@@ -44,12 +45,12 @@ KNOWN = "Ask for a reminder to take a pill.\nHi\nHello, how can I help you today
     ],
 )
 def test_a_disclosed_fact_is_recognised_by_its_specific_words(message, facts):
-    assert disclosed(message, FACTS, (), KNOWN) == facts
+    assert disclosed(message, FACTS, (), Known(KNOWN)) == facts
 
 
 def test_known_information_is_no_disclosure_and_each_fact_counts_once():
-    assert disclosed("Yes, 8:15 pm.", FACTS, (), KNOWN + "\nShall I set it for 20:15?") == ()
-    assert disclosed("At 8:15 pm.", FACTS, {1}, KNOWN) == ()
+    assert disclosed("Yes, 8:15 pm.", FACTS, (), Known(KNOWN, "Shall I set it for 20:15?")) == ()
+    assert disclosed("At 8:15 pm.", FACTS, {1}, Known(KNOWN)) == ()
 
 
 @pytest.mark.parametrize(

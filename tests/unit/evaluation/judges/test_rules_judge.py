@@ -1,5 +1,6 @@
 """Rules give the same score for the same transcript, and say why."""
 
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -8,6 +9,7 @@ from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.judges.rules import RulesJudge
 from bioeval_tui.protocols import JudgeView, TranscriptMessage
+from tests.command import call
 
 
 def view(rules, *said):
@@ -98,3 +100,18 @@ async def test_a_rules_own_reason_is_used():
 async def test_a_task_whose_rules_cannot_be_applied_is_not_measured(rules, says):
     with pytest.raises(NotMeasuredError, match=says):
         await verdict(rules, "Hi", "a" * 60 + "!")
+
+
+@pytest.mark.parametrize("pattern", ["(", "[a", "a{3", "a" * 1001, "(" * 900 + ")" * 900, r"\p{Nope}", "*"])
+async def test_any_pattern_is_searched_or_cannot_be_read(pattern):
+    with suppress(NotMeasuredError):
+        assert (await verdict([{"pattern": pattern}], "Hi", "a")).score in (0, 1)
+
+
+def test_checking_a_job_names_the_column_of_a_pattern_that_cannot_be_read(tmp_path):
+    path = tmp_path / "job.yml"
+    path.write_text(
+        "target: {user: u, chatbot: c}\naspirationalAverage: 1000\nfacts: []\nscorer: {kind: rules}\n"
+        "tasks: [{task: Set a reminder, rules: [{pattern: abc(}]}]\n"
+    )
+    assert "column 5" in call("check", path).stdout

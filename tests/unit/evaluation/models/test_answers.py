@@ -107,13 +107,13 @@ def call_delta(**function):
 @pytest.mark.parametrize("repeated", [{}, {"name": "query"}], ids=["named once", "named in each piece"])
 def test_the_arguments_of_a_call_may_be_long_and_arrive_in_small_pieces(repeated):
     reader = AnswerReader("agent", "host", 0.0)
-    written = json.dumps({"sql": "S" * 800_000})
+    written = json.dumps({"sql": "S" * 200_000})
     reader.add(call_delta(name="query"))  # some servers leave out `arguments` until there are some
     for start in range(0, len(written), 4):
         reader.add(call_delta(arguments=written[start : start + 4], **repeated))
     reader.add({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]})
     (call,) = reader.streamed().tool_calls
-    assert (call.name, call.id, call.arguments) == ("query", "c1", {"sql": "S" * 800_000})
+    assert (call.name, call.id, call.arguments) == ("query", "c1", {"sql": "S" * 200_000})
     assert call.written == written
 
 

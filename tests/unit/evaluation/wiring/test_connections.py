@@ -88,7 +88,7 @@ def test_testing_connections_sends_one_request_each_and_the_key_to_its_host_only
         ("evaluator", "works"),
         ("judge", "works"),
     ]
-    assert found[0].sentence.endswith(" opened a session")
+    assert found[0].said.endswith(" opened a session")
     assert server.seen == [("/api/v1/chat/sessions", None, 0), *[("/v1/models", "Bearer sk-1", 0)] * 2]
 
 
@@ -107,7 +107,7 @@ def test_a_web_server_that_answers_is_not_yet_an_agent(
     text = f"target: {{user: u, chatbot: c, {target}, url: '{server.url}/agent'}}\naspirationalAverage: 1\nfacts: []\ntasks: [{{task: t, rules: [{{pattern: x}}]}}]\n"
     job.write_text(text + "evaluator: {kind: scripted, lines: [{say: x}]}\nscorer: {kind: rules}\n", "utf-8")
     (agent,) = connections(RunRequest(jobs=(job,)), settings(tmp_path))
-    assert (agent.state, said in agent.sentence) == (state, True), agent.sentence
+    assert (agent.state, said in agent.said) == (state, True), agent.said
 
 
 def test_missing_settings_are_reported_and_another_host_needs_consent(tmp_path: Path) -> None:
@@ -117,15 +117,15 @@ def test_missing_settings_are_reported_and_another_host_needs_consent(tmp_path: 
     agent, evaluator = connections(
         RunRequest(jobs=(job,), agent_url="http://127.0.0.1:9"), settings(tmp_path, OPENAI_API_KEY="sk-1")
     )
-    assert (agent.state, agent.sentence) == ("broken", "127.0.0.1:9 refused the connection")
+    assert (agent.state, agent.said) == ("broken", "127.0.0.1:9 refused the connection")
     assert evaluator.state == "broken"
-    assert "--allow-host" in evaluator.sentence
+    assert "--allow-host" in evaluator.said
 
 
 def test_a_missing_key_is_said_in_the_same_words_before_a_run_without_asking_anybody(tmp_path: Path) -> None:
     asked = RunRequest(jobs=(JOB,), agent_url="http://127.0.0.1:9", mode="llm")
     without = settings(tmp_path)
-    said = {one.part: one.sentence for one in connections(asked, without)}
+    said = {one.part: one.said for one in connections(asked, without)}
     assert said["evaluator"].startswith("OPENAI_API_KEY is not set")
     assert why_no_key(asked, without) == said["evaluator"]
     assert why_no_key(replace(asked, mode="rehearsal"), without) == ""
@@ -137,6 +137,20 @@ def test_a_missing_key_is_said_in_the_same_words_before_a_run_without_asking_any
     assert why_no_key(RunRequest(jobs=(job,), sample_agent=True), without) == ""
 
 
+def test_a_rehearsal_is_suggested_only_where_there_is_a_script_and_refused_before_the_run(
+    tmp_path: Path,
+) -> None:
+    job = tmp_path / "job.yml"
+    target = "target: {user: u, chatbot: c, url: 'http://127.0.0.1:9'}"
+    job.write_text(
+        f"{target}\naspirationalAverage: 1\nfacts: []\ntasks: [{{task: t, acceptanceCriteria: c}}]\n"
+    )
+    asked = RunRequest(jobs=(job,))
+    assert "needs none)" in why_no_key(asked, settings(tmp_path))
+    assert "rehearsal" not in why_no_key(asked, settings(tmp_path))
+    assert why_no_key(replace(asked, mode="rehearsal"), settings(tmp_path)).startswith("a rehearsal needs")
+
+
 def test_testing_connections_does_not_call_a_sample_agent_that_is_not_running(tmp_path: Path) -> None:
     (agent,) = connections(RunRequest(jobs=(JOB,), sample_agent=True, mode="rehearsal"), settings(tmp_path))
-    assert agent.sentence == "the sample agent is started with the run"
+    assert agent.said == "the sample agent is started with the run"

@@ -86,7 +86,7 @@ def test_every_task_has_a_training_plan(script: Any) -> None:
 
 @pytest.mark.parametrize("task_id", CSV_TASKS)
 @pytest.mark.long
-def test_the_first_entries_can_be_reproduced(
+def test_the_first_entry_can_be_reproduced(
     script: Any, shipped: Registry, task_id: str, tmp_path: Path
 ) -> None:
     task = shipped.get_task(task_id)
@@ -95,10 +95,10 @@ def test_the_first_entries_can_be_reproduced(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         submissions = plan.submissions(task.public_dir)
-        for _, (_, team, submission) in zip(range(2), submissions, strict=False):
-            path = tmp_path / "submission.csv"
-            submission.to_csv(path, index=False)
-            assert grade_submission(path, task).score == pytest.approx(board[team], abs=TOLERANCE), team
+        _, team, submission = next(submissions)
+    path = tmp_path / "submission.csv"
+    submission.to_csv(path, index=False)
+    assert grade_submission(path, task).score == pytest.approx(board[team], abs=TOLERANCE), team
 
 
 def test_single_cell_entries_can_be_reproduced(script: Any, shipped: Registry) -> None:
