@@ -127,6 +127,42 @@ def test_nothing_starts_the_program_by_its_name() -> None:
                 )
 
 
+def names_in(path: Path) -> set[str]:
+    """Return every name that a module defines or imports."""
+    found = set()
+    for node in nodes()[path.relative_to(PACKAGE).as_posix()]:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            found |= {alias.asname or alias.name for alias in node.names}
+    return found
+
+
+@pytest.mark.parametrize("folder", ["benchmarks", "scripts"])
+def test_what_no_other_test_runs_imports_names_that_exist(folder: str) -> None:
+    wrong = []
+    for path, node in ((path, node) for path, here in nodes(folder).items() for node in here):
+        if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("bioeval_tui."):
+            continue
+        place = PACKAGE.parent / str(node.module).replace(".", "/")
+        file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+        known = names_in(file) if file.is_file() else set()
+        lazy = "__getattr__" in known
+        wrong += [
+            f"{folder}/{path}:{node.lineno}: {node.module}.{alias.name}"
+            for alias in node.names
+            if not (
+                alias.name in known
+                or lazy
+                or (place / f"{alias.name}.py").exists()
+                or (place / alias.name).is_dir()
+            )
+        ]
+    assert wrong == []
+
+
 EXPRESSION_LIBRARY = "evaluation/assertions/expressions/"
 """Its functions without a docstring are those of Kotlin, listed in docs/assertions.md; they raise ExpressionError."""
 
