@@ -31,7 +31,7 @@ def test_app_opens_every_screen_and_every_dialog(tmp_path: Path) -> None:
         screen.opens_box(ENTER, "Run variant_triage", "enter start")
         screen.closes_box()
         screen.clicks("0…5 screens")
-        screen.opens_box("", "enter go")
+        screen.opens_box("", "Search for commands")
         screen.closes_box()
         screen.types("3", "› Runs    2 runs", "■ rehearsal", "space replay")
         screen.opens_box(" ", "as recorded", "enter play")
