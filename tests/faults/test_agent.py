@@ -119,7 +119,8 @@ def test_an_agent_that_loses_its_sessions_on_restart_has_failed(program: Program
     ended = done.ended()
     assert (ended["reason"], ended["fault"]) == ("agent_failed", "agent")
     assert "answered 404" in ended["detail"]
-    assert (done.scored()["score"], done.code) == (0.7, 0), "what it had done by then counts"
+    # The request on the connection that the restart closes may fail, too, or find it closed and use another.
+    assert (done.scored()["score"] in (0.5, 0.7), done.code) == (True, 0), "what it had done by then counts"
     nothing_lost(done, agent)
 
 
