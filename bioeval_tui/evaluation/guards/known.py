@@ -1,4 +1,4 @@
-"""What texts say, each read once, as a conversation goes on; and what of a message they do not say."""
+"""What a conversation has made known, each text read once: numbers, quantities, times; and which of a message's are new."""
 
 from __future__ import annotations
 
