@@ -52,16 +52,19 @@ def test_app_opens_every_screen_and_every_dialog(tmp_path: Path) -> None:
 
 
 def test_a_job_can_be_run_from_the_dialog(tmp_path: Path) -> None:
-    jobs = str(REPOSITORY / "sample_jobs")
+    jobs = tmp_path / "jobs"
+    jobs.mkdir()
     with (
         no_engine_left(tmp_path),
-        # On a busy machine, a quick agent has ended before the key is pressed.
-        sample_agent(tmp_path, "--tokens-per-second", "4") as url,
-        Screen("app", jobs, data_dir=tmp_path, BIOEVAL_AGENT_URL=url) as screen,
+        # A token each ten seconds: the conversation cannot end before the key is pressed, however busy the machine.
+        sample_agent(tmp_path, "--tokens-per-second", "0.1") as url,
+        Screen("app", str(jobs), data_dir=tmp_path) as screen,
     ):
-        screen.sees("› Jobs    5 jobs", "✓ sample", "enter run")
-        screen.types(ENTER, "Run cohort_question", "enter start")
-        screen.types(ENTER, "› Live › cohort_question", "▌user")
+        job = (REPOSITORY / "sample_jobs" / "cohort_question.yml").read_text(encoding="utf-8")
+        (jobs / "slow.yml").write_text(job.replace("target:", f"target:\n  url: {url}"), encoding="utf-8")
+        screen.sees("› Jobs    1 job", "✓ ready", "enter run")
+        screen.types(ENTER, "Run slow", "enter start")
+        screen.types(ENTER, "› Live › slow", "▌user")
         screen.types(" ", "PAUSED")
         screen.opens_box("q", "leave it running", "stop it")
         screen.press(b"X")
