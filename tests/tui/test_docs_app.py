@@ -10,6 +10,7 @@ from textual.widgets import Markdown
 
 from bioeval_tui.tui.docs_app import DocsApp
 from tests.command import call
+from tests.tui.driving import until
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -18,23 +19,22 @@ def titles(app: DocsApp) -> list[str]:
     return [str(heading.render()) for heading in app.query("MarkdownH1")]
 
 
+def is_at(app: DocsApp, heading: str) -> bool:
+    """Whether the page was scrolled to a heading with this word."""
+    regions = [one.region for one in app.query("MarkdownH2") if heading in str(one.render())]
+    return bool(app.pages.scroll_y and regions and app.screen.region.contains_region(regions[0]))
+
+
 async def test_a_link_opens_its_page_and_backspace_returns() -> None:
     app = DocsApp(DOCS)
     async with app.run_test(size=(120, 40)) as pilot:
         assert titles(app) == ["bioeval-tui"]
         document = app.query_one(Markdown)
         document.post_message(Markdown.LinkClicked(document, "agents.md#keys-headers-streaming"))
-        await pilot.pause()
-        assert titles(app) == ["Agents and protocols"]
-        for _ in range(50):  # the page is laid out, then scrolled
-            heading = next(one for one in app.query("MarkdownH2") if "Keys" in str(one.render()))
-            if app.pages.scroll_y and app.screen.region.contains_region(heading.region):
-                break
-            await pilot.pause()
-        else:
-            pytest.fail("the heading is not on the screen")
+        await until(pilot, lambda: titles(app) == ["Agents and protocols"])
+        await until(pilot, lambda: is_at(app, "Keys"))  # the page is laid out, then scrolled
         await pilot.press("backspace")
-        assert titles(app) == ["bioeval-tui"]
+        await until(pilot, lambda: titles(app) == ["bioeval-tui"])
 
 
 async def test_a_page_can_be_opened_with_keys_alone() -> None:
@@ -42,9 +42,7 @@ async def test_a_page_can_be_opened_with_keys_alone() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("slash", *"glossary")
         await pilot.press("enter")
-        await app.workers.wait_for_complete()
-        await pilot.pause()
-        assert titles(app) == ["Glossary"]
+        await until(pilot, lambda: titles(app) == ["Glossary"])
 
 
 async def test_a_web_link_opens_in_the_browser(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,7 +52,7 @@ async def test_a_web_link_opens_in_the_browser(monkeypatch: pytest.MonkeyPatch) 
     async with app.run_test() as pilot:
         document = app.query_one(Markdown)
         document.post_message(Markdown.LinkClicked(document, "https://github.com/sierra-research/tau-bench"))
-        await pilot.pause()
+        await until(pilot, lambda: bool(opened))
     assert opened == ["https://github.com/sierra-research/tau-bench"]
 
 
