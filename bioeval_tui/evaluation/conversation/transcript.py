@@ -93,7 +93,7 @@ class SpokenTranscript:
         """The agent's last message; empty at the start."""
         return next((m.content for m in reversed(self.messages) if m.role == "assistant"), "")
 
-    def settle(self) -> list[tuple[int, Sequence[Mapping[str, Any]]]]:
+    def settle(self) -> list[tuple[int, Sequence[dict[str, Any]]]]:
         """Add the tool calls of spans to the messages; return the additions by message."""
         self._untraced = self.untraced_turns
         added = [(m.message, calls) for m in self.messages if (calls := self._traced(m))]
