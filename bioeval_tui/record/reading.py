@@ -25,7 +25,8 @@ FRAME_S = 1 / 60
 CHUNK, BLOCK = 1 << 20, 1 << 17
 """How many bytes are read at once: of a whole file, and of one that is shown meanwhile."""
 MANY_EVENTS = 20_000
-"""Number of events of which a replay keeps no more in memory, and from which on the garbage collector leaves them alone."""
+MOST_KEPT = 100_000
+"""Number of events of a replayed recording that stay in memory, about 60 MB; going back reads no file before them."""
 MOST_SHARED = 5_000
 """Number of different parts of states that are remembered."""
 
@@ -210,7 +211,7 @@ class RecordedEvents(Sequence[RunEvent]):
         with without_collecting(reader):
             for events in batches(self._path, reader, BLOCK):
                 self._share(events)
-                if len(self._kept) == len(self) < MANY_EVENTS:
+                if len(self._kept) == len(self) < MOST_KEPT:
                     self._kept += events
                 self._places.append(reader.taken)
                 self._firsts.append(len(self) + len(events))

@@ -21,7 +21,7 @@ KEPT = 20
 
 @pytest.fixture
 def few_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "MANY_EVENTS", KEPT)
+    monkeypatch.setattr(reading, "MOST_KEPT", KEPT)
     monkeypatch.setattr(reading, "BLOCK", 1_000)
 
 
