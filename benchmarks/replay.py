@@ -1,14 +1,15 @@
-"""A recording of up to 1,000,000 events: read and folded into the state of its run, at ×1 to ×1,000 of 1,000.
+"""A recording of up to 1,000,000 events, opened as a replay that is shown whole: read, and folded into the state of its run.
 
     uv run python benchmarks/replay.py           # medians of five, each size in a process of its own
 
 The recording is the golden demo run's conversations again and again, as the trials of one run. *bare* parses the same
-lines with `json.loads` and keeps them.
+lines with `json.loads` and keeps them. *back* goes back from the end to the last turn but one, as `[` does.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import resource
 import sys
@@ -45,15 +46,24 @@ def inside(kind: str, path: Path) -> None:
     if kind == "bare":
         kept: Any = [json.loads(line) for line in path.open("rb")]
     else:
-        from bioeval_tui.record.reading import read_recording
-        from bioeval_tui.record.state import RunState, apply
+        from bioeval_tui.evaluation.engine.attach import ReplayedRun
+        from bioeval_tui.record.state import RunState, apply_all
 
         began = time.perf_counter()
-        recording = read_recording(path)
-        state = RunState()
-        for event in recording.events:
-            apply(state, event)
-        kept = (recording, state)
+        view, state = ReplayedRun(path, None), RunState()
+
+        async def shown(given: int | None = None) -> None:
+            async for batch in view.events():
+                apply_all(state, batch)
+                if view.given == given:
+                    return
+
+        asyncio.run(shown())
+        if kind == "back":
+            began, state, place = time.perf_counter(), RunState(), view.marks[-3].given
+            view.seek(place)
+            asyncio.run(shown(place))
+        kept = (view, state)
     took = time.perf_counter() - began
     assert kept
     print(json.dumps([took, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
@@ -81,7 +91,7 @@ def main() -> None:
         for events in SIZES:
             path = Path(folder) / f"{events}.jsonl"
             write(path, events)
-            ways = {kind: partial(measure, kind, path) for kind in ("ours", "bare")}
+            ways = {kind: partial(measure, kind, path) for kind in ("ours", "back", "bare")}
             found = in_turn(ways, options.runs)
             print(f"{events:9,} events, {path.stat().st_size / 1e6:5.1f} MB")
             for kind, taken in found.items():

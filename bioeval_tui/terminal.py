@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Iterator
 from re import Match
 from typing import Any
 
@@ -36,6 +37,33 @@ def print_json(value: Any, *, indent: int | None = None) -> None:
 def print_json_text(text: str) -> None:
     """Print JSON text, with control characters escaped, and all but ASCII if stdout is not Unicode."""
     _write(f"{_as_json(text)}\n")
+
+
+def print_json_piecewise(value: Any) -> None:
+    """Print a value as JSON, indented by 2; what an iterator in it yields is printed as a list, item by item."""
+    for piece in _pieces(value, "\n"):
+        sys.stdout.write(_as_json(piece))
+    _write("\n")
+
+
+def _pieces(value: Any, newline: str) -> Iterator[str]:
+    inner = f"{newline}  "
+    if isinstance(value, Iterator):
+        before = "["
+        for item in value:
+            yield before + inner
+            yield from _pieces(item, inner)
+            before = ","
+        yield "[]" if before == "[" else f"{newline}]"
+    elif isinstance(value, dict) and value:
+        before = "{"
+        for key, item in value.items():
+            yield f"{before}{inner}{json.dumps(key, ensure_ascii=False)}: "
+            yield from _pieces(item, inner)
+            before = ","
+        yield f"{newline}}}"
+    else:
+        yield json.dumps(value, indent=2, ensure_ascii=False).replace("\n", newline)
 
 
 def print_document(document: str | bytes) -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from textwrap import indent
 from typing import Any
 
 from rich.console import Console
@@ -36,7 +34,7 @@ from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.state import Change, RunState, lighten
 from bioeval_tui.report.conclusion import conclude_batch
 from bioeval_tui.report.deciding import Decider, decider_of
-from bioeval_tui.report.document import run_document
+from bioeval_tui.report.document import piecewise_document
 from bioeval_tui.report.formats.console import ProgressLines, print_rankings, print_score_card, say
 from bioeval_tui.report.gate import Gate, GateRules, print_checks
 from bioeval_tui.report.plans import print_estimates
@@ -45,7 +43,7 @@ from bioeval_tui.report.summary import condition_title, rankings, summarise_runs
 from bioeval_tui.report.words import summary_lines
 from bioeval_tui.settings import Settings
 from bioeval_tui.streams import keep_exit_code
-from bioeval_tui.terminal import print_json, print_json_text
+from bioeval_tui.terminal import print_json, print_json_piecewise
 from bioeval_tui.text import clean_line, compact_json, plural, shorten
 from bioeval_tui.units import DASH, number
 
@@ -227,16 +225,15 @@ def _show_outcome(
     """Print the result, whether it passes, and on `talk` what the user can do; return the exit code."""
     prices = load_prices(settings.data_dir / FILE_NAME)
     paths = [recording_path(settings.runs_dir, run.run_id) for run in spec.runs]
-    documents = [_document_text(states[0], prices)] if as_json else []
+    folded: Iterable[RunState] = states
     if len(paths) * spec.trials > 1:  # their conversations were not kept in memory
-        states, documents = _fold_all(paths, prices, as_json=as_json, keep_words=bool(gate.files))
+        folded = _fold_all(paths, light=not (gate.files or as_json), keep_words=bool(gate.files))
+    states = _print_results(folded, prices, one=len(paths) == 1) if as_json else list(folded)
     found = [result_of(state, path, prices) for path, state in zip(paths, states, strict=True)]
     runs = [run for run in found if run is not None]
     checked = gate.check(runs)
     out = talk if as_json else plain_console()
-    if as_json:
-        print_json_text(_one_or_list(documents))
-    else:
+    if not as_json:
         keep_exit_code()  # it is recorded: `runs show` prints it again
         if len(found) == 1:
             print_score_card(found[0], out)
@@ -263,32 +260,31 @@ def dry_run(spec: EngineSpec, settings: Settings, *, as_json: bool) -> int:
     return ExitCode.OK
 
 
-def _fold_all(
-    paths: Sequence[Path], prices: Prices, *, as_json: bool, keep_words: bool
-) -> tuple[list[RunState], list[str]]:
-    """Return the state of each run, and its result if `as_json`; `keep_words` keeps all messages in memory."""
-    states: list[RunState] = []
-    documents: list[str] = []
+def _fold_all(paths: Sequence[Path], *, light: bool, keep_words: bool) -> Iterator[RunState]:
+    """Yield the state of each run; unless `keep_words`, drop its messages when the next one is asked for."""
     for path in paths:
-        state = fold_file(path, light=not (keep_words or as_json))
-        if as_json:
-            documents.append(_document_text(state, prices))
+        state = fold_file(path, light=light)
+        yield state
         if not keep_words:
             for conversation in state.conversations.values():
                 lighten(conversation)
-        states.append(state)
-    return states, documents
 
 
-def _document_text(state: RunState, prices: Prices) -> str:
-    return json.dumps(run_document(result_of(state, prices=prices)), indent=2, ensure_ascii=False)
+def _print_results(folded: Iterable[RunState], prices: Prices, *, one: bool) -> list[RunState]:
+    """Print the result of `one` run, or a list of several, each while its words are in memory; return the states."""
+    states: list[RunState] = []
 
+    def documents() -> Iterator[dict[str, Any]]:
+        for state in folded:
+            yield piecewise_document(result_of(state, prices=prices))
+            states.append(state)
 
-def _one_or_list(documents: Sequence[str]) -> str:
-    """Return a single JSON object, or a list of several."""
-    if len(documents) == 1:
-        return documents[0]
-    return "[\n" + ",\n".join(indent(one, "  ") for one in documents) + "\n]"
+    if one:
+        for document in documents():
+            print_json_piecewise(document)
+    else:
+        print_json_piecewise(documents())
+    return states
 
 
 def print_batch(runs: Sequence[RunResult], console: Console) -> None:

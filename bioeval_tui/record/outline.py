@@ -12,7 +12,7 @@ from bioeval_tui.errors import Problem, RecordingError
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.masking.current import masking
-from bioeval_tui.record.reading import CHUNK, LineReader, SharedStates, read_recording, without_collecting
+from bioeval_tui.record.reading import LineReader, SharedStates, batches, read_recording, without_collecting
 from bioeval_tui.record.state import NOT_CLEAN, ConversationKey, RunState, apply, apply_all, lighten
 
 
@@ -140,14 +140,9 @@ def fold_file(path: Path, *, light: bool, reader: LineReader | None = None) -> R
 
 
 def _events(path: Path, reader: LineReader) -> Iterator[RunEvent]:
-    try:
-        with path.open("rb") as file:
-            while data := file.read(CHUNK):
-                yield from _given(reader.feed(data))
-    except FileNotFoundError:
-        return  # the run never began, or was deleted
-    except OSError as error:
-        raise RecordingError(f"{path}: cannot be read: {error.strerror}") from None
+    if path.exists():  # if not, the run never began, or was deleted
+        for batch in batches(path, reader):
+            yield from _given(batch)
 
 
 def _given(batch: list[RunEvent]) -> Iterable[RunEvent]:

@@ -7,7 +7,9 @@ import gc
 import json
 import marshal
 import re
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from array import array
+from bisect import bisect_right
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,8 +22,11 @@ from bioeval_tui.record.masking.current import current, masking
 from bioeval_tui.text import clean_value, compact_json
 
 FRAME_S = 1 / 60
-CHUNK = 1 << 20
+CHUNK, BLOCK = 1 << 20, 1 << 17
+"""How many bytes are read at once: of a whole file, and of one that is shown meanwhile."""
 MANY_EVENTS = 20_000
+MOST_KEPT = 100_000
+"""Number of events of a replayed recording that stay in memory, about 60 MB; going back reads no file before them."""
 MOST_SHARED = 5_000
 """Number of different parts of states that are remembered."""
 
@@ -33,18 +38,21 @@ class LineReader:
     name: str
     problems: list[Problem] = field(default_factory=list)
     line: int = 0
+    taken: int = 0
+    """The number of bytes before the incomplete last line."""
     _damaged: int = 0
     _rest: bytes = b""
 
     def feed(self, data: bytes) -> list[RunEvent]:
         """Return the events that `data` completes."""
-        lines = (self._rest + data).split(b"\n")
+        lines = (whole := self._rest + data).split(b"\n")
         self._rest = lines.pop()
         if len(self._rest) > MAX_LINE:
             self.problems.append(
                 Problem(f"a line is longer than {MAX_LINE:,} bytes", self.name, self.line + 1)
             )
             self._rest = b""
+        self.taken += len(whole) - len(self._rest)
         return [event for line in lines if (event := self._read(line)) is not None]
 
     def forget_unfinished(self) -> int:
@@ -132,13 +140,13 @@ def read_recording(path: Path, *, as_written: bool = False) -> Recording:
     events: list[RunEvent] = []
     with without_collecting(reader):
         states = SharedStates()
-        for batch in _batches(path, reader):
+        for batch in batches(path, reader):
             for event in batch:
                 states.take(event)
             events += batch
     reader.finish()
     if not events:
-        raise RecordingError(f"{path}: not a recording: no event could be read", tuple(reader.problems))
+        raise _no_recording(path, reader)
     masked = events if as_written or not masking() else current().events(events)
     return Recording(path, tuple(masked), tuple(reader.problems))
 
@@ -160,13 +168,85 @@ def without_collecting(reader: LineReader) -> Iterator[None]:
             gc.enable()
 
 
-def _batches(path: Path, reader: LineReader) -> Iterator[list[RunEvent]]:
+def batches(path: Path, reader: LineReader, size: int = CHUNK) -> Iterator[list[RunEvent]]:
+    """Yield the events of a file in batches, reading so many bytes at once; `reader` knows what could not be read.
+
+    Raises:
+        RecordingError: the file cannot be read.
+    """
     try:
         with path.open("rb") as file:
-            while data := file.read(CHUNK):
+            while data := file.read(size):
                 yield reader.feed(data)
     except OSError as error:
         raise RecordingError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _no_recording(path: Path, reader: LineReader) -> RecordingError:
+    return RecordingError(f"{path}: not a recording: no event could be read", tuple(reader.problems))
+
+
+class RecordedEvents(Sequence[RunEvent]):
+    """The events of a recording of any length: the first are kept, later ones are read again when they are asked for.
+
+    Nothing is there before `read`. Asking for an event raises `RecordingError` if the file is not what it was.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._states = SharedStates()
+        self._kept: list[RunEvent] = []
+        self._places, self._firsts = array("Q", [0]), array("Q", [0])
+        """Where each block of the file ends, in bytes, and how many events there are up to there."""
+        self._block: tuple[int, list[RunEvent]] = (0, [])
+        """The block that was read last: the number of its first event, and its events."""
+
+    def read(self) -> Iterator[list[RunEvent]]:
+        """Read the file, and yield its events in batches.
+
+        Raises:
+            RecordingError: the file cannot be read or contains no event.
+        """
+        reader = LineReader(self._path.name)
+        with without_collecting(reader):
+            for events in batches(self._path, reader, BLOCK):
+                self._share(events)
+                if len(self._kept) == len(self) < MOST_KEPT:
+                    self._kept += events
+                self._places.append(reader.taken)
+                self._firsts.append(len(self) + len(events))
+                yield events
+        if not len(self):
+            reader.finish()
+            raise _no_recording(self._path, reader)
+
+    def __len__(self) -> int:
+        return self._firsts[-1]
+
+    def __getitem__(self, place: Any) -> Any:
+        numbers = range(len(self))[place]
+        return self._event(numbers) if isinstance(numbers, int) else list(map(self._event, numbers))
+
+    def _event(self, number: int) -> RunEvent:
+        if number < len(self._kept):
+            return self._kept[number]
+        first, events = self._block
+        if not first <= number < first + len(events):
+            first, events = self._block = self._read_again(bisect_right(self._firsts, number))
+        return events[number - first]
+
+    def _read_again(self, block: int) -> tuple[int, list[RunEvent]]:
+        begin, end = self._places[block - 1 : block + 1]
+        first, beyond = self._firsts[block - 1 : block + 1]
+        events = LineReader(self._path.name).feed(_read_from(self._path, begin, end - begin))
+        if len(events) < beyond - first:
+            raise RecordingError(f"{self._path}: changed while it was shown")
+        self._share(events)
+        return first, events[: beyond - first]
+
+    def _share(self, events: Iterable[RunEvent]) -> None:
+        for event in events:
+            self._states.take(event)
 
 
 def follow(

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from bisect import bisect_left, bisect_right
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from array import array
+from bisect import bisect_right
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from datetime import datetime
 from itertools import accumulate, pairwise
+from operator import itemgetter
 from time import monotonic
 
 from bioeval_tui.record.events import (
@@ -30,6 +33,8 @@ LONGEST_WAIT_S = 5.0
 """A longer silence (a pause, an interruption before a resume) is cut to this many recorded seconds."""
 LONGEST_PREPARATION_S = 0.5
 """Maximum duration of each step of a conversation's setup in a replay, because nothing is visible then."""
+MOST_AT_ONCE = 2_000
+"""Maximum number of events that are taken from a recording at once."""
 Timing = Callable[[Sequence[RunEvent]], list[float]]
 """Says when each event is due, in s from the beginning."""
 
@@ -37,9 +42,8 @@ Timing = Callable[[Sequence[RunEvent]], list[float]]
 class Player:
     """Yields recorded events when they are due.
 
-    `at` is the number of yielded events. `speed` 2 is twice as fast, None yields everything immediately. `begin` is how many
-    events are yielded before the clock starts. The clock is monotonic, in seconds. `timing` says when events are due;
-    unless the recording is `whole`, `extend` adds more.
+    `given` is the number of yielded events. The clock is monotonic, in seconds. `times` say when events are due, by default as
+    recorded; unless the recording is `whole`, `extend` adds more.
     """
 
     def __init__(
@@ -47,43 +51,40 @@ class Player:
         events: Sequence[RunEvent],
         speed: float | None = 1.0,
         *,
-        begin: int = 0,
-        paused: bool = False,
         clock: Callable[[], float] = monotonic,
-        timing: Timing | None = None,
+        times: Sequence[float] | None = None,
         whole: bool = True,
     ) -> None:
         self._events = events
-        self._timing = timing or replay_times
-        self._times = self._timing(events)
+        self._times = replay_times(events) if times is None else times
         self._whole = whole
         self._clock = clock
         self._speed = speed
-        self._paused = paused
+        self._paused = False
         self._place = 0.0
         self._since = clock()
-        self._target = min(begin, len(events))
+        self._target = 0
         self._woken = asyncio.Event()
-        self.at = 0
+        self.given = 0
 
     @property
     def heading(self) -> int:
         """The number of events at the last jump's target, which may not have been reached yet."""
-        return max(self.at, self._target)
+        return max(self.given, self._target)
 
     @property
     def paused(self) -> bool:
         """Whether the replay is paused: nothing is shown until it continues, steps or jumps."""
         return self._paused
 
-    @paused.setter
-    def paused(self, paused: bool) -> None:
+    def set_paused(self, paused: bool) -> None:
+        """Pause or continue."""
         self._anchor()
         self._paused = paused
 
     @property
     def speed(self) -> float | None:
-        """Recorded seconds per second."""
+        """Recorded seconds per second: 2 is twice as fast, None yields everything immediately."""
         return self._speed
 
     @speed.setter
@@ -94,20 +95,16 @@ class Player:
     @property
     def now_s(self) -> float:
         """The position in the replay, in recorded seconds; long silences are shortened."""
-        if self._speed is None and self.at:
-            return self._times[self.at - 1]
-        return min(self._now(), self.length_s)
+        if self._speed is None and self.given:
+            return self._times[self.given - 1]
+        return min(self._now(), self._times[-1] if self._times else 0.0)
 
-    @property
-    def length_s(self) -> float:
-        """How long the replay takes at its recorded speed, in s."""
-        return self._times[-1] if self._times else 0.0
-
-    def extend(self, events: Sequence[RunEvent], *, whole: bool) -> None:
-        """Continue with these events, which start with the known ones."""
+    def extend(self, events: Sequence[RunEvent], times: Sequence[float], *, whole: bool) -> None:
+        """Continue with these events and times, which start with the known ones."""
         self._anchor()
-        self._place = min(self._place, self.length_s)  # what was not there yet takes no time
-        self._events, self._times, self._whole = events, self._timing(events), whole
+        # What was not there yet takes no time.
+        self._place = min(self._place, self._times[-1] if self._times else 0.0)
+        self._events, self._times, self._whole = events, times, whole
         self._woken.set()
 
     def go_to(self, count: int) -> None:
@@ -116,27 +113,27 @@ class Player:
         self._anchor()
         self._paused = True
 
-    async def play(self) -> AsyncIterator[Sequence[RunEvent]]:
-        """Yield batches until the last event."""
-        self._since = self._clock()
-        while self.at < len(self._events) or not self._whole:
-            end = self._due()
-            if end <= self.at:
+    async def play(self, begin: int = 0) -> AsyncIterator[Sequence[RunEvent]]:
+        """Yield batches until the last event: everything up to the `begin`-th immediately."""
+        self._place, self._since, self._target = 0.0, self._clock(), min(begin, len(self._events))
+        while self.given < len(self._events) or not self._whole:
+            end = min(self._due(), self.given + MOST_AT_ONCE)
+            if end <= self.given:
                 await self._wait()
                 continue
-            batch = self._events[self.at : end]
-            self.at = end
+            batch = self._events[self.given : end]
+            self.given = end
             yield batch
 
     def _due(self) -> int:
         """Return the number of events that are due by now."""
         if self._speed is None:
             return len(self._events)
-        if self.at < self._target:
+        if self.given < self._target:
             self._place, self._since = self._times[self._target - 1], self._clock()
             return self._target
         if self._paused:
-            return self.at
+            return self.given
         # Events that are due within the frame are included.
         return bisect_right(self._times, self._now() + FRAME_S * self._speed)
 
@@ -153,8 +150,8 @@ class Player:
     async def _wait(self) -> None:
         """Wait until the next event is due, or the state changed."""
         self._woken.clear()
-        waits = self._paused or self.at >= len(self._events)
-        wait = None if waits else max(0.0, self._times[self.at] - self._now()) / (self._speed or 1.0)
+        waits = self._paused or self.given >= len(self._events)
+        wait = None if waits else max(0.0, self._times[self.given] - self._now()) / (self._speed or 1.0)
         try:
             async with asyncio.timeout(wait):
                 await self._woken.wait()
@@ -164,15 +161,15 @@ class Player:
 
 def replay_times(events: Sequence[RunEvent]) -> list[float]:
     """Return when each event is due, in s from the beginning; longer silences are cut."""
-    if not events:
-        return []
-    gaps = (min(max((b.at - a.at).total_seconds(), 0.0), _longest(b)) for a, b in pairwise(events))
-    return list(accumulate(gaps, initial=0.0))
+    gaps = (_gap(before.at, event) for before, event in pairwise(events))
+    return list(accumulate(gaps, initial=0.0))[: len(events)]
 
 
-def _longest(event: RunEvent) -> float:
+def _gap(before: datetime, event: RunEvent) -> float:
+    """Return how many seconds after the one before it an event is due."""
     prepares = isinstance(event, SetupApplied | SeedApplied | ConversationStarted)
-    return LONGEST_PREPARATION_S if prepares else LONGEST_WAIT_S
+    longest = LONGEST_PREPARATION_S if prepares else LONGEST_WAIT_S
+    return min(max((event.at - before).total_seconds(), 0.0), longest)
 
 
 WORDS_PER_S = 9.5
@@ -327,67 +324,92 @@ def _stages(events: Iterable[RunEvent]) -> dict[tuple[Condition | None, int], li
     return stages
 
 
-def turn_ends(events: Sequence[RunEvent], timing: Timing = replay_times) -> list[TurnMark]:
-    """Return every position to jump to: the beginning, each turn of each conversation, and the end."""
-    if not events:
-        return []
-    times = timing(events)
-    begun = next((n + 1 for n, event in enumerate(events) if isinstance(event, ConversationStarted)), 1)
-    ends: dict[tuple[Condition | None, int, int, int], int] = {}
-    checks: dict[tuple[Condition | None, int, int], dict[int, AssertionChecked]] = {}
-    passed: dict[int, float | None] = {}
-    for number, event in enumerate(events):
-        match event:
-            case MessageCompleted() if not event.signs_off:  # only the agent's answer makes it a turn
-                turn = event.turn
-            case AssertionChecked() if not event.final:
-                turn = event.after_turn
-            case _:
-                continue
-        talk = (event.condition, event.trial or 1, event.attempt or 1)
-        latest = checks.setdefault(talk, {})
-        if isinstance(event, AssertionChecked):
-            latest[event.index] = event
-        if isinstance(event, MessageCompleted) or (*talk, turn) in ends:
-            ends[*talk, turn] = number + 1
-            passed[number + 1] = passed_share(latest.values())
-    places = [(condition, trial, turn, count) for (condition, trial, _, turn), count in ends.items() if turn]
-    places = sorted(places, key=lambda place: place[3])
-    failures = [number for number, fails in enumerate(_new_failures(events)) if fails]
-    marks = [TurnMark(None, 1, 0, begun, times[begun - 1])]
-    for condition, trial, turn, count in [*places, (None, 1, 0, len(events))]:
-        failed = bisect_left(failures, marks[-1].given) < bisect_left(failures, count)
-        marks.append(TurnMark(condition, trial, turn, count, times[count - 1], failed, passed.get(count)))
-    return marks
+class Timeline:
+    """When each event of a run is due, and the places that a replay can go to. It keeps numbers, not the events."""
 
+    def __init__(self, events: Sequence[RunEvent] = (), timing: Timing = replay_times) -> None:
+        self.times = array("d")
+        """When each event is due, in s from the beginning."""
+        self._messages, self._failures = array("Q"), array("Q")
+        """How many events there are up to each completed message, and up to each assertion that fails."""
+        self._last: datetime | None = None
+        self._begun = 0
+        self._turns: dict[tuple[Condition | None, int, int, int], tuple[int, float | None]] = {}
+        """For each turn: how many events there are up to its end, and the share of assertions that hold there."""
+        self._checks: dict[tuple[Condition | None, int, int], dict[int, AssertionChecked]] = {}
+        self._holding: set[tuple[object, ...]] = set()
+        self.add(events, timing(events))
 
-def after_next_message(events: Sequence[RunEvent], at: int) -> int | None:
-    """Return how many events there are up to the next completed message after the first `at`; None if there is none."""
-    return next((n + 1 for n in range(at, len(events)) if isinstance(events[n], MessageCompleted)), None)
+    def add(self, events: Sequence[RunEvent], times: Iterable[float] | None = None) -> None:
+        """Take the next events, which are due at `times`, by default as recorded."""
+        for event, due in zip(
+            events, map(self._as_recorded, events) if times is None else times, strict=True
+        ):
+            self.times.append(due)
+            self._last = event.at
+            match event:
+                case ConversationStarted():
+                    self._begun = self._begun or len(self.times)
+                case MessageCompleted():
+                    self._messages.append(len(self.times))
+                    if not event.signs_off:  # only the agent's answer makes it a turn
+                        self._end_turn(event, event.turn)
+                case AssertionChecked():
+                    self._check(event)
+                case ConversationScored():
+                    self._checks.pop((event.condition, event.trial or 1, event.attempt or 1), None)
 
+    def _as_recorded(self, event: RunEvent) -> float:
+        return 0.0 if self._last is None else self.times[-1] + _gap(self._last, event)
 
-def before_last_message(events: Sequence[RunEvent], at: int) -> int:
-    """Return how many events there are up to the completed message before the newest one of the first `at`."""
-    ends = [n + 1 for n in range(at) if isinstance(events[n], MessageCompleted)]
-    return ends[-2] if len(ends) > 1 else 0
-
-
-def after_next_failure(events: Sequence[RunEvent], at: int) -> int | None:
-    """Return the number of events up to the next assertion that fails after the first `at`.
-
-    An assertion fails if it passed at the previous check of the conversation, or at the end.
-    """
-    return next((n + 1 for n, fails in enumerate(_new_failures(events)) if fails and n >= at), None)
-
-
-def _new_failures(events: Sequence[RunEvent]) -> Iterator[bool]:
-    """Yield for each event whether it is a newly failed assertion."""
-    before: dict[tuple[object, ...], str] = {}
-    for event in events:
-        if not isinstance(event, AssertionChecked):
-            yield False
-            continue
+    def _check(self, event: AssertionChecked) -> None:
         key = (event.condition, event.trial, event.index)
-        news = before.get(key) == "passed" or event.final
-        before[key] = event.status
-        yield event.status == "failed" and news
+        if event.status == "failed" and (event.final or key in self._holding):
+            self._failures.append(len(self.times))
+        (self._holding.add if event.status == "passed" else self._holding.discard)(key)
+        if not event.final:
+            talk = (event.condition, event.trial or 1, event.attempt or 1)
+            self._checks.setdefault(talk, {})[event.index] = event
+            if (*talk, event.after_turn) in self._turns:
+                self._end_turn(event, event.after_turn)
+
+    def _end_turn(self, event: MessageCompleted | AssertionChecked, turn: int) -> None:
+        talk = (event.condition, event.trial or 1, event.attempt or 1)
+        share = passed_share(self._checks.get(talk, {}).values())
+        self._turns[*talk, turn] = len(self.times), share
+
+    def marks(self) -> tuple[TurnMark, ...]:
+        """Return every position to jump to: the beginning, each turn of each conversation, and the end."""
+        if not self.times:
+            return ()
+        begun = self._begun or 1
+        turns = [(count, *place) for place, (count, _) in self._turns.items() if place[-1]]
+        passed = dict(self._turns.values())
+        marks = [TurnMark(None, 1, 0, begun, self.times[begun - 1])]
+        end = (len(self.times), None, 1, 1, 0)
+        for count, condition, trial, _, turn in [*sorted(turns, key=itemgetter(0)), end]:
+            failed = bisect_right(self._failures, marks[-1].given) < bisect_right(self._failures, count)
+            at_s = self.times[count - 1]
+            marks.append(TurnMark(condition, trial, turn, count, at_s, failed, passed.get(count)))
+        return tuple(marks)
+
+    def next_message(self, at: int) -> int | None:
+        """Return how many events there are up to the next completed message after the first `at`; None if there is none."""
+        return _next(self._messages, at)
+
+    def message_before_last(self, at: int) -> int:
+        """Return how many events there are up to the completed message before the newest one of the first `at`."""
+        place = bisect_right(self._messages, at) - 2
+        return self._messages[place] if place >= 0 else 0
+
+    def next_failure(self, at: int) -> int | None:
+        """Return the number of events up to the next assertion that fails after the first `at`; None if none does.
+
+        An assertion fails if it passed at the previous check of the conversation, or at the end.
+        """
+        return _next(self._failures, at)
+
+
+def _next(counts: Sequence[int], at: int) -> int | None:
+    place = bisect_right(counts, at)
+    return counts[place] if place < len(counts) else None

@@ -305,8 +305,22 @@ class RunDocument(_Part):
     """Damaged lines of the recording."""
 
 
-def run_document(run: RunResult | None) -> dict[str, Any]:
-    """Return the run's result; None is a run that never started."""
+def piecewise_document(run: RunResult | None) -> dict[str, Any]:
+    """Return the same as `run_document` with an iterator over each condition's trials, made when they are asked for."""
+    document = run_document(run, trials=False)
+    if run is not None:
+        for condition, part in document["conditions"].items():
+            if part is not None:
+                part["trials"] = map(_printed, run.conversations_in(condition))
+    return document
+
+
+def _printed(talk: Conversation) -> dict[str, Any]:
+    return _conversation(talk).model_dump(mode="json")
+
+
+def run_document(run: RunResult | None, *, trials: bool = True) -> dict[str, Any]:
+    """Return the run's result; None is a run that never started. Without `trials`, the lists of these are empty."""
     if run is None:
         return _document(**_never_started())
     brief, ended, talks = run.brief, run.ended, run.as_begun
@@ -333,7 +347,7 @@ def run_document(run: RunResult | None) -> dict[str, Any]:
             warned.message for listed in (run.warned, *(talk.warned for talk in talks)) for warned in listed
         ],
         unproved=sum(talk.unproved for talk in talks),
-        conditions={condition: _condition(run, condition) for condition in run.conditions},
+        conditions={condition: _condition(run, condition, trials=trials) for condition in run.conditions},
         versions=dict(run.versions),
         cost=cost_dict(run.summary.spent),
         judged_again=judged_again_dicts(run.judged_again),
@@ -358,14 +372,14 @@ def _document(**fields: Any) -> dict[str, Any]:
     return RunDocument.model_validate(fields).model_dump(mode="json")
 
 
-def _condition(run: RunResult, condition: Condition) -> dict[str, Any] | None:
-    trials = [_conversation(talk) for talk in run.conversations_in(condition)]
+def _condition(run: RunResult, condition: Condition, *, trials: bool) -> dict[str, Any] | None:
+    talks = run.conversations_in(condition)
     summary = run.summary.of(condition)
-    if not trials or summary is None:
+    if not talks or summary is None:
         return None
-    used = [trial["score"] for trial in trials if trial["score"] is not None]
+    used = [talk.score for talk in talks if talk.score is not None]
     return {
-        **(trials[0] if len(trials) == 1 else {}),
+        **(dict(_conversation(talks[0])) if len(talks) == 1 else {}),
         "score": run.scores[condition],
         "pass_k": {
             str(each.k): {
@@ -377,11 +391,11 @@ def _condition(run: RunResult, condition: Condition) -> dict[str, Any] | None:
             for each in summary.pass_k
         },
         "tags": {tag.tag: fmean(tag.score.points) for tag in summary.tags},
-        "trials_held": len(trials),
+        "trials_held": len(talks),
         "trials_used": len(used),
         "mean_of_used": score.mean_of(used) if used else None,
         "asking": summary.asking and asdict(summary.asking),
-        "trials": trials,
+        "trials": [_conversation(talk) for talk in talks] if trials else [],
     }
 
 
@@ -390,9 +404,9 @@ def _task(task: TaskScored) -> dict[str, Any]:
     return fields if task.measured else fields | {"score": None, "passed": None}
 
 
-def _conversation(talk: Conversation) -> dict[str, Any]:
+def _conversation(talk: Conversation) -> ConversationResult:
     scored, ended, case = talk.scored, talk.ended, talk.case
-    result = ConversationResult.model_validate(
+    return ConversationResult.model_validate(
         {
             "trial": talk.trial,
             "case": case.name if case else None,
@@ -423,4 +437,3 @@ def _conversation(talk: Conversation) -> dict[str, Any]:
             "assertions": talk.checks,
         }
     )
-    return dict(result)

@@ -20,7 +20,7 @@ from bioeval_tui.evaluation.engine.attach import ReplayedRun
 from bioeval_tui.evaluation.engine.run_view import RunView
 from bioeval_tui.record.events import MessageCompleted, RunEvent
 from bioeval_tui.record.reading import read_recording
-from bioeval_tui.record.replay import Timing, reading_times, turn_ends
+from bioeval_tui.record.replay import Timeline, Timing, reading_times
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.data.services import AppServices
@@ -97,10 +97,11 @@ async def replay_frames(
 
 
 def _stops(events: Sequence[RunEvent], timing: Timing) -> list[_Stop]:
-    times, state = timing(events), apply_all(RunState(), events[:1])
+    timeline, state = Timeline(events, timing), apply_all(RunState(), events[:1])
+    times = timeline.times
     several = max((event.trial or 1 for event in events), default=1) > 1
     markers: dict[int, str] = {}
-    for place in turn_ends(events, timing):
+    for place in timeline.marks():
         trial = f", trial {place.trial}" if several else ""
         named = "" if place.condition is None else state.condition_name(place.condition)
         if named:

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -16,7 +17,7 @@ from rich.text import Text
 
 from bioeval_tui import consoles
 from bioeval_tui.consoles import plain_console, write_lines
-from bioeval_tui.terminal import print_document, print_json, print_json_text, say
+from bioeval_tui.terminal import print_document, print_json, print_json_piecewise, print_json_text, say
 
 LONG = " ".join(f"word{number}" for number in range(200))
 
@@ -55,6 +56,30 @@ def test_no_printed_text_controls_the_terminal(capsys: pytest.CaptureFixture[str
     printed = capsys.readouterr()
     assert not set(printed.out + printed.err) & {"\x1b", "\x9b", "\u202e", "\x07", "\U000e0041"}
     assert json.loads(printed.out.splitlines()[-1]) == {"name": HOSTILE, "tag": "\U000e0041"}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        [],
+        {"a": [], "b": {}, "c": {"d": [1, {"e": "line\nline"}], '"f': None}, "g": HOSTILE + "é\u2028"},
+        [{"a": [1.5, True]}, "x", []],
+    ],
+)
+def test_json_is_printed_piece_by_piece_as_it_would_be_whole(
+    value: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_json_piecewise(value)
+    print_json(value, indent=2)
+    pieces = iter(value) if isinstance(value, list) else {name: _lazy(item) for name, item in value.items()}
+    print_json_piecewise(pieces)
+    size = len(printed := capsys.readouterr().out) // 3
+    assert printed == printed[:size] * 3
+
+
+def _lazy(value: Any) -> Any:
+    return iter(value) if isinstance(value, list) else value
 
 
 def test_a_document_is_printed_exactly_as_in_a_file(capfdbinary: pytest.CaptureFixture[bytes]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -177,7 +177,7 @@ class JobRun:
         if self.parts.next_round is not None:
             await self._by_rounds(self.parts.next_round)
         elif self.plan.shared_agent > 1:
-            await asyncio.gather(*map(self._trial, trials))
+            await self._several_at_once(iter(trials))
         else:
             for trial in trials:
                 await self._trial(trial)
@@ -190,6 +190,15 @@ class JobRun:
         await self.emitter.written()
         earlier = Earlier(self.records, self.attempts, self.clean, self.compared)
         return end_run(self.plan, self.emitter, earlier, stopped=self.stopped, early=self.decided_early)
+
+    async def _several_at_once(self, trials: Iterator[int]) -> None:
+        """Run trials, as many at once as conversations: one that waits between its conditions keeps its starting states."""
+
+        async def some() -> None:
+            for trial in trials:
+                await self._trial(trial)
+
+        await asyncio.gather(*(some() for _ in range(min(self.plan.shared_agent, self.plan.trials))))
 
     async def _judge_sentinels(self, *, after: bool) -> None:
         """Ask the judge about conversations with known verdicts, if the job wants it; before any other only once."""

@@ -17,6 +17,36 @@ from bioeval_tui.record.tool_calls import request_of
 
 
 @dataclass
+class _Read:
+    """The messages that were read so far, as assertions see them, so that each is read once."""
+
+    transcript: list[dict[str, Any]] = field(default_factory=list)
+    events: list[dict[str, Any]] = field(default_factory=list)
+    calls: list[dict[str, Any]] = field(default_factory=list)
+    begins: list[tuple[int, int]] = field(default_factory=list)
+    """How many events and calls there are before each message."""
+    turns: list[int] = field(default_factory=list)
+    places: dict[int, int] = field(default_factory=dict)
+    """The places of the messages in these lists, by their numbers."""
+
+    def forget(self, first: int) -> None:
+        """Forget the messages from this place on."""
+        if first < len(self.begins):
+            events, calls = self.begins[first]
+            del self.events[events:], self.calls[calls:]
+            del self.transcript[first:], self.begins[first:], self.turns[first:]
+
+    def take(self, message: TranscriptMessage, entry: dict[str, Any]) -> None:
+        """Add a message; `entry` is what assertions see of it."""
+        self.places[message.message] = len(self.transcript)
+        self.begins.append((len(self.events), len(self.calls)))
+        self.turns.append((self.turns[-1] if self.turns else 0) + (message.role == "user"))
+        self.transcript.append(entry)
+        self.events += entry["events"]
+        self.calls += (call for event in entry["events"] if (call := _function_call(event)) is not None)
+
+
+@dataclass
 class SpokenTranscript:
     """The messages of one conversation, and counts over them."""
 
@@ -34,6 +64,9 @@ class SpokenTranscript:
     """Pending spans; their tool calls are added to `messages` once they arrive."""
     _untraced: tuple[int, ...] = ()
     _job: dict[str, Any] = field(default_factory=dict)
+    _read: _Read = field(default_factory=_Read)
+    _calls_told: bool = False
+    """Whether the protocol has reported a tool call."""
 
     @property
     def facts(self) -> tuple[str, ...]:
@@ -60,28 +93,43 @@ class SpokenTranscript:
         """The agent's last message; empty at the start."""
         return next((m.content for m in reversed(self.messages) if m.role == "assistant"), "")
 
-    def heard(self) -> list[TranscriptMessage]:
-        """Return the messages with the tool calls that spans have reported so far."""
-        traces = self.traces
-        if traces is None:
-            return self.messages
-        return [
-            replace(m, generation=(*m.generation, *calls))
-            if m.role == "assistant" and (calls := traces.calls(m.message, m.generation))
-            else m
-            for m in self.messages
-        ]
-
-    def settle(self) -> list[tuple[int, Sequence[Mapping[str, Any]]]]:
+    def settle(self) -> list[tuple[int, Sequence[dict[str, Any]]]]:
         """Add the tool calls of spans to the messages; return the additions by message."""
-        heard = self.heard()
-        added = [
-            (now.message, now.generation[len(before.generation) :])
-            for before, now in zip(self.messages, heard, strict=True)
-            if before is not now
-        ]
-        self._untraced, self.messages, self.traces = self.untraced_turns, heard, None
+        self._untraced = self.untraced_turns
+        added = [(m.message, calls) for m in self.messages if (calls := self._traced(m))]
+        self.messages = [replace(m, generation=(*m.generation, *self._traced(m))) for m in self.messages]
+        self.traces = None
         return added
+
+    def _traced(self, message: TranscriptMessage) -> Sequence[dict[str, Any]]:
+        """Return the tool calls of a message that only spans have reported so far."""
+        if self.traces is None or message.role != "assistant":
+            return ()
+        return self.traces.calls(message.message, message.generation)
+
+    def _read_on(self) -> _Read:
+        """Read the messages that are new, and again from the first on of whose answer more spans arrived."""
+        read = self._read
+        if self.traces is not None:
+            changed = (read.places.get(number) for number in self.traces.changed())
+            read.forget(min((place for place in changed if place is not None), default=len(read.begins)))
+        for message in self.messages[len(read.begins) :]:
+            self._calls_told |= any(request_of(event) is not None for event in message.generation)
+            read.take(message, self._entry(message, (*message.generation, *self._traced(message))))
+        return read
+
+    def _entry(self, message: TranscriptMessage, generation: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        counts = message.role == "assistant" or self._published
+        return {
+            "content": message.content,
+            "role": message.role,
+            "timeTakenMillis": round(message.latency_ms or 0.0) if counts else 0,
+            "events": [dict(event) for event in generation],
+        }
+
+    @property
+    def _published(self) -> bool:
+        return self.job.compat != "v0.1"
 
     @property
     def untraced_turns(self) -> tuple[int, ...]:
@@ -91,43 +139,29 @@ class SpokenTranscript:
         """
         if self.traces is None:
             return self._untraced
-        missing = set(self.traces.incomplete())
-        told = any(request_of(event) is not None for m in self.messages for event in m.generation)
-        if not self.traces.told_anything and told:
+        read = self._read_on()
+        if not self.traces.told_anything and self._calls_told:
             return ()
-        turns, turn = [], 0
-        for message in self.messages:
-            turn += message.role == "user"
-            if message.message in missing:
-                turns.append(turn)
-        return tuple(turns)
+        return tuple(
+            read.turns[read.places[number]] for number in self.traces.incomplete() if number in read.places
+        )
 
     def as_evaluation(self) -> dict[str, Any]:
-        """Return `evaluation` as assertions see it; seeds are not in it.
+        """Return `evaluation` as assertions see it, until the next message; seeds are not in it.
 
         As published, the transcript ends with the sign-off and user messages have the evaluator's time. A job
         with `compat: v0.1` gets neither.
         """
-        published = self.job.compat != "v0.1"
-        heard = self.heard()
-        messages = [*heard, self.signoff] if published and self.signoff else heard
+        read = self._read_on()
+        signoff = self.signoff if self._published else None
         if not self._job:
             self._job = job_snapshot(self.job)
-        events = [dict(event) for message in heard for event in message.generation]
         return {
-            "transcript": [
-                {
-                    "content": message.content,
-                    "role": message.role,
-                    "timeTakenMillis": round(message.latency_ms or 0.0)
-                    if published or message.role == "assistant"
-                    else 0,
-                    "events": [dict(event) for event in message.generation],
-                }
-                for message in messages
-            ],
-            "functionCalls": [call for event in events if (call := _function_call(event)) is not None],
-            "events": events,
+            "transcript": [*read.transcript, self._entry(signoff, signoff.generation)]
+            if signoff
+            else read.transcript,
+            "functionCalls": read.calls,
+            "events": read.events,
             "failureCount": self.failures,
             "done": self.done,
             "model": self.model or "",

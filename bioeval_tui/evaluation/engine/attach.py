@@ -16,17 +16,10 @@ from bioeval_tui.evaluation.engine.intents import HOW_IS_IT, NO_ANSWER, send_int
 from bioeval_tui.evaluation.engine.run_view import Intent
 from bioeval_tui.record.events import RunEnded, RunEvent, RunResumed, Warned
 from bioeval_tui.record.live import is_live, read_live
+from bioeval_tui.record.masking.current import masking
 from bioeval_tui.record.names import TurnMark
-from bioeval_tui.record.reading import follow, read_recording
-from bioeval_tui.record.replay import (
-    Player,
-    Timing,
-    after_next_failure,
-    after_next_message,
-    before_last_message,
-    replay_times,
-    turn_ends,
-)
+from bioeval_tui.record.reading import RecordedEvents, follow, read_recording
+from bioeval_tui.record.replay import Player, Timeline, Timing, replay_times
 from bioeval_tui.text import clean_line
 
 QUIET_S = 2.0
@@ -130,8 +123,8 @@ class FollowedRun:
         return Warned(run_id=self.run_id, seq=0, at=datetime.now(UTC), code=code, message=message)
 
 
-class ReplayedRun:
-    """A replay of a recording, with the controls of `evaluation.engine.run_view.Playback`. `events` restarts it."""
+class ReplayedRun(Player):
+    """A replay of a recording, and its controls. `events` starts it from the beginning, or where `seek` went."""
 
     mode: Literal["live", "replay"] = "replay"
     batch_id: str | None = None
@@ -151,41 +144,40 @@ class ReplayedRun:
 
         With a `source`, the run is played while its engine still writes it.
         """
+        super().__init__((), speed, clock=clock, whole=source is None)
         self.path = path
         self.run_id = path.stem
-        self.speed = speed
         self._timing = timing
         self._order = order
         self.true_times = timing is replay_times
+        """Whether events arrive at their recorded times; if not, a running clock beside them would be wrong."""
         self._source = source
         self._reading: asyncio.Task[None] | None = None
         self.marks: Sequence[TurnMark] = ()
-        self._clock = clock
-        self._events: Sequence[RunEvent] = ()
-        self._player: Player | None = None
+        """The places to go to, in order: the beginning, every turn, the end. Empty until the run has ended."""
+        self._timeline = Timeline()
+        self._begun = False
         self._begin: int | None = None
         """Where the next `events` begin after jumping back."""
-        self._paused = False
 
     async def events(self) -> AsyncIterator[Sequence[RunEvent]]:
         """Yield the events at their recorded pace; an interrupted run ends with a `Warned`."""
-        if self._source is None and not self._events:
-            self._take((await asyncio.to_thread(read_recording, self.path)).events)
-        elif self._source is not None and self._reading is None:
-            self._reading = asyncio.create_task(self._read(self._source))
+        self.given, at_once = 0, self._speed is None and not self._paused
+        if self._source is not None and self._reading is None:
+            self._reading = asyncio.create_task(self._follow(self._source))
+        elif self._source is None and not self._events and self.true_times and not masking():
+            async for batch in self._read():
+                if at_once:  # what was read need not be read again to be shown
+                    self.given += len(batch)
+                    yield batch
+        elif (
+            self._source is None and not self._events
+        ):  # a reader's pace and a mask need to know what follows
+            self._take((await asyncio.to_thread(read_recording, self.path)).events, whole=True)
         if self._paused:  # a run that was shown whole has no pace to step back at
-            self.speed = self.speed or 1.0
-        self._player = Player(
-            self._events,
-            self.speed,
-            begin=self._begin or 0,
-            paused=self._paused,
-            clock=self._clock,
-            timing=self._timing,
-            whole=self._reading is None or self._reading.done(),
-        )
-        self._begin = None
-        async for batch in self._player.play():
+            self._speed = self._speed or 1.0
+        begin, self._begin, self._begun = self._begin or 0, None, True
+        async for batch in self.play(begin):
             yield batch
         if self._source is None and not isinstance(self._events[-1], RunEnded):
             message = "the recording ends here; the run was interrupted"
@@ -193,91 +185,74 @@ class ReplayedRun:
                 Warned(run_id=self.run_id, seq=0, at=datetime.now(UTC), code="interrupted", message=message)
             ]
 
-    def _take(self, written: Sequence[RunEvent]) -> None:
-        events = self._events = self._order(written)
-        if self._source is None or isinstance(events[-1], RunEnded):  # until then, the total would grow
-            self.marks = turn_ends(events, self._timing)
+    async def _read(self) -> AsyncIterator[Sequence[RunEvent]]:
+        """Read the recording, yield its events in batches, and note when they are due."""
+        events, timeline = RecordedEvents(self.path), Timeline()
+        batches, self._timeline, self._times = events.read(), timeline, timeline.times
 
-    async def _read(self, source: FollowedRun) -> None:
-        """Read events as the engine writes them; the player yields them when they are due."""
+        def read_on() -> Sequence[RunEvent] | None:
+            if batch := next(batches, None):
+                timeline.add(batch)
+            return batch
+
+        last: Sequence[RunEvent] = ()
+        while (batch := await asyncio.to_thread(read_on)) is not None:
+            if last and batch:
+                yield last
+            last = batch or last
+        self._events, self.marks = events, await asyncio.to_thread(timeline.marks)
+        yield last  # now that the places to go to are known
+
+    def _take(self, written: Sequence[RunEvent], *, whole: bool) -> None:
+        events = self._order(written)
+        self._timeline = Timeline(events, self._timing)
+        if whole or isinstance(events[-1], RunEnded):  # until then, the total would grow
+            self.marks = self._timeline.marks()
+        self.extend(events, self._timeline.times, whole=whole)
+
+    async def _follow(self, source: FollowedRun) -> None:
+        """Read events as the engine writes them; they are played when they are due."""
         written: list[RunEvent] = []
         async for batch in source.events():
             written += batch
-            self._take(written)
-            if self._player is not None:
-                self._player.extend(self._events, whole=False)
-        if self._player is not None:
-            self._player.extend(self._events, whole=True)
-
-    @property
-    def paused(self) -> bool:
-        """Whether the replay is paused."""
-        return self._player.paused if self._player else self._paused
-
-    def set_paused(self, paused: bool) -> None:
-        """Pause or continue."""
-        self._paused = paused
-        if self._player is not None:
-            self._player.paused = paused
-
-    def set_speed(self, speed: float) -> None:
-        """Change the playback speed."""
-        self.speed = speed
-        if self._player is not None:
-            self._player.speed = speed
+            self._take(written, whole=False)
+        self.extend(self._events, self._times, whole=True)
 
     def step(self) -> bool:
         """Play to the end of the next message and pause; return False if there is no other message."""
-        return self._go_to(after_next_message)
+        return self._go_to(self._timeline.next_message)
 
     def to_next_failure(self) -> bool:
         """Play to the next failed assertion and pause; return False if no other assertion fails."""
-        return self._go_to(after_next_failure)
+        return self._go_to(self._timeline.next_failure)
 
     def begin_before_last(self) -> bool:
         """Make the next `events` start one message before the newest, paused; return False if they must restart for that."""
         about_to_begin = self._begin is not None
-        self._begin = before_last_message(self._events, self.heading)
+        self._begin = self._timeline.message_before_last(self.heading)
         self._paused = True
         return about_to_begin
 
     @property
-    def given(self) -> int:
-        """The number of events played so far."""
-        return self._player.at if self._player else 0
-
-    @property
     def heading(self) -> int:
         """The number of events at the last jump's target, which may not have been reached yet."""
-        if self._begin is not None:
-            return self._begin
-        return self._player.heading if self._player else 0
-
-    @property
-    def now_s(self) -> float:
-        """Replay position, in recorded seconds."""
-        return self._player.now_s if self._player else 0.0
+        return super().heading if self._begin is None else self._begin
 
     def seek(self, count: int) -> bool:
         """Go to the point after `count` events and pause; return False if `events` must restart for that."""
-        self._paused = True
-        if self._player is None or self._begin is not None:
-            self._begin = count  # `events` are about to begin
-            return self._player is not None
-        if count >= self._player.at < len(self._events):
-            self._player.go_to(count)
+        if self._begun and self._begin is None and self.heading <= count and self.given < len(self._events):
+            self.go_to(count)
             return True
-        self._begin = count
-        return False
+        about_to_begin = self._begun and self._begin is not None
+        self._paused, self._begin = True, count
+        return about_to_begin
 
-    def _go_to(self, find: Callable[[Sequence[RunEvent], int], int | None]) -> bool:
-        place = find(self._events, self.heading)
-        if place is not None:
-            self._paused = True
-            if self._begin is not None:
-                self._begin = place
-            elif self._player is not None:
-                self._player.go_to(place)
+    def _go_to(self, find: Callable[[int], int | None]) -> bool:
+        place = find(self.heading)
+        if place is not None and self._begin is not None:
+            self._paused, self._begin = True, place
+        elif place is not None:
+            self.go_to(place)
         return place is not None
 
     async def send(self, intent: Intent) -> str | None:

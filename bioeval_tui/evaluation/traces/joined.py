@@ -223,6 +223,12 @@ class ConversationTraces:
         self._all: list[_Trace] = []
         self._answers: dict[int, _Trace] = {}
         """The trace of each message's last attempt."""
+        self._new: set[int] = set()
+        self._unlooked: set[int] = set()
+        """Messages whose spans changed since they were last asked for, and since it was last looked whether they are whole."""
+        self._incomplete: set[int] = set()
+        self._heard_of: set[int] = set()
+        """Messages with spans."""
         self._came = asyncio.Event()
         self._awaited_since = time.monotonic()
         self._is_late = False
@@ -233,6 +239,8 @@ class ConversationTraces:
         self._traces.begin(trace.ids.trace_id, partial(self._take, message, trace))
         self._all.append(trace)
         self._answers[message] = trace
+        self._heard_of.discard(message)
+        self._note(message)
         return trace.ids.header
 
     def answered(self) -> None:
@@ -246,7 +254,7 @@ class ConversationTraces:
         """
         try:
             async with asyncio.timeout(self._awaited_since + self._wait_s - time.monotonic()):
-                while not all(trace.is_whole for trace in self._answers.values()):
+                while self.incomplete():
                     self._came.clear()
                     await self._came.wait()
         except TimeoutError:
@@ -263,14 +271,27 @@ class ConversationTraces:
             trace.calls = (len(trace.spans), traced_calls(events, trace.spans.values()))
         return trace.calls[1]
 
+    def changed(self) -> set[int]:
+        """Return the messages whose spans changed since this was last called."""
+        changed, self._new = self._new, set()
+        return changed
+
     @property
     def told_anything(self) -> bool:
         """Whether any span of an answer arrived."""
-        return any(trace.spans for trace in self._answers.values())
+        return bool(self._heard_of)
 
     def incomplete(self) -> list[int]:
         """Return the messages whose spans are incomplete."""
-        return [message for message, trace in self._answers.items() if not trace.is_whole]
+        while self._unlooked:
+            message = self._unlooked.pop()
+            whole = self._answers[message].is_whole
+            (self._incomplete.discard if whole else self._incomplete.add)(message)
+        return sorted(self._incomplete)
+
+    def _note(self, message: int) -> None:
+        self._new.add(message)
+        self._unlooked.add(message)
 
     def release(self) -> None:
         """Release the spans, which are not needed any more; late ones are still recorded."""
@@ -294,6 +315,9 @@ class ConversationTraces:
         trace.seen.update(span.span_id for span in kept)
         if not self._is_late:
             trace.spans.update((span.span_id, span) for span in kept)
+            if trace is self._answers[message]:
+                self._heard_of.add(message)
+                self._note(message)
         if kept or doubled:
             self._emitter.emit(
                 events.SpansReceived,

@@ -8,7 +8,7 @@ import difflib
 import json
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -307,10 +307,9 @@ class CaseJob:
         """The row's id; without rows the persona's name."""
         return self.row.id if self.row is not None else self.persona
 
-    def recorded(self, template: EvaluationJob) -> JobCase:
-        """Return the case in the form of the recording: the differences from the job."""
-        before, now = job_snapshot(template), job_snapshot(self.job)
-        parts = {key: value for key, value in now.items() if value != before[key]}
+    def recorded(self, before: Mapping[str, Any]) -> JobCase:
+        """Return the case in the form of the recording: its differences from the job's snapshot."""
+        parts = {key: value for key, value in job_snapshot(self.job).items() if value != before[key]}
         return JobCase(name=self.name, persona=self.persona if self.row is not None else "", parts=parts)
 
 
@@ -320,7 +319,8 @@ def recorded_cases(cases: Sequence[CaseJob], template: EvaluationJob) -> tuple[J
     Raises:
         UsageError: they are more than a run may have.
     """
-    recorded = tuple(case.recorded(template) for case in cases)
+    before = job_snapshot(template)
+    recorded = tuple(case.recorded(before) for case in cases)
     if len(recorded) > MOST_CASES or sum(len(case.model_dump_json()) for case in recorded) > MOST_BYTES:
         raise UsageError(
             f"a run has at most {MOST_CASES:,} cases, which fill in at most {MOST_BYTES >> 20} MB, and these are "

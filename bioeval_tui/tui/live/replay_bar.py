@@ -348,7 +348,7 @@ class ReplayControls(Widget, can_focus=True):
         """Continue; at the end, play once more from the beginning."""
         playback, state = self.watched.playback, self.watched.state
         if playback is not None and state is not None and state.ended is not None:
-            playback.set_speed(playback.speed or 1.0)
+            playback.speed = playback.speed or 1.0
             self.action_edge(0)
             playback.set_paused(False)
             return
@@ -383,7 +383,7 @@ class ReplayControls(Widget, can_focus=True):
         if playback is not None:
             now = playback.speed or SPEEDS[-1]
             at = min(range(len(SPEEDS)), key=lambda index: abs(SPEEDS[index] - now))
-            playback.set_speed(SPEEDS[max(0, min(len(SPEEDS) - 1, at + by))])
+            playback.speed = SPEEDS[max(0, min(len(SPEEDS) - 1, at + by))]
             self._tell(f"{playback.speed:g}× the recorded speed")
             self.post_message(self.Moved())
 

@@ -20,9 +20,7 @@ from bioeval_tui.record.replay import (
     LONGEST_PREPARATION_S,
     LONGEST_WAIT_S,
     Player,
-    after_next_failure,
-    after_next_message,
-    before_last_message,
+    Timeline,
     replay_times,
 )
 
@@ -82,7 +80,8 @@ async def test_events_come_at_their_recorded_times() -> None:
 
 
 async def test_a_paused_replay_waits_until_it_seeks_or_resumes() -> None:
-    player = Player([warned(second) for second in range(10)], 1.0, paused=True, clock=lambda: 0.0)
+    player = Player([warned(second) for second in range(10)], 1.0, clock=lambda: 0.0)
+    player.set_paused(True)
     counts: list[int] = []
     came = asyncio.Event()
 
@@ -103,10 +102,11 @@ async def test_a_paused_replay_waits_until_it_seeks_or_resumes() -> None:
 
 
 async def test_a_replay_can_start_in_the_middle() -> None:
-    player = Player([warned(second) for second in range(10)], 1.0, begin=7, paused=True)
-    playing = player.play()
+    player = Player([warned(second) for second in range(10)], 1.0)
+    player.set_paused(True)
+    playing = player.play(7)
     assert len(await anext(playing)) == 7
-    player.paused = False
+    player.set_paused(False)
     player.speed = None
     assert len(await anext(playing)) == 3
 
@@ -123,14 +123,15 @@ def test_a_replay_can_go_to_the_next_message_or_failure() -> None:
         checked("failed"),
         checked("failed", final=True),
     ]
-    assert after_next_message(events, 0) == 2
-    assert after_next_message(events, 2) == 4
-    assert after_next_message(events, 7) is None
-    assert before_last_message(events, 5) == 2
-    assert before_last_message(events, 2) == 0
-    assert after_next_failure(events, 0) == 8, "what did not hold yet has not failed"
-    assert after_next_failure(events, 8) == 9
-    assert after_next_failure(events, 9) is None
+    timeline = Timeline(events)
+    assert timeline.next_message(0) == 2
+    assert timeline.next_message(2) == 4
+    assert timeline.next_message(7) is None
+    assert timeline.message_before_last(5) == 2
+    assert timeline.message_before_last(2) == 0
+    assert timeline.next_failure(0) == 8, "what did not hold yet has not failed"
+    assert timeline.next_failure(8) == 9
+    assert timeline.next_failure(9) is None
 
 
 async def test_events_written_later_are_played_at_their_time() -> None:
@@ -141,7 +142,7 @@ async def test_events_written_later_are_played_at_their_time() -> None:
     clock.now = 1.0
     assert len(await anext(playing)) == 1
     clock.now = 60.0  # nothing was there to play meanwhile
-    player.extend([*events, warned(2), warned(3)], whole=True)
+    player.extend(more := [*events, warned(2), warned(3)], replay_times(more), whole=True)
     clock.now = 61.0
     assert len(await anext(playing)) == 1, "the wait counts for nothing: only what is due by now comes"
     clock.now = 62.0
@@ -151,10 +152,11 @@ async def test_events_written_later_are_played_at_their_time() -> None:
 
 async def test_a_player_can_wait_for_the_first_event() -> None:
     clock = Clock()
-    player = Player([], 1.0, paused=True, clock=clock, whole=False)
+    player = Player([], 1.0, clock=clock, whole=False)
+    player.set_paused(True)
     playing = player.play()
-    player.extend([warned(0)], whole=True)
-    player.paused = False
+    player.extend([warned(0)], [0.0], whole=True)
+    player.set_paused(False)
     assert len(await anext(playing)) == 1
 
 
@@ -166,5 +168,5 @@ def test_a_replay_shortens_the_preparation_of_a_conversation() -> None:
 
 def test_a_finished_recording_knows_its_end() -> None:
     player = Player([warned(0), warned(3)], None, clock=Clock())
-    player.at = 2
+    player.given = 2
     assert player.now_s == 3.0

@@ -8,6 +8,7 @@ import errno
 import io
 import os
 import random
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,23 @@ async def test_concurrency_limits_the_conversations_in_progress(stages: Stages) 
         assert len(state.conversations) == 8
         assert state.started is not None
         assert state.started.concurrency == 3
+
+
+async def test_no_more_trials_wait_between_their_conditions_than_conversations_are_held(
+    stages: Stages,
+) -> None:
+    await run_batch([stages.run(plan={"trials": 20, "shared_agent": 2})], stages.folder)
+    scored: Counter[int] = Counter()
+    begun: set[int] = set()
+    most = 0
+    for event in read_recording(recording_path(stages.folder, "20260101-000000-abcd")).events:
+        if isinstance(event, events.ConversationStarted):
+            begun.add(event.trial or 0)
+        elif isinstance(event, events.ConversationScored):
+            scored[event.trial or 0] += 1
+        most = max(most, sum(scored[trial] < 2 for trial in begun))
+    assert len(begun) == 20
+    assert most <= 2, "the starting states of the others would be in memory meanwhile"
 
 
 async def test_runs_that_share_a_graph_are_sequential_and_say_so(stages: Stages) -> None:

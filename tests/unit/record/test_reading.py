@@ -1,0 +1,97 @@
+"""A recording of any length is read and replayed in a bounded amount of memory."""
+
+from __future__ import annotations
+
+import weakref
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from bioeval_tui.errors import RecordingError
+from bioeval_tui.evaluation.engine.attach import ReplayedRun
+from bioeval_tui.record import reading
+from bioeval_tui.record.events import MessageCompleted, RunEvent
+from bioeval_tui.record.reading import RecordedEvents, read_recording
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "demo-run.jsonl"
+KEPT = 20
+"""More than one block of `few_kept` has, and fewer than the recording."""
+
+
+@pytest.fixture
+def few_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "MOST_KEPT", KEPT)
+    monkeypatch.setattr(reading, "BLOCK", 1_000)
+
+
+@pytest.mark.usefixtures("few_kept")
+@pytest.mark.parametrize("damage", [b"", b"\n\n", b"{}\n", b'{"kind": "\xff\n', b"x" * 5_000 + b"\n"])
+def test_events_that_are_read_again_are_those_that_were_read(tmp_path: Path, damage: bytes) -> None:
+    lines = GOLDEN.read_bytes().splitlines(keepends=True)
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(b"".join(line + damage * (n % 7 == 3) for n, line in enumerate(lines)) + b'{"torn": ')
+    wanted = list(read_recording(path).events)
+    events = RecordedEvents(path)
+    assert [event for batch in events.read() for event in batch] == wanted
+    assert list(events) == events[:] == wanted
+    assert [events[n] for n in (-1, 0, len(wanted) // 2)] == [wanted[n] for n in (-1, 0, len(wanted) // 2)]
+    assert events[25:61] == wanted[25:61]
+    with pytest.raises(IndexError):
+        events[len(wanted)]
+
+
+@pytest.mark.usefixtures("few_kept")
+def test_a_recording_that_is_gone_or_changed_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(GOLDEN.read_bytes())
+    events = RecordedEvents(path)
+    assert sum(map(len, events.read())) == len(events)
+    path.write_bytes(b"\n" * 1_000_000)
+    with pytest.raises(RecordingError, match=r"run\.jsonl: changed"):
+        events[-1]
+    path.unlink()
+    with pytest.raises(RecordingError, match=r"run\.jsonl: changed"):
+        events[-1]
+    with pytest.raises(RecordingError, match="cannot be read"):
+        list(RecordedEvents(path).read())
+    path.write_bytes(b"{}\n")
+    with pytest.raises(RecordingError, match="not a recording"):
+        list(RecordedEvents(path).read())
+
+
+@pytest.mark.usefixtures("few_kept")
+@pytest.mark.parametrize("speed", [None, 1.0], ids=["at once", "at a pace"])
+async def test_a_replay_keeps_few_events(speed: float | None) -> None:
+    view = ReplayedRun(GOLDEN, speed, clock=count(step=1e6).__next__)
+    wanted = list(read_recording(GOLDEN).events)
+    shown: list[weakref.ref[RunEvent]] = []
+    for _ in range(2):
+        seen = []
+        async for batch in view.events():
+            shown += map(weakref.ref, batch)
+            seen += [event.seq for event in batch]
+            del batch
+        assert seen == [event.seq for event in wanted]
+    alive = {id(event) for one in shown if (event := one()) is not None}
+    assert len(wanted) > 5 * KEPT
+    assert len(alive) < 3 * KEPT
+    assert view.marks[-1].given == view.given == len(wanted)
+
+
+@pytest.mark.usefixtures("few_kept")
+async def test_a_replay_goes_to_every_place_without_its_events() -> None:
+    view = ReplayedRun(GOLDEN, None)
+    assert [event async for batch in view.events() for event in batch]
+    wanted = list(read_recording(GOLDEN).events)
+    for mark in reversed(view.marks):
+        assert not view.seek(mark.given), "events are shown from the beginning again"
+        playing = view.events()
+        shown: list[RunEvent] = []
+        while len(shown) < mark.given:
+            shown += await anext(playing)
+        assert shown == wanted[: mark.given]
+        assert view.given == mark.given
+    messages = [n for n, event in enumerate(wanted, start=1) if isinstance(event, MessageCompleted)]
+    assert view.step()
+    assert view.heading == messages[0]
