@@ -26,8 +26,8 @@ from bioeval_tui.evaluation.conversation.watchdog import Watchdog
 from bioeval_tui.evaluation.engine.intents import listen, what_helps
 from bioeval_tui.evaluation.engine.limits import LONGEST_PAUSE_S, CallBudget, Cut, Pace, Rates, RunBudget
 from bioeval_tui.evaluation.engine.resume import Resumption
+from bioeval_tui.evaluation.seams import wrap
 from bioeval_tui.evaluation.traces.joined import RunTraces, Traces
-from bioeval_tui.evaluation.wrapped import wrapped
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.live import LiveInfo, process_start, remove_live, write_live
@@ -410,12 +410,12 @@ def _bounded(parts: Parts, run: PreparedRun, batch: _Batch) -> Parts:
         return parts
     open_agent, open_evaluator = parts.open_agent, parts.open_evaluator
     agents, models = batch.paces["agent"], batch.paces["evaluator"]
-    parts = replace(parts, open_agent=lambda c, t: wrapped(open_agent(c, t), agents.around))
+    parts = replace(parts, open_agent=lambda c, t: wrap(open_agent(c, t), agents.around))
     if run.rates.evaluator_is_model:
-        parts = replace(parts, open_evaluator=lambda c, t: wrapped(open_evaluator(c, t), models.around))
+        parts = replace(parts, open_evaluator=lambda c, t: wrap(open_evaluator(c, t), models.around))
     if run.rates.judge_calls:
         around = partial(models.around, calls=run.rates.judge_calls)
-        parts = replace(parts, judge=wrapped(parts.judge, around))
+        parts = replace(parts, judge=wrap(parts.judge, around))
     return parts
 
 

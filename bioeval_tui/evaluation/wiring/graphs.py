@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from bioeval_tui import plugins
 from bioeval_tui.evaluation.engine.spec import EngineSpec
 from bioeval_tui.evaluation.hosts import host_of
-from bioeval_tui.evaluation.seams import KnowledgeGraph, PeerError
-from bioeval_tui.evaluation.wrapped import Wrapped, blame_around, blaming, wrapped
+from bioeval_tui.evaluation.seams import KnowledgeGraph, PeerError, Wrapped, from_plugin
 from bioeval_tui.settings import Settings, private_dir
 from bioeval_tui.text import clean_line
 
@@ -52,9 +51,8 @@ async def open_graph(
         return neo4j_graph(settings, unrestricted=spec.unrestricted_setups), ""
     if choice != "embedded":
         make: plugins.MakeGraph = plugins.load("graphs", choice)
-        with blaming("graph", choice):
-            graph = make(settings.graph_uri.get_secret_value() if settings.graph_uri else "")
-        return wrapped(graph, blame_around("graph", choice)), ""
+        uri = settings.graph_uri.get_secret_value() if settings.graph_uri else ""
+        return from_plugin("graph", choice, lambda: make(uri)), ""
 
     from bioeval_tui.evaluation.graphs.embedded import (  # the engine alone opens graphs
         EmbeddedGraph,

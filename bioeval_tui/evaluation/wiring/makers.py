@@ -28,10 +28,17 @@ from bioeval_tui.evaluation.job.models import (
 from bioeval_tui.evaluation.judges.rules import RulesJudge
 from bioeval_tui.evaluation.models.prompting import find_prompt, prompt_hashes, shown_to_judge, with_example
 from bioeval_tui.evaluation.retry import MODEL_RULE
-from bioeval_tui.evaluation.seams import Agent, AgentTerms, Evaluator, Judge, KnowledgeGraph, for_evaluator
+from bioeval_tui.evaluation.seams import (
+    Agent,
+    AgentTerms,
+    Evaluator,
+    Judge,
+    KnowledgeGraph,
+    for_evaluator,
+    from_plugin,
+)
 from bioeval_tui.evaluation.spending import FILE_NAME, Price, Prices, load_prices
 from bioeval_tui.evaluation.wiring import endpoints
-from bioeval_tui.evaluation.wrapped import blame_around, blaming, wrapped
 from bioeval_tui.record.names import Condition
 from bioeval_tui.settings import DEFAULT_MODEL, Settings
 from bioeval_tui.text import clean_line
@@ -149,13 +156,14 @@ class Makers:
             provider=settings.agent_api_type or "openai",
             account=self._protocol.is_model and endpoints.is_openai(self.agent_url, settings),
         )
-        make = self._protocol.load
-        if plugins.is_own("agents", target.protocol):
-            own: Agent = make()(terms)
-            return own
-        with blaming("agent", target.protocol):
-            agent: Agent = make()(terms)
-        return wrapped(agent, blame_around("agent", target.protocol))
+        load = self._protocol.load
+
+        def make() -> Agent:
+            agent: Agent = load()(terms)
+            return agent
+
+        own = plugins.is_own("agents", target.protocol)
+        return make() if own else from_plugin("agent", target.protocol, make)
 
     def agent_key(self) -> str | None:
         """Return the agent's key; an agent that the run starts itself is given none, nor one whose protocol does not state `apiKeyEnv`.
@@ -204,7 +212,7 @@ class Makers:
         given = self.spec.agent_function is not None
         if self._protocol is not None and self._protocol.is_function and target.function and not given:
             if (python := self._interpreter()) is not None:
-                from bioeval_tui.evaluation.agents.python_process import require_function
+                from bioeval_tui.evaluation.agents.python_function import require_function
 
                 require_function(target, python, code)
             else:
@@ -225,11 +233,8 @@ class Makers:
             return HumanEvaluator(job, lines)
         if job.evaluator.kind != "llm":
             make_evaluator: plugins.MakeEvaluator = plugins.load("evaluators", job.evaluator.kind)
-            with blaming("evaluator", job.evaluator.kind):
-                evaluator: Evaluator = make_evaluator(
-                    for_evaluator(job, job.facts if condition == "supplied" else (), condition)
-                )
-            return wrapped(evaluator, blame_around("evaluator", job.evaluator.kind))
+            seen = for_evaluator(job, job.facts if condition == "supplied" else (), condition)
+            return from_plugin("evaluator", job.evaluator.kind, lambda: make_evaluator(seen))
         # Here and below: each run loads the parts that its job names, and no others.
         from bioeval_tui.evaluation.evaluators.llm import LLMEvaluator
 
@@ -258,9 +263,7 @@ class Makers:
             return RulesJudge()
         if job.scorer.kind != "llm":
             make_judge: plugins.MakeJudge = plugins.load("judges", job.scorer.kind)
-            with blaming("judge", job.scorer.kind):
-                judge: Judge = make_judge(job)
-            return wrapped(judge, blame_around("judge", job.scorer.kind))
+            return from_plugin("judge", job.scorer.kind, lambda: make_judge(job))
         from bioeval_tui.evaluation.judges.llm import LLMJudge
 
         return LLMJudge(
