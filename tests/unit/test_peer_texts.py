@@ -14,13 +14,13 @@ import pytest
 from bioeval_tui import markdown, text
 from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.agents.connection import parse_message, parse_object
+from bioeval_tui.evaluation.conversation.transcript import without_signoff
 from bioeval_tui.evaluation.evaluators import llm
 from bioeval_tui.evaluation.guards.checks import check
 from bioeval_tui.evaluation.guards.content import asked, asks_for_anything, disclosed
 from bioeval_tui.evaluation.guards.known import Known
 from bioeval_tui.evaluation.http.failures import Hider, received_text
 from bioeval_tui.evaluation.job.models import EvaluationJob
-from bioeval_tui.evaluation.job.signoff import without_signoff
 from bioeval_tui.evaluation.judges.rules import RulesJudge
 from bioeval_tui.evaluation.judges.verdicts import MalformedAnswerError, Question, read_answer
 from bioeval_tui.evaluation.models.answer import AnswerReader, hidden

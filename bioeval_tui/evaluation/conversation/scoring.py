@@ -17,9 +17,8 @@ import yaml
 
 from bioeval_tui import score
 from bioeval_tui.errors import NotMeasuredError
-from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript
+from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript, bids_farewell, without_signoff
 from bioeval_tui.evaluation.job.models import ConversationSeed, EvaluationJob, JobTask, RubricItem
-from bioeval_tui.evaluation.job.signoff import bids_farewell, without_signoff
 from bioeval_tui.evaluation.judges.verdicts import MAX_QUOTE, locate
 from bioeval_tui.evaluation.models.prompting import states_shown
 from bioeval_tui.evaluation.seams import (

@@ -13,9 +13,8 @@ from bioeval_tui.evaluation.conversation.control import ConversationControl
 from bioeval_tui.evaluation.conversation.emitter import ConversationEmitter
 from bioeval_tui.evaluation.conversation.observe import Observation, Observer
 from bioeval_tui.evaluation.conversation.plan import Parts, RunPlan
-from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript
+from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript, without_signoff
 from bioeval_tui.evaluation.conversation.watchdog import MOST_OF_A_LATENCY
-from bioeval_tui.evaluation.job.signoff import without_signoff
 from bioeval_tui.evaluation.seams import (
     Agent,
     Evaluator,

@@ -18,12 +18,11 @@ from typing import Any, Protocol
 
 from bioeval_tui import __version__
 from bioeval_tui.errors import BioevalError, RecordingError, exhausted
-from bioeval_tui.evaluation.conversation.control import Control, RunCancelledError
+from bioeval_tui.evaluation.conversation.control import Control, RunCancelledError, listen, what_helps
 from bioeval_tui.evaluation.conversation.emitter import Emitter, Sink
 from bioeval_tui.evaluation.conversation.plan import Parts, RunPlan
 from bioeval_tui.evaluation.conversation.run_job import Earlier, JobRun, end_run, started_fields
 from bioeval_tui.evaluation.conversation.watchdog import Watchdog
-from bioeval_tui.evaluation.engine.intents import listen, what_helps
 from bioeval_tui.evaluation.engine.limits import LONGEST_PAUSE_S, CallBudget, Cut, Pace, Rates, RunBudget
 from bioeval_tui.evaluation.engine.resume import Resumption
 from bioeval_tui.evaluation.seams import wrap

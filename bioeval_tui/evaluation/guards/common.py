@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Protocol, TypeVar
 
+from bioeval_tui.evaluation.conversation import transcript
 from bioeval_tui.evaluation.guards.words import LONGEST_READ, WORD, is_english
-from bioeval_tui.evaluation.job import signoff
 from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage
 
 MAX_WORDS = 400
@@ -131,12 +131,12 @@ def last_agent_message(view: EvaluatorView) -> str:
 
 def signs_off(view: EvaluatorView, text: str) -> bool:
     """Return whether `text` contains the sign-off."""
-    return signoff.without_signoff(text, view.job.evaluator.signoff) is not None
+    return transcript.without_signoff(text, view.job.evaluator.signoff) is not None
 
 
 def without_signoff(view: EvaluatorView, text: str) -> str:
     """Return `text` without the sign-off."""
-    rest = signoff.without_signoff(text, view.job.evaluator.signoff)
+    rest = transcript.without_signoff(text, view.job.evaluator.signoff)
     return text if rest is None else rest
 
 

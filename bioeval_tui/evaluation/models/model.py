@@ -31,7 +31,7 @@ from bioeval_tui.evaluation.models.answer import (
     refusal,
 )
 from bioeval_tui.evaluation.models.openai_package import openai, providers
-from bioeval_tui.evaluation.models.template_process import Templates
+from bioeval_tui.evaluation.models.templates import Templates
 from bioeval_tui.evaluation.seams import PeerError
 from bioeval_tui.peer_limits import MAX_MODEL_BYTES
 from bioeval_tui.record.names import Peer

@@ -16,8 +16,7 @@ from jinja2 import TemplateSyntaxError, nodes
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.job.models import EvaluationJob
-from bioeval_tui.evaluation.models.template_process import Templates
-from bioeval_tui.evaluation.models.templates import Sandbox, render
+from bioeval_tui.evaluation.models.templates import Sandbox, Templates, render
 from bioeval_tui.evaluation.seams import EvaluatorView, JudgeView, TranscriptMessage, for_evaluator
 from bioeval_tui.record.names import Condition, Role
 from bioeval_tui.record.tool_calls import paired, request_of, result_of

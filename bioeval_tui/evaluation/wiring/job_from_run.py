@@ -12,10 +12,10 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluation.conversation.transcript import without_signoff
 from bioeval_tui.evaluation.guards.content import asked as was_asked, disclosed
 from bioeval_tui.evaluation.guards.known import Known
 from bioeval_tui.evaluation.job.models import Assertion, JobPart, RuleConfig, Setup, TargetConfig
-from bioeval_tui.evaluation.job.signoff import without_signoff
 from bioeval_tui.evaluation.job.template import Answers
 from bioeval_tui.record.cases import judged_in
 from bioeval_tui.record.names import Condition

@@ -7,14 +7,14 @@ import asyncio
 import pytest
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.models import template_process
+from bioeval_tui.evaluation.models import templates
 from bioeval_tui.evaluation.models.prompting import (
     Prompt,
     evaluator_context,
     find_prompt,
     rendered,
 )
-from bioeval_tui.evaluation.models.template_process import Templates
+from bioeval_tui.evaluation.models.templates import Templates
 from tests.rendered import evaluator_prompt
 from tests.unit.evaluation.models.test_prompting import evaluator_view
 
@@ -35,8 +35,8 @@ ENDLESS = {
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(template_process, "CPU_S", 1)
-    monkeypatch.setattr(template_process, "WALL_S", 60.0)
+    monkeypatch.setattr(templates, "CPU_S", 1)
+    monkeypatch.setattr(templates, "WALL_S", 60.0)
 
 
 @pytest.mark.parametrize("text", ENDLESS.values(), ids=ENDLESS)
