@@ -39,7 +39,7 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "doctor": ("list", "evaluation.wiring.doctor:Finding"),
     "grade": ("cli.grade:PrintedBatch",),
     "grade-sample": ("grade.task_report:TaskReport", "cli.grade:PrintedFailure"),
-    "guards": ("evaluation.guards.transcripts:Hit", "evaluation.guards.transcripts:GuardTotals"),
+    "guards": ("evaluation.guards.checks:Hit", "evaluation.guards.checks:GuardTotals"),
     "judge-test": ("cli.judge_test:PrintedJudgeTest",),
     "ledger-verify": ("cli.grade:PrintedLedger",),
     "medals": ("list", "grade.task_report:TaskReport", "report.formats.medal_pages:PrintedNotGraded"),

@@ -18,7 +18,7 @@ from bioeval_tui.evaluation.conversation.transcript import without_signoff
 from bioeval_tui.evaluation.evaluators import llm
 from bioeval_tui.evaluation.guards.checks import check
 from bioeval_tui.evaluation.guards.content import asked, asks_for_anything, disclosed
-from bioeval_tui.evaluation.guards.known import Known
+from bioeval_tui.evaluation.guards.specifics import Known
 from bioeval_tui.evaluation.http.failures import Hider, received_text
 from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.judges.rules import RulesJudge

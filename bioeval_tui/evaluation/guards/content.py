@@ -12,27 +12,33 @@ from collections.abc import Collection, Sequence
 from functools import partial
 
 from bioeval_tui.evaluation.guards.common import (
+    WORD,
+    content_stems,
     is_in_english,
     job_texts,
     last_agent_message,
     said_by_agent,
     sentences,
     so_far,
+    stems,
     tasks_told,
     told_text,
     without_signoff,
 )
-from bioeval_tui.evaluation.guards.known import (
+from bioeval_tui.evaluation.guards.specifics import (
     Known,
     KnownNumbers,
+    Specific,
+    among,
     clock_times,
+    is_drug,
     is_same_time,
     made_up_numbers,
+    pattern,
+    specifics,
     unknown_quantities,
     unknown_times,
 )
-from bioeval_tui.evaluation.guards.specifics import Specific, among, is_drug, pattern, specifics
-from bioeval_tui.evaluation.guards.words import WORD, content_stems, stems
 from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage, Violation
 from bioeval_tui.text import clean_line, offers_help, shorten
 

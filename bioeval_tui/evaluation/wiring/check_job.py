@@ -19,7 +19,7 @@ from bioeval_tui.evaluation.assertions.checker import depends_on_signoff, depend
 from bioeval_tui.evaluation.assertions.expressions import counts_the_end, parse
 from bioeval_tui.evaluation.assertions.tool_calls import parse_where
 from bioeval_tui.evaluation.graphs import cypher
-from bioeval_tui.evaluation.guards.words import is_foreign
+from bioeval_tui.evaluation.guards.common import is_foreign
 from bioeval_tui.evaluation.job.filling import has_placeholders
 from bioeval_tui.evaluation.job.loading import MAX_BYTES, NEEDS, LoadedJob, job_snapshot, load_job
 from bioeval_tui.evaluation.job.models import ModelOptions

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.conversation.transcript import without_signoff
 from bioeval_tui.evaluation.guards.content import asked as was_asked, disclosed
-from bioeval_tui.evaluation.guards.known import Known
+from bioeval_tui.evaluation.guards.specifics import Known
 from bioeval_tui.evaluation.job.models import Assertion, JobPart, RuleConfig, Setup, TargetConfig
 from bioeval_tui.evaluation.job.template import Answers
 from bioeval_tui.record.cases import judged_in

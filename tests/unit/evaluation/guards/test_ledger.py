@@ -3,7 +3,7 @@
 import pytest
 
 from bioeval_tui.evaluation.guards.content import asked, disclosed
-from bioeval_tui.evaluation.guards.known import Known
+from bioeval_tui.evaluation.guards.specifics import Known
 
 FACTS = (
     "The user takes the pill at 8:15 pm",
