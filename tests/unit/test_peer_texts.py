@@ -15,17 +15,16 @@ from bioeval_tui import markdown, text
 from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.agents.connection import parse_message, parse_object
 from bioeval_tui.evaluation.conversation.transcript import without_signoff
-from bioeval_tui.evaluation.evaluators import llm
 from bioeval_tui.evaluation.guards.checks import check
 from bioeval_tui.evaluation.guards.content import asked, asks_for_anything, disclosed
 from bioeval_tui.evaluation.guards.specifics import Known
 from bioeval_tui.evaluation.http.failures import Hider, received_text
 from bioeval_tui.evaluation.job.models import EvaluationJob
-from bioeval_tui.evaluation.judges.rules import RulesJudge
-from bioeval_tui.evaluation.judges.verdicts import MalformedAnswerError, Question, read_answer
-from bioeval_tui.evaluation.models.answer import AnswerReader, hidden
+from bioeval_tui.evaluation.models import evaluator
+from bioeval_tui.evaluation.models.answer import AnswerReader, hidden, without_reasoning
 from bioeval_tui.evaluation.models.prompting import find_prompt, states_shown, tool_calls
-from bioeval_tui.evaluation.models.reasoning import without_reasoning
+from bioeval_tui.evaluation.models.verdicts import MalformedAnswerError, Question, read_answer
+from bioeval_tui.evaluation.offline import RulesJudge
 from bioeval_tui.protocols import EvaluatorView, JudgeView, PeerError, TranscriptMessage
 from bioeval_tui.record.importing.chat import sentences
 from bioeval_tui.record.masking.rules import LiteralRule, Rules
@@ -116,7 +115,7 @@ def judged(answer, text):
 
 
 def gated(text):
-    gate = llm.Stream(200_000)
+    gate = evaluator.Stream(200_000)
     for at in range(0, len(text), 4):
         gate.take(text[at : at + 4])
 
@@ -177,8 +176,8 @@ READERS = {
     "sign-off of signs": lambda t: without_signoff(t, "👋"),
     "reasoning": without_reasoning,
     "gate": gated,
-    "spoken": lambda t: llm.read(t, ("Ann", "Socrates"), chatbot="Bernie"),
-    "whole sentences": lambda t: (llm.whole_sentences(t), llm.before_loop(t)),
+    "spoken": lambda t: evaluator.read(t, ("Ann", "Socrates"), chatbot="Bernie"),
+    "whole sentences": lambda t: (evaluator.whole_sentences(t), evaluator.before_loop(t)),
     "streamed": streamed,
     "verdict": lambda t: judged(t, t),
     "verdict in a fence": lambda t: judged("```json\n{" + t, t),

@@ -19,8 +19,8 @@ from bioeval_tui import score
 from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript, bids_farewell, without_signoff
 from bioeval_tui.evaluation.job.models import ConversationSeed, EvaluationJob, JobTask, RubricItem
-from bioeval_tui.evaluation.judges.verdicts import MAX_QUOTE, locate
 from bioeval_tui.evaluation.models.prompting import states_shown
+from bioeval_tui.evaluation.models.verdicts import MAX_QUOTE, locate
 from bioeval_tui.evaluation.seams import (
     CheckResult,
     Evidence,
@@ -361,7 +361,7 @@ SENTINELS_AT_ONCE = 4
 
 @cache
 def _written_sentinels() -> list[dict[str, Any]]:
-    text = files("bioeval_tui.evaluation.judges").joinpath("sentinels.yml").read_text(encoding="utf-8")
+    text = files("bioeval_tui.evaluation.conversation").joinpath("sentinels.yml").read_text(encoding="utf-8")
     return yaml.safe_load(text)  # type: ignore[no-any-return]
 
 

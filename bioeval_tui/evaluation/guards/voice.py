@@ -25,8 +25,8 @@ from bioeval_tui.evaluation.guards.common import (
 )
 from bioeval_tui.evaluation.guards.content import asks_for_anything
 from bioeval_tui.evaluation.guards.helper_talk import speaks_as_assistant
+from bioeval_tui.evaluation.models.answer import REASONING_TAGS
 from bioeval_tui.evaluation.models.prompting import Prompt
-from bioeval_tui.evaluation.models.reasoning import REASONING_TAGS
 from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage, Violation
 from bioeval_tui.record.names import Role
 from bioeval_tui.text import shorten

@@ -15,7 +15,6 @@ from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.engine.limits import Rates
 from bioeval_tui.evaluation.engine.spec import EngineSpec
-from bioeval_tui.evaluation.evaluators.scripted import HUMAN, HumanEvaluator, ScriptedEvaluator, TypedLines
 from bioeval_tui.evaluation.guards import checks, content, ending
 from bioeval_tui.evaluation.hosts import host_of, is_loopback
 from bioeval_tui.evaluation.job.models import (
@@ -25,8 +24,8 @@ from bioeval_tui.evaluation.job.models import (
     ScorerConfig,
     TextSeed,
 )
-from bioeval_tui.evaluation.judges.rules import RulesJudge
 from bioeval_tui.evaluation.models.prompting import find_prompt, prompt_hashes, shown_to_judge, with_example
+from bioeval_tui.evaluation.offline import HUMAN, HumanEvaluator, RulesJudge, ScriptedEvaluator, TypedLines
 from bioeval_tui.evaluation.retry import MODEL_RULE
 from bioeval_tui.evaluation.seams import (
     Agent,
@@ -236,7 +235,7 @@ class Makers:
             seen = for_evaluator(job, job.facts if condition == "supplied" else (), condition)
             return from_plugin("evaluator", job.evaluator.kind, lambda: make_evaluator(seen))
         # Here and below: each run loads the parts that its job names, and no others.
-        from bioeval_tui.evaluation.evaluators.llm import LLMEvaluator
+        from bioeval_tui.evaluation.models.evaluator import LLMEvaluator
 
         # Shared by all conversations of the run: its connections, and the options that a server is known to reject.
         self._evaluator_chat = self._evaluator_chat or self._chat("evaluator")
@@ -264,7 +263,7 @@ class Makers:
         if job.scorer.kind != "llm":
             make_judge: plugins.MakeJudge = plugins.load("judges", job.scorer.kind)
             return from_plugin("judge", job.scorer.kind, lambda: make_judge(job))
-        from bioeval_tui.evaluation.judges.llm import LLMJudge
+        from bioeval_tui.evaluation.models.judge import LLMJudge
 
         return LLMJudge(
             models=self.judge_models(),

@@ -19,9 +19,9 @@ from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.engine.batch import PreparedRun
 from bioeval_tui.evaluation.engine.processes import local_model, sample_agent
 from bioeval_tui.evaluation.engine.spec import EngineSpec, RunOptions, RunSpec
-from bioeval_tui.evaluation.evaluators.scripted import HUMAN
 from bioeval_tui.evaluation.hosts import is_loopback, without_credentials
 from bioeval_tui.evaluation.job.models import EvaluationJob, MedalAssertion
+from bioeval_tui.evaluation.offline import HUMAN
 from bioeval_tui.evaluation.retry import AGENT_RULE, MODEL_RULE
 from bioeval_tui.evaluation.seams import Judge
 from bioeval_tui.evaluation.wiring import graphs

@@ -14,7 +14,7 @@ import pytest
 from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.agents.openai_chat import OpenAIChatAgent
 from bioeval_tui.evaluation.job.models import EvaluationJob
-from bioeval_tui.evaluation.judges.llm import LLMJudge
+from bioeval_tui.evaluation.models.judge import LLMJudge
 from bioeval_tui.evaluation.models.model import ChatModel
 from bioeval_tui.protocols import JudgeView, PeerError
 from tests.servers import openai_server as srv

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from bioeval_tui.evaluation.evaluators.scripted import HumanEvaluator, TypedLines
+from bioeval_tui.evaluation.offline import HumanEvaluator, TypedLines
 from bioeval_tui.protocols import EvaluatorView, Utterance
 from tests.unit.evaluation.evaluators.test_scripted_evaluator import job
 

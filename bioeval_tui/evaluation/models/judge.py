@@ -12,17 +12,7 @@ from typing import Any
 
 from bioeval_tui.errors import NotMeasuredError, UsageError
 from bioeval_tui.evaluation.job.models import ModelOptions
-from bioeval_tui.evaluation.judges.verdicts import (
-    MAX_QUOTE,
-    Question,
-    Reading,
-    answer_schema,
-    locate,
-    nameable,
-    quoted_from_nowhere,
-    read_answer,
-)
-from bioeval_tui.evaluation.models.answer import ChatAnswer, text_of
+from bioeval_tui.evaluation.models.answer import ChatAnswer, text_of, without_reasoning
 from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
 from bioeval_tui.evaluation.models.prompting import (
     example_words,
@@ -33,7 +23,16 @@ from bioeval_tui.evaluation.models.prompting import (
     shows_example,
     states_shown,
 )
-from bioeval_tui.evaluation.models.reasoning import without_reasoning
+from bioeval_tui.evaluation.models.verdicts import (
+    MAX_QUOTE,
+    Question,
+    Reading,
+    answer_schema,
+    locate,
+    nameable,
+    quoted_from_nowhere,
+    read_answer,
+)
 from bioeval_tui.evaluation.retry import MODEL_RULE, RetryRule, send
 from bioeval_tui.evaluation.seams import (
     JudgeView,

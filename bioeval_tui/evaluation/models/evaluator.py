@@ -12,7 +12,14 @@ from typing import Any, Literal
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.job.models import EvaluationJob
-from bioeval_tui.evaluation.models.answer import ChatAnswer, text_of
+from bioeval_tui.evaluation.models.answer import (
+    LONGEST_END,
+    REASONING_BEGINS,
+    REASONING_ENDS,
+    ChatAnswer,
+    text_of,
+    without_reasoning,
+)
 from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
 from bioeval_tui.evaluation.models.prompting import (
     Prompt,
@@ -22,12 +29,6 @@ from bioeval_tui.evaluation.models.prompting import (
     object_schema,
     rendered,
     turns,
-)
-from bioeval_tui.evaluation.models.reasoning import (
-    LONGEST_END,
-    REASONING_BEGINS,
-    REASONING_ENDS,
-    without_reasoning,
 )
 from bioeval_tui.evaluation.seams import Delta, EvaluatorView, PeerError, Utterance
 from bioeval_tui.peer_limits import MAX_HIDDEN
