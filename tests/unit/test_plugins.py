@@ -15,8 +15,8 @@ import pytest
 
 from bioeval_tui import __version__, plugins
 from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluation.conversation.traces import Traces
 from bioeval_tui.evaluation.job.models import TargetConfig
-from bioeval_tui.evaluation.traces.joined import Traces
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.evaluation.wiring.doctor import examine
 from bioeval_tui.grade.metrics import find_metric

@@ -28,11 +28,11 @@ from typing import Any
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation import function_calls, python_code, spending
 from bioeval_tui.evaluation.agents.connection import StateUrl
+from bioeval_tui.evaluation.conversation import traces
 from bioeval_tui.evaluation.function_calls import LAST_S, Conversation, FunctionCalls, FunctionError
 from bioeval_tui.evaluation.http.client import timeouts_of
 from bioeval_tui.evaluation.job.models import TargetConfig
 from bioeval_tui.evaluation.seams import AgentTerms, Delta, Generation, PeerError, Reply
-from bioeval_tui.evaluation.traces import joined
 from bioeval_tui.peer_limits import MAX_ANSWER_BYTES, MAX_TEXT
 from bioeval_tui.record.names import Role
 from bioeval_tui.record.spans import known_sum
@@ -454,7 +454,7 @@ class PythonAgent:
         """Call the function, mark its end in the inbox, and return its result. Raises `PeerError`."""
         try:
             with self._blaming(), self._printing():
-                return await self._calls.answer(content, joined.traceparent(), inbox.receive)
+                return await self._calls.answer(content, traces.traceparent(), inbox.receive)
         finally:
             inbox.end()
 

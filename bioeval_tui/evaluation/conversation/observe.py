@@ -12,8 +12,7 @@ from typing import Any
 
 from bioeval_tui.errors import QueryError
 from bioeval_tui.evaluation.conversation.attempts import with_retries
-from bioeval_tui.evaluation.conversation.emitter import ConversationEmitter
-from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits
+from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, Parts, RunLimits
 from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript
 from bioeval_tui.evaluation.job.models import Assertion, CypherAssertion, ExpressionAssertion, MedalAssertion
 from bioeval_tui.evaluation.seams import Agent, AssertionView, CheckResult, GraphSnapshot, PeerError

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
+from bioeval_tui.evaluation.conversation.traces import ConversationTraces
 from bioeval_tui.evaluation.job.loading import job_snapshot
 from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.seams import JudgeView, TranscriptMessage
-from bioeval_tui.evaluation.traces.joined import ConversationTraces
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.record.tool_calls import request_of

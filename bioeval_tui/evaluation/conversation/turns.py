@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bioeval_tui import plugins
+from bioeval_tui.evaluation.conversation import traces
 from bioeval_tui.evaluation.conversation.attempts import DeltaJoiner, paid, stream_whole, unused, with_retries
 from bioeval_tui.evaluation.conversation.control import ConversationControl
-from bioeval_tui.evaluation.conversation.emitter import ConversationEmitter
 from bioeval_tui.evaluation.conversation.observe import Observation, Observer
-from bioeval_tui.evaluation.conversation.plan import Parts, RunPlan
+from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, Parts, RunPlan
 from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript, without_signoff
 from bioeval_tui.evaluation.conversation.watchdog import MOST_OF_A_LATENCY
 from bioeval_tui.evaluation.seams import (
@@ -27,7 +27,6 @@ from bioeval_tui.evaluation.seams import (
     for_evaluator,
 )
 from bioeval_tui.evaluation.spending import Used
-from bioeval_tui.evaluation.traces import joined
 from bioeval_tui.record import events
 from bioeval_tui.record.events import EndReason, Fault
 from bioeval_tui.record.names import Role
@@ -80,7 +79,7 @@ class Dialogue:
         self.transcript = transcript
         self.observer = Observer(agent, parts, emitter, plan.limits)
         self.traces = transcript.traces = (
-            parts.traces.conversation(emitter, plan.limits.spans_s) if parts.traces else None
+            parts.traces.conversation(emitter.emit, plan.limits.spans_s) if parts.traces else None
         )
         self.turn = 0
         self.answered_turn = 0
@@ -263,12 +262,12 @@ class Dialogue:
             traceparent = self.traces.begin(number) if self.traces else None
             self._message_starts(number, "assistant", speaker, traceparent)
             self._asked_at = time.monotonic()
-            token = joined.current.set(traceparent or "")
+            token = traces.current.set(traceparent or "")
             try:
                 with paid(self.emitter, self.parts.budget, "agent", number):
                     reply = await stream_whole(self.agent.send(content), DeltaJoiner(self.emitter, number))
             finally:
-                joined.current.reset(token)
+                traces.current.reset(token)
             assert isinstance(reply, Reply)
             return reply
 

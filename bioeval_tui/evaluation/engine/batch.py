@@ -19,14 +19,13 @@ from typing import Any, Protocol
 from bioeval_tui import __version__
 from bioeval_tui.errors import BioevalError, RecordingError, exhausted
 from bioeval_tui.evaluation.conversation.control import Control, RunCancelledError, listen, what_helps
-from bioeval_tui.evaluation.conversation.emitter import Emitter, Sink
-from bioeval_tui.evaluation.conversation.plan import Parts, RunPlan
-from bioeval_tui.evaluation.conversation.run_job import Earlier, JobRun, end_run, started_fields
+from bioeval_tui.evaluation.conversation.plan import Emitter, Parts, RunPlan, Sink
+from bioeval_tui.evaluation.conversation.resume import Earlier, Resumption
+from bioeval_tui.evaluation.conversation.run_job import JobRun, end_run, started_fields
+from bioeval_tui.evaluation.conversation.traces import RunTraces, Traces
 from bioeval_tui.evaluation.conversation.watchdog import Watchdog
 from bioeval_tui.evaluation.engine.limits import LONGEST_PAUSE_S, CallBudget, Cut, Pace, Rates, RunBudget
-from bioeval_tui.evaluation.engine.resume import Resumption
 from bioeval_tui.evaluation.seams import wrap
-from bioeval_tui.evaluation.traces.joined import RunTraces, Traces
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.live import LiveInfo, process_start, remove_live, write_live

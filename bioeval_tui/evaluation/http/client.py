@@ -32,6 +32,7 @@ from httpx_aiohttp.httpx2 import AiohttpTransport
 
 from bioeval_tui import __version__
 from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluation.conversation import traces
 from bioeval_tui.evaluation.http.failures import (
     TRANSPORT_ERRORS,
     Hider,
@@ -40,7 +41,6 @@ from bioeval_tui.evaluation.http.failures import (
     received_text,
 )
 from bioeval_tui.evaluation.seams import PeerError
-from bioeval_tui.evaluation.traces import joined
 from bioeval_tui.peer_limits import MAX_ANSWER_BYTES, MAX_REFUSAL_BYTES
 from bioeval_tui.record.names import Peer
 from bioeval_tui.text import clean_line
@@ -301,7 +301,7 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
         hider = Hider(credentials_of(request) | self._secrets)
         if url.userinfo:  # a header says it already
             request.url = url.copy_with(username=None, password=None)
-        if self._peer == "agent" and (traceparent := joined.traceparent()):
+        if self._peer == "agent" and (traceparent := traces.traceparent()):
             request.headers["traceparent"] = traceparent
         while True:
             exchange = Exchange(

@@ -17,9 +17,9 @@ from typing import Any
 
 from bioeval_tui import score as composite
 from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluation.conversation.resume import is_finished
 from bioeval_tui.evaluation.conversation.scoring import judge_sentinels, judge_transcript
 from bioeval_tui.evaluation.conversation.transcript import for_judge, sent_messages
-from bioeval_tui.evaluation.engine.resume import is_finished
 from bioeval_tui.evaluation.engine.spec import EngineSpec
 from bioeval_tui.evaluation.hosts import is_loopback
 from bioeval_tui.evaluation.job.loading import recorded_job

@@ -15,14 +15,14 @@ import yaml
 from bioeval_tui.errors import JobError, RecordingError, UsageError
 from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunPlan
-from bioeval_tui.evaluation.engine.batch import PreparedRun
-from bioeval_tui.evaluation.engine.resume import (
+from bioeval_tui.evaluation.conversation.resume import (
     Resumption,
     excluded_trials,
     missing,
     resumption_of,
     trials_of,
 )
+from bioeval_tui.evaluation.engine.batch import PreparedRun
 from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec, options_of
 from bioeval_tui.evaluation.job.loading import job_snapshot, load_job, recorded_job
 from bioeval_tui.evaluation.job.models import EvaluationJob

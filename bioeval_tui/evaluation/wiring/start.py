@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluation.conversation.traces import Traces
 from bioeval_tui.evaluation.engine.attach import FollowedRun
 from bioeval_tui.evaluation.engine.batch import PreparedRun, Stopping, run_batch
 from bioeval_tui.evaluation.engine.limits import CallBudget
@@ -23,7 +24,6 @@ from bioeval_tui.evaluation.engine.processes import (
     stopping_at_signals,
 )
 from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec
-from bioeval_tui.evaluation.traces.joined import Traces
 from bioeval_tui.evaluation.wiring.parts import prepare_run
 from bioeval_tui.evaluation.wiring.resume import prepare_resumed
 from bioeval_tui.record import events
@@ -179,7 +179,7 @@ async def _receive_spans(prepared: Sequence[PreparedRun], stack: contextlib.Asyn
         listed = ", ".join(map(str, sorted(ports)))
         raise UsageError(f"the jobs name different ports for spans ({listed}); --otlp PORT gives one for all")
     # Only if spans are received, because OTLP's messages take 0.1 s to load.
-    from bioeval_tui.evaluation.traces.receiver import receive_spans
+    from bioeval_tui.evaluation.engine.span_receiver import receive_spans
 
     traces = Traces()
     address = await stack.enter_async_context(receive_spans(ports.pop(), traces))

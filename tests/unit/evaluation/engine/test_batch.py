@@ -17,9 +17,9 @@ import pytest
 from bioeval_tui.errors import RecordingError, UnavailableError
 from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
+from bioeval_tui.evaluation.conversation.resume import Resumption, missing, resumption_of
 from bioeval_tui.evaluation.engine.batch import PreparedRun, run_batch
 from bioeval_tui.evaluation.engine.limits import CallBudget
-from bioeval_tui.evaluation.engine.resume import Resumption, missing, resumption_of
 from bioeval_tui.portable import lock
 from bioeval_tui.protocols import CheckResult, PeerError
 from bioeval_tui.record import events

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bioeval_tui.errors import NotMeasuredError
-from bioeval_tui.evaluation.engine.resume import excluded_trials, is_finished, missing, resumption_of
+from bioeval_tui.evaluation.conversation.resume import excluded_trials, is_finished, missing, resumption_of
 from bioeval_tui.formats import ConversationKey
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.state import RunState, apply_all

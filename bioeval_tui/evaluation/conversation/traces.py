@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
-from bioeval_tui.evaluation.conversation.emitter import ConversationEmitter
 from bioeval_tui.peer_limits import MOST_SPANS
 from bioeval_tui.record import events
 from bioeval_tui.record.spans import AgentSpan, Meaning, absent_parents, meaning_of, outermost
@@ -115,6 +114,8 @@ def _tool_spans(spans: Iterable[AgentSpan]) -> list[tuple[AgentSpan, Meaning]]:
     return [(span, tools[span.span_id]) for span in sorted(outer, key=lambda span: span.start_ns)]
 
 
+Emit = Callable[..., object]
+"""Records an event of the conversation, given its type and fields."""
 TakeSpans = Callable[[Sequence[AgentSpan]], int]
 """Receives spans of one trace; returns how many of them exceeded the limit."""
 
@@ -216,9 +217,9 @@ class ConversationTraces:
     it ends, so it arrives after its children.
     """
 
-    def __init__(self, traces: Traces, emitter: ConversationEmitter, wait_s: float) -> None:
+    def __init__(self, traces: Traces, emit: Emit, wait_s: float) -> None:
         self._traces = traces
-        self._emitter = emitter
+        self._emit = emit
         self._wait_s = wait_s
         self._all: list[_Trace] = []
         self._answers: dict[int, _Trace] = {}
@@ -295,7 +296,7 @@ class ConversationTraces:
         if not self._is_late:
             trace.spans.update((span.span_id, span) for span in kept)
         if kept or doubled:
-            self._emitter.emit(
+            self._emit(
                 events.SpansReceived,
                 message=message,
                 spans=tuple(kept),
@@ -337,9 +338,9 @@ class RunTraces:
         self._refused_before = traces.refused
         self._conversations: list[ConversationTraces] = []
 
-    def conversation(self, emitter: ConversationEmitter, wait_s: float) -> ConversationTraces:
+    def conversation(self, emit: Emit, wait_s: float) -> ConversationTraces:
         """Return the traces of a new conversation, which waits up to that many seconds for spans after the last answer."""
-        self._conversations.append(ConversationTraces(self._traces, emitter, wait_s))
+        self._conversations.append(ConversationTraces(self._traces, emit, wait_s))
         return self._conversations[-1]
 
     def close(self) -> str:

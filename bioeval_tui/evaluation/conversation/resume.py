@@ -1,16 +1,51 @@
-"""Reads from a recording the parts that a resumed run does not repeat."""
+"""What a run keeps of its conversations, and what a resumed one, which does not repeat them, reads from its recording."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from bioeval_tui import score as composite
 from bioeval_tui.evaluation.conversation.observe import Observation
-from bioeval_tui.evaluation.conversation.run_job import ConversationRecord, Earlier
 from bioeval_tui.evaluation.seams import GraphSnapshot
 from bioeval_tui.record import events
+from bioeval_tui.record.events import Fault
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import ConversationState, RunState
+
+MOST_UNMEASURED: Mapping[Fault, int] = {"infrastructure": 3, "judge": 5}
+"""After so many conversations in a row that are not measured by this fault, the next ones would not be, either."""
+
+
+@dataclass
+class ConversationRecord:
+    """What the run keeps of one conversation: its starting state and its score."""
+
+    start: Observation | None = None
+    score: float | None = None
+    cancelled: bool = False
+    unmeasured: events.ConversationScored | None = None
+    """Its end, if it has no score by a fault in `MOST_UNMEASURED`."""
+    judged: bool = False
+    """Whether the judge gave a verdict, or no conversation of the run needs one."""
+
+    def take(self, scored: events.ConversationScored) -> None:
+        """Keep what the run needs of a conversation's score."""
+        self.score = scored.score
+        lost = scored.score is None and scored.fault in MOST_UNMEASURED and not scored.cancelled
+        # One pause of this program is in every conversation that was held meanwhile, and says nothing of the next ones.
+        paused = any(part.reason == composite.DID_NOT_RUN for part in scored.parts)
+        self.unmeasured = scored if lost and not paused else None
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What a resumed run already has: finished conversations, and how many times others were started."""
+
+    finished: Mapping[tuple[Condition, int], ConversationRecord]
+    attempts: Mapping[tuple[Condition, int], int]
+    clean: bool = True
+    compared: frozenset[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -94,11 +129,9 @@ def _compared(finished: Mapping[tuple[Condition, int], ConversationRecord]) -> f
 
 
 def _start_of(talk: ConversationState) -> Observation | None:
-    first = next((seen for seen in talk.observations if seen.after_turn == 0), None)
-    return _observation(first) if first is not None else None
-
-
-def _observation(seen: events.StateObserved) -> Observation:
+    seen = next((seen for seen in talk.observations if seen.after_turn == 0), None)
+    if seen is None:
+        return None
     graph = None
     if seen.graph is not None:
         graph = GraphSnapshot(

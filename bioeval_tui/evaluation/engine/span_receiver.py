@@ -35,7 +35,7 @@ from opentelemetry.proto.trace.v1 import trace_pb2
 
 from bioeval_tui.admission import BACKLOG, Admission, AdmissionLimits, serve_app, why_not_bound
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.traces.joined import Traces
+from bioeval_tui.evaluation.conversation.traces import Traces
 from bioeval_tui.peer_limits import (
     MAX_OTLP_BODY,
     MAX_OTLP_STRANGERS,
