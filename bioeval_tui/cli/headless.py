@@ -20,10 +20,10 @@ from bioeval_tui.evaluation.engine.processes import run_fairly
 from bioeval_tui.evaluation.engine.spec import EngineSpec
 from bioeval_tui.evaluation.spending import FILE_NAME, Prices, load_prices
 from bioeval_tui.evaluation.wiring.estimate import estimate_batch
-from bioeval_tui.evaluation.wiring.resume import rerun_offer
 from bioeval_tui.evaluation.wiring.start import (
     Show,
     prepare_batch,
+    rerun_offer,
     run_followed,
     run_prepared,
     who_receives,

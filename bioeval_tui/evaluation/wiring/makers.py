@@ -13,7 +13,6 @@ from bioeval_tui.evaluation import python_code
 from bioeval_tui.evaluation.assertions.checker import Checker, holds_on_nothing
 from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
-from bioeval_tui.evaluation.engine.limits import Rates
 from bioeval_tui.evaluation.engine.spec import EngineSpec
 from bioeval_tui.evaluation.guards import checks, content, ending
 from bioeval_tui.evaluation.hosts import host_of, is_loopback
@@ -36,7 +35,7 @@ from bioeval_tui.evaluation.seams import (
     for_evaluator,
     from_plugin,
 )
-from bioeval_tui.evaluation.spending import FILE_NAME, Price, Prices, load_prices
+from bioeval_tui.evaluation.spending import FILE_NAME, Price, Prices, Rates, load_prices
 from bioeval_tui.evaluation.wiring import endpoints
 from bioeval_tui.record.names import Condition
 from bioeval_tui.settings import DEFAULT_MODEL, Settings

@@ -213,7 +213,7 @@ def _hand_over(makers: Makers, spec: EngineSpec, control: Control) -> None:
 
 
 def _options(spec: EngineSpec, makers: Makers, plan: RunPlan) -> dict[str, Any]:
-    """Return the run's options, in the form that `evaluation.wiring.resume` reads."""
+    """Return the run's options, in the form that `evaluation.wiring.start` reads."""
     return {
         **spec.recorded(),
         "job_file": str((makers.job_dir or Path()).absolute() / Path(plan.job_path).name),

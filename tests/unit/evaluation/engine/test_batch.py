@@ -19,7 +19,7 @@ from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.conversation.resume import Resumption, missing, resumption_of
 from bioeval_tui.evaluation.engine.batch import PreparedRun, run_batch
-from bioeval_tui.evaluation.engine.limits import CallBudget
+from bioeval_tui.evaluation.spending import CallBudget
 from bioeval_tui.portable import lock
 from bioeval_tui.protocols import CheckResult, PeerError
 from bioeval_tui.record import events
@@ -167,7 +167,7 @@ def _events(stages: Stages) -> list[events.RunEvent]:
 async def test_self_inflicted_429s_are_waited_for_and_cost_the_agent_nothing(
     stages: Stages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bioeval_tui.evaluation.engine.limits.FIRST_PAUSE_S", 0.0)
+    monkeypatch.setattr("bioeval_tui.evaluation.engine.batch.FIRST_PAUSE_S", 0.0)
 
     def busy() -> FakeAgent:
         refused = [PeerError("agent", "slow down", retryable=True, status=429, retry_after_s=0.0)] * 9
