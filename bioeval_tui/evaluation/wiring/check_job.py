@@ -15,9 +15,8 @@ from bioeval_tui import agent_protocols, plugins
 from bioeval_tui.agent_protocols import AgentProtocol
 from bioeval_tui.errors import ExpressionError, ForbiddenQueryError, JobError, Problem, QueryError, UsageError
 from bioeval_tui.evaluation import python_code
-from bioeval_tui.evaluation.assertions.checker import depends_on_signoff, depends_on_user_times
-from bioeval_tui.evaluation.assertions.expressions import counts_the_end, parse
-from bioeval_tui.evaluation.assertions.tool_calls import parse_where
+from bioeval_tui.evaluation.assertions import depends_on_signoff, depends_on_user_times, parse_where
+from bioeval_tui.evaluation.expressions import counts_the_end, parse
 from bioeval_tui.evaluation.graphs import cypher
 from bioeval_tui.evaluation.guards.common import is_foreign
 from bioeval_tui.evaluation.job.filling import has_placeholders

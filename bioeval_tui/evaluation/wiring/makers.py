@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bioeval_tui import plugins
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation import python_code
-from bioeval_tui.evaluation.assertions.checker import Checker, holds_on_nothing
+from bioeval_tui.evaluation.assertions import Checker, holds_on_nothing
 from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.engine.spec import EngineSpec
@@ -42,7 +42,7 @@ from bioeval_tui.settings import DEFAULT_MODEL, Settings
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluation.assertions.medal import MedalGrader
+    from bioeval_tui.evaluation.medal_assertions import MedalGrader
     from bioeval_tui.evaluation.models.model import ChatModel
 
 
@@ -274,7 +274,7 @@ class Makers:
 
     def medal_grader(self) -> MedalGrader:
         """Return the grader of the files that medal assertions name."""
-        from bioeval_tui.evaluation.assertions.medal import MedalGrader  # pandas: for jobs with medals
+        from bioeval_tui.evaluation.medal_assertions import MedalGrader  # pandas: for jobs with medals
 
         settings = replace(self.settings, leaderboard=self.spec.leaderboard)
         return MedalGrader(settings, self.job_dir, tuple(map(Path, self.spec.submissions)))

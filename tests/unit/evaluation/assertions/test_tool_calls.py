@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 from pydantic import ValidationError
 
-from bioeval_tui.evaluation.assertions.checker import holds_on_nothing
-from bioeval_tui.evaluation.assertions.tool_calls import _paired, check_tool_calls
+from bioeval_tui.evaluation.assertions import _paired, check_tool_calls, holds_on_nothing
 from bioeval_tui.evaluation.job.models import ToolCallsAssertion, ToolCallsConfig
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.protocols import AssertionView, CheckResult

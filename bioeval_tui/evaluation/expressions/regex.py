@@ -15,7 +15,7 @@ from typing import Any
 import regex
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.assertions.expressions.values import (
+from bioeval_tui.evaluation.expressions.values import (
     CELL,
     Budget,
     Found,

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.assertions.expressions.operators import set_of
-from bioeval_tui.evaluation.assertions.expressions.types import (
+from bioeval_tui.evaluation.expressions.operators import set_of
+from bioeval_tui.evaluation.expressions.tree import (
     DOUBLE,
     INT,
     LONG,
@@ -21,7 +21,7 @@ from bioeval_tui.evaluation.assertions.expressions.types import (
     declare,
     read_type,
 )
-from bioeval_tui.evaluation.assertions.expressions.values import (
+from bioeval_tui.evaluation.expressions.values import (
     INT_MAX,
     INT_MIN,
     LONG_MAX,

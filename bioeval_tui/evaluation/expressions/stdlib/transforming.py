@@ -8,8 +8,8 @@ from itertools import accumulate
 from typing import Any
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.assertions.expressions import operators
-from bioeval_tui.evaluation.assertions.expressions.operators import (
+from bioeval_tui.evaluation.expressions import operators
+from bioeval_tui.evaluation.expressions.operators import (
     equal,
     key_of,
     nullable_order,
@@ -18,8 +18,8 @@ from bioeval_tui.evaluation.assertions.expressions.operators import (
     set_of,
     to_text,
 )
-from bioeval_tui.evaluation.assertions.expressions.signatures import RUNTIME, kotlin, library
-from bioeval_tui.evaluation.assertions.expressions.stdlib.elements import (
+from bioeval_tui.evaluation.expressions.signatures import RUNTIME, kotlin, library
+from bioeval_tui.evaluation.expressions.stdlib.elements import (
     Function,
     Map,
     each,
@@ -29,7 +29,7 @@ from bioeval_tui.evaluation.assertions.expressions.stdlib.elements import (
     raw,
     same_kind,
 )
-from bioeval_tui.evaluation.assertions.expressions.values import (
+from bioeval_tui.evaluation.expressions.values import (
     CELL,
     Budget,
     Comparator,

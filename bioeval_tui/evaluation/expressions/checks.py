@@ -12,15 +12,15 @@ from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.assertions.expressions import tree
-from bioeval_tui.evaluation.assertions.expressions.scope import (
+from bioeval_tui.evaluation.expressions import tree
+from bioeval_tui.evaluation.expressions.scope import (
     CONSTANTS,
     RECORDS,
     ROOTS,
     TEXT_ENUMS,
     property_of,
 )
-from bioeval_tui.evaluation.assertions.expressions.signatures import (
+from bioeval_tui.evaluation.expressions.signatures import (
     FUNCTIONS,
     METHODS,
     PROPERTIES,
@@ -29,7 +29,7 @@ from bioeval_tui.evaluation.assertions.expressions.signatures import (
     describe,
     nearest,
 )
-from bioeval_tui.evaluation.assertions.expressions.types import (
+from bioeval_tui.evaluation.expressions.tree import (
     ANY,
     BOOLEAN,
     CHAR,
@@ -45,7 +45,7 @@ from bioeval_tui.evaluation.assertions.expressions.types import (
     substitute,
     variables,
 )
-from bioeval_tui.evaluation.assertions.expressions.values import UNIT, Limits, Long, type_name
+from bioeval_tui.evaluation.expressions.values import UNIT, Limits, Long, type_name
 from bioeval_tui.text import shorten
 
 MOST_STEPS = 60_000

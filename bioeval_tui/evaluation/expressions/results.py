@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.assertions.expressions import tree
-from bioeval_tui.evaluation.assertions.expressions.evaluator import (
+from bioeval_tui.evaluation.expressions import tree
+from bioeval_tui.evaluation.expressions.evaluator import (
     Environment,
     ExpressionEvaluation,
     Returned,
 )
-from bioeval_tui.evaluation.assertions.expressions.operators import to_text
-from bioeval_tui.evaluation.assertions.expressions.scope import shaped
-from bioeval_tui.evaluation.assertions.expressions.values import (
+from bioeval_tui.evaluation.expressions.operators import to_text
+from bioeval_tui.evaluation.expressions.scope import shaped
+from bioeval_tui.evaluation.expressions.values import (
     CELL,
     Budget,
     Char,

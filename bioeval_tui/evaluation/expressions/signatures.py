@@ -20,10 +20,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
-from bioeval_tui.evaluation.assertions.expressions.regex import Regex
-from bioeval_tui.evaluation.assertions.expressions.tree import Argument, Lambda, Reference
-from bioeval_tui.evaluation.assertions.expressions.types import Type, read_type
-from bioeval_tui.evaluation.assertions.expressions.values import (
+from bioeval_tui.evaluation.expressions.regex import Regex
+from bioeval_tui.evaluation.expressions.tree import Argument, Lambda, Reference, Type, read_type
+from bioeval_tui.evaluation.expressions.values import (
     NUMBERS,
     TYPE_NAMES,
     Char,

@@ -8,11 +8,11 @@ from itertools import dropwhile, islice, pairwise, takewhile
 from typing import Any, Protocol
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.assertions.expressions import operators
-from bioeval_tui.evaluation.assertions.expressions.evaluator import element
-from bioeval_tui.evaluation.assertions.expressions.operators import equal, key_of, set_of
-from bioeval_tui.evaluation.assertions.expressions.signatures import kotlin, library
-from bioeval_tui.evaluation.assertions.expressions.values import (
+from bioeval_tui.evaluation.expressions import operators
+from bioeval_tui.evaluation.expressions.evaluator import element
+from bioeval_tui.evaluation.expressions.operators import equal, key_of, set_of
+from bioeval_tui.evaluation.expressions.signatures import kotlin, library
+from bioeval_tui.evaluation.expressions.values import (
     CELL,
     NUMBERS,
     Budget,

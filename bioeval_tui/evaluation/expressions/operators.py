@@ -13,8 +13,8 @@ from functools import cmp_to_key
 from typing import Any
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.assertions.expressions.regex import Regex
-from bioeval_tui.evaluation.assertions.expressions.values import (
+from bioeval_tui.evaluation.expressions.regex import Regex
+from bioeval_tui.evaluation.expressions.values import (
     CELL,
     INT_MAX,
     INT_MIN,

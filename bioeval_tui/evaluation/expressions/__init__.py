@@ -16,13 +16,13 @@ from dataclasses import fields
 from typing import Any
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.assertions.expressions import stdlib
-from bioeval_tui.evaluation.assertions.expressions.checks import check
-from bioeval_tui.evaluation.assertions.expressions.evaluator import ExpressionEvaluation
-from bioeval_tui.evaluation.assertions.expressions.parser import parse_tree
-from bioeval_tui.evaluation.assertions.expressions.results import Part, caret, explain, to_json
-from bioeval_tui.evaluation.assertions.expressions.scope import Scope, scope, shaped
-from bioeval_tui.evaluation.assertions.expressions.tree import (
+from bioeval_tui.evaluation.expressions import stdlib
+from bioeval_tui.evaluation.expressions.checks import check
+from bioeval_tui.evaluation.expressions.evaluator import ExpressionEvaluation
+from bioeval_tui.evaluation.expressions.parser import parse_tree
+from bioeval_tui.evaluation.expressions.results import Part, caret, explain, to_json
+from bioeval_tui.evaluation.expressions.scope import Scope, scope, shaped
+from bioeval_tui.evaluation.expressions.tree import (
     Argument,
     Branch,
     Call,
@@ -31,7 +31,7 @@ from bioeval_tui.evaluation.assertions.expressions.tree import (
     Member,
     Node,
 )
-from bioeval_tui.evaluation.assertions.expressions.values import LimitError, Limits
+from bioeval_tui.evaluation.expressions.values import LimitError, Limits
 
 __all__ = [
     "Expression",

@@ -8,11 +8,11 @@ import re
 from collections.abc import Callable
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.assertions.expressions import operators
-from bioeval_tui.evaluation.assertions.expressions.operators import equal, order, to_text
-from bioeval_tui.evaluation.assertions.expressions.signatures import kotlin, library
-from bioeval_tui.evaluation.assertions.expressions.stdlib.elements import Function
-from bioeval_tui.evaluation.assertions.expressions.values import (
+from bioeval_tui.evaluation.expressions import operators
+from bioeval_tui.evaluation.expressions.operators import equal, order, to_text
+from bioeval_tui.evaluation.expressions.signatures import kotlin, library
+from bioeval_tui.evaluation.expressions.stdlib.elements import Function
+from bioeval_tui.evaluation.expressions.values import (
     INT_MAX,
     INT_MIN,
     LONG_MAX,

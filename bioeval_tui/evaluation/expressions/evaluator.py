@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.assertions.expressions import operators, tree
-from bioeval_tui.evaluation.assertions.expressions.operators import key_of, to_text
-from bioeval_tui.evaluation.assertions.expressions.scope import CONSTANTS
-from bioeval_tui.evaluation.assertions.expressions.signatures import (
+from bioeval_tui.evaluation.expressions import operators, tree
+from bioeval_tui.evaluation.expressions.operators import key_of, to_text
+from bioeval_tui.evaluation.expressions.scope import CONSTANTS
+from bioeval_tui.evaluation.expressions.signatures import (
     FUNCTIONS,
     METHODS,
     PROPERTIES,
@@ -18,8 +18,8 @@ from bioeval_tui.evaluation.assertions.expressions.signatures import (
     nearest,
     runtime_types,
 )
-from bioeval_tui.evaluation.assertions.expressions.types import PUBLISHED, Type
-from bioeval_tui.evaluation.assertions.expressions.values import (
+from bioeval_tui.evaluation.expressions.tree import PUBLISHED, Type
+from bioeval_tui.evaluation.expressions.values import (
     NUMBERS,
     Budget,
     Char,

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Context, Decimal
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.assertions.expressions.operators import to_text
-from bioeval_tui.evaluation.assertions.expressions.regex import Regex, compile_pattern
-from bioeval_tui.evaluation.assertions.expressions.signatures import kotlin, library
-from bioeval_tui.evaluation.assertions.expressions.stdlib.elements import Function, not_negative
-from bioeval_tui.evaluation.assertions.expressions.values import (
+from bioeval_tui.evaluation.expressions.operators import to_text
+from bioeval_tui.evaluation.expressions.regex import Regex, compile_pattern
+from bioeval_tui.evaluation.expressions.signatures import kotlin, library
+from bioeval_tui.evaluation.expressions.stdlib.elements import Function, not_negative
+from bioeval_tui.evaluation.expressions.values import (
     CELL,
     Budget,
     Char,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.assertions.expressions.values import INT_MAX, LONG_MAX, Char, Long, to_units
+from bioeval_tui.evaluation.expressions.values import INT_MAX, LONG_MAX, Char, Long, to_units
 
 KEYWORDS_NOT_SUPPORTED = {
     **dict.fromkeys(

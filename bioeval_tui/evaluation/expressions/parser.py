@@ -9,16 +9,16 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.assertions.expressions import tree
-from bioeval_tui.evaluation.assertions.expressions.lexer import (
+from bioeval_tui.evaluation.expressions import tree
+from bioeval_tui.evaluation.expressions.lexer import (
     KEYWORDS_NOT_SUPPORTED,
     RESERVED,
     Token,
     tokens,
 )
-from bioeval_tui.evaluation.assertions.expressions.signatures import nearest
-from bioeval_tui.evaluation.assertions.expressions.types import CLASSES, UNKNOWN, Type
-from bioeval_tui.evaluation.assertions.expressions.values import UNIT, Limits
+from bioeval_tui.evaluation.expressions.signatures import nearest
+from bioeval_tui.evaluation.expressions.tree import CLASSES, UNKNOWN, Type
+from bioeval_tui.evaluation.expressions.values import UNIT, Limits
 from bioeval_tui.text import clean_line, shorten
 
 _INFIX = 8
