@@ -19,7 +19,7 @@ from bioeval_tui.evaluation.conversation.resume import excluded_trials
 from bioeval_tui.evaluation.engine.processes import run_fairly
 from bioeval_tui.evaluation.engine.spec import EngineSpec
 from bioeval_tui.evaluation.spending import FILE_NAME, Prices, load_prices
-from bioeval_tui.evaluation.wiring.estimate import estimate_batch
+from bioeval_tui.evaluation.wiring.prepare import estimate_batch
 from bioeval_tui.evaluation.wiring.start import (
     Show,
     prepare_batch,

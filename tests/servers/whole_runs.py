@@ -12,7 +12,7 @@ from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.evaluation.job.loading import job_from_data
 from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.spending import CallBudget
-from bioeval_tui.evaluation.wiring.parts import prepare_run
+from bioeval_tui.evaluation.wiring.prepare import prepare_run
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.paths import new_run_ids, recording_path
 from bioeval_tui.record.reading import read_recording

@@ -31,7 +31,7 @@ from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.evaluation.wiring.endpoints import OPENAI_URL, ModelRole, openai_url
 from bioeval_tui.evaluation.wiring.graphs import neo4j_graph
 from bioeval_tui.evaluation.wiring.makers import Makers
-from bioeval_tui.evaluation.wiring.parts import with_mode
+from bioeval_tui.evaluation.wiring.prepare import with_mode
 from bioeval_tui.grade.service import Grading
 from bioeval_tui.peer_limits import MAX_MODEL_LIST
 from bioeval_tui.record.masking.current import masked

@@ -42,7 +42,7 @@ from bioeval_tui.evaluation.job.loading import job_snapshot, load_job, recorded_
 from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.spending import CallBudget
 from bioeval_tui.evaluation.wiring.makers import Makers
-from bioeval_tui.evaluation.wiring.parts import assemble, prepare_run
+from bioeval_tui.evaluation.wiring.prepare import assemble, prepare_run
 from bioeval_tui.record import events
 from bioeval_tui.record.events import Case, RunStarted
 from bioeval_tui.record.live import is_live
