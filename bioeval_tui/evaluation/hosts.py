@@ -6,8 +6,9 @@ import ipaddress
 from urllib.parse import urlsplit
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.job.loading import bare_url
 from bioeval_tui.text import clean_line
+
+OPENAI_URL = "https://api.openai.com/v1"
 
 
 def host_of(url: str, *, any_scheme: bool = False) -> str:
@@ -45,5 +46,9 @@ def chat_url(url: str) -> str:
 
 
 def without_credentials(url: str) -> str:
-    """Return a URL without user, password, query and fragment: it may be written down."""
-    return bare_url(url)
+    """Return a URL without user, password, query and fragment; of an invalid URL, only what follows the last `@`."""
+    try:
+        parts = urlsplit(url)
+        return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+    except ValueError:
+        return url.rpartition("@")[2]

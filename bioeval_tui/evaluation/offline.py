@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 
 from bioeval_tui import units
 from bioeval_tui.errors import InputError, NotMeasuredError
@@ -27,56 +27,30 @@ from bioeval_tui.text import clean, clean_line, shorten
 
 HUMAN = "human"
 """What jobs (`evaluator.kind`) and `--evaluator-model` call a person who plays the user."""
-AskPerson = Callable[[EvaluatorView], Awaitable[str | None]]
-"""Shows a person the conversation and returns the message that they type; None to end it."""
 
 
 class HumanEvaluator:
-    """Sends what a person types, and waits for as long as they need. Ending the conversation sends the sign-off."""
+    """Sends what a person types, and waits for as long as they need."""
 
     identity = "a person"
 
-    def __init__(self, job: EvaluationJob, ask: AskPerson) -> None:
-        """`ask` is called for each message; a `TypedLines` passes on messages from another place."""
-        self._signoff = job.evaluator.signoff
-        self._ask = ask
+    def __init__(self) -> None:
+        self._lines: asyncio.Queue[str] = asyncio.Queue()
+
+    def say(self, text: str) -> None:
+        """Take a typed message."""
+        self._lines.put_nowait(text)
 
     async def speak(self, view: EvaluatorView) -> AsyncIterator[Delta | Utterance]:
-        """Yield the person's message. Blank messages are asked for again."""
+        """Yield the person's message; blank ones are none."""
         content = ""
         while not content:
-            typed = await self._ask(view)
-            content = self._signoff if typed is None else clean(typed).strip()
+            content = clean(await self._lines.get()).strip()
         yield Delta(content)
         yield Utterance(content)
 
     async def aclose(self) -> None:
         """Nothing to close."""
-
-
-class TypedLines:
-    """A queue between a prompt and a `HumanEvaluator`: `say` and `end` on one side, the evaluator on the other."""
-
-    def __init__(self) -> None:
-        self._lines: asyncio.Queue[str | None] = asyncio.Queue()
-        self.waiting_for = asyncio.Event()
-        """Set while the conversation waits for a message."""
-
-    def say(self, text: str) -> None:
-        """Pass on a typed message."""
-        self._lines.put_nowait(text)
-
-    def end(self) -> None:
-        """End the conversation with the sign-off."""
-        self._lines.put_nowait(None)
-
-    async def __call__(self, view: EvaluatorView) -> str | None:
-        """Return the next message, waiting for it if necessary."""
-        self.waiting_for.set()
-        try:
-            return await self._lines.get()
-        finally:
-            self.waiting_for.clear()
 
 
 WORDS_PER_DELTA = 3

@@ -13,7 +13,6 @@ import functools
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -98,16 +97,10 @@ def objects(value: Any) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
-    """The content of the answer to a message."""
-
-    content: str
-    events: tuple[Mapping[str, Any], ...]
-
-
-def parse_message(host: str, value: Mapping[str, Any], session: str) -> Message:
-    """Check the response to a message and return its content, cleaned. Raises `PeerError`."""
+def parse_message(
+    host: str, value: Mapping[str, Any], session: str
+) -> tuple[str, tuple[Mapping[str, Any], ...]]:
+    """Check the response to a message and return its content and events, cleaned. Raises `PeerError`."""
 
     def wrong(what: str) -> PeerError:
         shown = json.dumps(value, ensure_ascii=False, default=str)
@@ -129,7 +122,7 @@ def parse_message(host: str, value: Mapping[str, Any], session: str) -> Message:
     kept = tuple(
         clean_value(event) if isinstance(event, dict) else {"event": clean_value(event)} for event in events
     )
-    return Message(clean(content), kept)
+    return clean(content), kept
 
 
 EVENT_STREAM = "text/event-stream"

@@ -358,47 +358,30 @@ class _Inbox:
         return known_sum(count for count, _ in self.tokens), known_sum(count for _, count in self.tokens)
 
 
-def make_agent(terms: AgentTerms) -> PythonAgent:
-    """Return an agent for one conversation. Raises `UsageError` when the function cannot be loaded."""
-    target = terms.target
-    reference = target.function or ""
-    conversation = Conversation(
-        uuid.uuid4().hex, target.user, target.chatbot, terms.named_model, dict(target.options)
-    )
-    timeouts = timeouts_of(terms.timeout_s)
-    state = StateUrl(target.object_context_url, timeouts)
-    calls: FunctionCalls | FunctionProcess
-    if terms.python is not None:
-        calls = FunctionProcess(reference, terms.python, terms.code, conversation)
-    else:
-        function = terms.function or python_code.load(reference, terms.code, "message")
-        calls = FunctionCalls(function, conversation)
-    name, may_print = clean_line(reference, 100), terms.function is not None
-    return PythonAgent(calls, name, conversation.session_id, state, timeouts.whole, may_print=may_print)
-
-
 class PythonAgent:
-    """An `Agent` for one conversation. An answer must be finished within `whole_s` seconds.
+    """An `Agent` for one conversation.
 
-    Its output goes to stderr, because a report may go to stdout, unless it `may_print`.
+    Its output goes to stderr, because a report may go to stdout, unless a Python program passed the function itself.
     """
 
-    def __init__(
-        self,
-        calls: FunctionCalls | FunctionProcess,
-        name: str,
-        session_id: str,
-        state: StateUrl,
-        whole_s: float,
-        *,
-        may_print: bool = False,
-    ) -> None:
-        self._calls = calls
-        self._name = name
-        self._session_id = session_id
-        self._state = state
-        self._whole_s = whole_s
-        self._printing = contextlib.nullcontext if may_print else python_code.printing_elsewhere
+    def __init__(self, terms: AgentTerms) -> None:
+        """Raises `UsageError` when the function cannot be loaded."""
+        target, timeouts = terms.target, timeouts_of(terms.timeout_s)
+        reference = target.function or ""
+        self._name = clean_line(reference, 100)
+        self._session_id = uuid.uuid4().hex
+        conversation = Conversation(
+            self._session_id, target.user, target.chatbot, terms.named_model, dict(target.options)
+        )
+        self._calls: FunctionCalls | FunctionProcess
+        if terms.python is not None:
+            self._calls = FunctionProcess(reference, terms.python, terms.code, conversation)
+        else:
+            function = terms.function or python_code.load(reference, terms.code, "message")
+            self._calls = FunctionCalls(function, conversation)
+        self._state = StateUrl(target.object_context_url, timeouts)
+        self._whole_s = timeouts.whole
+        self._printing = python_code.printing_elsewhere if terms.function is None else contextlib.nullcontext
 
     async def open(self) -> str:
         """Call the function's `start`, if it has one, and return the session id. Raises `PeerError`."""

@@ -139,12 +139,6 @@ class Traceparent(NamedTuple):
         """Return random ids, which nobody can guess."""
         return cls(secrets.token_hex(16), secrets.token_hex(8))
 
-    @classmethod
-    def read(cls, header: str) -> Traceparent:
-        """Return the ids in a value of `header`."""
-        _, trace_id, span_id, _ = header.split("-")
-        return cls(trace_id, span_id)
-
     @property
     def header(self) -> str:
         """The value of the header `traceparent`."""

@@ -314,8 +314,6 @@ class EmbeddedFile:
         connection.set_commit_hook(self._is_unasked_commit)
 
 
-__all__ = ["EmbeddedGraph", "available"]
-
 Answer = TypeVar("Answer")
 
 _GRACE_S = 2.0

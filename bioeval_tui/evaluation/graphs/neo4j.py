@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import importlib
 import json
 import math
 import re
@@ -14,7 +13,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
-from neo4j import exceptions
+from neo4j import AsyncGraphDatabase, Query, exceptions
 
 from bioeval_tui.errors import BioevalError, QueryError
 from bioeval_tui.evaluation.graphs.cypher import check_query, check_statement, split_statements
@@ -138,7 +137,7 @@ _IDLE_CHECK_S = 1.0
 
 
 class Neo4jGraph:
-    """A `KnowledgeGraph` on a server. The first call opens the connection and imports the driver.
+    """A `KnowledgeGraph` on a server. The first call opens the connection.
 
     A user name in the URI is used if `username` is empty, and never shown. With `unrestricted`,
     setups are passed on unchanged, statement by statement; queries always only read.
@@ -203,10 +202,7 @@ class Neo4jGraph:
             await driver.close()
 
     def _timed(self, cypher: str, timeout_s: float) -> Any:
-        # Here and below: the driver takes a third of a second, and most runs have no Neo4j.
-        import neo4j
-
-        return neo4j.Query(cypher, timeout=timeout_s)
+        return Query(cypher, timeout=timeout_s)
 
     @asynccontextmanager
     async def _session(self, *, read: bool, timeout_s: float) -> AsyncIterator[Any]:
@@ -240,10 +236,8 @@ class Neo4jGraph:
             raise PeerError("graph", f"NEO_URI is not a Neo4j URI, which starts with {', '.join(_SCHEMES)}")
         async with self._opening:
             if self._driver is None:
-                # Half a second of import, off the event loop: answers are being timed on it.
-                neo4j = await asyncio.to_thread(importlib.import_module, "neo4j")
                 try:
-                    self._driver = neo4j.AsyncGraphDatabase.driver(
+                    self._driver = AsyncGraphDatabase.driver(
                         self._uri,
                         auth=self._credentials,
                         connection_timeout=_CONNECT_S,
@@ -253,7 +247,7 @@ class Neo4jGraph:
                         notifications_min_severity="OFF",
                         telemetry_disabled=True,
                     )
-                except (neo4j.exceptions.DriverError, OSError, ValueError) as error:  # a URI or setting
+                except (exceptions.DriverError, OSError, ValueError) as error:  # a URI or setting
                     raise graph_error(error, self._place, 0) from None
         return self._driver
 

@@ -19,7 +19,7 @@ import httpx2
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation import spending
-from bioeval_tui.evaluation.hosts import host_of
+from bioeval_tui.evaluation.hosts import OPENAI_URL, host_of
 from bioeval_tui.evaluation.http.client import Arrivals, Timeouts, make_client, proxy_for
 from bioeval_tui.evaluation.job.models import NO_OPTIONS, Api, ModelOptions
 from bioeval_tui.evaluation.models.answer import (
@@ -38,7 +38,6 @@ from bioeval_tui.record.names import Peer
 from bioeval_tui.settings import Provider
 from bioeval_tui.text import clean_line
 
-OPENAI_URL = "https://api.openai.com/v1"
 MODEL_TIMEOUTS = Timeouts(connect=10.0, whole=120.0)
 MOST_CONNECTIONS = 1000
 _PARAMETERS: Mapping[str, Mapping[Api, str]] = {

@@ -211,11 +211,6 @@ def turns(view: EvaluatorView) -> list[dict[str, str]]:
     return messages
 
 
-def judge_prompt(prompt: Prompt, view: JudgeView) -> str:
-    """Return the judge's instructions, rendered in this process. Raises `UsageError` if the template is wrong."""
-    return render(prompt.name, prompt.text, judge_context(prompt, view))
-
-
 async def rendered(prompt: Prompt, context: Mapping[str, Any], templates: Templates) -> str:
     """Return the prompt filled with `context`; a prompt from the job's folder is rendered in a process that can be killed.
 

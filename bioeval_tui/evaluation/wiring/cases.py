@@ -389,7 +389,7 @@ class Cases:
         return JobError(str(problem), (problem,))
 
     def _problem(self, path: FieldPath, message: str) -> Problem:
-        place = self.loaded.place(path)
+        place = self.loaded.document.place(path)
         file = clean_line(str(self.loaded.path))
         return Problem(clean_line(message), file, place.line, place.column, show_path(path))
 
@@ -475,7 +475,7 @@ class Cases:
                 first = f"no row fills this; row {rows[0]}: " if rows else ""
                 problems.append(self._problem(path, first + mistakes[0][1]))
                 continue
-            place = self.loaded.place(path)
+            place = self.loaded.document.place(path)
             where = f"{show_path(path) or 'the job'} ({clean_line(self.loaded.path.name)}:{place.line})"
             problems += [
                 self.table.problem(

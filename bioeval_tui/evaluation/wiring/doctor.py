@@ -25,10 +25,10 @@ from bioeval_tui import __version__, installation, plugins, units
 from bioeval_tui.errors import BioevalError, UsageError
 from bioeval_tui.evaluation.engine.spec import RunRequest, spec_of
 from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph, available
-from bioeval_tui.evaluation.hosts import chat_url, host_of, is_loopback
+from bioeval_tui.evaluation.hosts import OPENAI_URL, chat_url, host_of, is_loopback
 from bioeval_tui.evaluation.models.answer import hidden
 from bioeval_tui.evaluation.wiring.check_job import check_job
-from bioeval_tui.evaluation.wiring.endpoints import OPENAI_URL, ModelRole, openai_url
+from bioeval_tui.evaluation.wiring.endpoints import ModelRole, openai_url
 from bioeval_tui.evaluation.wiring.graphs import neo4j_graph
 from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.evaluation.wiring.prepare import with_mode

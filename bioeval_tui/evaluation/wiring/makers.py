@@ -24,7 +24,7 @@ from bioeval_tui.evaluation.job.models import (
     TextSeed,
 )
 from bioeval_tui.evaluation.models.prompting import find_prompt, prompt_hashes, shown_to_judge, with_example
-from bioeval_tui.evaluation.offline import HUMAN, HumanEvaluator, RulesJudge, ScriptedEvaluator, TypedLines
+from bioeval_tui.evaluation.offline import HUMAN, HumanEvaluator, RulesJudge, ScriptedEvaluator
 from bioeval_tui.evaluation.retry import MODEL_RULE
 from bioeval_tui.evaluation.seams import (
     Agent,
@@ -225,10 +225,10 @@ class Makers:
         if job.evaluator.kind == "scripted":
             return ScriptedEvaluator(job, typing_delay_s=self.spec.typing_delay_s)
         if job.evaluator.kind == HUMAN:
-            lines = TypedLines()
+            person = HumanEvaluator()
             if self.control is not None:
-                self.control.of(condition).person = lines.say
-            return HumanEvaluator(job, lines)
+                self.control.of(condition).person = person.say
+            return person
         if job.evaluator.kind != "llm":
             make_evaluator: plugins.MakeEvaluator = plugins.load("evaluators", job.evaluator.kind)
             seen = for_evaluator(job, job.facts if condition == "supplied" else (), condition)

@@ -311,8 +311,8 @@ def owed_reruns(path: Path) -> list[int]:
         RecordingError: the recording cannot be read, or lacks its first event.
     """
     state, started, _ = started_run(path, as_written=True)
-    events = read_recording(path, as_written=True).events
-    asked = next((event.trials for event in events if isinstance(event, RunStarted)), started.trials)
+    recorded = read_recording(path, as_written=True).events
+    asked = next((event.trials for event in recorded if isinstance(event, RunStarted)), started.trials)
     now = in_force(state, read_overlay(path, as_written=True))
     places = _case_order(state)
 
@@ -338,7 +338,11 @@ def rerun_offer(path: Path) -> str:
     state = in_force(started_run(path, as_written=True)[0], read_overlay(path, as_written=True))
     if state.started is not None and state.started.source is not None:
         return ""
-    if state.started is not None and state.started.options.get("graph") == "none" and _asks_graph(state.job):
+    if (
+        state.started is not None
+        and state.started.options.get("graph") == "none"
+        and (state.job.get("setups") or any("cypher" in each for each in state.job.get("assertions") or ()))
+    ):
         return ""  # the new trials would be without the graph, too
     lost = [talk for talk in state.conversations.values() if talk.score and talk.score.score is None]
     evaluator = state.job.get("evaluator")
@@ -354,10 +358,6 @@ def rerun_offer(path: Path) -> str:
         f"{path.stem}: {plural(len(owed), 'trial')} could not be measured; "
         f"`bioeval-tui runs resume {path.stem} --rerun` runs as many new ones, and keeps these"
     )
-
-
-def _asks_graph(job: dict[str, Any]) -> bool:
-    return bool(job.get("setups")) or any("cypher" in assertion for assertion in job.get("assertions") or ())
 
 
 def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedRun:

@@ -13,17 +13,8 @@ from typing import Any
 
 from bioeval_tui.errors import ForbiddenQueryError, QueryError
 from bioeval_tui.evaluation.graphs.cypher import graphqlite
-from bioeval_tui.evaluation.graphs.cypher.clauses import CypherToken, Query, read, tokens
+from bioeval_tui.evaluation.graphs.cypher.clauses import CypherToken, Query, read, tokens, top_level
 from bioeval_tui.text import clean_line
-
-__all__ = [
-    "check_embedded",
-    "check_query",
-    "check_read_only",
-    "check_setup",
-    "check_statement",
-    "split_statements",
-]
 
 _REMEMBERED = 1024
 _LONGEST_REMEMBERED = 20_000
@@ -64,7 +55,15 @@ def check_read_only(query: str) -> None:
     brackets and quotes that are not closed. Keywords in texts, comments, quoted names, labels, property
     names, map keys and variables are left alone.
     """
-    check_reading(read(query))
+    cypher = read(query)
+    _check_everything(cypher)
+    for index, token in enumerate(cypher.tokens):
+        if cypher.keyword[index] and token.upper in _WRITING:
+            raise QueryError(f"{token.upper} writes; only reading is allowed here", token.column)
+    _check_beginning(cypher, _BEGINNINGS)
+    returns = any(cypher.is_keyword(index, "RETURN") for index in top_level(cypher, 0, len(cypher.tokens)))
+    if not returns and not cypher.is_keyword(0, "CALL"):
+        raise QueryError("the query returns nothing; end it with RETURN", cypher.tokens[-1].column)
 
 
 def check_setup(query: str) -> None:
@@ -73,7 +72,9 @@ def check_setup(query: str) -> None:
     Setups may create and delete nodes and relationships; schema and administration commands, LOAD CSV,
     USE, subqueries IN TRANSACTIONS and procedures (but the reading ones) are refused.
     """
-    check_writing(read(query))
+    cypher = read(query)
+    _check_everything(cypher)
+    _check_beginning(cypher, _BEGINNINGS | _WRITING)
 
 
 def split_statements(text: str) -> list[str]:
@@ -116,24 +117,6 @@ _SCHEMA_OBJECTS = frozenset([
     "INDEX", "CONSTRAINT", "DATABASE", "ALIAS", "USER", "ROLE", "LOOKUP", "TEXT", "RANGE", "POINT", "FULLTEXT",
     "VECTOR", "BTREE", "COMPOSITE", "OR", "SERVER",
 ])  # fmt: skip
-
-
-def check_reading(query: Query) -> None:
-    """Raise `QueryError` unless the statement only reads and returns something."""
-    _check_everything(query)
-    for index, token in enumerate(query.tokens):
-        if query.keyword[index] and token.upper in _WRITING:
-            raise QueryError(f"{token.upper} writes; only reading is allowed here", token.column)
-    _check_beginning(query, _BEGINNINGS)
-    returns = any(query.is_keyword(index, "RETURN") for index in _top_level(query))
-    if not returns and not query.is_keyword(0, "CALL"):
-        raise QueryError("the query returns nothing; end it with RETURN", query.tokens[-1].column)
-
-
-def check_writing(query: Query) -> None:
-    """Raise `QueryError` unless the statement only reads and writes data."""
-    _check_everything(query)
-    _check_beginning(query, _BEGINNINGS | _WRITING)
 
 
 def _check_everything(query: Query) -> None:
@@ -203,13 +186,3 @@ def _check_beginning(query: Query, known: frozenset[str]) -> None:
     if not query.is_keyword(0, *known):
         shown = clean_line(first.value, 40)
         raise QueryError(f"a query cannot start with {shown}", first.column)
-
-
-def _top_level(query: Query) -> list[int]:
-    """Return the indexes of tokens outside every bracket."""
-    places, index = [], 0
-    while index < len(query.tokens):
-        places.append(index)
-        partner = query.tokens[index].partner
-        index = partner if partner > index else index + 1
-    return places

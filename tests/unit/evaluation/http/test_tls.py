@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from bioeval_tui.evaluation.agents.rest import RestAgent
 from bioeval_tui.evaluation.http import client
 from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
 from bioeval_tui.protocols import PeerError, Reply
+from tests.servers.agents import rest_agent
 from tests.servers.openai_server import OpenAIServer
 from tests.servers.rest_agent import RestAgentServer
 
@@ -68,7 +68,7 @@ async def served(server: RestAgentServer | OpenAIServer, own: Path) -> AsyncIter
 
 
 async def talk(url: str) -> Reply:
-    agent = RestAgent(url, user="ada", chatbot="bot", model="m")
+    agent = rest_agent(url, user="ada", chatbot="bot", model="m")
     try:
         await agent.open()
         reply = [piece async for piece in agent.send("Hello")][-1]

@@ -29,7 +29,7 @@ class Recorded:
         self.events.append((message, [int(s.span_id, 16) for s in spans], len(doubled), late))
 
     def begin(self, message: int) -> Traceparent:
-        return Traceparent.read(self.talk.begin(message))
+        return Traceparent(*self.talk.begin(message).split("-")[1:3])
 
     def come(self, ids: Traceparent, *spans: AgentSpan) -> tuple[int, int]:
         """Let spans come with these ids; the first of them answers the request."""
