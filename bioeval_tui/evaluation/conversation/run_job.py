@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -557,13 +557,12 @@ class _Conversation:
             held = outcome.reason != "cancelled" or outcome.fault != "infrastructure"
             what = outcome.reason.replace("_", " ") if held else "not measured"
             reason = f"{what}: {explained}" if explained else what
-            fields = scoring.unscored_fields(self.transcript, reason, outcome.fault)
-            self.record.take(
-                self.emitter.emit(events.ConversationScored, **fields, cancelled=self.record.cancelled)
-            )
-            return outcome
+            return self._score(outcome, scoring.unscored_fields(self.transcript, reason, outcome.fault))
         if outcome.never_held:
-            return self._not_measured(outcome, explained)
+            why = f"no conversation took place: {explained}"
+            if self._dialogue is not None:  # else the agent could not even be made
+                self._dialogue.observer.not_observed(self.transcript, why)
+            return self._score(outcome, scoring.unscored_fields(self.transcript, why, outcome.fault))
         if empty := self.transcript.empty_answers:
             message = f"the agent answered without a word {'once' if empty == 1 else f'{empty} times'}"
             self.emitter.emit(events.Warned, code="empty_answers", message=message)
@@ -574,17 +573,13 @@ class _Conversation:
         )
         await self.emitter.written()
         tasks, error, fault = await self._judge(outcome.reason)
-        fields = scoring.score_fields(self.transcript, tasks, error, checks, fault)
-        self.record.take(self.emitter.emit(events.ConversationScored, **fields))
-        return outcome
+        return self._score(outcome, scoring.score_fields(self.transcript, tasks, error, checks, fault))
 
-    def _not_measured(self, outcome: Outcome, explained: str) -> Outcome:
-        """Record that no conversation took place, so there is nothing to check."""
-        why = f"no conversation took place: {explained}"
-        if self._dialogue is not None:  # else the agent could not even be made
-            self._dialogue.observer.not_observed(self.transcript, why)
-        fields = scoring.unscored_fields(self.transcript, why, outcome.fault)
-        self.record.take(self.emitter.emit(events.ConversationScored, **fields))
+    def _score(self, outcome: Outcome, fields: Mapping[str, Any]) -> Outcome:
+        """Record the conversation's score; return how it ended."""
+        self.record.take(
+            self.emitter.emit(events.ConversationScored, **fields, cancelled=self.record.cancelled)
+        )
         return outcome
 
     async def _judge(self, ended: events.EndReason) -> tuple[tuple[TaskScored, ...] | None, str, Fault]:

@@ -414,15 +414,15 @@ class Dialogue:
         """Count a failed attempt, but not one that we caused, or a failure while this process was suspended."""
         counted = error.peer == "agent" and not error.disagrees and not self.is_our_doing(error)
         if counted and (still_s := self.parts.watchdog.suspended_since(self._asked_at)):
-            self._stood_still("a failure of the agent meanwhile does not count", still_s)
+            why, what = (
+                self.parts.watchdog.cause_since(self._asked_at),
+                "a failure of the agent meanwhile does not count",
+            )
+            message = f"this program did not run for {duration(still_s)} ({why}); {what}"
+            self.emitter.emit(events.Warned, code="stood_still", message=message)
             counted = False
         self.transcript.failures += counted
         return counted
-
-    def _stood_still(self, what: str, seconds: float) -> None:
-        why = self.parts.watchdog.cause_since(self._asked_at)
-        message = f"this program did not run for {duration(seconds)} ({why}); {what}"
-        self.emitter.emit(events.Warned, code="stood_still", message=message)
 
     def _not_counted(self, number: int, reply: Reply, blocked_ms: float) -> None:
         why = self.parts.watchdog.cause_since(reply.started)

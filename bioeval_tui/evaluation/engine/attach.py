@@ -131,7 +131,7 @@ class FollowedRun:
 
 
 class ReplayedRun:
-    """A replay of a recording, with the controls of `evaluation.engine.run_view.Playback`. `events` restarts it."""
+    """A replay of a recording, with controls. Calling `events` again starts from the beginning, or where a jump leads."""
 
     mode: Literal["live", "replay"] = "replay"
     batch_id: str | None = None
@@ -154,12 +154,15 @@ class ReplayedRun:
         self.path = path
         self.run_id = path.stem
         self.speed = speed
+        """Recorded seconds per second; None to play everything immediately."""
         self._timing = timing
         self._order = order
         self.true_times = timing is replay_times
+        """Whether events arrive at their recorded times; if not, a running clock beside them would be wrong."""
         self._source = source
         self._reading: asyncio.Task[None] | None = None
         self.marks: Sequence[TurnMark] = ()
+        """The places to go to, in order: the beginning, every turn, the end. Empty until the run has ended."""
         self._clock = clock
         self._events: Sequence[RunEvent] = ()
         self._player: Player | None = None

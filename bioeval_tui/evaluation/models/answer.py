@@ -497,3 +497,17 @@ def _without_channels(text: str) -> str:
         return text.rpartition("<|message|>")[2]
     in_words = _IN_WORDS.match(text)
     return text[in_words.end() :] if in_words else text
+
+
+_JSON_STRING = r'("(?:[^"\\]|\\.)*+(?:"|\Z))'
+_SLIPS = (
+    re.compile(rf"{_JSON_STRING}|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)", re.DOTALL),
+    re.compile(rf"{_JSON_STRING}|,(?=\s*+[\]}}])", re.DOTALL),
+)
+
+
+def without_slips(text: str) -> str:
+    """Return JSON as a model wrote it without comments, and without a comma before a closing bracket."""
+    for slip in _SLIPS:
+        text = slip.sub(lambda match: match[1] or "", text)
+    return text

@@ -19,6 +19,7 @@ from bioeval_tui.evaluation.models.answer import (
     ChatAnswer,
     text_of,
     without_reasoning,
+    without_slips,
 )
 from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
 from bioeval_tui.evaluation.models.prompting import (
@@ -194,7 +195,6 @@ _CALLED = re.compile(r"<(function|parameter)=\w{1,50}>(.*?)(?:</\1>|\Z)", re.DOT
 _BOXED = re.compile(r"(\$?)\\boxed\{(?:\\text\{([^{}]*)\}|([^{}]*))\}\1")
 _NOTE = re.compile(r"\n[ \t]*\(Note: [^()]*\)\Z")
 _BULLET = re.compile(r"[-*•][ \t]+([^\n]*)")
-_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|\Z))|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)', re.DOTALL)
 _FENCE = re.compile(r"(```|~~~)[\w+-]{0,20}[ \t]*\n(.*?)(?:\n?\1|\Z)\s*", re.DOTALL)
 _RULES = re.compile(r"\A-{3,}[ \t]*\n|\n[ \t]*-{3,}\Z")
 _QUOTED_LINES = re.compile(r"(?:>[^\n]*(?:\n|\Z))+")
@@ -456,8 +456,7 @@ def _announces(prose: str) -> bool:
 
 def _values(text: str) -> Iterator[Any]:
     """Yield the JSON value of the text, or the one with which it begins, also with comments or commas too many."""
-    plain = _COMMENT.sub(lambda found: found[1] or "", text)
-    for candidate in (text, plain, re.sub(r",(\s*[}\]])", r"\1", plain)):
+    for candidate in (text, without_slips(text)):
         try:
             value, end = json.JSONDecoder(strict=False).raw_decode(candidate)
             if candidate[end:].strip()[:1] in ("", "{", "`", "[", "}"):

@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 from bioeval_tui.evaluation.job.models import JobTask
+from bioeval_tui.evaluation.models.answer import without_slips
 from bioeval_tui.evaluation.models.prompting import as_shown, object_schema
 from bioeval_tui.evaluation.seams import Evidence, TaskVerdict, TranscriptMessage
 from bioeval_tui.text import clean, clean_line, shorten
@@ -24,9 +25,6 @@ MOST_FALSE_STARTS = 50
 """How many brackets that begin no JSON are passed over; each may cost one reading of the text."""
 MOST_GROUPS = 100
 MAX_DEPTH = 5
-_JSON_STRING = r'("(?:[^"\\]|\\.)*+(?:"|\Z))'
-_COMMENT = re.compile(rf"{_JSON_STRING}|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)", re.DOTALL)
-_LAST_COMMA = re.compile(rf"{_JSON_STRING}|,(?=\s*+[\]}}])", re.DOTALL)
 _OPENS = re.compile(r"[\[{]")
 _BETWEEN = re.compile(r"[\s,\[\]]*+")
 _CURLY = str.maketrans("“”", '""')
@@ -80,11 +78,7 @@ def _mended(text: str) -> Iterator[str]:
     body = text[start.start() :]  # quotes in the prose before it belong to no string of it
     if '"' not in body:
         body = body.translate(_CURLY)
-    yield _LAST_COMMA.sub(_kept, _COMMENT.sub(_kept, body))
-
-
-def _kept(match: re.Match[str]) -> str:
-    return match[1] or ""
+    yield without_slips(body)
 
 
 def _find_scores(text: str, is_quotation: Callable[[str], bool]) -> FoundScores:

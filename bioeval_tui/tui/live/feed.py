@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.evaluation.engine.run_view import Intent, IntentKind, Playback
+from bioeval_tui.evaluation.engine.run_view import Intent, IntentKind
 from bioeval_tui.tui.live.heads_view import LinkState
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluation.engine.run_view import Opener, Playback, RunView
+    from bioeval_tui.evaluation.engine.attach import ReplayedRun
+    from bioeval_tui.evaluation.engine.run_view import Opener, RunView
     from bioeval_tui.record.events import RunEvent
     from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import Change, ConversationKey, ConversationState, RunState
@@ -46,7 +47,7 @@ class Watched:
         return self.link.state
 
     @property
-    def playback(self) -> Playback | None:
+    def playback(self) -> ReplayedRun | None:
         """The replay's controls; None for a live run."""
         return self.link.playback
 
@@ -218,7 +219,7 @@ class RunLink:
         self._post = post
         self._clock = clock
         self._feed: Feed | None = None
-        self.playback: Playback | None = None
+        self.playback: ReplayedRun | None = None
         """The controls of a replay; None for a live run, and before it is opened."""
         self._over = asyncio.Event()
 
@@ -300,10 +301,12 @@ class RunLink:
 
     async def _follow(self, opener: Opener) -> None:
         view = await opener()
-        from bioeval_tui.record.state import RunState  # the models of events, after the first paint
+        # The models of events, after the first paint.
+        from bioeval_tui.evaluation.engine.attach import ReplayedRun
+        from bioeval_tui.record.state import RunState
 
         self.status = view.mode
-        self.playback = view if isinstance(view, Playback) else None
+        self.playback = view if isinstance(view, ReplayedRun) else None
         self._feed = Feed(view, RunState(), self._post, self._clock)
         await self._feed.run()
         self._over.set()
