@@ -187,17 +187,19 @@ def check_expression(text: str, view: AssertionView) -> CheckResult:
     try:
         context = dict(view.object_context) if view.object_context is not None else None
         names = scope(context, dict(view.evaluation))
-        value = evaluate(parsed(text), names)
+        value = evaluate(parse_once(text), names)
     except ExpressionError as error:
         return CheckResult(False, error=_error_text(error))
     if not isinstance(value, bool):
         return CheckResult(
             False, value, error="the expression is not true or false; compare it with something"
         )
-    return CheckResult(value, value, True, why=None if value else _compared(explain(parsed(text), names)))
+    return CheckResult(
+        value, value, True, why=None if value else _compared_values(explain(parse_once(text), names))
+    )
 
 
-def _compared(parts: Sequence[Part]) -> str | None:
+def _compared_values(parts: Sequence[Part]) -> str | None:
     """Return the values that the failed conditions compared, such as `objectContext.resources.size is 0`.
 
     A list too long to be shown is followed by the element that decided.
@@ -265,7 +267,7 @@ _NOTHING = AssertionView(
 
 
 @lru_cache(maxsize=512)
-def parsed(text: str) -> Expression:
+def parse_once(text: str) -> Expression:
     """Parse once; a job's expressions are evaluated after every turn."""
     return parse(text)
 
@@ -403,18 +405,18 @@ def _wrong(asked: ToolCallsConfig, calls: list[ToolCall]) -> list[str]:
     for wanted in asked.must_call:
         if not any(_fits(wanted, call) for call in calls):
             near = [call for call in calls if call.name == wanted.name]
-            instead = f", but {_listed(near)}" if near else f"; it called {_listed(calls)}"
+            instead = f", but {_list_calls(near)}" if near else f"; it called {_list_calls(calls)}"
             wrong.append(f"{_text(wanted)} was not called{instead}")
     for wanted in asked.must_not_call:
-        bad = [call for call in calls if _fits(wanted, call) or _tried(wanted, call)]
+        bad = [call for call in calls if _fits(wanted, call) or _may_match(wanted, call)]
         if bad:
-            wrong.append(f"{_text(wanted)} was called: {_listed(bad)}")
+            wrong.append(f"{_text(wanted)} was called: {_list_calls(bad)}")
     wrong += _order(asked.order, [call for call in calls if call.arguments_read])
     for name, most in asked.max_calls.items():
         some = [call for call in calls if name in ("*", call.name)]
         if len(some) > most:
             whose = "" if name == "*" else f" of {name}"
-            wrong.append(f"{plural(len(some), 'call')}{whose}, at most {most}: {_listed(some)}")
+            wrong.append(f"{plural(len(some), 'call')}{whose}, at most {most}: {_list_calls(some)}")
     failed = [call for call in calls if call.failed] if asked.no_errors else []
     return wrong + [f"{call_text(call.name, call.arguments)} failed: {_result(call)}" for call in failed]
 
@@ -429,21 +431,21 @@ def _sequence(
             if not _fits(one, call):
                 return [f"call {number} is {call_text(call.name, call.arguments)}, not {_text(one)}"]
         if len(wanted) > len(calls):
-            return [f"{_text(wanted[len(calls)])} was not called after {_listed(calls)}"]
+            return [f"{_text(wanted[len(calls)])} was not called after {_list_calls(calls)}"]
         extra = calls[len(wanted) :]
-        return [f"more was called than that: {_listed(extra)}"] if extra else []
-    pairs = _paired([[_fits(one, call) for call in calls] for one in wanted], len(calls))
+        return [f"more was called than that: {_list_calls(extra)}"] if extra else []
+    pairs = _match_up([[_fits(one, call) for call in calls] for one in wanted], len(calls))
     missing = [one for number, one in enumerate(wanted) if number not in pairs]
     extra = [call for number, call in enumerate(calls) if number not in pairs.values()]
     wrong = []
     if missing and match != "subset":
-        wrong.append(f"not called: {', '.join(map(_text, missing))}; called: {_listed(calls)}")
+        wrong.append(f"not called: {', '.join(map(_text, missing))}; called: {_list_calls(calls)}")
     if extra and match != "superset":
-        wrong.append(f"more was called than that: {_listed(extra)}")
+        wrong.append(f"more was called than that: {_list_calls(extra)}")
     return wrong
 
 
-def _paired(fits: list[list[bool]], columns: int) -> dict[int, int]:
+def _match_up(fits: list[list[bool]], columns: int) -> dict[int, int]:
     """Return a maximum matching of rows and columns (augmenting paths)."""
     row_of: dict[int, int] = {}
 
@@ -477,10 +479,10 @@ def _order(names: Sequence[str], calls: list[ToolCall]) -> list[str]:
     first = {name: next((at for at, call in enumerate(calls) if call.name == name), None) for name in names}
     missing = [name for name in names if first[name] is None]
     if missing:
-        return [f"not called, so in no order: {', '.join(missing)}; called: {_listed(calls)}"]
+        return [f"not called, so in no order: {', '.join(missing)}; called: {_list_calls(calls)}"]
     for one, other in pairwise(names):
         if (first[one] or 0) > (first[other] or 0):
-            return [f"{other} was called before {one}: {_listed(calls)}"]
+            return [f"{other} was called before {one}: {_list_calls(calls)}"]
     return []
 
 
@@ -510,7 +512,7 @@ def _fits(wanted: CallConfig, call: ToolCall) -> bool:
     return result is True
 
 
-def _tried(forbidden: CallConfig, call: ToolCall) -> bool:
+def _may_match(forbidden: CallConfig, call: ToolCall) -> bool:
     """Return whether a call whose arguments cannot be read is forbidden with any arguments."""
     return (
         not call.arguments_read
@@ -529,7 +531,7 @@ def _text(wanted: CallConfig) -> str:
     return tool_calls_text({"mustCall": [wanted.model_dump(mode="json")]}).removeprefix("must call ")
 
 
-def _listed(calls: Sequence[ToolCall]) -> str:
+def _list_calls(calls: Sequence[ToolCall]) -> str:
     if not calls:
         return "nothing"
     more = f" and {len(calls) - 5} more" if len(calls) > 5 else ""

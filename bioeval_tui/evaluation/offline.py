@@ -93,7 +93,7 @@ class ScriptedEvaluator:
     def _choose(self, view: EvaluatorView) -> ScriptLine | None:
         lines = [
             line
-            for line in _unused(self._lines, view.transcript)
+            for line in _unused_lines(self._lines, view.transcript)
             if (line.fact is None or line.fact <= len(view.facts))
             and line.task not in self._left_out[view.condition]
         ]
@@ -106,7 +106,7 @@ class ScriptedEvaluator:
         return chosen or next((line for line in lines if line.when is None), None)
 
 
-def _unused(lines: Sequence[ScriptLine], transcript: Sequence[TranscriptMessage]) -> list[ScriptLine]:
+def _unused_lines(lines: Sequence[ScriptLine], transcript: Sequence[TranscriptMessage]) -> list[ScriptLine]:
     times_sent = Counter(" ".join(m.content.split()) for m in transcript if m.role == "user")
     left = []
     for line in lines:
@@ -168,9 +168,9 @@ def _judge_task(number: int, task: JobTask, view: JudgeView) -> TaskVerdict:
             (evidence if holds else against).append(_quote(*place))
     points, most = (sum(rule.weight for rule in one) for one in (met, rules))
     reason = f"{points:g} of {most:g} points = {units.number(points / most)}"
-    reason += f": {'; '.join(_weighted(_named(rule), rule) for rule in met)}" if met else ""
+    reason += f": {'; '.join(_with_weight(_describe(rule), rule) for rule in met)}" if met else ""
     # In quotation marks, as "no points for did not …" would be read as two negatives.
-    lost = ", ".join(_weighted(f"“{_named(rule)}”", rule) for rule in missed)
+    lost = ", ".join(_with_weight(f"“{_describe(rule)}”", rule) for rule in missed)
     reason += f". No points for {lost}" if lost else ""
     return TaskVerdict(number, points / most, f"{reason}.", tuple(dict.fromkeys([*against, *evidence])))
 
@@ -185,14 +185,14 @@ def _find(
     return None
 
 
-def _named(rule: RuleConfig) -> str:
+def _describe(rule: RuleConfig) -> str:
     if rule.reason:
         return clean_line(rule.reason)
     did = "avoided" if rule.absent else "said"
     return f"the {rule.who} {did} `{shorten(clean_line(rule.pattern), 60)}`"
 
 
-def _weighted(words: str, rule: RuleConfig) -> str:
+def _with_weight(words: str, rule: RuleConfig) -> str:
     return f"{words} ({rule.weight:g})"
 
 

@@ -66,7 +66,7 @@ class Used:
     tokens_out: int | None = None
     notes: list[str] = field(default_factory=list)
     """What was asked in another way than usual, as sentences."""
-    served: dict[str, list[str]] = field(default_factory=dict)
+    note_model: dict[str, list[str]] = field(default_factory=dict)
     """The names that servers gave the models that answered, by the names that were asked for."""
 
     def add(self, tokens_in: int | None, tokens_out: int | None) -> None:
@@ -141,7 +141,7 @@ def note(sentence: str) -> None:
         used.notes.append(sentence)
 
 
-def served(asked: str, name: str) -> None:
+def note_model(asked: str, name: str) -> None:
     """Note which model an answer names as its own."""
     used = _current.get()
     if used is not None and name not in (names := used.served.setdefault(clean_line(asked, 100), [])):

@@ -16,12 +16,12 @@ from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.agents.connection import parse_message, parse_object
 from bioeval_tui.evaluation.conversation.transcript import without_signoff
 from bioeval_tui.evaluation.guards.checks import check
-from bioeval_tui.evaluation.guards.content import asked, asks_for_anything, disclosed
+from bioeval_tui.evaluation.guards.content import asks_for, asks_for_anything, disclosed_facts
 from bioeval_tui.evaluation.guards.specifics import Known
 from bioeval_tui.evaluation.http.failures import Hider, received_text
 from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.models import evaluator
-from bioeval_tui.evaluation.models.answer import AnswerReader, hidden, without_reasoning
+from bioeval_tui.evaluation.models.answer import AnswerReader, hide_keys, without_reasoning
 from bioeval_tui.evaluation.models.prompting import find_prompt, states_shown, tool_calls
 from bioeval_tui.evaluation.models.verdicts import MalformedAnswerError, Question, read_answer
 from bioeval_tui.evaluation.offline import RulesJudge
@@ -167,10 +167,10 @@ READERS = {
         view("withheld", "Hi", t, t, t), "I take 5 mg at 10, the case is silent", PROMPT
     ),
     "guards after the agent, facts supplied": lambda t: check(view("supplied", "Hi", t, t, t), t, PROMPT),
-    "asked": lambda t: [asked(t, fact) for fact in JOB.facts],
+    "asked": lambda t: [asks_for(t, fact) for fact in JOB.facts],
     "asks": asks_for_anything,
-    "disclosed": lambda t: disclosed(t, JOB.facts, (), Known("Hi")),
-    "known": lambda t: disclosed("I take 5 mg", JOB.facts, (), Known(t)),
+    "disclosed": lambda t: disclosed_facts(t, JOB.facts, (), Known("Hi")),
+    "known": lambda t: disclosed_facts("I take 5 mg", JOB.facts, (), Known(t)),
     "sign-off": lambda t: without_signoff(t, SIGNOFF),
     "sign-off of one letter": lambda t: without_signoff(t, "a"),
     "sign-off of signs": lambda t: without_signoff(t, "👋"),
@@ -184,7 +184,7 @@ READERS = {
     "evidence": lambda t: judged(answer_of(t[: len(t) // 8], t[: len(t) // 8]), t),
     "short evidence": lambda t: judged(answer_of("x", t[:3] + "…" + t[:2]), t),
     "rules": ruled,
-    "key": lambda t: hidden(t, "abc"),
+    "key": lambda t: hide_keys(t, "abc"),
     "received": received_text,
     "answer": lambda t: parse_message(
         "h",

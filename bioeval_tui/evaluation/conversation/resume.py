@@ -75,7 +75,7 @@ def resumption_of(state: RunState) -> Resumption:
         if is_finished(talk):
             score = talk.score.score if talk.score else None
             finished[key.condition, key.trial] = ConversationRecord(_start_of(talk), score)
-    earlier = Earlier(finished, attempts, state.clean, _compared(finished))
+    earlier = Earlier(finished, attempts, state.clean, _compared_parts(finished))
     return Resumption(earlier, state.last_seq, trials_of(state), state.ended is not None)
 
 
@@ -95,7 +95,7 @@ def is_finished(talk: ConversationState) -> bool:
     return talk.ended.reason != "cancelled" and not talk.score.cancelled
 
 
-def missing(state: RunState, trials: int | None = None) -> list[tuple[Condition, int]]:
+def missing_conversations(state: RunState, trials: int | None = None) -> list[tuple[Condition, int]]:
     """Return the missing conversations, in order; `trials` is the number of trials if it is larger than before."""
     if state.started is None:
         return []
@@ -118,7 +118,7 @@ def excluded_trials(state: RunState) -> list[int]:
     )
 
 
-def _compared(finished: Mapping[tuple[Condition, int], ConversationRecord]) -> frozenset[str] | None:
+def _compared_parts(finished: Mapping[tuple[Condition, int], ConversationRecord]) -> frozenset[str] | None:
     """Return the parts of the starting states that every finished trial compared; None without a finished trial."""
     trials: dict[int, list[frozenset[str]]] = {}
     for (_, trial), conversation in finished.items():

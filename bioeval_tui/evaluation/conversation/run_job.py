@@ -12,7 +12,12 @@ from typing import Any
 from bioeval_tui import __version__, score as composite
 from bioeval_tui.errors import BioevalError, NotMeasuredError, QueryError, exhausted
 from bioeval_tui.evaluation.conversation import scoring
-from bioeval_tui.evaluation.conversation.attempts import paid, stream_whole, unused, with_retries
+from bioeval_tui.evaluation.conversation.attempts import (
+    count_attempt,
+    record_unused,
+    stream_whole,
+    with_retries,
+)
 from bioeval_tui.evaluation.conversation.control import Control, RunCancelledError
 from bioeval_tui.evaluation.conversation.observe import what_differs
 from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, Emitter, Parts, RunPlan
@@ -596,7 +601,7 @@ class _Conversation:
             before.object_context if before else None,
             after.object_context if after else None,
         )
-        with paid(self.emitter, self.parts.budget, "judge") as used:
+        with count_attempt(self.emitter, self.parts.budget, "judge") as used:
             judged = await scoring.judge_transcript(judge, view, self.plan.limits.judge_s, ended)
         fields = dict(judged.fields)
         if used.answers:  # no plug-in's judge, which counts for itself
@@ -604,7 +609,7 @@ class _Conversation:
             fields["judge"] = with_served(fields["judge"], used.served)
             if judged.error or used.uncounted < used.answers:
                 rest = Used(answers=used.uncounted, uncounted=used.uncounted)
-                unused(self.emitter, "judge", rest)
+                record_unused(self.emitter, "judge", rest)
         for code, message in judged.warnings:
             self.emitter.emit(events.Warned, code=code, message=message)
         self.emitter.emit(events.TranscriptScored, **fields, prompts=self.plan.later_prompt)

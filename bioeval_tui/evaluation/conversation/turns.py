@@ -9,7 +9,13 @@ from typing import Any
 
 from bioeval_tui import plugins
 from bioeval_tui.evaluation.conversation import traces
-from bioeval_tui.evaluation.conversation.attempts import DeltaJoiner, paid, stream_whole, unused, with_retries
+from bioeval_tui.evaluation.conversation.attempts import (
+    DeltaJoiner,
+    count_attempt,
+    record_unused,
+    stream_whole,
+    with_retries,
+)
 from bioeval_tui.evaluation.conversation.control import ConversationControl
 from bioeval_tui.evaluation.conversation.observe import Observation, Observer
 from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, Parts, RunPlan
@@ -187,7 +193,7 @@ class Dialogue:
             return
         used = Used()
         used.add(utterance.tokens_in, utterance.tokens_out)
-        unused(self.emitter, "evaluator", used, len(self.transcript.messages) + 1)
+        record_unused(self.emitter, "evaluator", used, len(self.transcript.messages) + 1)
 
     def _view(self, note: str = "") -> EvaluatorView:
         transcript = self.transcript
@@ -221,7 +227,7 @@ class Dialogue:
             joiner = DeltaJoiner(self.emitter, number)
             began = time.monotonic()
             try:
-                with paid(self.emitter, self.parts.budget, "evaluator", number):
+                with count_attempt(self.emitter, self.parts.budget, "evaluator", number):
                     async with asyncio.timeout(self.plan.limits.evaluator_s):
                         spoken = await stream_whole(self.evaluator.speak(view), joiner, "evaluator")
             except TimeoutError:
@@ -264,7 +270,7 @@ class Dialogue:
             self._asked_at = time.monotonic()
             token = traces.current.set(traceparent or "")
             try:
-                with paid(self.emitter, self.parts.budget, "agent", number):
+                with count_attempt(self.emitter, self.parts.budget, "agent", number):
                     reply = await stream_whole(self.agent.send(content), DeltaJoiner(self.emitter, number))
             finally:
                 traces.current.reset(token)
@@ -441,7 +447,7 @@ class Dialogue:
         """Return how a peer's last failure ends the conversation."""
         never_held = error.peer == "agent" and not self.transcript.answers
         ways = _ways_out(error, self.plan.job.target.protocol) if never_held else ()
-        detail, received = clean_line(str(error)), _received(error)
+        detail, received = clean_line(str(error)), _received_instead(error)
         if self.is_our_doing(error) or (error.disagrees and error.peer == "agent"):
             return Outcome("cancelled", "infrastructure", detail, ways=ways, received=received)
         if error.peer == "agent":
@@ -495,7 +501,7 @@ def _ways_out(error: PeerError, protocol: str) -> tuple[str, ...]:
     return ("look at the agent's log",)
 
 
-def _received(error: PeerError) -> str:
+def _received_instead(error: PeerError) -> str:
     """Return what was received instead of an answer, unless the error says so; of an HTML page only its title."""
     said, came = clean_line(str(error)), shorten(clean_line(error.received), 120)
     if is_html(error.received):

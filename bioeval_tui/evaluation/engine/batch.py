@@ -429,17 +429,17 @@ async def _recording(
     loop = asyncio.get_running_loop()
 
     def disk(trouble: str | None) -> None:
-        loop.call_soon_threadsafe(_say_of_disk, emitter, path, trouble)
+        loop.call_soon_threadsafe(_warn_of_disk, emitter, path, trouble)
 
     recorder = Recorder(path, resume=run.resume is not None, on_trouble=disk)
     try:
-        run, resumed = await _where_it_goes_on(run)
+        run, resumed = await _read_resumption(run)
     except BaseException:
         await recorder.aclose()
         raise
     sink = EngineSink(recorder, keep_prompts=run.keep_prompts, paces=batch.paces, take=batch.take)
     emitter = Emitter(run.plan.run_id, sink, after_seq=resumed.after_seq if resumed else 0)
-    sink.on_cut = lambda peer, cut: _slowed(emitter, peer, cut)
+    sink.on_cut = lambda peer, cut: _warn_slower(emitter, peer, cut)
 
     def acted(action: str, condition: Condition | None, text: str, sender: str) -> None:
         emitter.emit(events.OperatorActed, condition=condition, action=action, text=text, sender=sender)
@@ -460,7 +460,7 @@ async def _recording(
         remove_live(path)
 
 
-async def _where_it_goes_on(run: PreparedRun) -> tuple[PreparedRun, Resumption | None]:
+async def _read_resumption(run: PreparedRun) -> tuple[PreparedRun, Resumption | None]:
     """Read a resumed run's recording, which is locked by now, and return the run with its number of trials.
 
     Raises:
@@ -475,7 +475,7 @@ async def _where_it_goes_on(run: PreparedRun) -> tuple[PreparedRun, Resumption |
     return replace(run, plan=replace(run.plan, trials=trials)), resumed
 
 
-def _say_of_disk(emitter: Emitter, path: Path, trouble: str | None) -> None:
+def _warn_of_disk(emitter: Emitter, path: Path, trouble: str | None) -> None:
     """Write to the log now, and to the recording as soon as possible."""
     message = f"{trouble}; {what_helps(path.stem)}" if trouble else "the recording continues"
     say(message, err=True)
@@ -503,7 +503,7 @@ async def _run_with_parts(
         async with contextlib.AsyncExitStack() as stack:
             with control.beginning():
                 parts = await stack.enter_async_context(run.open_parts(control))
-            return await JobRun(run.plan, _bounded(parts, run, batch), emitter, control, earlier).run()
+            return await JobRun(run.plan, _limit_parts(parts, run, batch), emitter, control, earlier).run()
     except RunCancelledError:
         return end_run(run.plan, emitter, earlier or Earlier({}, {}), stopped=CANCELLED_AT_START)
     except BioevalError as error:
@@ -515,7 +515,7 @@ async def _run_with_parts(
         raise
 
 
-def _bounded(parts: Parts, run: PreparedRun, batch: _Batch) -> Parts:
+def _limit_parts(parts: Parts, run: PreparedRun, batch: _Batch) -> Parts:
     """Return the parts with the batch's limits."""
     if batch.rounds is not None:
         rounds = batch.rounds
@@ -541,7 +541,7 @@ def _bounded(parts: Parts, run: PreparedRun, batch: _Batch) -> Parts:
     return parts
 
 
-def _slowed(emitter: Emitter, peer: str, cut: Cut) -> None:
+def _warn_slower(emitter: Emitter, peer: str, cut: Cut) -> None:
     why, after = "is rate-limiting (429)", f"after a pause of {cut.pause_s or 0:g} s"
     if cut.pause_s is None:
         why, after = (

@@ -238,7 +238,7 @@ class SpanReceiver:
             return _status(kind, 400, str(error))
         finally:
             self._waiting -= len(body)
-        return _accepted(kind, invalid, *self._traces.take(spans))
+        return _accept(kind, invalid, *self._traces.take(spans))
 
     async def _body(self, request: web.Request, kind: str) -> bytes | None:
         """Return the body; None if it has no id of a trace in progress.
@@ -286,7 +286,7 @@ class SpanReceiver:
             oldest.abort()
 
 
-def _accepted(kind: str, invalid: int, unknown: int, full: int) -> web.Response:
+def _accept(kind: str, invalid: int, unknown: int, full: int) -> web.Response:
     response = ExportTraceServiceResponse()
     if rejected := invalid + unknown + full:
         why = [

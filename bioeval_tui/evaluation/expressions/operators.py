@@ -25,7 +25,6 @@ from bioeval_tui.evaluation.expressions.values import (
     Char,
     ClosedRange,
     EnumValue,
-    Found,
     Indexed,
     Long,
     MapEntry,
@@ -33,6 +32,7 @@ from bioeval_tui.evaluation.expressions.values import (
     OrderedSet,
     Pair,
     Record,
+    RegexMatch,
     Sequence,
     Triple,
     Value,
@@ -405,7 +405,7 @@ def _plain_text(value: Value, budget: Budget) -> str:
             return "true" if value else "false"
         case Indexed():
             return f"IndexedValue(index={value.index}, value={to_text(value.value, budget)})"
-        case Found():
+        case RegexMatch():
             return value.value
         case Regex():
             return value.pattern

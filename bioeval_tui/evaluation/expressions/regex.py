@@ -18,8 +18,8 @@ from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluation.expressions.values import (
     CELL,
     Budget,
-    Found,
     LimitError,
+    RegexMatch,
     from_units,
     to_units,
 )
@@ -68,19 +68,19 @@ class Regex:
     pattern: str
     compiled: Any
 
-    def match_entire(self, text: str, budget: Budget) -> Found | None:
+    def match_entire(self, text: str, budget: Budget) -> RegexMatch | None:
         """Return the match of the whole text, or None."""
         return next(self._found("fullmatch", text, 0, budget), None)
 
-    def search(self, text: str, start: int, budget: Budget) -> Found | None:
+    def search(self, text: str, start: int, budget: Budget) -> RegexMatch | None:
         """Return the first match at or after `start`, or None."""
         return next(self._found("search", text, start, budget), None)
 
-    def all(self, text: str, budget: Budget) -> list[Found]:
+    def all(self, text: str, budget: Budget) -> list[RegexMatch]:
         """Return all matches that do not overlap."""
         return list(self._found("finditer", text, 0, budget))
 
-    def _found(self, how: str, text: str, start: int, budget: Budget) -> Iterator[Found]:
+    def _found(self, how: str, text: str, start: int, budget: Budget) -> Iterator[RegexMatch]:
         budget.read_text(len(text))
         whole = from_units(text)
         places = {"pos": len(from_units(text[:start]))} if how != "fullmatch" else {}
@@ -99,11 +99,11 @@ class Regex:
             ) from None
 
 
-def _as_found(match: Any, text: str, budget: Budget) -> Found:
+def _as_found(match: Any, text: str, budget: Budget) -> RegexMatch:
     groups = [to_units(group or "") for group in (match.group(), *match.groups())]
     budget.hold(2 * CELL + sum(CELL + 2 * len(group) for group in groups))
     budget.step(1 + len(groups))
-    return Found(groups[0], groups, len(to_units(text[: match.start()])), dict(match.re.groupindex))
+    return RegexMatch(groups[0], groups, len(to_units(text[: match.start()])), dict(match.re.groupindex))
 
 
 def compile_pattern(pattern: str, options: frozenset[str] = frozenset()) -> Regex:

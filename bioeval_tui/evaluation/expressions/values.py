@@ -226,7 +226,7 @@ class Indexed:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RegexMatch:
     """A match of a regular expression: the matched text, the texts of all groups (the whole first), their names."""
 
     value: str
@@ -274,7 +274,7 @@ TYPE_NAMES: dict[type, str] = {
     MapEntry: "Map.Entry",
     Indexed: "IndexedValue",
     Triple: "Triple",
-    Found: "MatchResult",
+    RegexMatch: "MatchResult",
     Sequence: "Sequence",
     Comparator: "Comparator",
     Grouping: "Grouping",

@@ -294,12 +294,14 @@ _SENTENCE_START = re.compile(r"(?:^|[.!?:;•\n\"“”(*-])\s*$")
 def specifics(text: str) -> tuple[Specific, ...]:
     """Return the specifics of `text`, each once. None extends beyond the end of a line."""
     lines = text[:MAX_READ].replace("’", "'").split("\n")
-    return tuple(dict.fromkeys(one for line in lines if line.strip() for one in _of_line(line[:MAX_LINE])))
+    return tuple(
+        dict.fromkeys(one for line in lines if line.strip() for one in _line_specifics(line[:MAX_LINE]))
+    )
 
 
 # Several guards read the same message, and facts are compared with every one.
 @lru_cache(maxsize=1024)
-def _of_line(line: str) -> tuple[Specific, ...]:
+def _line_specifics(line: str) -> tuple[Specific, ...]:
     specifics: list[Specific] = []
     for reader in _READERS:
         line = _take(reader, line, specifics)

@@ -35,7 +35,7 @@ class Hider:
     """Removes credentials from texts, and from bytes that arrive in pieces."""
 
     def __init__(self, credentials: Iterable[str]) -> None:
-        self._texts, self._bytes = _written(frozenset(credentials))
+        self._texts, self._bytes = _written_forms(frozenset(credentials))
         self._tail = b""
 
     def text(self, text: str) -> str:
@@ -51,7 +51,7 @@ class Hider:
         data = self._tail + piece
         for known in self._bytes:
             data = data.replace(known, HIDDEN.encode())
-        kept = max(_begun(data, known) for known in self._bytes)
+        kept = max(_overlap(data, known) for known in self._bytes)
         self._tail = data[len(data) - kept :]
         return data[: len(data) - kept]
 
@@ -90,7 +90,7 @@ def _decoded(text: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def _written(credentials: frozenset[str]) -> tuple[list[str], list[bytes]]:
+def _written_forms(credentials: frozenset[str]) -> tuple[list[str], list[bytes]]:
     """Return every form of the credentials, longest first, as text and as bytes."""
     forms = {form for one in credentials if len(one) >= SHORTEST for form in _forms(one)}
     texts = sorted(forms, key=len, reverse=True)
@@ -103,7 +103,7 @@ def _forms(text: str) -> set[str]:
     return {text, in_json, in_json.replace("/", "\\/"), json.dumps(text, ensure_ascii=False)[1:-1]}
 
 
-def _begun(data: bytes, known: bytes) -> int:
+def _overlap(data: bytes, known: bytes) -> int:
     """Return how many bytes at the end of `data` are the beginning of `known`."""
     tail = data[-(len(known) - 1) :]
     at = tail.find(known[:1])

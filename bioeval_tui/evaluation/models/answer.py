@@ -267,7 +267,7 @@ class AnswerReader:
     def failed(self, error: Any) -> PeerError:
         """Return the error for an error object instead of an answer."""
         message = error.get("message") if isinstance(error, Mapping) else error
-        shown = hidden(str(message or error), None)
+        shown = hide_keys(str(message or error), None)
         codes = {str(error.get("code")), str(error.get("type"))} if isinstance(error, Mapping) else ()
         if is_context_full(codes, shown):
             return context_full(self._peer, self._host, shown)
@@ -404,7 +404,7 @@ def refusal(
     if 300 <= status < 400:
         return PeerError(peer, f"{host} answered {status}, a redirect, which is not followed", status=status)
     message = body.get("message") if isinstance(body, dict) else body if isinstance(body, str) else None
-    shown = hidden(str(message or error.response.text), key)
+    shown = hide_keys(str(message or error.response.text), key)
     codes = {str(error.code or ""), str(error.type or "")}
     if status == 402 or "insufficient_quota" in codes:
         message = f"the quota of the {peer}'s model at {host} is used up ({status}): {shown}"
@@ -443,7 +443,7 @@ def context_full(peer: Peer, host: str, reason: str, status: int | None = None) 
     return PeerError(peer, message, status=status, received=reason, unusable=True)
 
 
-def hidden(text: str, key: str | None) -> str:
+def hide_keys(text: str, key: str | None) -> str:
     """Return `text` on one line, without the key and anything that looks like a key."""
     return clean_line(_KEY_LIKE.sub("[key]", without_secret(text, key or "")), _LONGEST_RECEIVED)
 

@@ -28,7 +28,7 @@ from bioeval_tui.evaluation.models.prompting import (
     find_prompt,
     has_turns,
     object_schema,
-    rendered,
+    render_prompt,
     turns,
 )
 from bioeval_tui.evaluation.seams import Delta, EvaluatorView, PeerError, Utterance
@@ -66,7 +66,7 @@ class LLMEvaluator:
     async def speak(self, view: EvaluatorView) -> AsyncIterator[Delta | Utterance]:
         """Yield pieces of the next message and, last, the complete message. Raises `PeerError`."""
         try:
-            instructions = await rendered(self._prompt, evaluator_context(view), self._chat.templates)
+            instructions = await render_prompt(self._prompt, evaluator_context(view), self._chat.templates)
         except UsageError as problem:
             raise PeerError("evaluator", str(problem)) from problem
         bound: int | None = None
@@ -220,9 +220,9 @@ def read(text: str, names: Sequence[str], *, chatbot: str = "", plays_assistant:
         before = words
         words = _without_tokens(without_reasoning(words)).strip()
         words = _without_script(_without_introduction(words, names), names, chatbot)
-        words = _unfenced(words)
+        words = _unfence(words)
         words = _from_json(words, (*_KEYS, *names), plays_assistant).strip()
-        words = _unquoted(words)
+        words = _unquote(words)
         if words == before:
             break
     return words
@@ -330,7 +330,7 @@ class Stream:
         self._pending = rest
         if rest.startswith('"') or len(rest) > 12:
             self._state, self._pending, self._after = "after", "", len(rest)
-        return _unescaped(body)
+        return _unescape(body)
 
     def _look(self) -> None:
         """Look for a loop now and then: the gaps grow with the message, so that this takes linear time."""
@@ -395,7 +395,7 @@ def _without_script(text: str, names: Sequence[str], chatbot: str) -> str:
     return text[: goes_on.start()] if goes_on else text
 
 
-def _unfenced(text: str) -> str:
+def _unfence(text: str) -> str:
     for pattern, group in ((_FENCE, 2), (_ONE_LINE_FENCE, 2), (_WRAPPED, 2), (_CALLED, 2), (_BULLET, 1)):
         if match := pattern.fullmatch(text):
             return match.group(group).strip()
@@ -406,7 +406,7 @@ def _unfenced(text: str) -> str:
     return _RULES.sub("", _NOTE.sub("", text)).strip()
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
     for pair in _QUOTES:
         first, last = pair[0], pair[1]
         inside = text[1:-1]
@@ -443,10 +443,10 @@ def _from_json(text: str, keys: Sequence[str], plays_assistant: bool) -> str:
     inside = _IN_STRING.match(text, begun.end())
     assert inside is not None
     if quote == '"' and (inside.end() >= len(text) - 1 or re.match(r'"\s*[,}\]]', text[inside.end() :])):
-        return _unescaped(inside.group())
+        return _unescape(inside.group())
     if len(tail) > begun.end() and tail.endswith(quote):
         # Quotation marks within are not escaped, or single ones are around.
-        return _unescaped(tail[begun.end() : -1].replace('\\"', '"').replace('"', '\\"'))
+        return _unescape(tail[begun.end() : -1].replace('\\"', '"').replace('"', '\\"'))
     return text
 
 
@@ -488,7 +488,7 @@ def _message(value: Any, keys: Sequence[str], plays_assistant: bool, depth: int 
     return None
 
 
-def _unescaped(body: str) -> str:
+def _unescape(body: str) -> str:
     try:
         return str(json.loads(f'"{body}"', strict=False))
     except ValueError:

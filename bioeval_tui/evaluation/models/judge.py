@@ -19,7 +19,7 @@ from bioeval_tui.evaluation.models.prompting import (
     find_prompt,
     judge_context,
     object_schema,
-    rendered,
+    render_prompt,
     shows_example,
     states_shown,
 )
@@ -82,11 +82,13 @@ class LLMJudge:
         """
         try:
             prompt = find_prompt(view.job.scorer.prompt, self._job_dir)
-            instructions = await rendered(prompt, judge_context(prompt, view), self._chat.templates)
+            instructions = await render_prompt(prompt, judge_context(prompt, view), self._chat.templates)
             published = prompt.origin == "job"
             bare = replace(view, transcript=(), state_before=None, state_after=None)
             examples = (
-                await rendered(prompt, judge_context(prompt, bare), self._chat.templates) if published else ""
+                await render_prompt(prompt, judge_context(prompt, bare), self._chat.templates)
+                if published
+                else ""
             )
         except UsageError as problem:
             raise NotMeasuredError(str(problem)) from problem
@@ -126,7 +128,7 @@ class LLMJudge:
         model = self._models[0]
         users = [message.message for message in view.transcript if message.role == "user"]
         prompt = find_prompt(FAULTS_PROMPT, None)
-        instructions = await rendered(prompt, judge_context(prompt, view), self._chat.templates)
+        instructions = await render_prompt(prompt, judge_context(prompt, view), self._chat.templates)
         messages = [{"role": "system", "content": instructions}, {"role": "user", "content": LIST_ALL}]
         request = ChatRequest(model, messages, view.job.scorer.in_repeat(1), faults_schema(users))
         async with self._slots:
@@ -159,7 +161,7 @@ class LLMJudge:
         All tasks are asked for at once, then what is missing at once, then what is still missing task by task.
         """
         label = clean_line(model, 100) + (f" #{number}" if self._repeats > 1 else "")
-        got = _Got(question.wanted)
+        got = _Answers(question.wanted)
 
         async def ask(tasks: Sequence[int], after: Sequence[dict[str, Any]], one: str = "") -> str:
             messages = [
@@ -193,7 +195,7 @@ class LLMJudge:
 
 
 @dataclass
-class _Got:
+class _Answers:
     """What the answers so far have given. `unproved` verdicts quote words that are not in the conversation."""
 
     wanted: Sequence[int]
@@ -248,7 +250,7 @@ class _Got:
         return Verdict(label, tasks, tone, self.sent, self.received, error, self.note)
 
 
-def _again(first: str, got: _Got) -> list[dict[str, Any]]:
+def _again(first: str, got: _Answers) -> list[dict[str, Any]]:
     """Return the messages to add: the shortened answer, what was wrong with it, and which tasks are missing."""
     before = [{"role": "assistant", "content": first}] if first else []
     few = len(got.missing) < len(got.wanted)

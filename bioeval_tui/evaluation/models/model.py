@@ -204,7 +204,7 @@ class ChatModel:
             sent.tokens_in, sent.tokens_out = reader.tokens
             sent.characters = reader.length
             if reader.model:
-                spending.served(asked, reader.model)
+                spending.note_model(asked, reader.model)
             await response.aclose()
 
     async def _post(self, body: dict[str, Any], headers: Mapping[str, str], *, stream: bool) -> Any:

@@ -141,7 +141,7 @@ def render(name: str, text: str, context: Mapping[str, Any]) -> str:
     length = 0
     where = f"prompt `{clean_line(name, 100)}`"
     try:
-        for part in _compiled(text).generate(context):
+        for part in _compile_anew(text).generate(context):
             length += len(part)
             if length > MAX_PROMPT:
                 raise UsageError(f"{where}: the result is longer than {MAX_PROMPT:,} characters")
@@ -168,7 +168,7 @@ def _compile(text: str) -> tuple[Sandbox, Template]:
     return environment, environment.from_string(text)
 
 
-def _compiled(text: str) -> Template:
+def _compile_anew(text: str) -> Template:
     """Return the template, with all its steps before it. Raises what Jinja raises."""
     environment, template = _compile(text)
     environment.steps = 0
@@ -243,17 +243,17 @@ class Sandbox(ImmutableSandboxedEnvironment):
 def main() -> None:
     """Render the requests on stdin until it ends."""
     for text in _USUAL:
-        _rendered({"name": "", "text": text, "context": {}})
+        _answer_request({"name": "", "text": text, "context": {}})
     _limit()
     seconds = int(sys.argv[1])
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     while (head := source.read(LENGTH.size)) and len(head) == LENGTH.size:
         asked = json.loads(source.read(LENGTH.unpack(head)[0]))
         _allow_cpu(seconds)
-        _answer(sink, _rendered(asked))
+        _answer(sink, _answer_request(asked))
 
 
-def _rendered(asked: dict[str, Any]) -> dict[str, str]:
+def _answer_request(asked: dict[str, Any]) -> dict[str, str]:
     try:
         return {"text": render(asked["name"], asked["text"], asked["context"])}
     except UsageError as error:

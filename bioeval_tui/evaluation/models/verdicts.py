@@ -51,27 +51,27 @@ class Entries:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundScores:
+class ScoreGroups:
     """What a text contains: its groups of entries, and whether it contains any JSON at all."""
 
     groups: tuple[Entries, ...]
     is_json: bool
 
 
-def readings(text: str, is_quotation: Callable[[str], bool]) -> Iterator[FoundScores]:
+def readings(text: str, is_quotation: Callable[[str], bool]) -> Iterator[ScoreGroups]:
     """Yield what is found in a text as it stands and, each only if another is asked for, with its slips mended.
 
     Slips are comments, a comma before a closing bracket, curly quotes around keys, and Python's way of writing a dict.
     JSON for which `is_quotation` is true (words of the conversation) is skipped.
     """
     yield _find_scores(text, is_quotation)
-    for form in _mended(text):
+    for form in _mend(text):
         yield _find_scores(form, is_quotation)
     if (literal := _literal(text)) is not None and not is_quotation(text):
         yield _scores_in_value(literal)
 
 
-def _mended(text: str) -> Iterator[str]:
+def _mend(text: str) -> Iterator[str]:
     start = _OPENS.search(text)
     if start is None:
         return
@@ -81,7 +81,7 @@ def _mended(text: str) -> Iterator[str]:
     yield without_slips(body)
 
 
-def _find_scores(text: str, is_quotation: Callable[[str], bool]) -> FoundScores:
+def _find_scores(text: str, is_quotation: Callable[[str], bool]) -> ScoreGroups:
     decoder = json.JSONDecoder(
         strict=False, parse_constant=_no_constant, object_hook=_in_small_letters
     )  # raw line breaks in strings are read
@@ -92,7 +92,7 @@ def _find_scores(text: str, is_quotation: Callable[[str], bool]) -> FoundScores:
     else:
         if isinstance(whole, str):  # JSON in a JSON string
             return (
-                _find_scores(whole, is_quotation) if _OPENS.match(whole.lstrip()) else FoundScores((), True)
+                _find_scores(whole, is_quotation) if _OPENS.match(whole.lstrip()) else ScoreGroups((), True)
             )
         return _scores_in_value(whole)
     groups: list[Entries] = []
@@ -119,7 +119,7 @@ def _find_scores(text: str, is_quotation: Callable[[str], bool]) -> FoundScores:
         else:
             groups.append(entries)
         follows, end = is_loose, after
-    return FoundScores(tuple(groups), is_json)
+    return ScoreGroups(tuple(groups), is_json)
 
 
 def _entries(value: Any) -> Entries:
@@ -128,9 +128,9 @@ def _entries(value: Any) -> Entries:
     return entries
 
 
-def _scores_in_value(value: Any) -> FoundScores:
+def _scores_in_value(value: Any) -> ScoreGroups:
     entries = _entries(value)
-    return FoundScores((entries,) if entries.entries else (), True)
+    return ScoreGroups((entries,) if entries.entries else (), True)
 
 
 def _collect(value: Any, key: str, entries: Entries, depth: int) -> None:
@@ -145,7 +145,7 @@ def _collect(value: Any, key: str, entries: Entries, depth: int) -> None:
         for name, item in value.items():
             wraps = len(value) == 1 or (name in _IN_TEXT and "score" not in value)
             if wraps and isinstance(item, str) and _OPENS.match(item.lstrip()):
-                item = _decoded(item)
+                item = _decode(item)
             if name not in _OF_ENTRY:
                 _collect(item, name, entries, depth + 1)
         if len(entries.entries) == before and "score" in value:
@@ -154,7 +154,7 @@ def _collect(value: Any, key: str, entries: Entries, depth: int) -> None:
             entries.tone = value.get("tone")
 
 
-def _decoded(text: str) -> Any:
+def _decode(text: str) -> Any:
     try:
         return json.loads(text, strict=False, parse_constant=_no_constant, object_hook=_in_small_letters)
     except (ValueError, RecursionError):
@@ -306,7 +306,7 @@ def read_answer(text: str, asked: Question, wanted: Sequence[int] = ()) -> Readi
     return best
 
 
-def _read(text: str, scores: FoundScores, asked: Question, wanted: Sequence[int]) -> Reading:
+def _read(text: str, scores: ScoreGroups, asked: Question, wanted: Sequence[int]) -> Reading:
     reading = Reading()
     if not scores.is_json:
         reading.problems.append(f"it is not JSON: {shorten(clean_line(text), 80)}")
@@ -318,7 +318,7 @@ def _read(text: str, scores: FoundScores, asked: Question, wanted: Sequence[int]
             reading.problems.append("it is the example of the instructions, word for word")
             continue
         seen: set[int] = set()
-        for number, entry in _numbered(group, asked, wanted, reading.problems):
+        for number, entry in _number_entries(group, asked, wanted, reading.problems):
             if number in seen:
                 refused[number] = f"task {number} is scored twice"
             seen.add(number)
@@ -338,7 +338,7 @@ def _read(text: str, scores: FoundScores, asked: Question, wanted: Sequence[int]
     return reading
 
 
-def _numbered(
+def _number_entries(
     group: Entries, asked: Question, wanted: Sequence[int], problems: list[str]
 ) -> Iterator[tuple[int, ScoredEntry]]:
     """Yield each entry with its task: by number, by its words, or in order if no entry says which it is."""
@@ -427,10 +427,10 @@ def _verdict(number: int, given: Mapping[str, Any], asked: Question) -> TaskVerd
     evidence = tuple(dict.fromkeys(_evidence(number, given, asked, about)))[:MAX_EVIDENCE]
     if score > 0 and not evidence and not asked.published:
         raise MalformedAnswerError(f"task {number} has a score above 0 and no evidence")
-    return TaskVerdict(number, score, reason, evidence, _asked(given.get("asked"), asked))
+    return TaskVerdict(number, score, reason, evidence, _asking_message(given.get("asked"), asked))
 
 
-def _asked(given: Any, asked: Question) -> int | None:
+def _asking_message(given: Any, asked: Question) -> int | None:
     """Return the user's message that a judge names as asking for a task, 0 for none; None if it names another or none."""
     number = _message_number(given, is_quote=False)
     users = {0, *(message.message for message in asked.transcript if message.role == "user")}
@@ -456,7 +456,7 @@ def _evidence(number: int, given: Mapping[str, Any], asked: Question, about: str
                     f"the evidence of task {number} is neither messages nor quotations"
                 )
             elif text.strip():
-                yield _quoted(number, text.strip(), asked)
+                yield _read_quotation(number, text.strip(), asked)
 
 
 def _message_number(text: Any, *, is_quote: bool) -> int | None:
@@ -492,12 +492,12 @@ def nameable(transcript: Sequence[TranscriptMessage]) -> list[int]:
     return [each.message for each in transcript if locate(words_of(each), [each]) is not None]
 
 
-def _quoted(number: int, quote: str, asked: Question) -> Evidence:
-    copied = (_content_of(quote), _ESCAPES.sub(_unescaped, quote))  # from the record, which is JSON
+def _read_quotation(number: int, quote: str, asked: Question) -> Evidence:
+    copied = (_content_of(quote), _ESCAPES.sub(_unescape, quote))  # from the record, which is JSON
     for words in dict.fromkeys(clean(form, MAX_REASON) for form in (quote, *copied) if form):
         if (message := locate(words, asked.transcript, asked.states)) is not None:
             return Evidence(words, message)
-    if _is_copied(quote, asked.prompt) or _is_repeated(quote, [*_wanted(asked), asked.prompt]):
+    if _is_copied(quote, asked.prompt) or _is_repeated(quote, [*_task_words(asked), asked.prompt]):
         raise MalformedAnswerError(f"the evidence of task {number} is copied from the instructions")
     return Evidence(clean(quote, MAX_REASON))
 
@@ -511,7 +511,7 @@ def _content_of(line: str) -> str:
     return content if isinstance(content, str) else ""
 
 
-def _unescaped(match: re.Match[str]) -> str:
+def _unescape(match: re.Match[str]) -> str:
     return " " if match[1] in "nrt" else match[1]
 
 
@@ -531,7 +531,7 @@ def _is_repeated(words: str, texts: Sequence[str]) -> bool:
     )
 
 
-def _wanted(asked: Question) -> list[str]:
+def _task_words(asked: Question) -> list[str]:
     """Return the words of the tasks, in which no evidence can be found."""
     return [
         f"Done when: {text}"
@@ -543,7 +543,7 @@ def _wanted(asked: Question) -> list[str]:
 
 def _shown(asked: Question) -> list[str]:
     """Return the tasks and messages, whose words say nothing about how well a task was done."""
-    return [*_wanted(asked), *(message.content for message in asked.transcript)]
+    return [*_task_words(asked), *(message.content for message in asked.transcript)]
 
 
 @lru_cache(maxsize=8)

@@ -110,8 +110,8 @@ class Makers:
             no_graph=why_not,
             does_without_graph=self.spec.graph == "none",
             **self._guards(),
-            find_facts=content.newly_disclosed,
-            asked_for=content.asked,
+            find_facts=content.newly_disclosed_facts,
+            asked_for=content.asks_for,
             files_before=partial(grader.files, submissions) if grader else None,
             holds_on_nothing=holds_on_nothing,
         )

@@ -22,7 +22,7 @@ from bioeval_tui.evaluation.conversation.plan import Parts, RunPlan
 from bioeval_tui.evaluation.conversation.resume import (
     Resumption,
     excluded_trials,
-    missing,
+    missing_conversations,
     resumption_of,
     trials_of,
 )
@@ -244,16 +244,16 @@ def resume_spec(
         raise UsageError(f"{path.stem} was imported from another tool, so there is no agent to continue with")
     again = owed_reruns(path) if rerun else []
     trials = trials_of(state) + len(again)
-    if not missing(state, trials) and state.ended is not None:
+    if not missing_conversations(state, trials) and state.ended is not None:
         return None
     known = started.options
-    if known.get("agent_function") and missing(state, trials):
+    if known.get("agent_function") and missing_conversations(state, trials):
         name = clean_line(str(known["agent_function"]), 100)
         raise UsageError(
             f"{path.stem}: its agent is a Python function of the program that ran it, {name}; evaluate again from there"
         )
     imported = is_imported(path)
-    if imported and missing(state, trials):
+    if imported and missing_conversations(state, trials):
         _require_repeated(path, started, job_file, agent_url)
     before = options_of(known)
     # Recordings of version 1 have only the agent's name.
@@ -385,7 +385,7 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
     )
     plan = RunPlan(job=job, trials=spec.trials, **{name: getattr(started, name) for name in known})
     # Only the last event is missing: nothing is called, so changes of the job don't matter.
-    if not missing(state, spec.trials):
+    if not missing_conversations(state, spec.trials):
         return _end_alone(path, started, plan)
     makers = Makers(job, job_path.parent, spec, started.asked_model, settings)
     changes = [*_job_changes(job, job_path), *_prompt_changes(started, makers)]

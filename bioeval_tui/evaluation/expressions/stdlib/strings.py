@@ -16,10 +16,10 @@ from bioeval_tui.evaluation.expressions.values import (
     Budget,
     Char,
     EnumValue,
-    Found,
     Long,
     OrderedSet,
     Pair,
+    RegexMatch,
     Sequence,
     Value,
     type_name,
@@ -52,7 +52,7 @@ def contains_match(budget: Budget, text: str, pattern: Regex) -> bool:
 
 
 @kotlin("Regex.find(input: String, startIndex: Int = _): MatchResult?")
-def find(budget: Budget, pattern: Regex, text: str, start: int = 0) -> Found | None:
+def find(budget: Budget, pattern: Regex, text: str, start: int = 0) -> RegexMatch | None:
     if not 0 <= start <= len(text):
         raise ExpressionError(f"startIndex {start} is out of bounds for a string of length {len(text)}")
     return pattern.search(text, start, budget)
@@ -88,7 +88,9 @@ def replace_by(budget: Budget, text: str, pattern: Regex, transform: Function) -
     return _replaced(budget, text, pattern.all(text, budget), transform)
 
 
-def _replaced(budget: Budget, text: str, matches: list[Found], written: Callable[[Found], str]) -> str:
+def _replaced(
+    budget: Budget, text: str, matches: list[RegexMatch], written: Callable[[RegexMatch], str]
+) -> str:
     parts: list[str] = []
     start = 0
     for match in matches:
@@ -101,10 +103,10 @@ def _replaced(budget: Budget, text: str, matches: list[Found], written: Callable
     return "".join([*parts, text[start:]])
 
 
-def _filler(budget: Budget, replacement: str) -> Callable[[Found], str]:
+def _filler(budget: Budget, replacement: str) -> Callable[[RegexMatch], str]:
     """Return a function that inserts a match's groups for `$1`; a backslash makes the next character literal."""
 
-    def filled(match: Found) -> str:
+    def filled(match: RegexMatch) -> str:
         def fill(reference: re.Match[str]) -> str:
             if reference[1] is not None:
                 return reference[1]
