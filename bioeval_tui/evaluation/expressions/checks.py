@@ -210,7 +210,7 @@ class _Check:
             case tree.Declarations():
                 return self.block(node, names, expected)
             case tree.Return():
-                return self.returned(node, names)
+                return self.return_value(node, names)
             case tree.Lambda():
                 self.fail("a lambda can only be given to a function", node)
             case tree.Reference():
@@ -349,10 +349,10 @@ class _Check:
         left = self.infer(spine[-1].left, names, expected if spine[-1].operator == "?:" else None)
         for step in reversed(spine):  # a chain of any length, without recursion
             self.step(step)
-            left = self.joined(step, left, names, expected if step is node else None)
+            left = self.combine(step, left, names, expected if step is node else None)
         return left
 
-    def joined(self, node: tree.Binary, left: Type, names: Names, expected: Type | None) -> Type:
+    def combine(self, node: tree.Binary, left: Type, names: Names, expected: Type | None) -> Type:
         symbol = node.operator
         if symbol in ("&&", "||"):
             self.is_boolean(left, node.left)
@@ -575,7 +575,7 @@ class _Check:
                 self.fail(f"this is {kind}, not {written}", value)
             self.settle(value, kind, written or kind)
             kind = written or substitute(Type("T"), {"T": kind}, final=True)
-            names = names.bind(self.taken_apart(pattern, kind, value))
+            names = names.bind(self.destructure(pattern, kind, value))
         return self.infer(node.result, names, expected)
 
     def statement(self, node: tree.Node, names: Names) -> Names:
@@ -587,7 +587,7 @@ class _Check:
         then = self.infer(node.then, names.learn(self.facts(node.condition, True, names)))
         return names.learn(self.facts(node.condition, False, names)) if then == NOTHING else names
 
-    def returned(self, node: tree.Return, names: Names) -> Type:
+    def return_value(self, node: tree.Return, names: Names) -> Type:
         kind = self.infer(node.value, names)
         if node.label not in names.labels:
             self.fail(f"this is not inside a lambda labelled {shorten(node.label, 40)}", node)
@@ -598,10 +598,10 @@ class _Check:
         """Return the smart casts of names that follow from `node` being true or false."""
         known = self.known_facts.get((id(node), truth))
         if known is None:
-            known = self.known_facts[id(node), truth] = self.shown(node, truth, names)
+            known = self.known_facts[id(node), truth] = self.infer_facts(node, truth, names)
         return known
 
-    def shown(self, node: tree.Node, truth: bool, names: Names) -> Facts:
+    def infer_facts(self, node: tree.Node, truth: bool, names: Names) -> Facts:
         match node:
             case tree.Unary(operator="!", operand=operand):
                 return self.facts(operand, not truth, names)
@@ -611,9 +611,9 @@ class _Check:
                 return merged((self.facts(left, truth, names), self.facts(right, truth, names)))
             case tree.Binary(operator="==" | "!=" | "===" | "!==" as symbol, left=left, right=right):
                 if (symbol in ("==", "===")) == truth and not _is_null(right):
-                    return self.present(left, names) if not self.infer(right, names).nullable else {}
+                    return self.non_null(left, names) if not self.infer(right, names).nullable else {}
                 return (
-                    self.present(left, names)
+                    self.non_null(left, names)
                     if (symbol in ("!=", "!==")) == truth and _is_null(right)
                     else {}
                 )
@@ -625,10 +625,10 @@ class _Check:
             case tree.Call(name="isNullOrEmpty" | "isNullOrBlank", target=target) if (
                 not truth and target is not None
             ):
-                return self.present(target, names)
+                return self.non_null(target, names)
         return {}
 
-    def present(self, node: tree.Node, names: Names) -> Facts:
+    def non_null(self, node: tree.Node, names: Names) -> Facts:
         """Return the smart casts that say that `a`, or each part of `a?.b?.c`, is not null."""
         known: Facts = {}
         while True:
@@ -706,7 +706,7 @@ class _Check:
             if kind is not None:
                 return kind
         self.exists(node, FUNCTIONS, None)
-        return self.chosen(node, [(part, {}) for part in FUNCTIONS[node.name]], names, expected)
+        return self.choose(node, [(part, {}) for part in FUNCTIONS[node.name]], names, expected)
 
     def exists(self, node: tree.Call, known: dict[str, list[Signature]], receiver: Type | None) -> None:
         """Raise if nothing can be called by this name."""
@@ -731,7 +731,7 @@ class _Check:
             return None
         if receiver.name == "?":
             return self.unknown(node, fitting, names)
-        return self.chosen(node, fitting, names, expected)
+        return self.choose(node, fitting, names, expected)
 
     def unknown(
         self, node: tree.Call, fitting: list[tuple[Signature, dict[str, Type]]], names: Names
@@ -747,7 +747,7 @@ class _Check:
                 self.infer(argument.value, names)
         return UNKNOWN
 
-    def chosen(
+    def choose(
         self,
         node: tree.Call,
         fitting: list[tuple[Signature, dict[str, Type]]],
@@ -770,7 +770,7 @@ class _Check:
         for signature, bound, places in placed:
             before = dict(self.numbers)
             try:
-                return self.applied(node, signature, bound, places, names, expected)
+                return self.apply(node, signature, bound, places, names, expected)
             except ExpressionError as error:
                 self.numbers = before
                 if first is None or error.column > first.column:
@@ -782,7 +782,7 @@ class _Check:
         forms = dict.fromkeys(describe(signature) for signature in fitting)
         self.fail(f"{node.name} is written {' or '.join(forms)}", node)
 
-    def applied(
+    def apply(
         self,
         node: tree.Call,
         signature: Signature,
@@ -862,7 +862,7 @@ class _Check:
             )
         inner = tuple(substitute(kind, bound, final=True) for kind in takes)
         if isinstance(value, tree.Reference):
-            kind = self.referred(value, inner, names)
+            kind = self.refer(value, inner, names)
         else:
             assert isinstance(value, tree.Lambda)
             kind = self.lambda_(value, inner, names, value.label or node.name, receiver=wanted.name == "fun.")
@@ -891,7 +891,7 @@ class _Check:
         if len(set(named)) < len(named):
             self.fail("two parameters have the same name", node)
         for pattern, kind in zip(node.parameters, given, strict=False):
-            inner = inner.bind(self.taken_apart(pattern, kind, node))
+            inner = inner.bind(self.destructure(pattern, kind, node))
         self.returns.pop(id(node), None)
         known, self.known_facts = self.known_facts, {}
         kind = self.infer(node.body, inner.labelled(label, id(node)))
@@ -900,7 +900,7 @@ class _Check:
             kind = self.classes.join(kind, other)
         return kind
 
-    def taken_apart(self, pattern: tree.Pattern, kind: Type, node: tree.Node) -> dict[str, Type]:
+    def destructure(self, pattern: tree.Pattern, kind: Type, node: tree.Node) -> dict[str, Type]:
         """Return the names of a pattern with their types."""
         if isinstance(pattern, str):
             return {} if pattern == "_" else {pattern: kind}
@@ -919,15 +919,15 @@ class _Check:
             self.fail(f"{kind} cannot be destructured into {len(pattern)} values", node)
         return {name: part for name, part in zip(pattern, parts, strict=False) if name != "_"}
 
-    def referred(self, node: tree.Reference, given: tuple[Type, ...], names: Names) -> Type:
+    def refer(self, node: tree.Reference, given: tuple[Type, ...], names: Names) -> Type:
         """Return the type of the value of `Owner::name` for values of the types `given`."""
         before = dict(self.numbers)  # by `id`, which a node made here does not keep
         try:
-            return self.called(node, given, names)
+            return self.call_reference(node, given, names)
         finally:
             self.numbers = before
 
-    def called(self, node: tree.Reference, given: tuple[Type, ...], names: Names) -> Type:
+    def call_reference(self, node: tree.Reference, given: tuple[Type, ...], names: Names) -> Type:
         arguments = [tree.Name(node.column, f"<{place}>") for place in range(len(given))]
         inner = names.bind({part.name: kind for part, kind in zip(arguments, given, strict=True)})
         if not node.owner:

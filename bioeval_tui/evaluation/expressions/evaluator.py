@@ -89,7 +89,7 @@ class Closure:
     def _result(self, values: tuple[Value, ...]) -> Value:
         node = self._node
         if isinstance(node, tree.Reference):
-            return self._evaluation.referred(node, values)
+            return self._evaluation.refer(node, values)
         names = dict(self._environment)
         if self._receiver:
             names["this"] = values[0]
@@ -132,7 +132,7 @@ class ExpressionEvaluation:
             tree.If: self.condition,
             tree.When: self.when,
             tree.Declarations: self.block,
-            tree.Return: self.returned,
+            tree.Return: self.return_value,
         }
 
     def run(self, finish: Callable[[Value], Value]) -> Value:
@@ -194,7 +194,7 @@ class ExpressionEvaluation:
                 names = {**names, **_named(pattern, value, part.column)}
         return self.walk(node.result, names)
 
-    def returned(self, node: tree.Return, names: Environment) -> Value:
+    def return_value(self, node: tree.Return, names: Environment) -> Value:
         raise Returned(node.label, self.walk(node.value, names))
 
     def type_operation(self, node: tree.TypeOperation, names: Environment) -> Value:
@@ -233,13 +233,13 @@ class ExpressionEvaluation:
         for step in reversed(spine):  # a chain of any length, without recursion
             self.budget.step()
             try:
-                left = self.joined(step, left, names)
+                left = self.combine(step, left, names)
             except ExpressionError as error:
                 error.column = error.column or step.column
                 raise
         return left
 
-    def joined(self, node: tree.Binary, left: Value, names: Environment) -> Value:
+    def combine(self, node: tree.Binary, left: Value, names: Environment) -> Value:
         symbol = node.operator
         if symbol in ("&&", "||"):
             decided = boolean(left, node.left) == (symbol == "||")
@@ -304,13 +304,13 @@ class ExpressionEvaluation:
             candidates = [pair for pair in candidates if pair[0] is meant]
         if not candidates:
             raise _missing(target, node.name)
-        return self.chosen(node, candidates, (target,), names)
+        return self.choose(node, candidates, (target,), names)
 
     def plain_call(self, node: tree.Call, names: Environment) -> Value:
         for receiver in names.get(_RECEIVERS, ()):
             if candidates := self.candidates(node, METHODS, receiver):
-                return self.chosen(node, candidates, (receiver,), names)
-        return self.chosen(node, self.candidates(node, FUNCTIONS, None), (), names)
+                return self.choose(node, candidates, (receiver,), names)
+        return self.choose(node, self.candidates(node, FUNCTIONS, None), (), names)
 
     def candidates(
         self, node: tree.Call, known: Mapping[str, list[Signature]], target: Value
@@ -323,7 +323,7 @@ class ExpressionEvaluation:
             pairs = self._candidates[key] = [(part, places) for part, places in bound if places is not None]
         return pairs if known is FUNCTIONS else [pair for pair in pairs if type(target) in pair[0].receivers]
 
-    def chosen(
+    def choose(
         self, node: tree.Call, candidates: list[Candidate], receiver: tuple[Value, ...], names: Environment
     ) -> Value:
         """Return the result of the first signature that takes the arguments' values.
@@ -344,7 +344,7 @@ class ExpressionEvaluation:
             return Closure(self, value, names, getattr(value, "label", "") or node.name)
         return self.walk(value, names)
 
-    def referred(self, node: tree.Reference, values: tuple[Value, ...]) -> Value:
+    def refer(self, node: tree.Reference, values: tuple[Value, ...]) -> Value:
         """Return the value of `Owner::name` for these values."""
         if node.owner and len(values) == 1 and (property_ := self.property(values[0], node.name)) is not None:
             return property_[0]

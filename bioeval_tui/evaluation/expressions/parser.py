@@ -210,10 +210,10 @@ class _Parser:
     def expression(self, least: int = 0) -> tree.Node:
         left = self.nested(self.prefix, enclosed=self.enclosed)
         while (operator := self.operator()) is not None and operator[1] > least:
-            left = self.joined(left, *operator)
+            left = self.combine(left, *operator)
         return left
 
-    def joined(self, left: tree.Node, word: str, precedence: int) -> tree.Node:
+    def combine(self, left: tree.Node, word: str, precedence: int) -> tree.Node:
         token = self.take()
         if word in ("is", "!is", "as"):
             if word == "as" and self.symbol("?"):
@@ -506,7 +506,7 @@ class _Parser:
         token = self.token
         subject = tree.Name(token.column, tree.SUBJECT)
         if self.word("in", "is") or self.symbol("!in", "!is"):
-            return self.joined(subject, token.value, _PRECEDENCE["in"])
+            return self.combine(subject, token.value, _PRECEDENCE["in"])
         return tree.Binary(token.column, "==", subject, self.nested(self.expression, enclosed=False))
 
     def returned(self) -> tree.Node:
