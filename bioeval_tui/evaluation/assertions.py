@@ -13,15 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from bioeval_tui.errors import BioevalError, ExpressionError, QueryError
-from bioeval_tui.evaluation.expressions import (
-    Expression,
-    Limits,
-    Part,
-    evaluate,
-    explain,
-    parse,
-    scope,
-)
+from bioeval_tui.evaluation.expressions import Expression, Limits, Part, evaluate, explain, parse, scope
 from bioeval_tui.evaluation.expressions.values import LimitError
 from bioeval_tui.evaluation.job.models import (
     Assertion,

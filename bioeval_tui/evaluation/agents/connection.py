@@ -14,11 +14,12 @@ import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import httpx2
 
 from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluation.hosts import host_of
 from bioeval_tui.evaluation.http.client import Arrivals, Timeouts, make_client
 from bioeval_tui.evaluation.http.failures import connection_error, received_text, status_error
 from bioeval_tui.evaluation.seams import PeerError
@@ -241,13 +242,9 @@ async def drain(events: AsyncIterator[object]) -> None:
 def host_of_url(url: str) -> str:
     """Return `host:port` of a URL: no user, password or path."""
     try:
-        parts = urlsplit(url)
-        shown = f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname or ""
-    except ValueError:
-        shown = ""
-    return clean_line(
-        shown or url.partition("://")[2].partition("/")[0].rpartition("@")[2] or "the agent", 200
-    )
+        return host_of(url, any_scheme=True)
+    except UsageError:
+        return clean_line(url.partition("://")[2].partition("/")[0].rpartition("@")[2] or "the agent", 200)
 
 
 async def read_state(connection: Connection, url: str) -> dict[str, Any] | None:

@@ -22,15 +22,7 @@ from bioeval_tui.evaluation.expressions.evaluator import ExpressionEvaluation
 from bioeval_tui.evaluation.expressions.parser import parse_tree
 from bioeval_tui.evaluation.expressions.results import Part, caret, explain, to_json
 from bioeval_tui.evaluation.expressions.scope import Scope, scope, shaped
-from bioeval_tui.evaluation.expressions.tree import (
-    Argument,
-    Branch,
-    Call,
-    Expression,
-    Lambda,
-    Member,
-    Node,
-)
+from bioeval_tui.evaluation.expressions.tree import Argument, Branch, Call, Expression, Lambda, Member, Node
 from bioeval_tui.evaluation.expressions.values import LimitError, Limits
 
 __all__ = [

@@ -13,13 +13,7 @@ from typing import NoReturn
 
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluation.expressions import tree
-from bioeval_tui.evaluation.expressions.scope import (
-    CONSTANTS,
-    RECORDS,
-    ROOTS,
-    TEXT_ENUMS,
-    property_of,
-)
+from bioeval_tui.evaluation.expressions.scope import CONSTANTS, RECORDS, ROOTS, TEXT_ENUMS, property_of
 from bioeval_tui.evaluation.expressions.signatures import (
     FUNCTIONS,
     METHODS,

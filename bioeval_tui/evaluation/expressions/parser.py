@@ -10,12 +10,7 @@ from typing import NoReturn
 
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluation.expressions import tree
-from bioeval_tui.evaluation.expressions.lexer import (
-    KEYWORDS_NOT_SUPPORTED,
-    RESERVED,
-    Token,
-    tokens,
-)
+from bioeval_tui.evaluation.expressions.lexer import KEYWORDS_NOT_SUPPORTED, RESERVED, Token, tokens
 from bioeval_tui.evaluation.expressions.signatures import nearest
 from bioeval_tui.evaluation.expressions.tree import CLASSES, UNKNOWN, Type
 from bioeval_tui.evaluation.expressions.values import UNIT, Limits

@@ -10,11 +10,7 @@ from typing import Any
 
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluation.expressions import tree
-from bioeval_tui.evaluation.expressions.evaluator import (
-    Environment,
-    ExpressionEvaluation,
-    Returned,
-)
+from bioeval_tui.evaluation.expressions.evaluator import Environment, ExpressionEvaluation, Returned
 from bioeval_tui.evaluation.expressions.operators import to_text
 from bioeval_tui.evaluation.expressions.scope import shaped
 from bioeval_tui.evaluation.expressions.values import (

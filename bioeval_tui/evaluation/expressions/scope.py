@@ -12,15 +12,7 @@ from typing import Any
 
 from bioeval_tui.errors import ExpressionError
 from bioeval_tui.evaluation.expressions.operators import set_of
-from bioeval_tui.evaluation.expressions.tree import (
-    DOUBLE,
-    INT,
-    LONG,
-    UNKNOWN,
-    Type,
-    declare,
-    read_type,
-)
+from bioeval_tui.evaluation.expressions.tree import DOUBLE, INT, LONG, UNKNOWN, Type, declare, read_type
 from bioeval_tui.evaluation.expressions.values import (
     INT_MAX,
     INT_MIN,

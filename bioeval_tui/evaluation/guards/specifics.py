@@ -131,34 +131,14 @@ QUANTITY_READERS: tuple[Reader, ...] = (
 _HOUR = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|1[0-2]|[1-9]"
 _MINUTES = {"quarter past": 15, "half past": 30, "quarter to": 45}
 _MONTHS = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-]
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+    "november", "december",
+]  # fmt: skip
 _MONTH = "|".join(f"{month}|{month[:3]}" for month in _MONTHS)
 _ORDINALS = [
-    "first",
-    "second",
-    "third",
-    "fourth",
-    "fifth",
-    "sixth",
-    "seventh",
-    "eighth",
-    "ninth",
-    "tenth",
-    "eleventh",
-    "twelfth",
-]
+    "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
+    "eleventh", "twelfth",
+]  # fmt: skip
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 PART_OF_DAY = "part of the day: "
 """Prefix of the key of a time that is not a clock time."""

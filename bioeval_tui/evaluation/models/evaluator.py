@@ -153,29 +153,13 @@ SHORTEST_LOOP = 3
 _ROUNDS = 8
 _DIGITS = tuple("0123456789")
 _KEYS = (
-    "message",
-    "content",
-    "text",
-    "next_message",
-    "reply",
-    "response",
-    "answer",
-    "utterance",
-    "say",
+    "message", "content", "text", "next_message", "reply", "response", "answer", "utterance", "say",
     "user",
-)
+)  # fmt: skip
 _AROUND = (
-    "answer",
-    "arguments",
-    "parameters",
-    "output",
-    "response",
-    "result",
-    "properties",
-    "data",
-    "message",
+    "answer", "arguments", "parameters", "output", "response", "result", "properties", "data", "message",
     "messages",
-)
+)  # fmt: skip
 _MARK = (
     r"(?:<\|/?[a-z_]{1,30}\|>|<｜[^｜<>]{1,40}｜>|</?s>|<(?:bos|eos|pad)>|<(?:start|end)_of_turn>|\[/?INST\]|</?\|(?:turn|channel)\|?>|<turn\|>"
     r"|<\|START_RESPONSE\|>|<\|END_RESPONSE\|>|\[(?:BEGIN|END) FINAL RESPONSE\]|<end_of_utterance>|\[e~\[|\]~b\]"

@@ -371,19 +371,9 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
     state, started, _ = started_run(path, as_written=True)
     job_path = Path(run.job_path)
     job = recorded_job(started, path.name)
-    known = (
-        "run_id",
-        "job_name",
-        "job_path",
-        "job_sha256",
-        "seed",
-        "conditions",
-        "agent",
-        "evaluator",
-        "judge",
-        "graph",
-    )
-    plan = RunPlan(job=job, trials=spec.trials, **{name: getattr(started, name) for name in known})
+    known = ("run_id", "job_name", "job_path", "job_sha256", "seed", "conditions")
+    shown = ("agent", "evaluator", "judge", "graph")
+    plan = RunPlan(job=job, trials=spec.trials, **{name: getattr(started, name) for name in known + shown})
     # Only the last event is missing: nothing is called, so changes of the job don't matter.
     if not missing_conversations(state, spec.trials):
         return _end_alone(path, started, plan)
