@@ -18,7 +18,8 @@ from bioeval_tui.evaluation.conversation.transcript import without_signoff
 from bioeval_tui.evaluation.guards.checks import check
 from bioeval_tui.evaluation.guards.content import asks_for, asks_for_anything, disclosed_facts
 from bioeval_tui.evaluation.guards.specifics import Known
-from bioeval_tui.evaluation.http.failures import Hider, received_text
+from bioeval_tui.evaluation.hosts import Hider
+from bioeval_tui.evaluation.http import received_text
 from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.models import evaluator
 from bioeval_tui.evaluation.models.answer import AnswerReader, hide_keys, without_reasoning

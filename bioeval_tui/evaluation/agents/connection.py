@@ -20,8 +20,14 @@ import httpx2
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.hosts import host_of
-from bioeval_tui.evaluation.http.client import Arrivals, Timeouts, make_client
-from bioeval_tui.evaluation.http.failures import connection_error, received_text, status_error
+from bioeval_tui.evaluation.http import (
+    Arrivals,
+    Timeouts,
+    connection_error,
+    make_client,
+    received_text,
+    status_error,
+)
 from bioeval_tui.evaluation.seams import PeerError
 from bioeval_tui.record.names import Peer
 from bioeval_tui.text import ExcessiveJsonError, clean, clean_line, clean_value, is_html, is_large, parse_json

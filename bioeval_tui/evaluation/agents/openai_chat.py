@@ -18,7 +18,7 @@ from typing import Any
 from bioeval_tui.evaluation.agents.connection import SESSION, StateUrl, filled_in
 from bioeval_tui.evaluation.agents.tools import NO_RESULT, DeclaredTools
 from bioeval_tui.evaluation.hosts import chat_url
-from bioeval_tui.evaluation.http.client import Arrivals, timeouts_of
+from bioeval_tui.evaluation.http import Arrivals, timeouts_of
 from bioeval_tui.evaluation.models.answer import ChatAnswer, ModelToolCall, text_of
 from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
 from bioeval_tui.evaluation.seams import AgentTerms, Delta, Generation, PeerError, Reply

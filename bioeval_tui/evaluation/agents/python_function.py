@@ -30,7 +30,7 @@ from bioeval_tui.evaluation import function_calls, python_code, spending
 from bioeval_tui.evaluation.agents.connection import StateUrl
 from bioeval_tui.evaluation.conversation import traces
 from bioeval_tui.evaluation.function_calls import LAST_S, Conversation, FunctionCalls, FunctionError
-from bioeval_tui.evaluation.http.client import timeouts_of
+from bioeval_tui.evaluation.http import timeouts_of
 from bioeval_tui.evaluation.job.models import TargetConfig
 from bioeval_tui.evaluation.seams import AgentTerms, Delta, Generation, PeerError, Reply
 from bioeval_tui.peer_limits import MAX_ANSWER_BYTES, MAX_TEXT

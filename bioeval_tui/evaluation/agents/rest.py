@@ -26,8 +26,8 @@ from bioeval_tui.evaluation.agents.connection import (
     read_state,
     stream_of,
 )
-from bioeval_tui.evaluation.http.client import timeouts_of
-from bioeval_tui.evaluation.http.failures import PUBLISHED_KEY
+from bioeval_tui.evaluation.hosts import PUBLISHED_KEY
+from bioeval_tui.evaluation.http import timeouts_of
 from bioeval_tui.evaluation.seams import AgentTerms, Delta, Generation, PeerError, Reply
 from bioeval_tui.record.names import Role
 from bioeval_tui.text import clean, clean_line, clean_value, compact_json

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from neo4j import AsyncGraphDatabase, Query, exceptions
 
 from bioeval_tui.errors import BioevalError, QueryError
-from bioeval_tui.evaluation.graphs.cypher import check_query, check_statement, split_statements
+from bioeval_tui.evaluation.graphs.cypher import check_read_only, check_setup, split_statements
 from bioeval_tui.evaluation.graphs.embedded import MAX_DIGESTED, ContentDigest
 from bioeval_tui.evaluation.seams import GraphSnapshot, PeerError, Rows
 from bioeval_tui.text import clean_line
@@ -160,7 +160,7 @@ class Neo4jGraph:
         Raises `QueryError` when the query is wrong, writes, or gives more than 10,000 rows or 5,000,000 characters;
         `PeerError` when the server is unreachable, rejects the password or exceeds the time limit.
         """
-        check_query(cypher, parameters)
+        check_read_only(cypher)
         async with self._session(read=True, timeout_s=timeout_s) as session:
             return await _rows(await session.run(self._timed(cypher, timeout_s), dict(parameters or {})))
 
@@ -169,7 +169,7 @@ class Neo4jGraph:
     ) -> None:
         """Run one query that may write, in its own transaction; with `unrestricted`, several. Raises the same errors as `query`."""
         if not self._unrestricted:
-            check_statement(cypher, parameters)
+            check_setup(cypher)
         statements = split_statements(cypher) if self._unrestricted else [cypher]
         for statement in statements:
             async with self._session(read=False, timeout_s=timeout_s) as session:

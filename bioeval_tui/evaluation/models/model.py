@@ -20,7 +20,7 @@ import httpx2
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation import spending
 from bioeval_tui.evaluation.hosts import OPENAI_URL, host_of
-from bioeval_tui.evaluation.http.client import Arrivals, Timeouts, make_client, proxy_for
+from bioeval_tui.evaluation.http import Arrivals, Timeouts, make_client, proxy_for
 from bioeval_tui.evaluation.job.models import NO_OPTIONS, Api, ModelOptions
 from bioeval_tui.evaluation.models.answer import (
     AnswerReader,

@@ -17,7 +17,8 @@ from bioeval_tui.errors import ExpressionError, ForbiddenQueryError, JobError, P
 from bioeval_tui.evaluation import python_code
 from bioeval_tui.evaluation.assertions import depends_on_signoff, depends_on_user_times, parse_where
 from bioeval_tui.evaluation.expressions import counts_the_end, parse
-from bioeval_tui.evaluation.graphs import cypher
+from bioeval_tui.evaluation.graphs.cypher import check_read_only, check_setup
+from bioeval_tui.evaluation.graphs.graphqlite import check_embedded
 from bioeval_tui.evaluation.guards.common import is_foreign
 from bioeval_tui.evaluation.job.filling import has_placeholders
 from bioeval_tui.evaluation.job.loading import MAX_BYTES, NEEDS, LoadedJob, job_snapshot, load_job
@@ -398,14 +399,14 @@ def _texts(source: JobSource, unrestricted_setups: bool) -> Iterator[_Text]:
     for index, item in items_of(source.data.get("assertions")):
         path: FieldPath = ("assertions", index)
         yield from some(path, item, "expression", lambda text: parse(text, published=published))
-        yield from some(path, item, "cypher", cypher.check_read_only)
+        yield from some(path, item, "cypher", check_read_only)
         asked = item.get("toolCalls")
         for key in ("calls", "mustCall", "mustNotCall"):
             for number, call in items_of(asked.get(key) if isinstance(asked, dict) else None):
                 yield from some((*path, "toolCalls", key, number), call, "where", parse_where)
     for index, item in items_of(source.data.get("setups")):
         if not unrestricted_setups:
-            yield from some(("setups", index), item, "cypher", cypher.check_setup)
+            yield from some(("setups", index), item, "cypher", check_setup)
     for index, line in items_of(source.part("evaluator").get("lines")):
         yield from some(("evaluator", "lines", index), line, "when", _read_pattern)
     for part in ("tasks", "rubric"):
@@ -499,11 +500,11 @@ def _embedded_problems(source: JobSource) -> Iterator[Problem]:
             if not isinstance(text, str):
                 continue
             try:
-                cypher.check_setup(text)
+                check_setup(text)
             except QueryError:
                 continue  # what is refused everywhere has been said
             try:
-                cypher.check_embedded(text)
+                check_embedded(text)
             except QueryError as error:
                 message = f"rejected unless Neo4j is configured: {error.message}"
                 yield source.warning((part, index, "cypher"), message, text, error.column)

@@ -171,18 +171,18 @@ class ComparedGraph:
 async def agents_graph_id(agent_url: str) -> str | None:
     """Return the id of the graph that an agent says it uses; empty if it says none, None if it did not answer."""
     # Only in the engine, because the process that starts it has a screen to paint.
-    from bioeval_tui.evaluation.http import client, failures
+    from bioeval_tui.evaluation import http
 
     if not agent_url:
         return ""
     try:
-        limits = client.Timeouts(ABOUT_S, ABOUT_S)
-        async with client.make_client([agent_url], limits, most=MAX_ABOUT) as asking:
+        limits = http.Timeouts(ABOUT_S, ABOUT_S)
+        async with http.make_client([agent_url], limits, most=MAX_ABOUT) as asking:
             answer = await asking.get(f"{agent_url}/api/v1/about")
             claimed = answer.json().get("graphId") if answer.status_code == 200 else None
     except PeerError as error:
         return None if error.unreachable else ""
-    except (*failures.TRANSPORT_ERRORS, AttributeError, RecursionError):
+    except (*http.TRANSPORT_ERRORS, AttributeError, RecursionError):
         return ""
     return clean_line(claimed) if isinstance(claimed, str) else ""
 

@@ -200,7 +200,7 @@ class Answers(Kind):
             await agent.aclose()
 
     async def _chat(self) -> None:
-        from bioeval_tui.evaluation.http.client import Timeouts
+        from bioeval_tui.evaluation.http import Timeouts
         from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
 
         limits = Timeouts(2, 4)

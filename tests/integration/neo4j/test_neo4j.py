@@ -29,7 +29,7 @@ async def test_a_wrong_password_is_refused_at_once_and_not_shown(server: Server)
 async def test_neo4j_refuses_a_write_that_passed_the_check(
     graph: Neo4jGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bioeval_tui.evaluation.graphs.neo4j.check_query", lambda *_, **__: None)
+    monkeypatch.setattr("bioeval_tui.evaluation.graphs.neo4j.check_read_only", lambda *_, **__: None)
     with pytest.raises(QueryError, match="writes"):
         await graph.query("CREATE (n:Sneaked) RETURN n")
     assert (await graph.snapshot()).labels == {}

@@ -11,7 +11,7 @@ import pytest
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.agents.rest import RestAgent
-from bioeval_tui.evaluation.http.client import Timeouts
+from bioeval_tui.evaluation.http import Timeouts
 from bioeval_tui.peer_limits import MAX_ANSWER_BYTES
 from bioeval_tui.protocols import Delta, Generation, PeerError, Reply
 from tests.servers.agents import rest_agent

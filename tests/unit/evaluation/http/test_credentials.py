@@ -11,8 +11,8 @@ import pytest
 from aiohttp import web
 
 from bioeval_tui.evaluation.agents.rest import below
-from bioeval_tui.evaluation.http.client import BoundedTransport, Timeouts
-from bioeval_tui.evaluation.http.failures import HIDDEN, Hider
+from bioeval_tui.evaluation.hosts import HIDDEN, Hider
+from bioeval_tui.evaluation.http import BoundedTransport, Timeouts
 from bioeval_tui.protocols import Agent, PeerError, Reply
 from tests.servers.agents import rest_agent
 

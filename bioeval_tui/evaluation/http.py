@@ -1,11 +1,12 @@
 """The HTTP client of agents and models: httpx2 over aiohttp's transport, with limits on time and size, and the
-kernel's time of arrival."""
+kernel's time of arrival; and a failed request in one sentence, which says whether it may be retried."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
 import contextlib
+import errno
 import math
 import os
 import platform
@@ -33,17 +34,12 @@ from httpx_aiohttp.httpx2 import AiohttpTransport
 from bioeval_tui import __version__
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.conversation import traces
-from bioeval_tui.evaluation.http.failures import (
-    TRANSPORT_ERRORS,
-    Hider,
-    connection_error,
-    credentials_of,
-    received_text,
-)
+from bioeval_tui.evaluation.hosts import Hider, credentials_of
+from bioeval_tui.evaluation.retry import may_retry, retry_after
 from bioeval_tui.evaluation.seams import PeerError
 from bioeval_tui.peer_limits import MAX_ANSWER_BYTES, MAX_REFUSAL_BYTES
 from bioeval_tui.record.names import Peer
-from bioeval_tui.text import clean_line
+from bioeval_tui.text import clean, clean_line
 
 # asm-generic/socket.h, which Python does not name; other architectures have other numbers.
 _SO_TIMESTAMPNS = 35
@@ -474,3 +470,106 @@ def proxy_for(url: str) -> str | None:
         shown = clean_line(proxy.rpartition("@")[2], 200)
         raise UsageError(f"the environment's proxy for {host} is not an http or https URL: {shown}")
     return proxy
+
+
+RECEIVED_LIMIT = 500
+"""Maximum number of characters kept of an unusable response."""
+
+_EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL})
+"""Errors of this machine's own limits, which are not the peer's fault."""
+
+_UNKNOWN_ISSUER = frozenset({18, 19, 20, 21})
+"""OpenSSL's codes for untrusted certificates, including self-signed ones."""
+
+_NO_TLS = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL"})
+"""OpenSSL's reasons if the server does not speak TLS."""
+
+TRANSPORT_ERRORS = (httpx2.HTTPError, httpx2.InvalidURL, aiohttp.ClientError, OSError, ValueError)
+
+
+def connection_error(peer: Peer, host: str, error: Exception) -> PeerError:
+    """Convert a failed exchange to a `PeerError`. Only a request that was never sent may be sent again."""
+    cause = error.__cause__ if isinstance(error, httpx2.HTTPError) and error.__cause__ else error
+    detail = clean_line(str(cause) or type(cause).__name__, 200)
+    if (number := _errno(cause)) in _EXHAUSTED:
+        message = f"this machine has no resources left to connect to {host}: {os.strerror(number)}"
+        return PeerError(peer, message, retryable=True, unreachable=True, exhausted=True)
+    match cause:
+        case aiohttp.ClientConnectorCertificateError(
+            certificate_error=ssl.SSLCertVerificationError() as untrusted
+        ):
+            return PeerError(peer, _not_trusted(host, untrusted), unreachable=True)
+        case aiohttp.ClientSSLError() | ssl.SSLError():
+            return PeerError(peer, _no_tls(host, cause), unreachable=True)
+        case aiohttp.ConnectionTimeoutError():
+            message = f"the connection to {host} timed out"
+        case aiohttp.ClientProxyConnectionError():
+            message = f"the proxy for {host} cannot be reached"
+        case aiohttp.ClientHttpProxyError():
+            message = f"the proxy for {host} answered {cause.status}"
+            return PeerError(peer, message, retryable=may_retry(cause.status), unreachable=True)
+        case aiohttp.ClientConnectorDNSError():
+            message = f"the host name {clean_line(cause.host, 200)} is unknown"
+        case aiohttp.ClientConnectorError():
+            refuses = isinstance(cause.os_error, ConnectionRefusedError)
+            message = f"{host} refused the connection" if refuses else f"{host} cannot be reached"
+        case aiohttp.ClientPayloadError():
+            return PeerError(peer, f"{host} closed the connection in the middle of its answer", broken=True)
+        case aiohttp.ClientConnectionError() | OSError():
+            return PeerError(
+                peer, f"{host} closed the connection before its answer was complete", broken=True
+            )
+        case httpx2.UnsupportedProtocol() | httpx2.InvalidURL() | aiohttp.InvalidURL() | ValueError():
+            message = f"{host} is not a valid URL: {detail}"
+            return PeerError(peer, message, unreachable=True)
+        case _:
+            # aiohttp adds lines with what it read, and a status 400 that the peer never sent.
+            reason = clean_line(str(getattr(cause, "message", "")).partition("\n")[0].rstrip(":"), 200)
+            return PeerError(peer, f"{host} does not speak HTTP as expected: {reason or detail}")
+    return PeerError(peer, message, retryable=True, unreachable=True)
+
+
+def _not_trusted(host: str, error: ssl.SSLCertVerificationError) -> str:
+    """Return one sentence about a rejected certificate."""
+    reason = (
+        f"the TLS certificate of {host} is not trusted: {clean_line(error.verify_message, 150).rstrip('.')}"
+    )
+    own = error.verify_code in _UNKNOWN_ISSUER
+    return f"{reason}; SSL_CERT_FILE can name the file of a CA of your own" if own else reason
+
+
+def _no_tls(host: str, error: BaseException) -> str:
+    """Return why TLS failed, and a hint if the port speaks only plain HTTP."""
+    inner = getattr(error, "os_error", None) or error
+    reason = str(getattr(inner, "reason", None) or inner)
+    if reason in _NO_TLS:
+        return f"no TLS connection to {host}: it answers without TLS; should its URL start with http://?"
+    return f"no TLS connection to {host}: {clean_line(reason.replace('_', ' ').lower(), 200)}"
+
+
+def _errno(error: BaseException) -> int:
+    """Return the system's error number, or 0."""
+    cause = getattr(error, "os_error", None) or error
+    return (cause.errno or 0) if isinstance(cause, OSError) else 0
+
+
+def status_error(peer: Peer, host: str, response: httpx2.Response) -> PeerError:
+    """Convert a status other than success to a `PeerError`; 408, 425, 429 and 5xx may be retried."""
+    status = response.status_code
+    message = f"{host} answered {status} {clean_line(response.reason_phrase, 80)}".rstrip()
+    if 300 <= status < 400:
+        message += ", a redirect, which is not followed"
+    return PeerError(
+        peer,
+        message,
+        retryable=may_retry(status),
+        status=status,
+        retry_after_s=retry_after(response.headers.get("Retry-After"), time.time()),
+        received=received_text(response.content),
+    )
+
+
+def received_text(data: bytes | str) -> str:
+    """Return what was received, shortened and cleaned for messages."""
+    text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
+    return clean(text[: RECEIVED_LIMIT * 2], RECEIVED_LIMIT)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any, NoReturn
 
 from bioeval_tui.errors import QueryError
-from bioeval_tui.evaluation.graphs.cypher.clauses import (
+from bioeval_tui.evaluation.graphs.cypher import (
     PATTERN_FUNCTIONS,
     Clause,
     PatternPart,
@@ -15,6 +15,8 @@ from bioeval_tui.evaluation.graphs.cypher.clauses import (
     clauses,
     path_at,
     paths,
+    read,
+    remembered,
     top_level,
 )
 from bioeval_tui.text import clean_line
@@ -268,8 +270,19 @@ MAX_TOKEN = 2_000
 """Maximum number of characters of a text, name or space: graphqlite's lexer crashes at about 10,000 bytes."""
 
 
-def check(query: Query, parameters: Mapping[str, Any]) -> None:
-    """Raise `QueryError` for the first construct that the embedded graph would answer wrongly."""
+def check_embedded(query: str, parameters: Iterable[str] | None = None) -> None:
+    """Raise `QueryError`, with the column, for a query that the embedded graph would answer wrongly without an error.
+
+    Each rule was found by running queries in graphqlite 0.12 and comparing with Neo4j's documentation.
+    Queries that graphqlite rejects itself are not repeated here. This does not check whether
+    the query writes.
+    """
+    _check(query, frozenset(parameters or ()))
+
+
+@remembered
+def _check(text: str, parameters: frozenset[str]) -> None:
+    query = read(text)
     _lengths(query)
     _parameters(query, parameters)
     parts = clauses(query)
@@ -289,7 +302,7 @@ def _lengths(query: Query) -> None:
         last = token.column
 
 
-def _parameters(query: Query, parameters: Mapping[str, Any]) -> None:
+def _parameters(query: Query, parameters: frozenset[str]) -> None:
     for index, token in enumerate(query.tokens):
         if token.kind == "parameter" and token.value not in parameters:
             shown = clean_line(token.value, 40)
