@@ -66,7 +66,7 @@ class Used:
     tokens_out: int | None = None
     notes: list[str] = field(default_factory=list)
     """What was asked in another way than usual, as sentences."""
-    note_model: dict[str, list[str]] = field(default_factory=dict)
+    served: dict[str, list[str]] = field(default_factory=dict)
     """The names that servers gave the models that answered, by the names that were asked for."""
 
     def add(self, tokens_in: int | None, tokens_out: int | None) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, wraps
 from itertools import pairwise
-from typing import Concatenate, ParamSpec
+from typing import TypeVarTuple, Unpack
 
 from bioeval_tui.errors import ForbiddenQueryError, QueryError
 from bioeval_tui.text import clean_line
@@ -483,16 +483,16 @@ _LONGEST_REMEMBERED = 20_000
 loop on which answers are timed, and an assertion asks the same query after every turn."""
 
 
-Rest = ParamSpec("Rest")
+Rest = TypeVarTuple("Rest")
 
 
-def remembered(check: Callable[Concatenate[str, Rest], None]) -> Callable[Concatenate[str, Rest], None]:
+def remembered(check: Callable[[str, Unpack[Rest]], None]) -> Callable[[str, Unpack[Rest]], None]:
     """Return a check that looks only once at a query that it passes."""
-    passes = lru_cache(_REMEMBERED)(check)
+    passes: Callable[..., None] = lru_cache(_REMEMBERED)(check)
 
     @wraps(check)
-    def remembering(query: str, *args: Rest.args, **kwargs: Rest.kwargs) -> None:
-        (passes if len(query) <= _LONGEST_REMEMBERED else check)(query, *args, **kwargs)
+    def remembering(query: str, *rest: *Rest) -> None:
+        (passes if len(query) <= _LONGEST_REMEMBERED else check)(query, *rest)
 
     return remembering
 

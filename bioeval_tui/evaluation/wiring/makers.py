@@ -232,7 +232,8 @@ class Makers:
         if job.evaluator.kind != "llm":
             make_evaluator: plugins.MakeEvaluator = plugins.load("evaluators", job.evaluator.kind)
             seen = for_evaluator(job, job.facts if condition == "supplied" else (), condition)
-            return from_plugin("evaluator", job.evaluator.kind, lambda: make_evaluator(seen))
+            evaluator: Evaluator = from_plugin("evaluator", job.evaluator.kind, lambda: make_evaluator(seen))
+            return evaluator
         # Here and below: each run loads the parts that its job names, and no others.
         from bioeval_tui.evaluation.models.evaluator import LLMEvaluator
 
@@ -261,7 +262,8 @@ class Makers:
             return RulesJudge()
         if job.scorer.kind != "llm":
             make_judge: plugins.MakeJudge = plugins.load("judges", job.scorer.kind)
-            return from_plugin("judge", job.scorer.kind, lambda: make_judge(job))
+            judge: Judge = from_plugin("judge", job.scorer.kind, lambda: make_judge(job))
+            return judge
         from bioeval_tui.evaluation.models.judge import LLMJudge
 
         return LLMJudge(
