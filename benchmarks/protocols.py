@@ -24,7 +24,7 @@ import measure  # noqa: F401 (its environment and the load)
 from aiohttp import web
 
 from bioeval_tui import plugins
-from bioeval_tui.evaluation.http.client import Arrivals, Timeouts, make_client
+from bioeval_tui.evaluation.http import Arrivals, Timeouts, make_client
 from bioeval_tui.evaluation.job.models import TargetConfig
 from bioeval_tui.evaluation.seams import AgentTerms
 

@@ -136,7 +136,7 @@ async def hold(
 
 async def bare(url: str, requests: list[dict[str, Any]], conversations: int) -> None:
     """Send the requests of so many conversations at once through the program's own HTTP client."""
-    from bioeval_tui.evaluation.http.client import Timeouts, make_client
+    from bioeval_tui.evaluation.http import Timeouts, make_client
     from bioeval_tui.evaluation.models.model import MOST_CONNECTIONS
 
     async def ask_model(body: dict[str, Any]) -> None:

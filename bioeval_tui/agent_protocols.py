@@ -58,19 +58,19 @@ class AgentProtocol:
 _AGENTS = "bioeval_tui.evaluation.agents."
 PROTOCOLS: tuple[AgentProtocol, ...] = (
     AgentProtocol(
-        "rest", "the embabel-agent-eval API", _AGENTS + "rest:make_agent",
+        "rest", "the embabel-agent-eval API", _AGENTS + "rest:RestAgent",
         tells={"pieces": YES, "tool calls": YES, "tool results": YES, "state": YES}, takes=("texts",),
         uses=("model", "knowledgeUrl", "headers", "headersEnv", "streaming", "apiKeyEnv"), begins="opened a session",
     ),
     AgentProtocol(
-        "openai", "chat completions or the Responses API", _AGENTS + "openai_chat:make_agent",
+        "openai", "chat completions or the Responses API", _AGENTS + "openai_chat:OpenAIChatAgent",
         tells={"pieces": YES, "tool calls": YES, "tool results": "of `target.tools`", "tokens": YES, "state": BY_URL},
         takes=("history",), is_model=True, keeps_nothing=True,
         uses=("model", "api", "objectContextUrl", "systemPrompt", "extraBody", "tools", "headers", "headersEnv", "streaming",
               "apiKeyEnv", "temperature", "topP", "maxTokens", "seed", "stop", "reasoningEffort"),
     ),
     AgentProtocol(
-        "python", "a function in Python", _AGENTS + "python_function:make_agent",
+        "python", "a function in Python", _AGENTS + "python_function:PythonAgent",
         tells={"pieces": YES, "tool calls": YES, "tool results": YES, "tokens": YES, "state": YES}, takes=("history",),
         is_function=True,
         uses=("model", "function", "python", "objectContextUrl", "options"),

@@ -18,8 +18,11 @@ from bioeval_tui.evaluation.agents.connection import (
     stream_of as stream_of,
 )
 from bioeval_tui.evaluation.agents.tools import NO_RESULT as NO_RESULT, DeclaredTools as DeclaredTools
-from bioeval_tui.evaluation.http.client import Timeouts as Timeouts, timeouts_of as timeouts_of
-from bioeval_tui.evaluation.http.failures import received_text as received_text
+from bioeval_tui.evaluation.http import (
+    Timeouts as Timeouts,
+    received_text as received_text,
+    timeouts_of as timeouts_of,
+)
 from bioeval_tui.peer_limits import MAX_DEPTH as MAX_DEPTH, MAX_ROUNDS as MAX_ROUNDS, MAX_VALUES as MAX_VALUES
 from bioeval_tui.record.spans import LENGTH_LIMIT as LENGTH_LIMIT
 from bioeval_tui.record.tool_calls import (

@@ -46,7 +46,7 @@ Described = TypeVar("Described")
 
 
 # What plug-ins take and return is in evaluation/seams.py and evaluation/job/models.py, and is not imported here: a metric's
-# plug-in should not wait for them. `evaluation.wrapped` checks each against its protocol.
+# plug-in should not wait for them. `from_plugin` there puts its name on what it raises.
 
 
 class MakeAgent(Protocol):

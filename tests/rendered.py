@@ -1,10 +1,13 @@
-"""Prompts as a model gets them."""
+"""Prompts as a model gets them, rendered in this process. Raises `UsageError` if a template is wrong."""
 
-from bioeval_tui.evaluation.models.prompting import Prompt, evaluator_context
+from bioeval_tui.evaluation.models.prompting import Prompt, evaluator_context, judge_context
 from bioeval_tui.evaluation.models.templates import render
-from bioeval_tui.protocols import EvaluatorView
+from bioeval_tui.protocols import EvaluatorView, JudgeView
 
 
 def evaluator_prompt(prompt: Prompt, view: EvaluatorView) -> str:
-    """Return the evaluator's instructions, rendered in this process. Raises `UsageError` if the template is wrong."""
     return render(prompt.name, prompt.text, evaluator_context(view))
+
+
+def judge_prompt(prompt: Prompt, view: JudgeView) -> str:
+    return render(prompt.name, prompt.text, judge_context(prompt, view))

@@ -163,7 +163,7 @@ def test_what_no_other_test_runs_imports_names_that_exist(folder: str) -> None:
     assert wrong == []
 
 
-EXPRESSION_LIBRARY = "evaluation/assertions/expressions/"
+EXPRESSION_LIBRARY = "evaluation/expressions/"
 """Its functions without a docstring are those of Kotlin, listed in docs/assertions.md; they raise ExpressionError."""
 
 

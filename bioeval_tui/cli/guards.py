@@ -12,7 +12,7 @@ import click
 
 from bioeval_tui.cli.options import complete_run
 from bioeval_tui.errors import ExitCode, InputError, UsageError
-from bioeval_tui.evaluation.guards.transcripts import Hit, check_transcripts
+from bioeval_tui.evaluation.guards.checks import Hit, check_transcripts
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.masking.current import current
 from bioeval_tui.report.frames import transcript_lines

@@ -13,15 +13,15 @@ from rich.text import Text
 
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode, RecordingError
+from bioeval_tui.evaluation.conversation.resume import excluded_trials
 from bioeval_tui.evaluation.engine.processes import run_fairly
-from bioeval_tui.evaluation.engine.resume import excluded_trials
 from bioeval_tui.evaluation.engine.spec import EngineSpec
 from bioeval_tui.evaluation.spending import FILE_NAME, Prices, load_prices
-from bioeval_tui.evaluation.wiring.estimate import estimate_batch
-from bioeval_tui.evaluation.wiring.resume import rerun_offer
+from bioeval_tui.evaluation.wiring.prepare import estimate_batch
 from bioeval_tui.evaluation.wiring.start import (
     Show,
     prepare_batch,
+    rerun_offer,
     run_followed,
     run_prepared,
     who_receives,

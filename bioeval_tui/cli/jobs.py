@@ -24,10 +24,10 @@ from bioeval_tui.errors import (
     QueryError,
     UsageError,
 )
-from bioeval_tui.evaluation.assertions.checker import compare
-from bioeval_tui.evaluation.assertions.expressions import caret, evaluate, explain, parse, scope
+from bioeval_tui.evaluation.assertions import compare
 from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript, recorded_signoff, sent_messages
 from bioeval_tui.evaluation.engine.spec import EngineSpec
+from bioeval_tui.evaluation.expressions import caret, evaluate, explain, parse, scope
 from bioeval_tui.evaluation.job.loading import recorded_job
 from bioeval_tui.evaluation.job.template import (
     Answers,
@@ -55,7 +55,7 @@ from bioeval_tui.text import clean_line, compact_json, plural, shorten
 from bioeval_tui.units import count
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluation.assertions.expressions import Part
+    from bioeval_tui.evaluation.expressions import Part
 
 
 _NO_OPTION = re.compile(r"-(?!-?[a-z][a-z-]*(?:=|$)|$)")

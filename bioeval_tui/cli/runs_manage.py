@@ -14,8 +14,8 @@ import click
 from bioeval_tui import plugins, units
 from bioeval_tui.cli.options import complete_run, find_run
 from bioeval_tui.errors import ExitCode, UsageError
+from bioeval_tui.evaluation.conversation.control import RECORD_TO, send_intent
 from bioeval_tui.evaluation.engine.attach import sender_name
-from bioeval_tui.evaluation.engine.intents import RECORD_TO, send_intent
 from bioeval_tui.evaluation.job.loading import job_snapshot, load_job
 from bioeval_tui.record.catalogue import Catalogue, RunFilter
 from bioeval_tui.record.importing import looking

@@ -22,9 +22,9 @@ from bioeval_tui.cli.options import (
 )
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode, UsageError
-from bioeval_tui.evaluation.engine.resume import excluded_trials
+from bioeval_tui.evaluation.conversation.resume import excluded_trials
 from bioeval_tui.evaluation.spending import FILE_NAME, load_prices
-from bioeval_tui.evaluation.wiring.resume import rerun_offer
+from bioeval_tui.evaluation.wiring.start import rerun_offer
 from bioeval_tui.files import write_or_print, write_private
 from bioeval_tui.record.catalogue import Catalogue, find_recording
 from bioeval_tui.record.paths import overlay_path, recording_path

@@ -160,7 +160,7 @@ class FunctionCalls:
         self._conversation.messages.append({"role": role, "content": content})
 
 
-def imported(module: str, folders: Sequence[str], installed: Callable[[str], ModuleSpec | None]) -> Any:
+def import_module(module: str, folders: Sequence[str], installed: Callable[[str], ModuleSpec | None]) -> Any:
     """Import a module from one of the folders or where it is `installed`, even if another one of that name is earlier on the path.
 
     Raises:
@@ -192,7 +192,7 @@ def imported(module: str, folders: Sequence[str], installed: Callable[[str], Mod
     return importlib.import_module(module)
 
 
-def loaded(
+def load_function(
     reference: str,
     folders: Sequence[str],
     installed: Callable[[str], ModuleSpec | None],
@@ -205,7 +205,7 @@ def loaded(
     """
     module, _, name = reference.partition(":")
     try:
-        value: Any = imported(module, folders, installed)
+        value: Any = import_module(module, folders, installed)
         for part in name.split("."):
             value = getattr(value, part)
     except UnusableError:
@@ -343,7 +343,7 @@ class _Script:
             return
         folders = [str(folder) for folder in first["folders"]]
         try:
-            function = loaded(first["function"], folders, _installed, "message")
+            function = load_function(first["function"], folders, _installed, "message")
         except UnusableError as error:
             self._send({"unusable": str(error)})
             return

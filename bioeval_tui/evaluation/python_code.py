@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.function_calls import UnusableError, loaded
+from bioeval_tui.evaluation.function_calls import UnusableError, load_function
 from bioeval_tui.text import clean_line
 
 
@@ -51,7 +51,7 @@ def locate(reference: str, folders: Sequence[Path], *, elsewhere: bool = False) 
         given = " or ".join(clean_line(str(folder), 200) for folder in folders)
         where = f"nor in {given}" if folders else "and no folder was given with --code DIR"
         raise UsageError(f"module {clean_line(module, 100)} not found: it is not installed, {where}")
-    if _lacks(spec, name.partition(".")[0]):
+    if _lacks_name(spec, name.partition(".")[0]):
         raise UsageError(f"{clean_line(spec.origin or module, 200)} has no function {clean_line(name, 100)}")
     return spec
 
@@ -65,7 +65,7 @@ def load(reference: str, folders: Sequence[Path], first_parameter: str) -> Calla
     locate(reference, folders)
     try:
         with printing_elsewhere():
-            return loaded(reference, tuple(map(str, folders)), _installed, first_parameter)
+            return load_function(reference, tuple(map(str, folders)), _installed, first_parameter)
     except UnusableError as error:
         raise UsageError(clean_line(f"{clean_line(reference, 100)}{error}", 600)) from error
 
@@ -155,7 +155,7 @@ def _site_folders() -> tuple[str, ...]:
     return tuple(dict.fromkeys([*own, *links]))
 
 
-def _lacks(spec: ModuleSpec, name: str) -> bool:
+def _lacks_name(spec: ModuleSpec, name: str) -> bool:
     """Return whether a module's source certainly does not define a name."""
     if spec.origin is None or not spec.origin.endswith(".py"):
         return False

@@ -6,16 +6,18 @@ fails raises `PeerError`; the conversation decides whether to try again, and who
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar, cast
 
-from bioeval_tui.errors import UnavailableError
+from bioeval_tui.errors import BioevalError, UnavailableError
 from bioeval_tui.evaluation.job.models import EvaluationJob, ScorerConfig, TargetConfig
 from bioeval_tui.record.events import Fault, UserFault
 from bioeval_tui.record.names import Condition, Peer, Role
 from bioeval_tui.settings import Provider
+from bioeval_tui.text import clean_line
 
 
 class PeerError(UnavailableError):
@@ -426,3 +428,77 @@ def for_evaluator(job: EvaluationJob, facts: Sequence[str], condition: Condition
             "condition_names": None,
         }
     )
+
+
+AnyPeer = TypeVar("AnyPeer")
+Around = Callable[[str], AbstractAsyncContextManager[None]]
+"""Returns what is entered around a call of that name."""
+STREAMS = ("send", "speak")
+"""The calls that yield pieces; all others are awaited."""
+
+
+def from_plugin(peer: Peer, name: str, make: Callable[[], AnyPeer]) -> AnyPeer:
+    """Return what a plug-in makes; what it raises, then and in each of its calls, becomes a `PeerError` with its name."""
+    with _blaming(peer, name):
+        made = make()
+
+    @asynccontextmanager
+    async def around(call: str) -> AsyncIterator[None]:
+        with _blaming(peer, name):
+            yield
+
+    return wrap(made, around)
+
+
+@contextmanager
+def _blaming(peer: Peer, name: str) -> Iterator[None]:
+    """Convert what a plug-in raises, except this program's own errors, to a `PeerError` that names the plug-in."""
+    try:
+        yield
+    except BioevalError:
+        raise
+    except Exception as problem:  # a plug-in is other people's code and may raise anything
+        refused = isinstance(problem, ConnectionRefusedError)
+        why = clean_line(f"{type(problem).__name__}: {problem}", 300)
+        message = f"the {peer} plug-in {clean_line(name, 100)} failed: {why}"
+        raise PeerError(peer, message, retryable=refused, unreachable=refused) from problem
+
+
+class Wrapped:
+    """An agent, evaluator, judge or graph with something around each of its calls. What else it has stays as it is.
+
+    Waiting there is in no latency: the agent's own clock starts when its request goes out.
+    """
+
+    def __init__(self, peer: Any, around: Around) -> None:
+        self._peer = peer
+        self._around = around
+
+    def __getattr__(self, name: str) -> Any:
+        own = getattr(self._peer, name)
+        if name == "aclose" or not callable(own):
+            return own
+
+        async def stream(*given: Any) -> AsyncIterator[Any]:
+            async with self._around(name), aclosing(own(*given)) as pieces:
+                async for piece in pieces:
+                    yield piece
+
+        async def call(*given: Any, **named: Any) -> Any:
+            async with self._around(name):
+                return await own(*given, **named)
+
+        return stream if name in STREAMS else call
+
+    async def graph_id(self) -> str:
+        """Return the id that a graph's agent can report; empty if the plug-in does not tell one."""
+        own = getattr(self._peer, "graph_id", None)
+        if own is None:
+            return ""
+        async with self._around("graph_id"):
+            return clean_line(str(await own()))
+
+
+def wrap(peer: AnyPeer, around: Around) -> AnyPeer:
+    """Return the peer with something around each of its calls, except `aclose`."""
+    return cast(AnyPeer, Wrapped(peer, around))

@@ -1,4 +1,5 @@
-"""What requests to models take and cost: they are counted where they are sent, whatever becomes of the answer; and prices.
+"""What requests to models take and cost: they are counted where they are sent, whatever becomes of the answer; prices, and the
+limits of a batch.
 
 A table of prices is in the package, overridden by the user's own in the data folder. A missing price is unknown, never 0.
 The included prices apply to the provider's own host only, because the same model on another server may cost something else,
@@ -8,6 +9,7 @@ or nothing.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -22,7 +24,8 @@ import yaml
 from bioeval_tui.errors import BioevalError, InputError, Problem
 from bioeval_tui.record.names import Peer
 from bioeval_tui.record.spans import known_sum
-from bioeval_tui.text import clean_line
+from bioeval_tui.text import clean_line, plural
+from bioeval_tui.units import dollars
 
 CHARACTERS_PER_TOKEN = 4
 """Approximate length of a token, for answers without a token count."""
@@ -138,7 +141,7 @@ def note(sentence: str) -> None:
         used.notes.append(sentence)
 
 
-def served(asked: str, name: str) -> None:
+def note_model(asked: str, name: str) -> None:
     """Note which model an answer names as its own."""
     used = _current.get()
     if used is not None and name not in (names := used.served.setdefault(clean_line(asked, 100), [])):
@@ -239,3 +242,65 @@ def _table(models: Any, file: str) -> dict[str, Price]:
 
 def _is_price(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """The cost of one run's calls. None for a role that is not a model, or that the user does not pay for."""
+
+    agent: Price | None = None
+    evaluator: Price | None = None
+    judge: Price | None = None
+    judge_calls: int = 0
+    """Calls for one transcript: judges times repeats; 0 if the judge is not a model."""
+    evaluator_is_model: bool = False
+
+
+@dataclass
+class CallBudget:
+    """Calls and cost of a whole batch. The agent's calls count like the models'."""
+
+    max_calls: int | None = None
+    max_cost: float | None = None
+    calls: dict[Peer, int] = field(default_factory=lambda: defaultdict(int))
+    cost: float = 0.0
+    stopped: str = ""
+    """Why a model will answer no further call."""
+
+    def stop_reason(self) -> str | None:
+        """Return why no further call may be made; None if one may."""
+        if self.stopped:
+            return self.stopped
+        made = sum(self.calls.values())
+        if self.max_calls is not None and made >= self.max_calls:
+            return f"the limit is reached: {plural(made, 'call')} made, the limit is {self.max_calls:,}"
+        if self.max_cost is not None and self.cost >= self.max_cost:
+            return f"the limit is reached: about {dollars(self.cost)} spent, the limit is ${self.max_cost:g}"
+        return None
+
+
+@dataclass(frozen=True)
+class RunBudget(SpendingBudget):
+    """A batch's budget for one of its runs, at the prices of the run's models."""
+
+    whole: CallBudget
+    rates: Rates
+
+    def begin(self, peer: Peer) -> None:
+        """Count a call that is about to be made. Raises `LimitReachedError` instead if the limit is reached."""
+        if why := self.whole.stop_reason():
+            raise LimitReachedError(why)
+        self.whole.calls[peer] += 1
+
+    def charge(self, peer: Peer, tokens_in: int, tokens_out: int) -> None:
+        """Add the cost of an answer; a model without a price costs nothing."""
+        price = {"agent": self.rates.agent, "evaluator": self.rates.evaluator, "judge": self.rates.judge}.get(
+            peer
+        )
+        if price is not None:
+            self.whole.cost += price.cost(tokens_in, tokens_out)
+
+    def stop(self, why: str) -> None:
+        """Allow the batch no further call. Raises `LimitReachedError`."""
+        self.whole.stopped = why
+        raise LimitReachedError(why)

@@ -343,9 +343,9 @@ def _transcript(run: RecordedRun, talk: ConversationResult) -> UserTranscript:
     out: Collection[int] | None
     if not greeting:
         # Imported only for a foreign file, on which no guard ran: it takes a tenth of a second.
-        from bioeval_tui.evaluation.guards.transcripts import out_of_role
+        from bioeval_tui.evaluation.guards.checks import messages_out_of_role
 
-        out = out_of_role(messages)
+        out = messages_out_of_role(messages)
     elif isinstance(evaluator, dict) and evaluator.get("guards") == "off":
         out = None
     else:

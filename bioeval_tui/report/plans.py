@@ -16,7 +16,7 @@ from rich.text import Text
 
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.wiring.estimate import MESSAGE_TOKENS, PrintedEstimate, PrintedRole, total_cost
+from bioeval_tui.evaluation.wiring.prepare import MESSAGE_TOKENS, PrintedEstimate, PrintedRole, total_cost
 from bioeval_tui.record.names import Condition
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.costs import spent

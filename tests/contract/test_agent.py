@@ -19,6 +19,7 @@ from bioeval_tui.evaluation.agents.rest import RestAgent
 from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph, available
 from bioeval_tui.protocols import Agent, Delta, Generation, PeerError, Reply
 from bioeval_tui.sample.agent.service import RunningAgent, run_sample_agent
+from tests.servers.agents import rest_agent
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 NEEDS_GRAPH = pytest.mark.skipif(available() is not None, reason=str(available()))
@@ -34,7 +35,7 @@ async def running(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
 
 
 def connect(running: RunningAgent, user: str = "ada", **options: Any) -> RestAgent:
-    return RestAgent(running.url, user=user, chatbot="sample", model="none", **options)
+    return rest_agent(running.url, user=user, chatbot="sample", model="none", **options)
 
 
 @pytest.fixture(params=[True, False], ids=["streamed", "whole"])
@@ -218,7 +219,7 @@ async def start_command(tmp_path: Path, *arguments: str) -> tuple[asyncio.subpro
 
 async def test_the_agent_command_ends_with_its_parent(tmp_path: Path) -> None:
     process, ready = await start_command(tmp_path, "--exit-with-stdin")
-    agent = RestAgent(ready["url"], user="ada", chatbot="sample", model="none")
+    agent = rest_agent(ready["url"], user="ada", chatbot="sample", model="none")
     assert await agent.open()
     await agent.aclose()
     assert process.stdin is not None

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.evaluation.conversation import emitter
+from bioeval_tui.evaluation.conversation import plan
 from tests.integration.program import events_of
 
 from .peers import Agent, Request, serving
@@ -148,7 +148,7 @@ def test_setting_the_clock_changes_no_latency_and_no_order(
         def now(cls, tz: Any = None) -> datetime:
             return datetime(2026, 11, 21, 12, tzinfo=UTC) + jump(next(moments))
 
-    monkeypatch.setattr(emitter, "datetime", Back)
+    monkeypatch.setattr(plan, "datetime", Back)
     agent = Agent()
     with serving(agent):
         done = program.run(agent.url, program.job())

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.errors import InputError, JobError, QueryError, UsageError
-from bioeval_tui.evaluation.assertions.checker import check_expression
-from bioeval_tui.evaluation.assertions.medal import matching
+from bioeval_tui.evaluation.assertions import check_expression
 from bioeval_tui.evaluation.graphs import cypher as cypher_guard
 from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph
 from bioeval_tui.evaluation.job.loading import parse_job
 from bioeval_tui.evaluation.job.models import EvaluationJob
+from bioeval_tui.evaluation.medal_assertions import matching
 from bioeval_tui.evaluation.models.prompting import Prompt, find_prompt
 from bioeval_tui.protocols import AssertionView, EvaluatorView, PeerError, TranscriptMessage
 from bioeval_tui.record.catalogue import Catalogue

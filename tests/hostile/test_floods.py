@@ -21,10 +21,9 @@ import pytest
 from aiohttp import web
 
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.evaluation.conversation.control import Control
-from bioeval_tui.evaluation.engine.intents import listen, send_intent
-from bioeval_tui.evaluation.traces.joined import Traces
-from bioeval_tui.evaluation.traces.receiver import receive_spans
+from bioeval_tui.evaluation.conversation.control import Control, listen, send_intent
+from bioeval_tui.evaluation.conversation.traces import Traces
+from bioeval_tui.evaluation.engine.span_receiver import receive_spans
 from bioeval_tui.evaluation.wiring.doctor import model_finding
 from bioeval_tui.peer_limits import MAX_INTENT, MAX_OTLP_BODY, MAX_TAB_MESSAGE
 from bioeval_tui.record.live import LiveInfo

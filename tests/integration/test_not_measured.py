@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from bioeval_tui.evaluation.agents.rest import RestAgent
 from bioeval_tui.protocols import PeerError
 from bioeval_tui.report.previews import preview_of as preview
 from bioeval_tui.report.result import load_run
 from tests.integration.program import run_job
+from tests.servers.agents import rest_agent
 from tests.unit.evaluation.agents.raw_server import http, raw_server
 
 ADDRESS = "give the agent's address with --agent-url, BIOEVAL_AGENT_URL or target.url"
@@ -88,7 +88,7 @@ async def test_a_server_that_is_not_an_agent_is_not_measured(
 
 async def test_a_session_id_that_is_not_text_is_refused() -> None:
     async with raw_server(answering) as seen:
-        agent = RestAgent(seen.url, user="u", chatbot="b", model="m")
+        agent = rest_agent(seen.url, user="u", chatbot="b", model="m")
         with pytest.raises(PeerError, match="opened a session whose sessionId is not text") as caught:
             await agent.open()
         await agent.aclose()

@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from bioeval_tui.errors import RecordingError
+from bioeval_tui.evaluation.conversation.control import send_intent
 from bioeval_tui.evaluation.engine.batch import run_batch
-from bioeval_tui.evaluation.engine.intents import send_intent
-from bioeval_tui.evaluation.wiring.resume import resume_spec
-from bioeval_tui.evaluation.wiring.start import prepare_batch
+from bioeval_tui.evaluation.wiring.start import prepare_batch, resume_spec
 from bioeval_tui.record.live import read_live
 from bioeval_tui.record.paths import overlay_path
 from bioeval_tui.settings import Settings

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bioeval_tui.evaluation.conversation.traces import Traces
 from bioeval_tui.evaluation.engine.batch import run_batch
-from bioeval_tui.evaluation.engine.limits import CallBudget
 from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.evaluation.job.loading import job_from_data
 from bioeval_tui.evaluation.job.models import EvaluationJob
-from bioeval_tui.evaluation.traces.joined import Traces
-from bioeval_tui.evaluation.wiring.parts import prepare_run
+from bioeval_tui.evaluation.spending import CallBudget
+from bioeval_tui.evaluation.wiring.prepare import prepare_run
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.paths import new_run_ids, recording_path
 from bioeval_tui.record.reading import read_recording

@@ -14,18 +14,18 @@ import pytest
 from bioeval_tui import markdown, text
 from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.agents.connection import parse_message, parse_object
-from bioeval_tui.evaluation.evaluators import llm
+from bioeval_tui.evaluation.conversation.transcript import without_signoff
 from bioeval_tui.evaluation.guards.checks import check
-from bioeval_tui.evaluation.guards.content import asked, asks_for_anything, disclosed
-from bioeval_tui.evaluation.guards.known import Known
-from bioeval_tui.evaluation.http.failures import Hider, received_text
+from bioeval_tui.evaluation.guards.content import asks_for, asks_for_anything, disclosed_facts
+from bioeval_tui.evaluation.guards.specifics import Known
+from bioeval_tui.evaluation.hosts import Hider
+from bioeval_tui.evaluation.http import received_text
 from bioeval_tui.evaluation.job.models import EvaluationJob
-from bioeval_tui.evaluation.job.signoff import without_signoff
-from bioeval_tui.evaluation.judges.rules import RulesJudge
-from bioeval_tui.evaluation.judges.verdicts import MalformedAnswerError, Question, read_answer
-from bioeval_tui.evaluation.models.answer import AnswerReader, hidden
+from bioeval_tui.evaluation.models import evaluator
+from bioeval_tui.evaluation.models.answer import AnswerReader, hide_keys, without_reasoning
 from bioeval_tui.evaluation.models.prompting import find_prompt, states_shown, tool_calls
-from bioeval_tui.evaluation.models.reasoning import without_reasoning
+from bioeval_tui.evaluation.models.verdicts import MalformedAnswerError, Question, read_answer
+from bioeval_tui.evaluation.offline import RulesJudge
 from bioeval_tui.protocols import EvaluatorView, JudgeView, PeerError, TranscriptMessage
 from bioeval_tui.record.importing.chat import sentences
 from bioeval_tui.record.masking.rules import LiteralRule, Rules
@@ -116,7 +116,7 @@ def judged(answer, text):
 
 
 def gated(text):
-    gate = llm.Stream(200_000)
+    gate = evaluator.Stream(200_000)
     for at in range(0, len(text), 4):
         gate.take(text[at : at + 4])
 
@@ -168,24 +168,24 @@ READERS = {
         view("withheld", "Hi", t, t, t), "I take 5 mg at 10, the case is silent", PROMPT
     ),
     "guards after the agent, facts supplied": lambda t: check(view("supplied", "Hi", t, t, t), t, PROMPT),
-    "asked": lambda t: [asked(t, fact) for fact in JOB.facts],
+    "asked": lambda t: [asks_for(t, fact) for fact in JOB.facts],
     "asks": asks_for_anything,
-    "disclosed": lambda t: disclosed(t, JOB.facts, (), Known("Hi")),
-    "known": lambda t: disclosed("I take 5 mg", JOB.facts, (), Known(t)),
+    "disclosed": lambda t: disclosed_facts(t, JOB.facts, (), Known("Hi")),
+    "known": lambda t: disclosed_facts("I take 5 mg", JOB.facts, (), Known(t)),
     "sign-off": lambda t: without_signoff(t, SIGNOFF),
     "sign-off of one letter": lambda t: without_signoff(t, "a"),
     "sign-off of signs": lambda t: without_signoff(t, "👋"),
     "reasoning": without_reasoning,
     "gate": gated,
-    "spoken": lambda t: llm.read(t, ("Ann", "Socrates"), chatbot="Bernie"),
-    "whole sentences": lambda t: (llm.whole_sentences(t), llm.before_loop(t)),
+    "spoken": lambda t: evaluator.read(t, ("Ann", "Socrates"), chatbot="Bernie"),
+    "whole sentences": lambda t: (evaluator.whole_sentences(t), evaluator.before_loop(t)),
     "streamed": streamed,
     "verdict": lambda t: judged(t, t),
     "verdict in a fence": lambda t: judged("```json\n{" + t, t),
     "evidence": lambda t: judged(answer_of(t[: len(t) // 8], t[: len(t) // 8]), t),
     "short evidence": lambda t: judged(answer_of("x", t[:3] + "…" + t[:2]), t),
     "rules": ruled,
-    "key": lambda t: hidden(t, "abc"),
+    "key": lambda t: hide_keys(t, "abc"),
     "received": received_text,
     "answer": lambda t: parse_message(
         "h",

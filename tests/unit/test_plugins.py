@@ -15,8 +15,8 @@ import pytest
 
 from bioeval_tui import __version__, plugins
 from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluation.conversation.traces import Traces
 from bioeval_tui.evaluation.job.models import TargetConfig
-from bioeval_tui.evaluation.traces.joined import Traces
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.evaluation.wiring.doctor import examine
 from bioeval_tui.grade.metrics import find_metric
@@ -173,8 +173,8 @@ async def test_an_exception_in_a_plugin_is_the_plugins_fault(site, tmp_path_fact
 
 OPTIONS = """
 import time
-from bioeval_tui.evaluation.evaluators.scripted import ScriptedEvaluator
-from bioeval_tui.evaluation.judges.rules import RulesJudge
+from bioeval_tui.evaluation.offline import ScriptedEvaluator
+from bioeval_tui.evaluation.offline import RulesJudge
 from bioeval_tui.evaluation.job.models import ScriptLine
 from bioeval_tui.protocols import Reply, traceparent
 
@@ -376,7 +376,7 @@ def test_check_says_that_a_plugin_is_no_agent(own_protocols, tmp_path_factory):
 async def test_plugins_that_receive_transcripts_are_listed_and_refused_for_sensitive_jobs(
     example, shouting, site, tmp_path_factory
 ):
-    code = "from bioeval_tui.evaluation.judges.rules import RulesJudge\ndef make(job): return RulesJudge()\n"
+    code = "from bioeval_tui.evaluation.offline import RulesJudge\ndef make(job): return RulesJudge()\n"
     install(site, "own-judge", "[bioeval_tui.judges]\nown = own_judge:make\n", own_judge=code)
     text = JOB.replace("kind: rules", "kind: own").partition("setups:")[0]
     run = await hold(text, tmp_path_factory.mktemp("run"), agent_url=shouting, graph="none")

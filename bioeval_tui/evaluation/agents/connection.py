@@ -13,15 +13,21 @@ import functools
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import httpx2
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.http.client import Arrivals, Timeouts, make_client
-from bioeval_tui.evaluation.http.failures import connection_error, received_text, status_error
+from bioeval_tui.evaluation.hosts import host_of
+from bioeval_tui.evaluation.http import (
+    Arrivals,
+    Timeouts,
+    connection_error,
+    make_client,
+    received_text,
+    status_error,
+)
 from bioeval_tui.evaluation.seams import PeerError
 from bioeval_tui.record.names import Peer
 from bioeval_tui.text import ExcessiveJsonError, clean, clean_line, clean_value, is_html, is_large, parse_json
@@ -98,16 +104,10 @@ def objects(value: Any) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
-    """The content of the answer to a message."""
-
-    content: str
-    events: tuple[Mapping[str, Any], ...]
-
-
-def parse_message(host: str, value: Mapping[str, Any], session: str) -> Message:
-    """Check the response to a message and return its content, cleaned. Raises `PeerError`."""
+def parse_message(
+    host: str, value: Mapping[str, Any], session: str
+) -> tuple[str, tuple[Mapping[str, Any], ...]]:
+    """Check the response to a message and return its content and events, cleaned. Raises `PeerError`."""
 
     def wrong(what: str) -> PeerError:
         shown = json.dumps(value, ensure_ascii=False, default=str)
@@ -129,7 +129,7 @@ def parse_message(host: str, value: Mapping[str, Any], session: str) -> Message:
     kept = tuple(
         clean_value(event) if isinstance(event, dict) else {"event": clean_value(event)} for event in events
     )
-    return Message(clean(content), kept)
+    return clean(content), kept
 
 
 EVENT_STREAM = "text/event-stream"
@@ -248,13 +248,9 @@ async def drain(events: AsyncIterator[object]) -> None:
 def host_of_url(url: str) -> str:
     """Return `host:port` of a URL: no user, password or path."""
     try:
-        parts = urlsplit(url)
-        shown = f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname or ""
-    except ValueError:
-        shown = ""
-    return clean_line(
-        shown or url.partition("://")[2].partition("/")[0].rpartition("@")[2] or "the agent", 200
-    )
+        return host_of(url, any_scheme=True)
+    except UsageError:
+        return clean_line(url.partition("://")[2].partition("/")[0].rpartition("@")[2] or "the agent", 200)
 
 
 async def read_state(connection: Connection, url: str) -> dict[str, Any] | None:

@@ -18,8 +18,7 @@ from typing import Any
 from bioeval_tui.evaluation.agents.connection import SESSION, StateUrl, filled_in
 from bioeval_tui.evaluation.agents.tools import NO_RESULT, DeclaredTools
 from bioeval_tui.evaluation.hosts import chat_url
-from bioeval_tui.evaluation.http.client import Arrivals, Timeouts, timeouts_of
-from bioeval_tui.evaluation.job.models import NO_OPTIONS, Api, ModelOptions
+from bioeval_tui.evaluation.http import Arrivals, timeouts_of
 from bioeval_tui.evaluation.models.answer import ChatAnswer, ModelToolCall, text_of
 from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
 from bioeval_tui.evaluation.seams import AgentTerms, Delta, Generation, PeerError, Reply
@@ -27,30 +26,7 @@ from bioeval_tui.peer_limits import MAX_ROUNDS
 from bioeval_tui.record.names import Role
 from bioeval_tui.record.spans import known_sum
 from bioeval_tui.record.tool_calls import UNREAD, call_event, parse_arguments, result_event
-from bioeval_tui.settings import Provider
 from bioeval_tui.text import clean, clean_value, excess_of
-
-
-def make_agent(terms: AgentTerms) -> OpenAIChatAgent:
-    """Return an agent for one conversation."""
-    target = terms.target
-    return OpenAIChatAgent(
-        terms.url,
-        model=terms.model,
-        api_key=terms.key,
-        system_prompt=target.system_prompt or "",
-        object_context_url=target.object_context_url,
-        timeouts=timeouts_of(terms.timeout_s),
-        provider=terms.provider,
-        api=target.api,
-        account=terms.account,
-        headers=terms.headers,
-        secrets=terms.secrets,
-        options=target,
-        streaming=target.streaming,
-        tools=DeclaredTools(target.tools, terms.code),
-        stateless=target.keeps_nothing,
-    )
 
 
 @dataclass(slots=True)
@@ -94,55 +70,36 @@ class _Turn:
 
 
 class OpenAIChatAgent:
-    """An `Agent` for one conversation. `api_key` is sent only to `base_url`."""
+    """An `Agent` for one conversation. `/v1` is added to a URL without a path.
 
-    def __init__(
-        self,
-        base_url: str,
-        *,
-        model: str,
-        api_key: str | None = None,
-        system_prompt: str = "",
-        object_context_url: str | None = None,
-        timeouts: Timeouts | None = None,
-        provider: Provider = "openai",
-        api: Api = "chat",
-        account: bool = False,
-        headers: Mapping[str, str] | None = None,
-        secrets: Sequence[str] = (),
-        options: ModelOptions = NO_OPTIONS,
-        streaming: bool = True,
-        tools: DeclaredTools | None = None,
-        stateless: bool = True,
-    ) -> None:
-        """`/v1` is added to a `base_url` without a path. `object_context_url` may contain `{sessionId}`, and so may the
-        values of `headers` and the options' `extra_body`.
+    The URL of the object context may contain `{sessionId}`, and so may the values of headers and of `extraBody`.
+    """
 
-        The other options are those of `ChatModel`.
-        """
-        timeouts = timeouts or Timeouts()
+    def __init__(self, terms: AgentTerms) -> None:
+        target, timeouts = terms.target, timeouts_of(terms.timeout_s)
         self._chat = ChatModel(
             "agent",
-            api_key=api_key,
-            base_url=chat_url(base_url) if provider == "openai" else base_url.rstrip("/"),
+            api_key=terms.key,
+            base_url=chat_url(terms.url) if terms.provider == "openai" else terms.url.rstrip("/"),
             timeouts=timeouts,
             arrivals=Arrivals(),
-            provider=provider,
-            api=api,
-            account=account,
-            secrets=secrets,
-            stateless=stateless,
+            provider=terms.provider,
+            api=target.api,
+            account=terms.account,
+            secrets=terms.secrets,
+            stateless=target.keeps_nothing,
         )
-        self._model = model
-        self._tools = tools or DeclaredTools(())
-        self._streaming = streaming
+        self._model = terms.model
+        self._tools = DeclaredTools(target.tools, terms.code)
+        self._streaming = target.streaming
         self._session = uuid.uuid4().hex
-        self._headers: dict[str, str] = filled_in(dict(headers or {}), self._session)
-        extra_body: dict[str, Any] = filled_in(dict(options.extra_body), self._session)
-        self._options = options.model_copy(update={"extra_body": extra_body})
-        self._state = StateUrl(object_context_url, timeouts)
+        self._headers: dict[str, str] = filled_in(dict(terms.headers), self._session)
+        extra_body: dict[str, Any] = filled_in(target.extra_body, self._session)
+        self._options = target.model_copy(update={"extra_body": extra_body})
+        self._state = StateUrl(target.object_context_url, timeouts)
         named = (
-            SESSION in json.dumps([headers or {}, options.extra_body], default=str) or "user" in extra_body
+            SESSION in json.dumps([dict(terms.headers), target.extra_body], default=str)
+            or "user" in extra_body
         )
         self._user = self._session if self._state.names_session and not named else ""
         self._history: list[dict[str, Any]] = []
@@ -150,9 +107,9 @@ class OpenAIChatAgent:
         """The events of the first answer: the system prompt, as other agents report it."""
         self._turn: _Turn | None = None
         """The message that is being answered: its tools are never run again if a request is retried."""
-        if system_prompt:
-            self._history.append({"role": "system", "content": system_prompt})
-            self._first_events.append({"systemPrompt": system_prompt})
+        if target.system_prompt:
+            self._history.append({"role": "system", "content": target.system_prompt})
+            self._first_events.append({"systemPrompt": target.system_prompt})
 
     async def open(self) -> str:
         """Return the session id; the endpoint knows it only if the job sends it."""

@@ -6,7 +6,7 @@ decides that. Every failure is a `PeerError` that says what happened and what wa
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -26,69 +26,35 @@ from bioeval_tui.evaluation.agents.connection import (
     read_state,
     stream_of,
 )
-from bioeval_tui.evaluation.http.client import Timeouts, timeouts_of
-from bioeval_tui.evaluation.http.failures import PUBLISHED_KEY
+from bioeval_tui.evaluation.hosts import PUBLISHED_KEY
+from bioeval_tui.evaluation.http import timeouts_of
 from bioeval_tui.evaluation.seams import AgentTerms, Delta, Generation, PeerError, Reply
 from bioeval_tui.record.names import Role
 from bioeval_tui.text import clean, clean_line, clean_value, compact_json
-
-__all__ = ["RestAgent", "Timeouts", "make_agent"]
-
-
-def make_agent(terms: AgentTerms) -> RestAgent:
-    """Return an agent for one conversation."""
-    target = terms.target
-    return RestAgent(
-        terms.url,
-        user=target.user,
-        chatbot=target.chatbot,
-        model=terms.model,
-        api_key=terms.key,
-        knowledge_url=terms.knowledge_url,
-        timeouts=timeouts_of(terms.timeout_s),
-        streaming=target.streaming,
-        headers=terms.headers,
-        secrets=terms.secrets,
-    )
 
 
 class RestAgent:
     """An `Agent` behind the REST API of embabel-agent-eval.
 
-    `api_key` is sent as `X-API-KEY` to the agent and its knowledge service, and nowhere else; if it is None, `treehorn`
-    is sent, as the published client does. `headers` are sent too; their `secrets` are removed from error messages.
-    `knowledge_url` receives text seeds (default: the agent itself).
+    The key is sent as `X-API-KEY` to the agent and its knowledge service, and nowhere else; without one, `treehorn`
+    is sent, as the published client does. Text seeds go to the agent itself unless there is a `knowledge_url`.
     """
 
-    def __init__(
-        self,
-        base_url: str,
-        *,
-        user: str,
-        chatbot: str,
-        model: str,
-        api_key: str | None = None,
-        knowledge_url: str | None = None,
-        timeouts: Timeouts | None = None,
-        streaming: bool = True,
-        headers: Mapping[str, str] | None = None,
-        secrets: Sequence[str] = (),
-    ) -> None:
-        self._base = base_url
-        self._knowledge = knowledge_url or base_url
-        self._user = user
-        self._chatbot = chatbot
-        self._model = model
-        if api_key and not (api_key.isascii() and api_key.isprintable()):
+    def __init__(self, terms: AgentTerms) -> None:
+        self._base = terms.url
+        self._knowledge = terms.knowledge_url or terms.url
+        self._user, self._chatbot, self._model = terms.target.user, terms.target.chatbot, terms.model
+        key = terms.key or ""
+        if not (key.isascii() and key.isprintable()):
             raise UsageError(
                 "the agent's API key (BIOEVAL_AGENT_API_KEY) has characters that are not allowed in a header"
             )
-        self._streaming = streaming
+        self._streaming = terms.target.streaming
         self._connection = Connection(
             (self._base, self._knowledge),
-            timeouts or Timeouts(),
-            headers={"X-API-KEY": api_key or PUBLISHED_KEY, **(headers or {})},
-            secrets=(api_key or "", *secrets),
+            timeouts_of(terms.timeout_s),
+            headers={"X-API-KEY": key or PUBLISHED_KEY, **terms.headers},
+            secrets=(key, *terms.secrets),
         )
         self._session = ""
         self._graph_is_ready = False
@@ -131,8 +97,8 @@ class RestAgent:
             data = await response.aread()
             ended = self._connection.arrivals.last()
             value = parse_object("agent", host_of_url(url), data, response.headers.get("Content-Type", ""))
-            message = parse_message(host_of_url(url), value, self._session)
-        yield Reply(message.content, started, ended, None, message.events)
+            content, generation = parse_message(host_of_url(url), value, self._session)
+        yield Reply(content, started, ended, None, generation)
 
     async def observe(self) -> dict[str, Any] | None:
         """Return the session's object context; None if the agent has none. Raises `PeerError`."""
@@ -183,9 +149,9 @@ class RestAgent:
             arrived = self._connection.arrivals.last()
             if event.event == "message":
                 value = parse_object("agent", host, event.data)
-                message = parse_message(host, value, self._session)
+                content, generation = parse_message(host, value, self._session)
                 await drain(events)
-                yield Reply(message.content, started, arrived, first_token, message.events)
+                yield Reply(content, started, arrived, first_token, generation)
                 return
             if event.event not in ("delta", "event"):
                 yield Generation(clean_value({"frame": event.event, "data": event.data}))

@@ -14,7 +14,7 @@ from bioeval_tui.errors import NotMeasuredError, UsageError
 from bioeval_tui.evaluation import python_code
 from bioeval_tui.evaluation.function_calls import in_thread
 from bioeval_tui.evaluation.job.models import ToolConfig
-from bioeval_tui.evaluation.models.template_process import Templates
+from bioeval_tui.evaluation.models.templates import Templates
 from bioeval_tui.record.tool_calls import call_event, result_event
 from bioeval_tui.text import clean_line, compact_json
 

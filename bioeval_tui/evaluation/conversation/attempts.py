@@ -8,8 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from bioeval_tui.evaluation.conversation.emitter import ConversationEmitter
-from bioeval_tui.evaluation.conversation.plan import RunLimits
+from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, RunLimits
 from bioeval_tui.evaluation.retry import RetryRule, send
 from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply, Utterance
 from bioeval_tui.evaluation.spending import SpendingBudget, Used, counting
@@ -106,7 +105,7 @@ async def stream_whole(
 
 
 @contextmanager
-def paid(
+def count_attempt(
     emitter: ConversationEmitter, budget: SpendingBudget, peer: Peer, message: int | None = None
 ) -> Iterator[Used]:
     """Count what an attempt uses; what a failed or cancelled one used is recorded."""
@@ -114,7 +113,7 @@ def paid(
         try:
             yield used
         except BaseException:
-            unused(emitter, peer, used, message)
+            record_unused(emitter, peer, used, message)
             raise
         finally:
             for note in used.notes:
@@ -124,7 +123,7 @@ def paid(
                     emitter.run.model_served(peer, asked, served)
 
 
-def unused(emitter: ConversationEmitter, peer: Peer, used: Used, message: int | None = None) -> None:
+def record_unused(emitter: ConversationEmitter, peer: Peer, used: Used, message: int | None = None) -> None:
     """Record answers that are paid for although they were not used, if there are any."""
     if used.answers:
         emitter.emit(

@@ -12,8 +12,7 @@ from typing import Any
 
 from bioeval_tui.errors import QueryError
 from bioeval_tui.evaluation.conversation.attempts import with_retries
-from bioeval_tui.evaluation.conversation.emitter import ConversationEmitter
-from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits
+from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, Parts, RunLimits
 from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript
 from bioeval_tui.evaluation.job.models import Assertion, CypherAssertion, ExpressionAssertion, MedalAssertion
 from bioeval_tui.evaluation.seams import Agent, AssertionView, CheckResult, GraphSnapshot, PeerError
@@ -61,7 +60,7 @@ def what_differs(one: Observation, other: Observation) -> str:
         left, right = (
             {
                 name: [json.loads(item) for item in items]
-                for name, items in _compared(start.object_context, start.session).items()
+                for name, items in _comparable_parts(start.object_context, start.session).items()
             }
             for start in (one, other)
         )
@@ -133,7 +132,7 @@ class Observer:
         """
         seen = await self._within(self._limits.final_check_s, turn, persistently=not agent_gone)
         self.at_end = seen
-        asked = any(isinstance(assertion, CypherAssertion) for _, assertion in _asserted(transcript))
+        asked = any(isinstance(assertion, CypherAssertion) for _, assertion in _assertions_of(transcript))
         other = await self._parts.other_graph() if asked and self._parts.graph is not None else ""
         within = self._limits.final_check_s
         return await self._check_all(
@@ -142,14 +141,14 @@ class Observer:
 
     def not_observed(self, transcript: SpokenTranscript, why: str) -> None:
         """Record every assertion as not measured: there was no conversation to check."""
-        for index, assertion in _asserted(transcript):
+        for index, assertion in _assertions_of(transcript):
             self._emit_check(index, assertion, CheckResult(None, error=why), 0, final=True)
 
     async def already_holding(self, transcript: SpokenTranscript, start: Observation) -> list[str]:
         """Return the titles of assertions, except invariants, that pass before the first message."""
         titles = []
         view = AssertionView(start.object_context, transcript.as_evaluation())
-        for _, assertion in _asserted(transcript):
+        for _, assertion in _assertions_of(transcript):
             if isinstance(assertion, MedalAssertion) or self._parts.holds_on_nothing(assertion):
                 continue  # no file that is there already counts
             if not _needs_what_is_unseen(assertion, start):
@@ -198,9 +197,9 @@ class Observer:
         # The event loop, and every other conversation's clock, must not wait for a large state.
         large = is_large(context)
         taken_in = (
-            await asyncio.to_thread(_taken_in, context, snapshot, self._session)
+            await asyncio.to_thread(_clean_state, context, snapshot, self._session)
             if large
-            else _taken_in(context, snapshot, self._session)
+            else _clean_state(context, snapshot, self._session)
         )
         cleaned, kept, digests = taken_in
         unseen = isinstance(observed, BaseException)
@@ -232,7 +231,7 @@ class Observer:
         results: dict[int, CheckResult] = {}
         due = [
             (index, assertion)
-            for index, assertion in _asserted(transcript)
+            for index, assertion in _assertions_of(transcript)
             if final or (assertion.timeline and not isinstance(assertion, MedalAssertion))
         ]
         if not due:
@@ -297,14 +296,14 @@ def _needs_what_is_unseen(assertion: Assertion, seen: Observation) -> bool:
     )
 
 
-def _taken_in(
+def _clean_state(
     context: dict[str, Any] | None, graph: GraphSnapshot | None, session: str
 ) -> tuple[dict[str, Any] | None, dict[str, Any] | None, dict[str, str]]:
     """Return the cleaned context, the context to record (None if too large), and the digest of each observed part."""
     cleaned: dict[str, Any] | None = None if context is None else clean_value(context, 100_000)
     digests: dict[str, str] = {}
     if cleaned is not None:
-        digests[OBJECT_CONTEXT] = _hash(_compared(cleaned, session))
+        digests[OBJECT_CONTEXT] = _hash(_comparable_parts(cleaned, session))
     if graph is not None and graph.digest:
         digests[GRAPH] = graph.digest
     small = cleaned is None or len(compact_json(cleaned)) <= MAX_STATE
@@ -319,7 +318,7 @@ def _hash(parts: Mapping[str, object]) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def _compared(context: dict[str, Any] | None, session: str) -> dict[str, list[str]]:
+def _comparable_parts(context: dict[str, Any] | None, session: str) -> dict[str, list[str]]:
     """Return the parts of an object context that are compared, as canonical JSON."""
     listed = {name: (context or {}).get(name) for name in ("resources", "functions")}
     return {
@@ -336,7 +335,7 @@ def _bounded_value(value: Any) -> Any:
     return json.loads(text) if len(text) <= 10_000 else text[:10_000] + "…"
 
 
-def _asserted(transcript: SpokenTranscript) -> Iterator[tuple[int, Assertion]]:
+def _assertions_of(transcript: SpokenTranscript) -> Iterator[tuple[int, Assertion]]:
     """Yield the assertions of the conversation's condition, with their places in the job."""
     for index, assertion in enumerate(transcript.job.assertions):
         if assertion.applies(transcript.condition):

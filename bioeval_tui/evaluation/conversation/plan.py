@@ -1,4 +1,4 @@
-"""The plan of a run, and the parts that it uses."""
+"""The plan of a run, the parts that it uses, and the emitter of its events."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import random
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Protocol, TypeVar
 
+from bioeval_tui.evaluation.conversation.traces import RunTraces
 from bioeval_tui.evaluation.conversation.watchdog import Watchdog
 from bioeval_tui.evaluation.job.models import Assertion, EvaluationJob
 from bioeval_tui.evaluation.retry import AGENT_RULE, MODEL_RULE, RetryRule
@@ -22,9 +24,8 @@ from bioeval_tui.evaluation.seams import (
     Violation,
 )
 from bioeval_tui.evaluation.spending import UNLIMITED, SpendingBudget
-from bioeval_tui.evaluation.traces.joined import RunTraces
-from bioeval_tui.record.events import JobCase
-from bioeval_tui.record.names import CONDITIONS, Condition
+from bioeval_tui.record.events import EventBase, JobCase, ModelServed, RunEvent
+from bioeval_tui.record.names import CONDITIONS, Condition, Peer
 
 CheckAssertion = Callable[[Assertion, AssertionView], Awaitable[CheckResult]]
 Guard = Callable[[EvaluatorView, str], Sequence[Violation]]
@@ -160,3 +161,67 @@ class Parts:
     """Returns why no further conversation may begin (calls or cost spent); None if one may."""
     budget: SpendingBudget = UNLIMITED
     """Counts calls and cost, and refuses a call once the limit is reached."""
+
+
+EventType = TypeVar("EventType", bound=EventBase)
+
+
+class Sink(Protocol):
+    """Where events go: a recorder, or a list in tests."""
+
+    def append(self, event: RunEvent) -> None: ...
+
+    async def written(self) -> None:
+        """Return when everything appended is safe in the file."""
+        ...
+
+
+class Emitter:
+    """Numbers and times the events of one run."""
+
+    def __init__(self, run_id: str, sink: Sink, *, after_seq: int = 0) -> None:
+        self.run_id = run_id
+        self.sink = sink
+        self._seq = after_seq
+        self._served: set[tuple[Peer, str, str]] = set()
+
+    def emit(self, event_type: type[EventType], **fields: Any) -> EventType:
+        """Create an event, pass it to the sink and return it."""
+        self._seq += 1
+        event = event_type(run_id=self.run_id, seq=self._seq, at=datetime.now(UTC), **fields)
+        self.sink.append(event)  # type: ignore[arg-type]
+        return event
+
+    def model_served(self, peer: Peer, asked: str, served: str) -> None:
+        """Record which model answered, once for each name."""
+        if (peer, asked, served) not in self._served:
+            self._served.add((peer, asked, served))
+            self.emit(ModelServed, peer=peer, asked=asked, served=served)
+
+    async def written(self) -> None:
+        """Return when everything emitted so far is safe in the file."""
+        await self.sink.written()
+
+    def of(self, condition: Condition, trial: int, attempt: int = 1) -> ConversationEmitter:
+        """Return an emitter whose events carry the conversation they belong to."""
+        return ConversationEmitter(self, condition, trial, attempt)
+
+
+class ConversationEmitter:
+    """Emits events of one conversation."""
+
+    def __init__(self, run: Emitter, condition: Condition, trial: int, attempt: int) -> None:
+        self.run = run
+        self.condition = condition
+        self.trial = trial
+        self.attempt = attempt
+
+    def emit(self, event_type: type[EventType], **fields: Any) -> EventType:
+        """Create an event of this conversation."""
+        return self.run.emit(
+            event_type, condition=self.condition, trial=self.trial, attempt=self.attempt, **fields
+        )
+
+    async def written(self) -> None:
+        """Return when everything emitted so far is safe in the file."""
+        await self.run.written()

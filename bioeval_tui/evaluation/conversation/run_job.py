@@ -6,79 +6,190 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from bioeval_tui import __version__, score as composite
-from bioeval_tui.errors import NotMeasuredError, exhausted
+from bioeval_tui.errors import BioevalError, NotMeasuredError, QueryError, exhausted
 from bioeval_tui.evaluation.conversation import scoring
-from bioeval_tui.evaluation.conversation.attempts import paid, unused, with_retries
-from bioeval_tui.evaluation.conversation.control import Control, RunCancelledError
-from bioeval_tui.evaluation.conversation.emitter import ConversationEmitter, Emitter
-from bioeval_tui.evaluation.conversation.observe import Observation, what_differs
-from bioeval_tui.evaluation.conversation.plan import Parts, RunPlan
-from bioeval_tui.evaluation.conversation.prepare import (
-    apply_seeds,
-    apply_setups,
-    preflight,
-    require_agents_graph,
-    require_graph,
+from bioeval_tui.evaluation.conversation.attempts import (
+    count_attempt,
+    record_unused,
+    stream_whole,
+    with_retries,
 )
+from bioeval_tui.evaluation.conversation.control import Control, RunCancelledError
+from bioeval_tui.evaluation.conversation.observe import what_differs
+from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, Emitter, Parts, RunPlan
+from bioeval_tui.evaluation.conversation.resume import MOST_UNMEASURED, ConversationRecord, Earlier
 from bioeval_tui.evaluation.conversation.scoring import judge_sentinels
 from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript, for_judge
 from bioeval_tui.evaluation.conversation.turns import Dialogue, Outcome
 from bioeval_tui.evaluation.conversation.watchdog import LONG_S, Gap
 from bioeval_tui.evaluation.job.loading import job_snapshot
-from bioeval_tui.evaluation.seams import PeerError
+from bioeval_tui.evaluation.job.models import ConversationSeed, CypherAssertion, EvaluationJob, Seed, TextSeed
+from bioeval_tui.evaluation.seams import Agent, PeerError
 from bioeval_tui.evaluation.spending import LimitReachedError, Used, counting
 from bioeval_tui.record import events
-from bioeval_tui.record.events import Fault, TaskScored
+from bioeval_tui.record.events import AgentsGraph, Fault, TaskScored
 from bioeval_tui.record.names import Condition, with_served
 from bioeval_tui.text import clean_line, plural, shorten
 from bioeval_tui.units import duration
+
+GRAPH_S = 10.0
+"""How long the graph may take to answer before a run begins."""
+
+
+def asks_graph(job: EvaluationJob) -> bool:
+    """Return whether a job has setups or Cypher assertions."""
+    return bool(job.setups) or any(isinstance(assertion, CypherAssertion) for assertion in job.assertions)
+
+
+async def preflight(plan: RunPlan, parts: Parts) -> None:
+    """Find problems that would invalidate every conversation, before the first one costs anything.
+
+    Raises:
+        NotMeasuredError: the graph that the job asks for does not answer.
+    """
+    if parts.graph is None or not asks_graph(plan.job):
+        return
+    try:
+        await parts.graph.query("RETURN 1 AS reached", timeout_s=GRAPH_S)
+    except (PeerError, QueryError) as error:
+        raise NotMeasuredError(
+            f"the knowledge graph, which the job's setups or Cypher assertions use, is not available: {clean_line(str(error))}"
+        ) from error
+
+
+def require_graph(plan: RunPlan, parts: Parts) -> None:
+    """Raise `NotMeasuredError` if the job needs a graph but has none, because no conversation could have a score.
+
+    Called once the agent has opened a session, because the sample agent reports its graph, and an unreachable agent is
+    reported first. With `--graph none`, the conversations run and Cypher assertions are not measured.
+    """
+    if parts.graph is not None:
+        return
+    if plan.job.setups:
+        raise NotMeasuredError(f"{plural(len(plan.job.setups), 'setup')} cannot run: {parts.no_graph}")
+    asking = sum(isinstance(assertion, CypherAssertion) for assertion in plan.job.assertions)
+    if asking and not parts.does_without_graph:
+        raise NotMeasuredError(
+            f"{plural(asking, 'Cypher assertion')} cannot be checked: {parts.no_graph}",
+            ways=("--graph none runs the conversations without it",),
+        )
+
+
+async def require_agents_graph(plan: RunPlan, parts: Parts) -> AgentsGraph | None:
+    """Return whether the agent says that it uses the graph that setups and assertions query; None if none is needed.
+
+    Raises:
+        NotMeasuredError: it says that it uses another one.
+    """
+    if parts.graph is None or not asks_graph(plan.job):
+        return None
+    other = await parts.other_graph()
+    if other:
+        raise NotMeasuredError(f"setups and Cypher assertions would query the wrong graph: {other}")
+    return "unknown" if other is None else "same"
+
+
+async def apply_setups(plan: RunPlan, parts: Parts, emitter: ConversationEmitter) -> None:
+    """Run the job's setups, if there is a graph.
+
+    Raises:
+        NotMeasuredError: a setup failed, so the condition cannot start from a known state.
+    """
+    for index, setup in enumerate(plan.job.setups if parts.graph is not None else ()):
+        began = time.monotonic()
+        error: str | None = None
+        try:
+            assert parts.graph is not None
+            await parts.graph.execute(setup.cypher, timeout_s=plan.limits.setup_s)
+        except (QueryError, PeerError) as failure:
+            error = clean_line(str(failure))
+        emitter.emit(
+            events.SetupApplied,
+            index=index,
+            cypher=setup.cypher,
+            elapsed_ms=(time.monotonic() - began) * 1000,
+            error=error,
+        )
+        if error is not None:
+            raise NotMeasuredError(f"setup {index + 1} failed: {error}")
+
+
+async def apply_seeds(
+    plan: RunPlan, agent: Agent, emitter: ConversationEmitter, ours: Callable[[PeerError], bool]
+) -> None:
+    """Send the seeds to the agent. Assistant messages that its protocol cannot record are left out, with a warning.
+
+    `ours` recognises refusals caused by our own concurrency; failures of seeds never count.
+
+    Raises:
+        NotMeasuredError: a seed was rejected, so the agent would lack knowledge that the job gives it.
+    """
+    skipped = 0
+    for index, seed in enumerate(plan.job.seeds):
+        what = "text" if isinstance(seed, TextSeed) else "conversation"
+        refused = ""
+        try:
+            detail = await _apply_seed(seed, agent, emitter, plan, ours)
+        except BioevalError as error:
+            detail = refused = clean_line(str(error))
+        emitter.emit(events.SeedApplied, index=index, what=what, applied=not detail, detail=detail)
+        if refused:
+            raise NotMeasuredError(f"seed {index + 1} was rejected: {refused}")
+        skipped += bool(detail)
+    if skipped:
+        message = f"{skipped} of {plural(len(plan.job.seeds), 'seed')} only partly applied, so the agent knows less than the job intends"
+        emitter.emit(events.Warned, code="seed_not_applied", message=message)
+
+
+async def _apply_seed(
+    seed: Seed, agent: Agent, emitter: ConversationEmitter, plan: RunPlan, ours: Callable[[PeerError], bool]
+) -> str:
+    """Apply one seed; return what could not be applied, empty if everything was."""
+
+    async def persistently(attempt: Callable[[], Awaitable[None]]) -> None:
+        await with_retries(
+            attempt, emitter, plan.limits, plan.limits.agent_retries, counts=lambda error: False, ours=ours
+        )
+
+    if isinstance(seed, TextSeed):
+        await persistently(lambda: agent.seed_text(seed.text))
+        return ""
+    return await _replay(seed, agent, persistently)
+
+
+async def _replay(
+    seed: ConversationSeed,
+    agent: Agent,
+    persistently: Callable[[Callable[[], Awaitable[None]]], Awaitable[None]],
+) -> str:
+    left_out = 0
+    for message in seed.messages:
+        if await agent.seed_history(message.role, message.content):
+            continue
+        if message.role == "assistant":
+            left_out += 1
+            continue
+
+        async def ask(content: str = message.content) -> None:
+            await stream_whole(agent.send(content), None)
+
+        await persistently(ask)
+    return f"{left_out} given assistant messages could not be recorded as history" if left_out else ""
+
 
 SEEN_BY_OTHERS = (
     "conversations ran at the same time on one knowledge graph, so each could see what the others wrote; "
     "without `order: parallel` they run one after another"
 )
-MOST_UNMEASURED: Mapping[Fault, int] = {"infrastructure": 3, "judge": 5}
-"""After so many conversations in a row that are not measured by this fault, the next ones would not be, either."""
 TYPED_BY_A_PERSON = "a person took over and typed messages of the user"
 NOTHING_OBSERVED = (
     "the agent had no object context before its first answer, and no knowledge graph can be read, so it is unknown "
     "whether both conditions started from the same state"
 )
-
-
-@dataclass
-class ConversationRecord:
-    """What the run keeps of one conversation: its starting state and its score."""
-
-    start: Observation | None = None
-    score: float | None = None
-    cancelled: bool = False
-    unmeasured: events.ConversationScored | None = None
-    """Its end, if it has no score by a fault in `MOST_UNMEASURED`."""
-    judged: bool = False
-    """Whether the judge gave a verdict, or no conversation of the run needs one."""
-
-    def take(self, scored: events.ConversationScored) -> None:
-        """Keep what the run needs of a conversation's score."""
-        self.score = scored.score
-        lost = scored.score is None and scored.fault in MOST_UNMEASURED and not scored.cancelled
-        # One pause of this program is in every conversation that was held meanwhile, and says nothing of the next ones.
-        paused = any(part.reason == composite.DID_NOT_RUN for part in scored.parts)
-        self.unmeasured = scored if lost and not paused else None
-
-
-@dataclass(frozen=True)
-class Earlier:
-    """What a resumed run already has: finished conversations, and how many times others were started."""
-
-    finished: Mapping[tuple[Condition, int], ConversationRecord]
-    attempts: Mapping[tuple[Condition, int], int]
-    clean: bool = True
-    compared: frozenset[str] | None = None
 
 
 def end_run(
@@ -460,13 +571,12 @@ class _Conversation:
             held = outcome.reason != "cancelled" or outcome.fault != "infrastructure"
             what = outcome.reason.replace("_", " ") if held else "not measured"
             reason = f"{what}: {explained}" if explained else what
-            fields = scoring.unscored_fields(self.transcript, reason, outcome.fault)
-            self.record.take(
-                self.emitter.emit(events.ConversationScored, **fields, cancelled=self.record.cancelled)
-            )
-            return outcome
+            return self._score(outcome, scoring.unscored_fields(self.transcript, reason, outcome.fault))
         if outcome.never_held:
-            return self._not_measured(outcome, explained)
+            why = f"no conversation took place: {explained}"
+            if self._dialogue is not None:  # else the agent could not even be made
+                self._dialogue.observer.not_observed(self.transcript, why)
+            return self._score(outcome, scoring.unscored_fields(self.transcript, why, outcome.fault))
         if empty := self.transcript.empty_answers:
             message = f"the agent answered without a word {'once' if empty == 1 else f'{empty} times'}"
             self.emitter.emit(events.Warned, code="empty_answers", message=message)
@@ -477,17 +587,13 @@ class _Conversation:
         )
         await self.emitter.written()
         tasks, error, fault = await self._judge(outcome.reason)
-        fields = scoring.score_fields(self.transcript, tasks, error, checks, fault)
-        self.record.take(self.emitter.emit(events.ConversationScored, **fields))
-        return outcome
+        return self._score(outcome, scoring.score_fields(self.transcript, tasks, error, checks, fault))
 
-    def _not_measured(self, outcome: Outcome, explained: str) -> Outcome:
-        """Record that no conversation took place, so there is nothing to check."""
-        why = f"no conversation took place: {explained}"
-        if self._dialogue is not None:  # else the agent could not even be made
-            self._dialogue.observer.not_observed(self.transcript, why)
-        fields = scoring.unscored_fields(self.transcript, why, outcome.fault)
-        self.record.take(self.emitter.emit(events.ConversationScored, **fields))
+    def _score(self, outcome: Outcome, fields: Mapping[str, Any]) -> Outcome:
+        """Record the conversation's score; return how it ended."""
+        self.record.take(
+            self.emitter.emit(events.ConversationScored, **fields, cancelled=self.record.cancelled)
+        )
         return outcome
 
     async def _judge(self, ended: events.EndReason) -> tuple[tuple[TaskScored, ...] | None, str, Fault]:
@@ -504,7 +610,7 @@ class _Conversation:
             before.object_context if before else None,
             after.object_context if after else None,
         )
-        with paid(self.emitter, self.parts.budget, "judge") as used:
+        with count_attempt(self.emitter, self.parts.budget, "judge") as used:
             judged = await scoring.judge_transcript(judge, view, self.plan.limits.judge_s, ended)
         fields = dict(judged.fields)
         if used.answers:  # no plug-in's judge, which counts for itself
@@ -512,7 +618,7 @@ class _Conversation:
             fields["judge"] = with_served(fields["judge"], used.served)
             if judged.error or used.uncounted < used.answers:
                 rest = Used(answers=used.uncounted, uncounted=used.uncounted)
-                unused(self.emitter, "judge", rest)
+                record_unused(self.emitter, "judge", rest)
         for code, message in judged.warnings:
             self.emitter.emit(events.Warned, code=code, message=message)
         self.emitter.emit(events.TranscriptScored, **fields, prompts=self.plan.later_prompt)

@@ -17,11 +17,10 @@ import yaml
 
 from bioeval_tui import score
 from bioeval_tui.errors import NotMeasuredError
-from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript
+from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript, bids_farewell, without_signoff
 from bioeval_tui.evaluation.job.models import ConversationSeed, EvaluationJob, JobTask, RubricItem
-from bioeval_tui.evaluation.job.signoff import bids_farewell, without_signoff
-from bioeval_tui.evaluation.judges.verdicts import MAX_QUOTE, locate
 from bioeval_tui.evaluation.models.prompting import states_shown
+from bioeval_tui.evaluation.models.verdicts import MAX_QUOTE, locate
 from bioeval_tui.evaluation.seams import (
     CheckResult,
     Evidence,
@@ -70,8 +69,8 @@ async def judge_transcript(
         return _not_judged(judge, clean_line(str(error)), "judge" if error.unusable else "infrastructure")
     except NotMeasuredError as error:
         return _not_judged(judge, clean_line(str(error)), "judge")
-    verdicts = given(answers)
-    if (wrong := unusable(job, verdicts, view.condition)) is not None:
+    verdicts = usable_verdicts(answers)
+    if (wrong := verdicts_problem(job, verdicts, view.condition)) is not None:
         return _not_judged(judge, wrong, "judge")
     tasks = combine_verdicts(job, verdicts, view.transcript, states_shown(view), view.condition)
     tasks = tuple(_with_asking(task, verdicts, view, ended) for task in tasks)
@@ -90,7 +89,7 @@ async def judge_transcript(
     for key, more in (("tokens_in", listed.tokens_in), ("tokens_out", listed.tokens_out)):
         fields[key] = (fields[key] or 0) + more if more else fields[key]
     warnings = [("user_faults", problem)] if problem else []
-    warnings += [("verdict_missing", message) for message in missing(answers)]
+    warnings += [("verdict_missing", message) for message in missing_verdicts(answers)]
     warnings += [("tone_left_out", verdict.note) for verdict in verdicts if verdict.note]
     unproved = [
         f"the verdict on task {task.task} is unproved: the judge quotes words that are not in the transcript: "
@@ -128,12 +127,12 @@ def _not_judged(judge: Judge, reason: str, fault: Fault) -> JudgedTranscript:
     return JudgedTranscript({"judge": judge.identity, "error": reason}, None, reason, fault)
 
 
-def given(verdicts: Sequence[Verdict]) -> list[Verdict]:
+def usable_verdicts(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """Return the usable verdicts, which count."""
     return [verdict for verdict in verdicts if not verdict.error]
 
 
-def missing(verdicts: Sequence[Verdict]) -> list[str]:
+def missing_verdicts(verdicts: Sequence[Verdict]) -> list[str]:
     """Return one sentence for each member of a panel that gave no verdict."""
     of = len(verdicts)
     return [
@@ -143,7 +142,7 @@ def missing(verdicts: Sequence[Verdict]) -> list[str]:
     ]
 
 
-def unusable(job: EvaluationJob, verdicts: Sequence[Verdict], condition: Condition) -> str | None:
+def verdicts_problem(job: EvaluationJob, verdicts: Sequence[Verdict], condition: Condition) -> str | None:
     """Return what is wrong with the verdicts, or None: each must score every task, or item of the rubric, of the condition once, in [0, 1]."""
     if not verdicts:
         return "the judge gave no verdict"
@@ -198,16 +197,16 @@ def _with_asking(
     task: TaskScored, verdicts: Sequence[Verdict], view: JudgeView, ended: EndReason
 ) -> TaskScored:
     """Return a task's score with the message that asks for it or, if none does, with what kept the user from it."""
-    asked = _asked(task.task, verdicts, view)
+    asked = _message_that_asks(task.task, verdicts, view)
     if asked is None or task.points is not None:
         return task
     words = next((message.content for message in view.transcript if message.message == asked), "")
-    kept_by = None if asked else _kept_by(view, ended)
+    kept_by = None if asked else _obstacle(view, ended)
     update = {"asked": asked, "asked_words": shorten(clean_line(words), MAX_QUOTE), "kept_by": kept_by}
     return task.model_copy(update=update)
 
 
-def _asked(number: int, verdicts: Sequence[Verdict], view: JudgeView) -> int | None:
+def _message_that_asks(number: int, verdicts: Sequence[Verdict], view: JudgeView) -> int | None:
     """Return the user's message that asks for a task: the script's own, else the one that most verdicts name."""
     users = [message for message in view.transcript if message.role == "user"]
     if view.job.evaluator.kind == "scripted" and not any(message.operator for message in users):
@@ -235,7 +234,7 @@ def _one_line(text: str) -> str:
     return " ".join(clean(text).split())
 
 
-def _kept_by(view: JudgeView, ended: EndReason) -> Literal["user", "turns", "agent"] | None:
+def _obstacle(view: JudgeView, ended: EndReason) -> Literal["user", "turns", "agent"] | None:
     if ended in ("agent_failed", "timed_out"):
         return "agent"
     if ended == "signed_off" and _agent_ended(view):
@@ -362,7 +361,7 @@ SENTINELS_AT_ONCE = 4
 
 @cache
 def _written_sentinels() -> list[dict[str, Any]]:
-    text = files("bioeval_tui.evaluation.judges").joinpath("sentinels.yml").read_text(encoding="utf-8")
+    text = files("bioeval_tui.evaluation.conversation").joinpath("sentinels.yml").read_text(encoding="utf-8")
     return yaml.safe_load(text)  # type: ignore[no-any-return]
 
 

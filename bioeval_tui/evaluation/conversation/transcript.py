@@ -1,16 +1,18 @@
-"""The transcript of one conversation, and its form in assertions."""
+"""The transcript of one conversation, its form in assertions, and how the simulated user ends it: the sign-off, or goodbyes in
+other words."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
+from bioeval_tui.evaluation.conversation.traces import ConversationTraces
 from bioeval_tui.evaluation.job.loading import job_snapshot
 from bioeval_tui.evaluation.job.models import EvaluationJob
-from bioeval_tui.evaluation.job.signoff import without_signoff
 from bioeval_tui.evaluation.seams import JudgeView, TranscriptMessage
-from bioeval_tui.evaluation.traces.joined import ConversationTraces
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.record.tool_calls import request_of
@@ -212,3 +214,88 @@ def _function_call(event: dict[str, Any]) -> dict[str, Any] | None:
     if request is None:
         return None
     return {"function": request["function"].get("name", ""), "args": request.get("arguments") or {}}
+
+
+_APOSTROPHES = "'’ʼ"
+_MARKS = '*_"“”'
+"""Emphasis and quotation marks."""
+_ENDS = ".!?…"
+
+
+def without_signoff(content: str, signoff: str) -> str | None:
+    """Return the words around the sign-off (may be empty), or None if `content` does not contain it.
+
+    Only its words and their order count, because models change its punctuation, emphasis, case and line breaks.
+    """
+    parts = _pattern(signoff).split(content)
+    if len(parts) == 1:
+        return None
+    parts[:-1] = [part.rstrip(_MARKS) for part in parts[:-1]]
+    parts[1:] = [part.lstrip(_MARKS + _ENDS) for part in parts[1:]]
+    rest = " ".join(parts).strip()
+    return rest if re.search(r"[^\W_]", rest) else ""
+
+
+# Without a repeat that can begin anywhere, because models may write 100,000 marks: that would take minutes.
+@lru_cache(maxsize=64)
+def _pattern(signoff: str) -> re.Pattern[str]:
+    words = re.findall(rf"[^\W_]+(?:[{_APOSTROPHES}][^\W_]+)*", signoff)
+    if not words:  # a sign-off of signs alone, such as a waving hand
+        return re.compile(re.escape(signoff.strip()))
+    spelled = (re.sub(f"[{_APOSTROPHES}]", f"[{_APOSTROPHES}]?", re.escape(word)) for word in words)
+    between = r"[\W_]+"
+    return re.compile(rf"(?<![^\W_]){between.join(spelled)}(?![^\W_])", re.IGNORECASE)
+
+
+_SENTENCES = re.compile(r"(?<=[.!?…])\s+|\n+")
+_FAREWELL = re.compile(
+    r"\b(?:good\s?-?bye|bye(?:[- ]bye)?|farewell|cheerio|so long(?! as)|take care(?! of)|see (?:you|ya)|good night|until next time"
+    r"|(?:talk|speak) (?:to you )?(?:soon|later)|all the best|best wishes"
+    r"|au revoir|auf wiedersehen|tsch(?:ü|ue)ss|hasta luego|adi[oó]s|arrivederci|ciao|tot ziens)(?!\w)",
+    re.IGNORECASE,
+)
+_CLOSING = re.compile(
+    r"\b(?:you too|same to you|(?:i'm|i am|we're) all set|i'll (?:definitely |certainly )?(?:reach out|be in touch|get back)"
+    r"|that(?:'s| is|'ll be| will be| would be| should be| was) (?:really )?(?:all|everything)(?: (?:i|for)\b|\W*$)"
+    # compliments and wishes, which an agent may say at the end of a task
+    r"|(?<!i )(?<!to )have an? (?:\w+ ){0,2}(?:day|one|evening|night|weekend|week|afternoon|morning|trip|flight)"
+    r"|you(?:'re| are|'ve been| have been| were) (?:so |very |really |truly |all |the |an? |most |just )*"
+    r"(?:help\w*|kind|great|wonderful|best|amazing|awesome|patient|excellent|lenient|friendly|lifesaver|star)"
+    r"|i (?:hope|wish) (?:it|this|that|you|all|everything))(?!\w)",
+    re.IGNORECASE,
+)
+_THANKS = re.compile(
+    r"\b(?:thank(?:s| you)?|thx|appreciate[ds]?|grateful|cheers|merci|danke|gracias|grazie)\b", re.IGNORECASE
+)
+_ASKS = re.compile(
+    r"[?]|\b(?:please|(?:could|can|would) you|(?<!if )(?<!all )(?<!everything )(?<!what )i(?:'d like| would like| need(?!ed)| want(?!ed))(?! (?:nothing|to thank))|but|also)\b|\d",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W\d_]+")
+FILLER = 5
+"""A sentence of at most this many words beside a goodbye says nothing: "Great, I will."."""
+LONGEST_GOODBYE = 40
+"""Longer messages, in words, say more than goodbye."""
+
+
+def bids_farewell(text: str) -> bool:
+    """Return whether a message has a word of farewell: in English, or one of a few other languages."""
+    return _FAREWELL.search(text.replace("’", "'")) is not None
+
+
+def says_goodbye(text: str) -> bool:
+    """Return whether a message says goodbye in whatever words, such as "That's all, thank you"."""
+    return bids_farewell(text) or _CLOSING.search(text.replace("’", "'")) is not None
+
+
+def only_goodbye(text: str) -> bool:
+    """Return whether a message says nothing but thanks and goodbye."""
+    plain = text.replace("’", "'")
+    if _ASKS.search(plain) or not (says_goodbye(plain) or _THANKS.search(plain)):
+        return False
+    if len(_WORD.findall(plain[:1000])) > LONGEST_GOODBYE:
+        return False
+    return all(
+        says_goodbye(part) or _THANKS.search(part) or len(_WORD.findall(part)) <= FILLER
+        for part in _SENTENCES.split(plain)
+    )

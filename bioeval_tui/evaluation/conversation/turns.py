@@ -8,14 +8,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bioeval_tui import plugins
-from bioeval_tui.evaluation.conversation.attempts import DeltaJoiner, paid, stream_whole, unused, with_retries
+from bioeval_tui.evaluation.conversation import traces
+from bioeval_tui.evaluation.conversation.attempts import (
+    DeltaJoiner,
+    count_attempt,
+    record_unused,
+    stream_whole,
+    with_retries,
+)
 from bioeval_tui.evaluation.conversation.control import ConversationControl
-from bioeval_tui.evaluation.conversation.emitter import ConversationEmitter
 from bioeval_tui.evaluation.conversation.observe import Observation, Observer
-from bioeval_tui.evaluation.conversation.plan import Parts, RunPlan
-from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript
+from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, Parts, RunPlan
+from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript, without_signoff
 from bioeval_tui.evaluation.conversation.watchdog import MOST_OF_A_LATENCY
-from bioeval_tui.evaluation.job.signoff import without_signoff
 from bioeval_tui.evaluation.seams import (
     Agent,
     Evaluator,
@@ -28,7 +33,6 @@ from bioeval_tui.evaluation.seams import (
     for_evaluator,
 )
 from bioeval_tui.evaluation.spending import Used
-from bioeval_tui.evaluation.traces import joined
 from bioeval_tui.record import events
 from bioeval_tui.record.events import EndReason, Fault
 from bioeval_tui.record.names import Role
@@ -81,7 +85,7 @@ class Dialogue:
         self.transcript = transcript
         self.observer = Observer(agent, parts, emitter, plan.limits)
         self.traces = transcript.traces = (
-            parts.traces.conversation(emitter, plan.limits.spans_s) if parts.traces else None
+            parts.traces.conversation(emitter.emit, plan.limits.spans_s) if parts.traces else None
         )
         self.turn = 0
         self.answered_turn = 0
@@ -189,7 +193,7 @@ class Dialogue:
             return
         used = Used()
         used.add(utterance.tokens_in, utterance.tokens_out)
-        unused(self.emitter, "evaluator", used, len(self.transcript.messages) + 1)
+        record_unused(self.emitter, "evaluator", used, len(self.transcript.messages) + 1)
 
     def _view(self, note: str = "") -> EvaluatorView:
         transcript = self.transcript
@@ -223,7 +227,7 @@ class Dialogue:
             joiner = DeltaJoiner(self.emitter, number)
             began = time.monotonic()
             try:
-                with paid(self.emitter, self.parts.budget, "evaluator", number):
+                with count_attempt(self.emitter, self.parts.budget, "evaluator", number):
                     async with asyncio.timeout(self.plan.limits.evaluator_s):
                         spoken = await stream_whole(self.evaluator.speak(view), joiner, "evaluator")
             except TimeoutError:
@@ -264,12 +268,12 @@ class Dialogue:
             traceparent = self.traces.begin(number) if self.traces else None
             self._message_starts(number, "assistant", speaker, traceparent)
             self._asked_at = time.monotonic()
-            token = joined.current.set(traceparent or "")
+            token = traces.current.set(traceparent or "")
             try:
-                with paid(self.emitter, self.parts.budget, "agent", number):
+                with count_attempt(self.emitter, self.parts.budget, "agent", number):
                     reply = await stream_whole(self.agent.send(content), DeltaJoiner(self.emitter, number))
             finally:
-                joined.current.reset(token)
+                traces.current.reset(token)
             assert isinstance(reply, Reply)
             return reply
 
@@ -416,15 +420,15 @@ class Dialogue:
         """Count a failed attempt, but not one that we caused, or a failure while this process was suspended."""
         counted = error.peer == "agent" and not error.disagrees and not self.is_our_doing(error)
         if counted and (still_s := self.parts.watchdog.suspended_since(self._asked_at)):
-            self._stood_still("a failure of the agent meanwhile does not count", still_s)
+            why, what = (
+                self.parts.watchdog.cause_since(self._asked_at),
+                "a failure of the agent meanwhile does not count",
+            )
+            message = f"this program did not run for {duration(still_s)} ({why}); {what}"
+            self.emitter.emit(events.Warned, code="stood_still", message=message)
             counted = False
         self.transcript.failures += counted
         return counted
-
-    def _stood_still(self, what: str, seconds: float) -> None:
-        why = self.parts.watchdog.cause_since(self._asked_at)
-        message = f"this program did not run for {duration(seconds)} ({why}); {what}"
-        self.emitter.emit(events.Warned, code="stood_still", message=message)
 
     def _not_counted(self, number: int, reply: Reply, blocked_ms: float) -> None:
         why = self.parts.watchdog.cause_since(reply.started)
@@ -443,7 +447,7 @@ class Dialogue:
         """Return how a peer's last failure ends the conversation."""
         never_held = error.peer == "agent" and not self.transcript.answers
         ways = _ways_out(error, self.plan.job.target.protocol) if never_held else ()
-        detail, received = clean_line(str(error)), _received(error)
+        detail, received = clean_line(str(error)), _received_instead(error)
         if self.is_our_doing(error) or (error.disagrees and error.peer == "agent"):
             return Outcome("cancelled", "infrastructure", detail, ways=ways, received=received)
         if error.peer == "agent":
@@ -497,7 +501,7 @@ def _ways_out(error: PeerError, protocol: str) -> tuple[str, ...]:
     return ("look at the agent's log",)
 
 
-def _received(error: PeerError) -> str:
+def _received_instead(error: PeerError) -> str:
     """Return what was received instead of an answer, unless the error says so; of an HTML page only its title."""
     said, came = clean_line(str(error)), shorten(clean_line(error.received), 120)
     if is_html(error.received):

@@ -12,7 +12,7 @@ from pathlib import Path
 from time import monotonic, time
 from typing import Literal
 
-from bioeval_tui.evaluation.engine.intents import HOW_IS_IT, NO_ANSWER, send_intent, what_helps
+from bioeval_tui.evaluation.conversation.control import HOW_IS_IT, NO_ANSWER, send_intent, what_helps
 from bioeval_tui.evaluation.engine.run_view import Intent
 from bioeval_tui.record.events import RunEnded, RunEvent, RunResumed, Warned
 from bioeval_tui.record.live import is_live, read_live
@@ -124,7 +124,7 @@ class FollowedRun:
 
 
 class ReplayedRun(Player):
-    """A replay of a recording, and its controls. `events` starts it from the beginning, or where `seek` went."""
+    """A replay of a recording, with controls. `events` starts it from the beginning, or where `seek` went."""
 
     mode: Literal["live", "replay"] = "replay"
     batch_id: str | None = None

@@ -9,25 +9,24 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from bioeval_tui import __version__
 from bioeval_tui.errors import BioevalError, RecordingError, exhausted
-from bioeval_tui.evaluation.conversation.control import Control, RunCancelledError
-from bioeval_tui.evaluation.conversation.emitter import Emitter, Sink
-from bioeval_tui.evaluation.conversation.plan import Parts, RunPlan
-from bioeval_tui.evaluation.conversation.run_job import Earlier, JobRun, end_run, started_fields
+from bioeval_tui.evaluation.conversation.control import Control, RunCancelledError, listen, what_helps
+from bioeval_tui.evaluation.conversation.plan import Emitter, Parts, RunPlan, Sink
+from bioeval_tui.evaluation.conversation.resume import Earlier, Resumption
+from bioeval_tui.evaluation.conversation.run_job import JobRun, end_run, started_fields
+from bioeval_tui.evaluation.conversation.traces import RunTraces, Traces
 from bioeval_tui.evaluation.conversation.watchdog import Watchdog
-from bioeval_tui.evaluation.engine.intents import listen, what_helps
-from bioeval_tui.evaluation.engine.limits import LONGEST_PAUSE_S, CallBudget, Cut, Pace, Rates, RunBudget
-from bioeval_tui.evaluation.engine.resume import Resumption
-from bioeval_tui.evaluation.traces.joined import RunTraces, Traces
-from bioeval_tui.evaluation.wrapped import wrapped
+from bioeval_tui.evaluation.seams import wrap
+from bioeval_tui.evaluation.spending import CallBudget, Rates, RunBudget
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.live import LiveInfo, process_start, remove_live, write_live
@@ -37,6 +36,129 @@ from bioeval_tui.record.recorder import Recorder
 from bioeval_tui.record.spans import without_content
 from bioeval_tui.terminal import say
 from bioeval_tui.text import clean_line
+
+FIRST_PAUSE_S = 0.5
+LONGEST_PAUSE_S = 30.0
+BURST_S = 0.5
+"""429s within this many seconds answer requests that were in flight together, so the limit is reduced only once."""
+
+
+class Cut(NamedTuple):
+    """The limit of concurrent requests before and after a 429 (with the pause in seconds) or a timeout of several."""
+
+    before: int
+    after: int
+    pause_s: float | None = None
+
+
+class Pace:
+    """Admits requests to one peer, in order of arrival.
+
+    A 429 halves the limit of concurrent requests (never below 1) and pauses all of them for as long as the peer asked, at
+    most `longest_pause_s`; each answer restores a fraction of a place. After timeouts of requests that were under way
+    together, as many are answered one at a time, and never again more than half as many at once. Use it in one event loop
+    only.
+    """
+
+    def __init__(
+        self,
+        at_once: int,
+        per_minute: float | None = None,
+        *,
+        longest_pause_s: float = LONGEST_PAUSE_S,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.most = at_once
+        self.allowed = float(at_once)
+        self._between_s = 60.0 / per_minute if per_minute else 0.0
+        self._longest_pause_s = longest_pause_s
+        self._clock = clock
+        self._under_way = 0
+        self._not_before = 0.0
+        self._last_cut = float("-inf")
+        self._refused_in_a_row = 0
+        self._alone = 0
+        """How many answers are to come one at a time."""
+        self._queue = asyncio.Lock()
+        self._freed = asyncio.Event()
+
+    @contextlib.asynccontextmanager
+    async def request(self) -> AsyncIterator[None]:
+        """Wait for a free place, and keep it until the context ends."""
+        async with self._queue:
+            await self._turn()
+            self._under_way += 1
+            self.charge()
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+            self._freed.set()
+
+    @contextlib.asynccontextmanager
+    async def around(self, call: str, calls: int = 1) -> AsyncIterator[None]:
+        """Keep a place during a call of a wrapped part, which sends that many requests one after another.
+
+        History is given without a request. An observation has a time limit of its own, so it does not wait.
+        """
+        if call == "seed_history":
+            yield
+        elif call == "observe":
+            self.charge()
+            yield
+        else:
+            async with self.request():
+                for _ in range(calls - 1):
+                    self.charge()
+                yield
+
+    def charge(self) -> None:
+        """Count a request against the rate without waiting, for requests that must not be delayed."""
+        self._not_before = max(self._clock(), self._not_before) + self._between_s
+
+    def answered(self) -> None:
+        """Record an answer: the limit rises by one after about as many answers as its current value."""
+        self._refused_in_a_row = 0
+        if self._alone:
+            self._alone -= 1
+        elif self.allowed < self.most:
+            self.allowed = min(float(self.most), self.allowed + 1 / self.allowed)
+            self._freed.set()
+
+    def refused(self, asked_s: float | None) -> Cut | None:
+        """Record a 429; return what changed, or None if it belongs to a burst that already reduced the limit."""
+        now = self._clock()
+        own = FIRST_PAUSE_S * 2.0 ** min(self._refused_in_a_row, 10)
+        pause = min(max(own, asked_s or 0.0), self._longest_pause_s)
+        self._not_before = max(self._not_before, now + pause)
+        if now - self._last_cut < BURST_S:
+            return None
+        self._last_cut = now
+        self._refused_in_a_row += 1
+        before = int(self.allowed)
+        self.allowed = max(1.0, before // 2)
+        return Cut(before, int(self.allowed), pause)
+
+    def crowded(self) -> Cut | None:
+        """Record a timeout among other requests; return what changed, or None if the limit was reduced for others already."""
+        self._alone += 1
+        before, self.allowed = int(self.allowed), 1.0
+        if self._clock() - self._last_cut < BURST_S:
+            return None
+        self._last_cut = self._clock()
+        self.most = max(1, self.most // 2)
+        return Cut(before, 1)
+
+    async def _turn(self) -> None:
+        while True:
+            delay = self._not_before - self._clock()
+            if self._under_way >= int(self.allowed):
+                self._freed.clear()
+                await self._freed.wait()
+            elif delay > 0:
+                await asyncio.sleep(delay)
+            else:
+                return
 
 
 class EngineSink:
@@ -307,17 +429,17 @@ async def _recording(
     loop = asyncio.get_running_loop()
 
     def disk(trouble: str | None) -> None:
-        loop.call_soon_threadsafe(_say_of_disk, emitter, path, trouble)
+        loop.call_soon_threadsafe(_warn_of_disk, emitter, path, trouble)
 
     recorder = Recorder(path, resume=run.resume is not None, on_trouble=disk)
     try:
-        run, resumed = await _where_it_goes_on(run)
+        run, resumed = await _read_resumption(run)
     except BaseException:
         await recorder.aclose()
         raise
     sink = EngineSink(recorder, keep_prompts=run.keep_prompts, paces=batch.paces, take=batch.take)
     emitter = Emitter(run.plan.run_id, sink, after_seq=resumed.after_seq if resumed else 0)
-    sink.on_cut = lambda peer, cut: _slowed(emitter, peer, cut)
+    sink.on_cut = lambda peer, cut: _warn_slower(emitter, peer, cut)
 
     def acted(action: str, condition: Condition | None, text: str, sender: str) -> None:
         emitter.emit(events.OperatorActed, condition=condition, action=action, text=text, sender=sender)
@@ -338,7 +460,7 @@ async def _recording(
         remove_live(path)
 
 
-async def _where_it_goes_on(run: PreparedRun) -> tuple[PreparedRun, Resumption | None]:
+async def _read_resumption(run: PreparedRun) -> tuple[PreparedRun, Resumption | None]:
     """Read a resumed run's recording, which is locked by now, and return the run with its number of trials.
 
     Raises:
@@ -353,7 +475,7 @@ async def _where_it_goes_on(run: PreparedRun) -> tuple[PreparedRun, Resumption |
     return replace(run, plan=replace(run.plan, trials=trials)), resumed
 
 
-def _say_of_disk(emitter: Emitter, path: Path, trouble: str | None) -> None:
+def _warn_of_disk(emitter: Emitter, path: Path, trouble: str | None) -> None:
     """Write to the log now, and to the recording as soon as possible."""
     message = f"{trouble}; {what_helps(path.stem)}" if trouble else "the recording continues"
     say(message, err=True)
@@ -381,7 +503,7 @@ async def _run_with_parts(
         async with contextlib.AsyncExitStack() as stack:
             with control.beginning():
                 parts = await stack.enter_async_context(run.open_parts(control))
-            return await JobRun(run.plan, _bounded(parts, run, batch), emitter, control, earlier).run()
+            return await JobRun(run.plan, _limit_parts(parts, run, batch), emitter, control, earlier).run()
     except RunCancelledError:
         return end_run(run.plan, emitter, earlier or Earlier({}, {}), stopped=CANCELLED_AT_START)
     except BioevalError as error:
@@ -393,7 +515,7 @@ async def _run_with_parts(
         raise
 
 
-def _bounded(parts: Parts, run: PreparedRun, batch: _Batch) -> Parts:
+def _limit_parts(parts: Parts, run: PreparedRun, batch: _Batch) -> Parts:
     """Return the parts with the batch's limits."""
     if batch.rounds is not None:
         rounds = batch.rounds
@@ -410,16 +532,16 @@ def _bounded(parts: Parts, run: PreparedRun, batch: _Batch) -> Parts:
         return parts
     open_agent, open_evaluator = parts.open_agent, parts.open_evaluator
     agents, models = batch.paces["agent"], batch.paces["evaluator"]
-    parts = replace(parts, open_agent=lambda c, t: wrapped(open_agent(c, t), agents.around))
+    parts = replace(parts, open_agent=lambda c, t: wrap(open_agent(c, t), agents.around))
     if run.rates.evaluator_is_model:
-        parts = replace(parts, open_evaluator=lambda c, t: wrapped(open_evaluator(c, t), models.around))
+        parts = replace(parts, open_evaluator=lambda c, t: wrap(open_evaluator(c, t), models.around))
     if run.rates.judge_calls:
         around = partial(models.around, calls=run.rates.judge_calls)
-        parts = replace(parts, judge=wrapped(parts.judge, around))
+        parts = replace(parts, judge=wrap(parts.judge, around))
     return parts
 
 
-def _slowed(emitter: Emitter, peer: str, cut: Cut) -> None:
+def _warn_slower(emitter: Emitter, peer: str, cut: Cut) -> None:
     why, after = "is rate-limiting (429)", f"after a pause of {cut.pause_s or 0:g} s"
     if cut.pause_s is None:
         why, after = (

@@ -25,7 +25,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bioeval_tui.errors import QueryError
-from bioeval_tui.evaluation.graphs.cypher import check_query, check_statement
+from bioeval_tui.evaluation.graphs.cypher import check_read_only, check_setup
+from bioeval_tui.evaluation.graphs.graphqlite import check_embedded
 from bioeval_tui.evaluation.seams import GraphSnapshot, PeerError, Rows
 from bioeval_tui.files import write_new
 from bioeval_tui.installation import install_command
@@ -314,8 +315,6 @@ class EmbeddedFile:
         connection.set_commit_hook(self._is_unasked_commit)
 
 
-__all__ = ["EmbeddedGraph", "available"]
-
 Answer = TypeVar("Answer")
 
 _GRACE_S = 2.0
@@ -348,14 +347,16 @@ class EmbeddedGraph:
         here or its result larger than 5 MB, `PeerError` when it ran out of time (not retryable, because it would happen
         again) or the file cannot be used.
         """
-        check_query(cypher, parameters, embedded=True)
+        check_read_only(cypher)
+        check_embedded(cypher, parameters)
         return await self._call(partial(self._file.read, cypher, parameters), timeout_s)
 
     async def execute(
         self, cypher: str, parameters: Mapping[str, Any] | None = None, *, timeout_s: float = 30.0
     ) -> None:
         """Run one query that may write, in its own transaction. Raises the same errors as `query`."""
-        check_statement(cypher, parameters, embedded=True)
+        check_setup(cypher)
+        check_embedded(cypher, parameters)
         await self._call(partial(self._file.write, cypher, parameters), timeout_s)
 
     async def graph_id(self) -> str:

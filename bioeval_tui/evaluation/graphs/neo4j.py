@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import importlib
 import json
 import math
 import re
@@ -14,10 +13,10 @@ from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
-from neo4j import exceptions
+from neo4j import AsyncGraphDatabase, Query, exceptions
 
 from bioeval_tui.errors import BioevalError, QueryError
-from bioeval_tui.evaluation.graphs.cypher import check_query, check_statement, split_statements
+from bioeval_tui.evaluation.graphs.cypher import check_read_only, check_setup, split_statements
 from bioeval_tui.evaluation.graphs.embedded import MAX_DIGESTED, ContentDigest
 from bioeval_tui.evaluation.seams import GraphSnapshot, PeerError, Rows
 from bioeval_tui.text import clean_line
@@ -138,7 +137,7 @@ _IDLE_CHECK_S = 1.0
 
 
 class Neo4jGraph:
-    """A `KnowledgeGraph` on a server. The first call opens the connection and imports the driver.
+    """A `KnowledgeGraph` on a server. The first call opens the connection.
 
     A user name in the URI is used if `username` is empty, and never shown. With `unrestricted`,
     setups are passed on unchanged, statement by statement; queries always only read.
@@ -161,7 +160,7 @@ class Neo4jGraph:
         Raises `QueryError` when the query is wrong, writes, or gives more than 10,000 rows or 5,000,000 characters;
         `PeerError` when the server is unreachable, rejects the password or exceeds the time limit.
         """
-        check_query(cypher, parameters)
+        check_read_only(cypher)
         async with self._session(read=True, timeout_s=timeout_s) as session:
             return await _rows(await session.run(self._timed(cypher, timeout_s), dict(parameters or {})))
 
@@ -170,7 +169,7 @@ class Neo4jGraph:
     ) -> None:
         """Run one query that may write, in its own transaction; with `unrestricted`, several. Raises the same errors as `query`."""
         if not self._unrestricted:
-            check_statement(cypher, parameters)
+            check_setup(cypher)
         statements = split_statements(cypher) if self._unrestricted else [cypher]
         for statement in statements:
             async with self._session(read=False, timeout_s=timeout_s) as session:
@@ -203,10 +202,7 @@ class Neo4jGraph:
             await driver.close()
 
     def _timed(self, cypher: str, timeout_s: float) -> Any:
-        # Here and below: the driver takes a third of a second, and most runs have no Neo4j.
-        import neo4j
-
-        return neo4j.Query(cypher, timeout=timeout_s)
+        return Query(cypher, timeout=timeout_s)
 
     @asynccontextmanager
     async def _session(self, *, read: bool, timeout_s: float) -> AsyncIterator[Any]:
@@ -240,10 +236,8 @@ class Neo4jGraph:
             raise PeerError("graph", f"NEO_URI is not a Neo4j URI, which starts with {', '.join(_SCHEMES)}")
         async with self._opening:
             if self._driver is None:
-                # Half a second of import, off the event loop: answers are being timed on it.
-                neo4j = await asyncio.to_thread(importlib.import_module, "neo4j")
                 try:
-                    self._driver = neo4j.AsyncGraphDatabase.driver(
+                    self._driver = AsyncGraphDatabase.driver(
                         self._uri,
                         auth=self._credentials,
                         connection_timeout=_CONNECT_S,
@@ -253,7 +247,7 @@ class Neo4jGraph:
                         notifications_min_severity="OFF",
                         telemetry_disabled=True,
                     )
-                except (neo4j.exceptions.DriverError, OSError, ValueError) as error:  # a URI or setting
+                except (exceptions.DriverError, OSError, ValueError) as error:  # a URI or setting
                     raise graph_error(error, self._place, 0) from None
         return self._driver
 

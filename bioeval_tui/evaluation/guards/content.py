@@ -12,27 +12,33 @@ from collections.abc import Collection, Sequence
 from functools import partial
 
 from bioeval_tui.evaluation.guards.common import (
+    WORD,
+    content_stems,
     is_in_english,
     job_texts,
     last_agent_message,
     said_by_agent,
     sentences,
     so_far,
+    stems,
     tasks_told,
     told_text,
     without_signoff,
 )
-from bioeval_tui.evaluation.guards.known import (
+from bioeval_tui.evaluation.guards.specifics import (
     Known,
     KnownNumbers,
+    Specific,
+    among,
     clock_times,
+    is_drug,
     is_same_time,
     made_up_numbers,
+    pattern,
+    specifics,
     unknown_quantities,
     unknown_times,
 )
-from bioeval_tui.evaluation.guards.specifics import Specific, among, is_drug, pattern, specifics
-from bioeval_tui.evaluation.guards.words import WORD, content_stems, stems
 from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage, Violation
 from bioeval_tui.text import clean_line, offers_help, shorten
 
@@ -129,9 +135,9 @@ def facts_given_away(view: EvaluatorView, text: str) -> Violation | None:
         return _withheld(view, words)
     if len(view.job.personas) == 1 and view.job.personas[0].tells != "asked":
         return None
-    given = disclosed(words, view.job.facts, (), so_far(view, _known_to_user))
+    given = disclosed_facts(words, view.job.facts, (), so_far(view, _known_to_user))
     questions = said_by_agent(view).texts
-    unasked = [number for number in given if not _asked(view, questions, view.job.facts[number - 1])]
+    unasked = [number for number in given if not _asked_for(view, questions, view.job.facts[number - 1])]
     if not unasked:
         return None
     fact = shorten(clean_line(view.job.facts[unasked[0] - 1]), 80)
@@ -256,7 +262,7 @@ def _withheld(view: EvaluatorView, words: str) -> Violation | None:
     if runs and (run := next((run for run in runs if run not in so_far(view, _KnownRuns).runs), "")):
         detail = f"says a withheld fact word for word: “{shorten(run, 80)}”"
         return Violation("fact_withheld", detail, note)
-    if given := disclosed(words, facts, (), so_far(view, _known_without_facts)):
+    if given := disclosed_facts(words, facts, (), so_far(view, _known_without_facts)):
         fact = shorten(clean_line(facts[given[0] - 1]), 80)
         detail = f"says what only the withheld facts say: “{fact}”"
         return Violation("fact_withheld", detail, note, "mark")
@@ -280,14 +286,14 @@ def _tokens(text: str) -> list[str]:
     return [token.casefold() for token in _TOKEN.findall(text)]
 
 
-def _asked(view: EvaluatorView, questions: list[str], fact: str) -> bool:
+def _asked_for(view: EvaluatorView, questions: list[str], fact: str) -> bool:
     """Return whether a fact was asked for so far.
 
     Without tasks, the user's request is among the facts, and "How can I help?" asks for it.
     """
     if not view.job.tasks:
         return not questions or any(asks_for_anything(said) for said in questions)
-    return any(asked(said, fact) for said in questions)
+    return any(asks_for(said, fact) for said in questions)
 
 
 BRIEF_WORDS = 4
@@ -325,12 +331,15 @@ _OPEN_QUESTION = re.compile(
 )
 
 
-def newly_disclosed(view: EvaluatorView, text: str, already: Collection[int]) -> tuple[int, ...]:
+def newly_disclosed_facts(view: EvaluatorView, text: str, already: Collection[int]) -> tuple[int, ...]:
     """Return the numbers (from 1) of the job's facts that a user's message discloses for the first time."""
-    return disclosed(text, view.job.facts, already, so_far(view, _known_to_anybody)) if view.job.facts else ()
+    facts = view.job.facts
+    return disclosed_facts(text, facts, already, so_far(view, _known_to_anybody)) if facts else ()
 
 
-def disclosed(text: str, facts: Sequence[str], already: Collection[int], known: Known) -> tuple[int, ...]:
+def disclosed_facts(
+    text: str, facts: Sequence[str], already: Collection[int], known: Known
+) -> tuple[int, ...]:
     """Return the numbers (from 1) of the facts that a user's message discloses for the first time.
 
     `already` contains the numbers of facts given away before; `known` has the tasks and earlier messages, whose
@@ -338,7 +347,7 @@ def disclosed(text: str, facts: Sequence[str], already: Collection[int], known: 
     """
     if not facts or not text.strip():
         return ()
-    said, said_stems = _said(text)
+    said, said_stems = _read_message(text)
     numbers = []
     for number, fact in enumerate(facts, start=1):
         if number in already:
@@ -353,7 +362,7 @@ def disclosed(text: str, facts: Sequence[str], already: Collection[int], known: 
     return tuple(numbers)
 
 
-def asked(agent_message: str, fact: str) -> bool:
+def asks_for(agent_message: str, fact: str) -> bool:
     """Return whether an agent's message asked for `fact`.
 
     Any question may ask for it, such as "What brings you in?". An offer ("How can I help?") asks for no
@@ -378,7 +387,7 @@ def asks_for_anything(agent_message: str) -> bool:
     return _ASKS.search(agent_message) is not None
 
 
-def _said(text: str) -> tuple[tuple[Specific, ...], frozenset[str]]:
+def _read_message(text: str) -> tuple[tuple[Specific, ...], frozenset[str]]:
     """Return a message's specifics and stems, without sentences such as "I don't know".
 
     A bare small number counts only in a short answer: "5" may be a dose, "5 questions" is not.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from bioeval_tui.evaluation.conversation.transcript import only_goodbye, says_goodbye
 from bioeval_tui.evaluation.guards.common import (
     is_in_english,
     last_agent_message,
@@ -16,7 +17,6 @@ from bioeval_tui.evaluation.guards.common import (
     word_count,
 )
 from bioeval_tui.evaluation.guards.content import untouched_tasks
-from bioeval_tui.evaluation.job.signoff import only_goodbye, says_goodbye
 from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage, Violation
 from bioeval_tui.text import clean_line, shorten
 

@@ -9,6 +9,7 @@ from math import inf
 from typing import Literal
 
 from bioeval_tui.evaluation.guards.common import (
+    WORD,
     Phrases,
     Sentence,
     last_agent_message,
@@ -20,12 +21,12 @@ from bioeval_tui.evaluation.guards.common import (
     told_text,
     without_signoff,
     word_count,
+    word_set,
 )
 from bioeval_tui.evaluation.guards.content import asks_for_anything
 from bioeval_tui.evaluation.guards.helper_talk import speaks_as_assistant
-from bioeval_tui.evaluation.guards.words import WORD, word_set
+from bioeval_tui.evaluation.models.answer import REASONING_TAGS
 from bioeval_tui.evaluation.models.prompting import Prompt
-from bioeval_tui.evaluation.models.reasoning import REASONING_TAGS
 from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage, Violation
 from bioeval_tui.record.names import Role
 from bioeval_tui.text import shorten

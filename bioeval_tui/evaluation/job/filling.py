@@ -144,9 +144,9 @@ def read_placeholders(path: FieldPath, text: str) -> PlaceholderText:
     whole = _WHOLE.fullmatch(text) if language == "text" else None
     if whole is not None:
         value = environment.compile_expression(whole[1], undefined_to_none=False)
-        return PlaceholderText(path, columns, lambda context: _value(_evaluated(value, context), path))
+        return PlaceholderText(path, columns, lambda context: _value(_evaluate(value, context), path))
     template = environment.from_string(tree)
-    return PlaceholderText(path, columns, lambda context: _rendered(template, context))
+    return PlaceholderText(path, columns, lambda context: _render(template, context))
 
 
 def _columns(tree: nodes.Template) -> frozenset[str]:
@@ -183,7 +183,7 @@ def _columns(tree: nodes.Template) -> frozenset[str]:
     return frozenset(columns)
 
 
-def _evaluated(value: Callable[..., Any], context: Mapping[str, Any]) -> Any:
+def _evaluate(value: Callable[..., Any], context: Mapping[str, Any]) -> Any:
     try:
         return value(**context)
     except TemplateError as problem:
@@ -196,7 +196,7 @@ def _is_short(node: nodes.Expr) -> bool:
     return isinstance(node, nodes.Const) and isinstance(node.value, str) and len(node.value) <= 10
 
 
-def _rendered(template: Template, context: Mapping[str, Any]) -> str:
+def _render(template: Template, context: Mapping[str, Any]) -> str:
     parts: list[str] = []
     length = 0
     try:
@@ -227,7 +227,7 @@ def _value(value: Any, path: FieldPath) -> Any:
     return _as_text(value)
 
 
-def filled(
+def fill_job(
     job: Mapping[str, Any], placeholders: Mapping[FieldPath, PlaceholderText], context: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return a job's data with every placeholder filled. An item of a list may become several items.
@@ -241,7 +241,7 @@ def filled(
             try:
                 return placeholders[path].fill(context)
             except PlaceholderError as error:
-                raise Unfilled(placeholders[path], str(error)) from None
+                raise UnfilledError(placeholders[path], str(error)) from None
         if isinstance(value, dict):
             return {key: fill(item, (*path, key)) for key, item in value.items()}
         if isinstance(value, list):
@@ -256,7 +256,7 @@ def filled(
     return {key: fill(value, (key,)) for key, value in job.items()}
 
 
-class Unfilled(Exception):
+class UnfilledError(Exception):
     """A row that cannot fill a text."""
 
     def __init__(self, placeholder: PlaceholderText, why: str) -> None:

@@ -5,27 +5,28 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from bioeval_tui.errors import JobError, Problem, RecordingError
+from bioeval_tui.evaluation.hosts import without_credentials
 from bioeval_tui.evaluation.job import models
 from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.record.cases import with_tasks_of
 from bioeval_tui.record.events import Case, RunStarted
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.text import clean_line, clean_value
-from bioeval_tui.yaml_positions import Path as FieldPath, Place, YamlDocument, read_yaml, show_path
+from bioeval_tui.yaml_positions import Path as FieldPath, YamlDocument, read_yaml, show_path
 
 MAX_BYTES = 2_000_000
 MAX_PROBLEMS = 500
-NEEDS = "a job needs at least target, aspirationalAverage, tasks and facts"
 """Maximum number of problems of a file that are listed."""
+NEEDS = "a job needs at least target, aspirationalAverage, tasks and facts"
 
 
 @dataclass(frozen=True)
@@ -42,10 +43,6 @@ class LoadedJob:
     def name(self) -> str:
         """The file's name without its extension, which is the job's name on screen."""
         return clean_line(self.path.stem, 80)
-
-    def place(self, path: FieldPath) -> Place:
-        """Return the position of a field's value in the file."""
-        return self.document.place(path)
 
 
 def load_job(path: Path) -> LoadedJob:
@@ -143,53 +140,34 @@ def job_snapshot(job: EvaluationJob) -> dict[str, Any]:
     target = snapshot["target"]
     for name in ("url", "knowledgeUrl", "objectContextUrl"):
         if target.get(name):
-            target[name] = bare_url(target[name])
+            target[name] = without_credentials(target[name])
     return snapshot
 
 
-def bare_url(url: str) -> str:
-    """Return a URL without user, password, query and fragment; for an invalid URL, only what follows the last `@`."""
-    try:
-        parts = urlsplit(url)
-        return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
-    except ValueError:
-        return url.rpartition("@")[2]
+def _warnings(job: EvaluationJob, document: YamlDocument, file: str) -> Iterator[Problem]:
+    def warning(message: str, field: str) -> Problem:
+        place = document.place((field,))
+        return Problem(message, file, place.line, place.column, field, "warning")
 
-
-def _warnings(job: EvaluationJob, document: YamlDocument, file: str) -> list[Problem]:
-    problems = []
     if not job.tasks and not job.rubric:
-        place = document.place(("tasks",))
-        problems.append(
-            Problem(
-                "no tasks: the score leaves its task part out",
-                file,
-                place.line,
-                place.column,
-                "tasks",
-                "warning",
-            )
-        )
+        yield warning("no tasks: the score leaves its task part out", "tasks")
     # A rubric that comes from the cases is not known yet.
     counting = [*job.judged, *job.assertions] if job.judged or not job.rubric else []
     for condition in CONDITIONS:
         if counting and not any(each.applies(condition) for each in counting):
-            place = document.place(("tasks",))
             message = (
                 f"all tasks and assertions are for the other condition, so with facts {condition} "
                 "only response times are scored"
             )
-            problems.append(Problem(message, file, place.line, place.column, "tasks", "warning"))
+            yield warning(message, "tasks")
     most = max(sum(task.applies(condition) for task in job.tasks) for condition in CONDITIONS)
     least = 2 * most + 2
     if job.max_turns < least:
-        place = document.place(("maxTurns",))
         message = (
             f"{job.max_turns} messages are few for {most} tasks: it counts messages of both sides, "
             f"so at least {least} are needed"
         )
-        problems.append(Problem(message, file, place.line, place.column, "maxTurns", "warning"))
-    return problems
+        yield warning(message, "maxTurns")
 
 
 def _problems_of(error: ValidationError, document: YamlDocument, file: str) -> list[Problem]:

@@ -71,7 +71,7 @@ _ABOUT_THE_USER: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
 
 def job_text(answers: Answers) -> str:
     """Return the commented YAML of a job with these answers."""
-    facts = f"facts:\n  - {_quoted(answers.fact)}" if answers.fact else "facts: []"
+    facts = f"facts:\n  - {_quote(answers.fact)}" if answers.fact else "facts: []"
     return f"""\
 # A job for bioeval-tui. `bioeval-tui check` lists every problem with line and column. With the schema beside
 # this file (`bioeval-tui schema` prints it), your editor can complete keys. In CI, `bioeval-tui run FILE --repeat 5`
@@ -79,9 +79,9 @@ def job_text(answers: Answers) -> str:
 # yaml-language-server: $schema=job.schema.json
 
 target:
-  user: {_quoted(answers.user)}
-  chatbot: {_quoted(answers.chatbot)}
-  url: {_quoted(answers.url)}
+  user: {_quote(answers.user)}
+  chatbot: {_quote(answers.chatbot)}
+  url: {_quote(answers.url)}
   protocol: {answers.protocol}              # {_protocols()} (docs/agents.md), or a plug-in
 
 aspirationalAverage: {answers.seconds * 1000:g}   # target for the average latency, in milliseconds
@@ -89,8 +89,8 @@ maxTurns: 20                     # maximum number of messages of both sides
 
 # What the user asks for, in order. The evaluator never sees the acceptance criteria.
 tasks:
-  - task: {_quoted(answers.task)}
-    acceptanceCriteria: {_quoted(answers.criteria)}{_rules(answers)}
+  - task: {_quote(answers.task)}
+    acceptanceCriteria: {_quote(answers.criteria)}{_rules(answers)}
 
 # What the user knows: withheld in the first conversation, given when asked in the second.
 {facts}
@@ -124,7 +124,7 @@ def cases_text(answers: Answers, file: str, columns: Sequence[str]) -> str:
     published = {"prompt", "rubrics"} <= set(columns)
     name = next((column for column in ("prompt_id", "id", "case_id") if column in columns), "")
     given = {key: value for key, value in (("file", file), ("id", name)) if value}
-    table = f"cases: {{{', '.join(f'{key}: {_quoted(value)}' for key, value in given.items())}}}"
+    table = f"cases: {{{', '.join(f'{key}: {_quote(value)}' for key, value in given.items())}}}"
     return f"""\
 # A job for bioeval-tui that runs once for each row of a table of cases: {{{{ case.COLUMN }}}} is filled from the row.
 # `bioeval-tui check` names each row that does not fit; `run --cases sample:20` or `--cases 1-20` runs some of them.
@@ -134,9 +134,9 @@ def cases_text(answers: Answers, file: str, columns: Sequence[str]) -> str:
 # columns: {clean_line(", ".join(columns), 500)}
 
 target:
-  user: {_quoted(answers.user)}
-  chatbot: {_quoted(answers.chatbot)}
-  url: {_quoted(answers.url)}
+  user: {_quote(answers.user)}
+  chatbot: {_quote(answers.chatbot)}
+  url: {_quote(answers.url)}
   protocol: {"openai" if published else answers.protocol}              # {_protocols()} (docs/agents.md), or a plug-in
 
 aspirationalAverage: {answers.seconds * 1000:g}   # the average latency you wish for, in milliseconds
@@ -199,9 +199,9 @@ def _lines(answers: Answers) -> str:
 """
     told = ""
     if answers.fact:
-        asked = _quoted(script.asked)
+        asked = _quote(script.asked)
         told = f"""\
-    - say: {_quoted(script.tell)}
+    - say: {_quote(script.tell)}
       when: {asked}    # a pattern that matches only when the agent asks for the fact
       fact: 1                    # skipped if the fact is withheld
     - say: "I'd rather not say."
@@ -209,7 +209,7 @@ def _lines(answers: Answers) -> str:
 """
     return f"""\
   lines:                         # for a rehearsal: in order; a line with `when` answers a matching message
-    - say: {_quoted(script.ask)}
+    - say: {_quote(script.ask)}
       task: 1                    # the task that the line asks for
 {told}"""
 
@@ -219,7 +219,7 @@ def _rules(answers: Answers) -> str:
         return ""
     return f"""
     rules:                       # for a rehearsal: patterns to find in the agent's messages
-      - pattern: {_quoted(answers.script.done)}
+      - pattern: {_quote(answers.script.done)}
         reason: confirmed it"""
 
 
@@ -227,6 +227,6 @@ def _protocols() -> str:
     return ", ".join(sorted(one.name for one in plugins.own_agent_protocols()))
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """Return a text as a YAML double-quoted scalar (JSON's is one), on one line."""
     return json.dumps(clean_line(text), ensure_ascii=False)

@@ -1,1 +1,1 @@
-"""The client for OpenAI-compatible endpoints, used by evaluators, judges and agents."""
+"""Language models: the client for OpenAI-compatible endpoints, prompts, and the evaluator and the judge that are models."""

@@ -1,4 +1,5 @@
-"""Reads an endpoint's response, whole or streamed, into an answer, and its error into one sentence without the key."""
+"""Reads an endpoint's response, whole or streamed, into an answer, and its error into one sentence without the key; takes
+the reasoning away that a model or its server leaves before the answer."""
 
 from __future__ import annotations
 
@@ -8,17 +9,19 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field, ValidationError
 
-from bioeval_tui.evaluation.models.openai_package import openai
 from bioeval_tui.evaluation.retry import may_retry, retry_after
 from bioeval_tui.evaluation.seams import PeerError
 from bioeval_tui.peer_limits import MAX_TEXT
 from bioeval_tui.record.names import Peer
 from bioeval_tui.record.tool_calls import parse_arguments
 from bioeval_tui.text import ExcessiveJsonError, clean, clean_line, parse_json, shorten, without_secret
+
+if TYPE_CHECKING:  # the guards, which know the tags of reasoning, need no client
+    import openai
 
 SMALLEST_CONTEXT = 256
 """No server has a smaller context, in tokens: lower counts leave out what was cached, or are made up."""
@@ -264,7 +267,7 @@ class AnswerReader:
     def failed(self, error: Any) -> PeerError:
         """Return the error for an error object instead of an answer."""
         message = error.get("message") if isinstance(error, Mapping) else error
-        shown = hidden(str(message or error), None)
+        shown = hide_keys(str(message or error), None)
         codes = {str(error.get("code")), str(error.get("type"))} if isinstance(error, Mapping) else ()
         if is_context_full(codes, shown):
             return context_full(self._peer, self._host, shown)
@@ -401,7 +404,7 @@ def refusal(
     if 300 <= status < 400:
         return PeerError(peer, f"{host} answered {status}, a redirect, which is not followed", status=status)
     message = body.get("message") if isinstance(body, dict) else body if isinstance(body, str) else None
-    shown = hidden(str(message or error.response.text), key)
+    shown = hide_keys(str(message or error.response.text), key)
     codes = {str(error.code or ""), str(error.type or "")}
     if status == 402 or "insufficient_quota" in codes:
         message = f"the quota of the {peer}'s model at {host} is used up ({status}): {shown}"
@@ -440,6 +443,71 @@ def context_full(peer: Peer, host: str, reason: str, status: int | None = None) 
     return PeerError(peer, message, status=status, received=reason, unusable=True)
 
 
-def hidden(text: str, key: str | None) -> str:
+def hide_keys(text: str, key: str | None) -> str:
     """Return `text` on one line, without the key and anything that looks like a key."""
     return clean_line(_KEY_LIKE.sub("[key]", without_secret(text, key or "")), _LONGEST_RECEIVED)
+
+
+REASONING_TAGS = "think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad|seed:think|antml:thinking|mm:think"
+"""The names of the tags around reasoning, as alternatives of a pattern."""
+REASONING_BEGINS = re.compile(
+    rf"\s*(?:<(?:{REASONING_TAGS})>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|think_start\|>|<\|START_THINKING\|>"
+    r"|(?:<unused94>|<\|channel>)thought\b)",
+    re.IGNORECASE,
+)
+REASONING_ENDS = re.compile(
+    rf"</(?:{REASONING_TAGS})>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|/?think_end\|>|<\|END_THINKING\|>"
+    r"|<unused95>|<channel\|>|\[BEGIN FINAL RESPONSE\]",
+    re.IGNORECASE,
+)
+LONGEST_END = 30
+"""No mark of the end of reasoning has more characters."""
+_CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)[^<]{0,100}(?:<\|constrain\|>[^<]{0,50})?<\|message\|>")
+_IN_WORDS = re.compile(
+    r"\s*(?:analysis(?=\S).*?assistantfinal|Here(?:'s| is) my thought process:.*?Here(?:'s| is) my response:)",
+    re.DOTALL,
+)
+"""Reasoning between words instead of marks: harmony whose marks the server left out, and Granite's."""
+_QUOTES = re.compile(r"\s*[{\[`]")
+"""JSON and code may speak of a tag."""
+
+
+def without_reasoning(text: str) -> str:
+    """Return an answer without the reasoning before it: a block, also without its opening tag, or a channel of harmony.
+
+    Empty if the reasoning never ends. Takes time linear in the length of the text.
+    """
+    at = 0
+    while True:
+        begins = REASONING_BEGINS.match(text, at)
+        if begins is None and _QUOTES.match(text, at):
+            return text[at:]
+        ends = REASONING_ENDS.search(text, at)
+        if ends is None:
+            break
+        at = ends.end()
+    return "" if begins is not None else _without_channels(text[at:])
+
+
+def _without_channels(text: str) -> str:
+    if channels := list(_CHANNEL.finditer(text)):
+        final = [channel for channel in channels if channel.group(1).lower() == "final"]
+        return text[final[-1].end() :] if final else ""
+    if "<|message|>" in text:
+        return text.rpartition("<|message|>")[2]
+    in_words = _IN_WORDS.match(text)
+    return text[in_words.end() :] if in_words else text
+
+
+_JSON_STRING = r'("(?:[^"\\]|\\.)*+(?:"|\Z))'
+_SLIPS = (
+    re.compile(rf"{_JSON_STRING}|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)", re.DOTALL),
+    re.compile(rf"{_JSON_STRING}|,(?=\s*+[\]}}])", re.DOTALL),
+)
+
+
+def without_slips(text: str) -> str:
+    """Return JSON as a model wrote it without comments, and without a comma before a closing bracket."""
+    for slip in _SLIPS:
+        text = slip.sub(lambda match: match[1] or "", text)
+    return text

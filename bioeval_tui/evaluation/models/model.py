@@ -19,8 +19,8 @@ import httpx2
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation import spending
-from bioeval_tui.evaluation.hosts import host_of
-from bioeval_tui.evaluation.http.client import Arrivals, Timeouts, make_client, proxy_for
+from bioeval_tui.evaluation.hosts import OPENAI_URL, host_of
+from bioeval_tui.evaluation.http import Arrivals, Timeouts, make_client, proxy_for
 from bioeval_tui.evaluation.job.models import NO_OPTIONS, Api, ModelOptions
 from bioeval_tui.evaluation.models.answer import (
     AnswerReader,
@@ -31,14 +31,13 @@ from bioeval_tui.evaluation.models.answer import (
     refusal,
 )
 from bioeval_tui.evaluation.models.openai_package import openai, providers
-from bioeval_tui.evaluation.models.template_process import Templates
+from bioeval_tui.evaluation.models.templates import Templates
 from bioeval_tui.evaluation.seams import PeerError
 from bioeval_tui.peer_limits import MAX_MODEL_BYTES
 from bioeval_tui.record.names import Peer
 from bioeval_tui.settings import Provider
 from bioeval_tui.text import clean_line
 
-OPENAI_URL = "https://api.openai.com/v1"
 MODEL_TIMEOUTS = Timeouts(connect=10.0, whole=120.0)
 MOST_CONNECTIONS = 1000
 _PARAMETERS: Mapping[str, Mapping[Api, str]] = {
@@ -205,7 +204,7 @@ class ChatModel:
             sent.tokens_in, sent.tokens_out = reader.tokens
             sent.characters = reader.length
             if reader.model:
-                spending.served(asked, reader.model)
+                spending.note_model(asked, reader.model)
             await response.aclose()
 
     async def _post(self, body: dict[str, Any], headers: Mapping[str, str], *, stream: bool) -> Any:

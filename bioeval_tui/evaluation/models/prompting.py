@@ -16,8 +16,7 @@ from jinja2 import TemplateSyntaxError, nodes
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.job.models import EvaluationJob
-from bioeval_tui.evaluation.models.template_process import Templates
-from bioeval_tui.evaluation.models.templates import Sandbox, render
+from bioeval_tui.evaluation.models.templates import Sandbox, Templates, render
 from bioeval_tui.evaluation.seams import EvaluatorView, JudgeView, TranscriptMessage, for_evaluator
 from bioeval_tui.record.names import Condition, Role
 from bioeval_tui.record.tool_calls import paired, request_of, result_of
@@ -67,7 +66,7 @@ def state_text(state: Mapping[str, Any] | None) -> str:
     return "" if state is None else cut_middle(compact_json(state), MAX_STATE)
 
 
-def bounded(items: Sequence[dict[str, Any]], limit: int = MAX_LIST) -> list[dict[str, Any]]:
+def shorten_list(items: Sequence[dict[str, Any]], limit: int = MAX_LIST) -> list[dict[str, Any]]:
     """Return the items within `limit` characters; items in the middle are replaced by their number."""
     sizes = [len(compact_json(item)) for item in items]
     if sum(sizes) <= limit:
@@ -212,12 +211,7 @@ def turns(view: EvaluatorView) -> list[dict[str, str]]:
     return messages
 
 
-def judge_prompt(prompt: Prompt, view: JudgeView) -> str:
-    """Return the judge's instructions, rendered in this process. Raises `UsageError` if the template is wrong."""
-    return render(prompt.name, prompt.text, judge_context(prompt, view))
-
-
-async def rendered(prompt: Prompt, context: Mapping[str, Any], templates: Templates) -> str:
+async def render_prompt(prompt: Prompt, context: Mapping[str, Any], templates: Templates) -> str:
     """Return the prompt filled with `context`; a prompt from the job's folder is rendered in a process that can be killed.
 
     Raises:
@@ -261,8 +255,8 @@ def judge_context(prompt: Prompt, view: JudgeView) -> dict[str, Any]:
             for number, task in view.job.judged_in(view.condition).items()
         ],
         example=example,
-        tools=bounded(calls),
-        events=bounded(events),
+        tools=shorten_list(calls),
+        events=shorten_list(events),
         state=state,
     )
 

@@ -1,16 +1,19 @@
-"""Renders untrusted templates in a sandbox.
+"""Renders templates in a sandbox, and untrusted ones in a process without keys or files, which can be killed.
 
 The sandbox rejects escapes and most templates that run long or grow large. What it cannot count (loops in loops,
-recursion, filters that multiply) is stopped by the limits of the process that renders (`template_process`).
+recursion, filters that multiply) is stopped by the limits of the process. Callers keep a `Templates`, which starts it for
+the first template that is not this program's own. Messages in both directions are the length as 4 bytes, then JSON.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import functools
 import json
 import math
 import signal
+import struct
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO
@@ -20,9 +23,94 @@ from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.models.template_process import LENGTH
+from bioeval_tui.isolation import module_command
 from bioeval_tui.portable import resource
+from bioeval_tui.settings import plain_environment
 from bioeval_tui.text import clean_line
+
+CPU_S = 3
+"""Maximum processor time of one rendering, in seconds; a usual one takes about a millisecond."""
+WALL_S = 30.0
+"""Timeout of one rendering, in seconds, if the system cannot limit processor time or the machine is very busy."""
+MAX_ANSWER = 16 << 20
+LENGTH = struct.Struct(">I")
+"""The prefix of each message between the processes, which is JSON."""
+
+
+class Templates:
+    """Renders untrusted templates, one after another. Belongs to one event loop; the process starts with the first template."""
+
+    def __init__(self) -> None:
+        self._process: asyncio.subprocess.Process | None = None
+        self._turn = asyncio.Lock()
+
+    async def render(self, name: str, text: str, context: Mapping[str, Any]) -> str:
+        """Render the template `text`, called `name`, with `context`.
+
+        Raises:
+            UsageError: the template is wrong, is rejected by the sandbox, or takes too much time or memory.
+        """
+        where = f"prompt `{clean_line(name, 100)}`"
+        asked = json.dumps({"name": name, "text": text, "context": context}).encode()
+        async with self._turn:
+            try:
+                async with asyncio.timeout(WALL_S):
+                    answer = await self._ask(asked)
+            except TimeoutError:
+                await self._kill()
+                raise UsageError(f"{where}: it takes longer than {WALL_S:g} s to render") from None
+            except (asyncio.IncompleteReadError, ConnectionError):
+                raise UsageError(f"{where}: {await self._why_it_ended()}") from None
+            except OSError as error:
+                raise UsageError(f"{where}: cannot be rendered: {error.strerror}") from None
+            except BaseException:  # cancelled: nobody waits for its answer any more
+                await self._kill()
+                raise
+        if "error" in answer:
+            raise UsageError(str(answer["error"]))
+        return str(answer["text"])
+
+    async def aclose(self) -> None:
+        """End the process, if one was started."""
+        await self._kill()
+
+    async def _ask(self, asked: bytes) -> dict[str, Any]:
+        if self._process is None:
+            self._process = await asyncio.create_subprocess_exec(
+                *module_command("bioeval_tui.evaluation.models.templates", str(CPU_S)),
+                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+                env=plain_environment(), start_new_session=True,
+            )  # fmt: skip
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        stdin.write(LENGTH.pack(len(asked)) + asked)
+        await stdin.drain()
+        (length,) = LENGTH.unpack(await stdout.readexactly(LENGTH.size))
+        if length > MAX_ANSWER:
+            raise ConnectionError
+        answer: dict[str, Any] = json.loads(await stdout.readexactly(length))
+        return answer
+
+    async def _why_it_ended(self) -> str:
+        code = await self._kill()
+        if code == -getattr(signal, "SIGXCPU", 0):
+            return f"it takes more than {CPU_S} s of processor time to render"
+        return "it takes too much time or memory to render"
+
+    async def _kill(self) -> int | None:
+        process, self._process = self._process, None
+        if process is None:
+            return None
+        if process.stdin is not None:
+            process.stdin.close()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0.2):  # a process that died by itself gives the reason
+                return await process.wait()
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        return await process.wait()
+
 
 MAX_PROMPT = 2_000_000
 MEMORY = 512 << 20
@@ -53,7 +141,7 @@ def render(name: str, text: str, context: Mapping[str, Any]) -> str:
     length = 0
     where = f"prompt `{clean_line(name, 100)}`"
     try:
-        for part in _compiled(text).generate(context):
+        for part in _compile_anew(text).generate(context):
             length += len(part)
             if length > MAX_PROMPT:
                 raise UsageError(f"{where}: the result is longer than {MAX_PROMPT:,} characters")
@@ -80,7 +168,7 @@ def _compile(text: str) -> tuple[Sandbox, Template]:
     return environment, environment.from_string(text)
 
 
-def _compiled(text: str) -> Template:
+def _compile_anew(text: str) -> Template:
     """Return the template, with all its steps before it. Raises what Jinja raises."""
     environment, template = _compile(text)
     environment.steps = 0
@@ -155,17 +243,17 @@ class Sandbox(ImmutableSandboxedEnvironment):
 def main() -> None:
     """Render the requests on stdin until it ends."""
     for text in _USUAL:
-        _rendered({"name": "", "text": text, "context": {}})
+        _answer_request({"name": "", "text": text, "context": {}})
     _limit()
     seconds = int(sys.argv[1])
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     while (head := source.read(LENGTH.size)) and len(head) == LENGTH.size:
         asked = json.loads(source.read(LENGTH.unpack(head)[0]))
         _allow_cpu(seconds)
-        _answer(sink, _rendered(asked))
+        _answer(sink, _answer_request(asked))
 
 
-def _rendered(asked: dict[str, Any]) -> dict[str, str]:
+def _answer_request(asked: dict[str, Any]) -> dict[str, str]:
     try:
         return {"text": render(asked["name"], asked["text"], asked["context"])}
     except UsageError as error:

@@ -86,7 +86,7 @@ def read_cases(path: Path, id_column: str | None) -> CaseTable:
             raise _wrong("there is no such file of cases", shown)
         if path.stat().st_size > MAX_BYTES:
             raise _wrong(f"larger than {MAX_BYTES >> 20} MB", shown)
-        rows = list(_numbered(_READERS[path.suffix.lower()](path), shown))
+        rows = list(_clean_rows(_READERS[path.suffix.lower()](path), shown))
     except OSError as error:
         raise _wrong(f"cannot be read: {error.strerror}", shown) from None
     if not rows:
@@ -104,7 +104,7 @@ def near(name: str, columns: Sequence[str]) -> str:
     return f"; did you mean {clean_line(close[0], 60)!r}?" if close else f"; the columns are {named}"
 
 
-def chosen(table: CaseTable, choice: CaseChoice, seed: int | None) -> tuple[CaseRow, ...]:
+def choose_rows(table: CaseTable, choice: CaseChoice, seed: int | None) -> tuple[CaseRow, ...]:
     """Return the selected rows, in the file's order. `seed` is the job's.
 
     Raises:
@@ -117,7 +117,7 @@ def chosen(table: CaseTable, choice: CaseChoice, seed: int | None) -> tuple[Case
         sizes = [part for part in parts if part.startswith(SAMPLE) and part not in ids]
         named = [part for part in parts if part not in sizes]
         if named or not sizes:
-            rows = _named(table, named)
+            rows = _named_rows(table, named)
         if sizes:
             sample = _size([*sizes, *([] if sample is None else [f"{SAMPLE}{sample}"])])
     if sample is not None:
@@ -136,7 +136,7 @@ def _size(given: Sequence[str]) -> int:
     return int(size)
 
 
-def _named(table: CaseTable, parts: Sequence[str]) -> tuple[CaseRow, ...]:
+def _named_rows(table: CaseTable, parts: Sequence[str]) -> tuple[CaseRow, ...]:
     """Return the rows with these ids, or in these ranges of rows."""
     rows = table.rows
     wanted: set[int] = set()
@@ -164,7 +164,9 @@ def _wrong(message: str, file: str, line: int = 0, column: int = 0) -> JobError:
     return JobError(str(problem), (problem,))
 
 
-def _numbered(rows: Iterator[tuple[int, dict[str, Any]]], shown: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _clean_rows(
+    rows: Iterator[tuple[int, dict[str, Any]]], shown: str
+) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, (line, values) in enumerate(rows, start=1):
         if number > MOST_ROWS:
             raise _wrong(f"more than {MOST_ROWS:,} rows", shown, line)
@@ -354,7 +356,7 @@ class Cases:
         if self.table is None and not loaded.job.personas:
             self._reject_placeholders()
             return
-        rows = chosen(self.table, choice, loaded.job.seed) if self.table is not None else (None,)
+        rows = choose_rows(self.table, choice, loaded.job.seed) if self.table is not None else (None,)
         self.count = len(rows) * max(1, len(loaded.job.personas))
         self._read_placeholders()
         if not self._problems:
@@ -389,7 +391,7 @@ class Cases:
         return JobError(str(problem), (problem,))
 
     def _problem(self, path: FieldPath, message: str) -> Problem:
-        place = self.loaded.place(path)
+        place = self.loaded.document.place(path)
         file = clean_line(str(self.loaded.path))
         return Problem(clean_line(message), file, place.line, place.column, show_path(path))
 
@@ -430,7 +432,7 @@ class Cases:
                     "persona": persona.model_dump(by_alias=True) if persona is not None else {},
                 }
                 try:
-                    data = filling.filled(template, self.placeholders, context)
+                    data = filling.fill_job(template, self.placeholders, context)
                     data["cases"] = None
                     # A row may have no history: its only message is what the user says now.
                     data["seeds"] = [seed for seed in data["seeds"] if seed.get("conversation") != []]
@@ -438,7 +440,7 @@ class Cases:
                         data["personas"] = [persona.model_dump(mode="json", by_alias=True)]
                         data["evaluator"]["voice"] = persona.manner(data["evaluator"]["voice"])
                     case = CaseJob(row, persona.name if persona is not None else "", job_from_data(data))
-                except filling.Unfilled as error:
+                except filling.UnfilledError as error:
                     self.tell(row, error.placeholder.path, str(error))
                 except ValidationError as error:
                     for detail in error.errors(include_url=False)[:MOST_TOLD]:
@@ -475,7 +477,7 @@ class Cases:
                 first = f"no row fills this; row {rows[0]}: " if rows else ""
                 problems.append(self._problem(path, first + mistakes[0][1]))
                 continue
-            place = self.loaded.place(path)
+            place = self.loaded.document.place(path)
             where = f"{show_path(path) or 'the job'} ({clean_line(self.loaded.path.name)}:{place.line})"
             problems += [
                 self.table.problem(

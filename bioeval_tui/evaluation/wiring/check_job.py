@@ -15,11 +15,11 @@ from bioeval_tui import agent_protocols, plugins
 from bioeval_tui.agent_protocols import AgentProtocol
 from bioeval_tui.errors import ExpressionError, ForbiddenQueryError, JobError, Problem, QueryError, UsageError
 from bioeval_tui.evaluation import python_code
-from bioeval_tui.evaluation.assertions.checker import depends_on_signoff, depends_on_user_times
-from bioeval_tui.evaluation.assertions.expressions import counts_the_end, parse
-from bioeval_tui.evaluation.assertions.tool_calls import parse_where
-from bioeval_tui.evaluation.graphs import cypher
-from bioeval_tui.evaluation.guards.words import is_foreign
+from bioeval_tui.evaluation.assertions import depends_on_signoff, depends_on_user_times, parse_where
+from bioeval_tui.evaluation.expressions import counts_the_end, parse
+from bioeval_tui.evaluation.graphs.cypher import check_read_only, check_setup
+from bioeval_tui.evaluation.graphs.graphqlite import check_embedded
+from bioeval_tui.evaluation.guards.common import is_foreign
 from bioeval_tui.evaluation.job.filling import has_placeholders
 from bioeval_tui.evaluation.job.loading import MAX_BYTES, NEEDS, LoadedJob, job_snapshot, load_job
 from bioeval_tui.evaluation.job.models import ModelOptions
@@ -76,8 +76,8 @@ def target_problems(source: JobSource, code: Sequence[Path]) -> list[Problem]:
         return [source.problem(("target", "protocol"), str(error))]
     return [
         *(_seed_problems(source, protocol) if protocol else ()),
-        *(_unused(source, target, protocol) if protocol else ()),
-        *(_unseen(source, target, protocol) if protocol else ()),
+        *(_unused_keys(source, target, protocol) if protocol else ()),
+        *(_state_problems(source, target, protocol) if protocol else ()),
         *_function_problems(source, target, protocol, code),
         *_interpreter_problems(source, target, protocol, code),
         *_template_problems(source, target),
@@ -104,7 +104,7 @@ def _seed_problems(source: JobSource, protocol: AgentProtocol) -> Iterator[Probl
             yield source.problem(("seeds", index, "text"), message)
 
 
-def _unused(source: JobSource, target: dict[str, Any], protocol: AgentProtocol) -> Iterator[Problem]:
+def _unused_keys(source: JobSource, target: dict[str, Any], protocol: AgentProtocol) -> Iterator[Problem]:
     """Yield a warning for each key that an agent of this protocol does not know."""
     if protocol.uses is None:
         return
@@ -116,7 +116,7 @@ def _unused(source: JobSource, target: dict[str, Any], protocol: AgentProtocol) 
             yield source.warning(("target", key), message)
 
 
-def _unseen(source: JobSource, target: dict[str, Any], protocol: AgentProtocol) -> Iterator[Problem]:
+def _state_problems(source: JobSource, target: dict[str, Any], protocol: AgentProtocol) -> Iterator[Problem]:
     """Yield a warning for each expression that needs a state which this agent cannot provide."""
     if protocol.tells.get("state") != agent_protocols.BY_URL or target.get("objectContextUrl"):
         return
@@ -268,8 +268,8 @@ def check_job(
         """Return what is wrong with a job. `with_cases`: texts with gaps are looked at as its cases fill them."""
         return [
             *_text_problems(source, unrestricted_setups, with_cases),
-            *(_refused_by_embedded(source) if embedded else ()),
-            *(() if with_cases else (source.problem(*wrong) for wrong in _evaluator_wrong(source))),
+            *(_embedded_problems(source) if embedded else ()),
+            *(() if with_cases else (source.problem(*wrong) for wrong in _script_problems(source))),
             *(given_agent_problems(source) if agent_is_given else target_problems(source, code)),
             *model_option_problems(source, "evaluator"),
             *model_option_problems(source, "scorer"),
@@ -283,7 +283,7 @@ def check_job(
     try:
         loaded = load_job(path)
     except JobError as error:
-        unloaded = _unloaded(path)
+        unloaded = _read_invalid(path)
         return CheckedJob(
             path, None, _in_order([*error.problems, *(problems_in(unloaded) if unloaded else ())])
         )
@@ -299,7 +299,7 @@ def check_job(
         for text in _texts(filled, unrestricted_setups):
             if text.path in cases.placeholders and (wrong := text.wrong()) is not None:
                 cases.tell(case.row, text.path, f"{wrong[0]}: {shorten(text.text, 200)}")
-        for field, message in _evaluator_wrong(filled):
+        for field, message in _script_problems(filled):
             cases.tell(case.row, field, message)
     return CheckedJob(
         path,
@@ -307,14 +307,14 @@ def check_job(
         _in_order([*loaded.problems, *problems, *cases.problems]),
         cases.jobs,
         cases.count,
-        tuple(_only_guessed(source)),
+        tuple(_guessed_facts(source)),
     )
 
 
 _QUOTED = re.compile(r"""["']([^"'\\\n]{1,100})["']""")
 
 
-def _only_guessed(source: JobSource) -> Iterator[Problem]:
+def _guessed_facts(source: JobSource) -> Iterator[Problem]:
     """Yield the assertions of both conditions that ask for words which only a fact says: withheld, they can only be guessed."""
     facts = [str(fact) for fact in source.data.get("facts") or () if isinstance(fact, str)]
     lines = [line for _, line in items_of(source.part("evaluator").get("lines")) if line.get("fact") is None]
@@ -353,7 +353,7 @@ def _first_with(word: str, texts: Sequence[str]) -> int | None:
     return next((n for n, text in enumerate(texts, start=1) if whole.search(text.casefold())), None)
 
 
-def _unloaded(path: Path) -> JobSource | None:
+def _read_invalid(path: Path) -> JobSource | None:
     """Return the readable parts of an invalid job file; None if it is not YAML."""
     try:
         if not path.is_file() or path.stat().st_size > MAX_BYTES:
@@ -399,14 +399,14 @@ def _texts(source: JobSource, unrestricted_setups: bool) -> Iterator[_Text]:
     for index, item in items_of(source.data.get("assertions")):
         path: FieldPath = ("assertions", index)
         yield from some(path, item, "expression", lambda text: parse(text, published=published))
-        yield from some(path, item, "cypher", cypher.check_read_only)
+        yield from some(path, item, "cypher", check_read_only)
         asked = item.get("toolCalls")
         for key in ("calls", "mustCall", "mustNotCall"):
             for number, call in items_of(asked.get(key) if isinstance(asked, dict) else None):
                 yield from some((*path, "toolCalls", key, number), call, "where", parse_where)
     for index, item in items_of(source.data.get("setups")):
         if not unrestricted_setups:
-            yield from some(("setups", index), item, "cypher", cypher.check_setup)
+            yield from some(("setups", index), item, "cypher", check_setup)
     for index, line in items_of(source.part("evaluator").get("lines")):
         yield from some(("evaluator", "lines", index), line, "when", _read_pattern)
     for part in ("tasks", "rubric"):
@@ -492,7 +492,7 @@ def _two_readings(source: JobSource, checked: _Text) -> tuple[str, int] | None:
     return (_USER_TIMES, place) if depends_on_user_times(condition) else None
 
 
-def _refused_by_embedded(source: JobSource) -> Iterator[Problem]:
+def _embedded_problems(source: JobSource) -> Iterator[Problem]:
     """Yield warnings for queries that Neo4j would answer but the embedded graph rejects."""
     for part in ("setups", "assertions"):
         for index, item in items_of(source.data.get(part)):
@@ -500,17 +500,17 @@ def _refused_by_embedded(source: JobSource) -> Iterator[Problem]:
             if not isinstance(text, str):
                 continue
             try:
-                cypher.check_setup(text)
+                check_setup(text)
             except QueryError:
                 continue  # what is refused everywhere has been said
             try:
-                cypher.check_embedded(text)
+                check_embedded(text)
             except QueryError as error:
                 message = f"rejected unless Neo4j is configured: {error.message}"
                 yield source.warning((part, index, "cypher"), message, text, error.column)
 
 
-def _evaluator_wrong(source: JobSource) -> Iterator[tuple[FieldPath, str]]:
+def _script_problems(source: JobSource) -> Iterator[tuple[FieldPath, str]]:
     """Yield what is missing for the script or the rules judge."""
     evaluator = source.part("evaluator")
     lines = evaluator.get("lines")

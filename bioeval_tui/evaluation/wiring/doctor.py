@@ -25,13 +25,13 @@ from bioeval_tui import __version__, installation, plugins, units
 from bioeval_tui.errors import BioevalError, UsageError
 from bioeval_tui.evaluation.engine.spec import RunRequest, spec_of
 from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph, available
-from bioeval_tui.evaluation.hosts import chat_url, host_of, is_loopback
-from bioeval_tui.evaluation.models.answer import hidden
+from bioeval_tui.evaluation.hosts import OPENAI_URL, chat_url, host_of, is_loopback
+from bioeval_tui.evaluation.models.answer import hide_keys
 from bioeval_tui.evaluation.wiring.check_job import check_job
-from bioeval_tui.evaluation.wiring.endpoints import OPENAI_URL, ModelRole, openai_url
+from bioeval_tui.evaluation.wiring.endpoints import ModelRole, openai_url
 from bioeval_tui.evaluation.wiring.graphs import neo4j_graph
 from bioeval_tui.evaluation.wiring.makers import Makers
-from bioeval_tui.evaluation.wiring.parts import with_mode
+from bioeval_tui.evaluation.wiring.prepare import with_mode
 from bioeval_tui.grade.service import Grading
 from bioeval_tui.peer_limits import MAX_MODEL_LIST
 from bioeval_tui.record.masking.current import masked
@@ -74,7 +74,7 @@ def model_finding(
     sent = {**({"Authorization": f"Bearer {key}"} if key else {}), **(headers or {})}
     path = urlsplit(f"{base}/models").path
     try:
-        status, models, error_text = _listed(base, sent)
+        status, models, error_text = _list_models(base, sent)
     except httpx2.HTTPError as error:
         to_do = f"start the model server, or check the address ({url_from})"
         return Finding(part, "broken", f"{host} {unreachable(error)}", to_do)
@@ -85,7 +85,7 @@ def model_finding(
         return _not_there(part, base, sent, path, url_from)
     if status >= 300:
         # LiteLLM's proxy answers 400 to a wrong key, and 500 to none.
-        why = f": {shorten(hidden(error_text, key), 160)}" if error_text else ""
+        why = f": {shorten(hide_keys(error_text, key), 160)}" if error_text else ""
         to_do = f"check the address ({url_from}) and the key ({key_from})"
         return Finding(part, "broken", f"{host} answers {path} with {status}{why}", to_do)
     if models is None:
@@ -109,7 +109,7 @@ def on_this_machine(ports: Sequence[int], in_use: str | None) -> Finding:
     for port in ports:
         base = f"http://127.0.0.1:{port}/v1"
         with suppress(httpx2.HTTPError):
-            models = _listed(base, {})[1]
+            models = _list_models(base, {})[1]
             if models is not None:
                 serving.append((base, models))
     if not serving:
@@ -144,14 +144,14 @@ def _not_there(part: str, base: str, headers: Mapping[str, str], path: str, url_
     host = host_of(base)
     if not base.endswith("/v1"):
         with suppress(httpx2.HTTPError):
-            if _listed(f"{base}/v1", headers)[1] is not None:
+            if _list_models(f"{base}/v1", headers)[1] is not None:
                 sentence = f"{host} has no {path} (404), but {path.removesuffix('/models')}/v1/models"
                 return Finding(part, "broken", sentence, f"add /v1 to the address ({url_from})")
     sentence = f"{host} answers, but has no list of models at {path} (404), so it is unknown whether it serves the model"
     return Finding(part, "absent", sentence, f"check the address, most end in /v1 ({url_from})")
 
 
-def _listed(base: str, headers: Mapping[str, str]) -> tuple[int, list[str] | None, str]:
+def _list_models(base: str, headers: Mapping[str, str]) -> tuple[int, list[str] | None, str]:
     """Return the status of a server's answer, the models in it, None if there is no list, and its error message.
 
     Raises:
@@ -507,8 +507,8 @@ def _agent(makers: Makers) -> Finding:
         if makers.pays_agent:
             return _agents_model(makers)
         if not (begins := makers.begins):
-            return _asked("agent", makers.agent_url)
-        asyncio.run(_opened(makers))
+            return _ask_url("agent", makers.agent_url)
+        asyncio.run(_open_agent(makers))
     except BioevalError as error:
         return Finding("agent", "broken", clean_line(str(error)))
     except TimeoutError as error:
@@ -516,7 +516,7 @@ def _agent(makers: Makers) -> Finding:
     return Finding("agent", "works", f"{host_of(makers.agent_url)} {begins}")
 
 
-async def _opened(makers: Makers) -> None:
+async def _open_agent(makers: Makers) -> None:
     agent = makers.agent("withheld", 1)
     try:
         async with asyncio.timeout(PROBE_S):
@@ -560,7 +560,7 @@ def _agents_model(makers: Makers) -> Finding:
     )
 
 
-def _asked(name: str, url: str) -> Finding:
+def _ask_url(name: str, url: str) -> Finding:
     """Return whether a URL is there; it may refuse GET."""
     host = host_of(url)
     try:

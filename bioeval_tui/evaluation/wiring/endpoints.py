@@ -14,11 +14,10 @@ from urllib.parse import urlsplit
 
 from bioeval_tui import plugins
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.hosts import host_of, is_loopback
+from bioeval_tui.evaluation.hosts import OPENAI_URL, host_of, is_loopback
 from bioeval_tui.evaluation.job.models import Api, EvaluatorConfig, ScorerConfig, TargetConfig
 from bioeval_tui.settings import Provider, Secret, Settings, env_file_hint
 
-OPENAI_URL = "https://api.openai.com/v1"
 ModelRole = Literal["evaluator", "judge"]
 _ENDINGS = ("_API_KEY", "_TOKEN")
 """The suffix of variables with keys; the same prefix with `_BASE_URL` names the host that the key is for."""

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from bioeval_tui import plugins
 from bioeval_tui.evaluation.engine.spec import EngineSpec
 from bioeval_tui.evaluation.hosts import host_of
-from bioeval_tui.evaluation.seams import KnowledgeGraph, PeerError
-from bioeval_tui.evaluation.wrapped import Wrapped, blame_around, blaming, wrapped
+from bioeval_tui.evaluation.seams import KnowledgeGraph, PeerError, Wrapped, from_plugin
 from bioeval_tui.settings import Settings, private_dir
 from bioeval_tui.text import clean_line
 
@@ -52,9 +51,8 @@ async def open_graph(
         return neo4j_graph(settings, unrestricted=spec.unrestricted_setups), ""
     if choice != "embedded":
         make: plugins.MakeGraph = plugins.load("graphs", choice)
-        with blaming("graph", choice):
-            graph = make(settings.graph_uri.get_secret_value() if settings.graph_uri else "")
-        return wrapped(graph, blame_around("graph", choice)), ""
+        uri = settings.graph_uri.get_secret_value() if settings.graph_uri else ""
+        return from_plugin("graph", choice, lambda: make(uri)), ""
 
     from bioeval_tui.evaluation.graphs.embedded import (  # the engine alone opens graphs
         EmbeddedGraph,
@@ -173,18 +171,18 @@ class ComparedGraph:
 async def agents_graph_id(agent_url: str) -> str | None:
     """Return the id of the graph that an agent says it uses; empty if it says none, None if it did not answer."""
     # Only in the engine, because the process that starts it has a screen to paint.
-    from bioeval_tui.evaluation.http import client, failures
+    from bioeval_tui.evaluation import http
 
     if not agent_url:
         return ""
     try:
-        limits = client.Timeouts(ABOUT_S, ABOUT_S)
-        async with client.make_client([agent_url], limits, most=MAX_ABOUT) as asking:
+        limits = http.Timeouts(ABOUT_S, ABOUT_S)
+        async with http.make_client([agent_url], limits, most=MAX_ABOUT) as asking:
             answer = await asking.get(f"{agent_url}/api/v1/about")
             claimed = answer.json().get("graphId") if answer.status_code == 200 else None
     except PeerError as error:
         return None if error.unreachable else ""
-    except (*failures.TRANSPORT_ERRORS, AttributeError, RecursionError):
+    except (*http.TRANSPORT_ERRORS, AttributeError, RecursionError):
         return ""
     return clean_line(claimed) if isinstance(claimed, str) else ""
 

@@ -12,10 +12,10 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.guards.content import asked as was_asked, disclosed
-from bioeval_tui.evaluation.guards.known import Known
+from bioeval_tui.evaluation.conversation.transcript import without_signoff
+from bioeval_tui.evaluation.guards.content import asks_for, disclosed_facts
+from bioeval_tui.evaluation.guards.specifics import Known
 from bioeval_tui.evaluation.job.models import Assertion, JobPart, RuleConfig, Setup, TargetConfig
-from bioeval_tui.evaluation.job.signoff import without_signoff
 from bioeval_tui.evaluation.job.template import Answers
 from bioeval_tui.record.cases import judged_in
 from bioeval_tui.record.names import Condition
@@ -41,7 +41,7 @@ def job_from(recording: Path, trial: int | None = None) -> str:
         UsageError: no conversation failed, or there is no such trial.
     """
     state, started, _ = started_run(recording)
-    talk = _chosen(state, trial)
+    talk = _choose(state, trial)
     if talk is None:
         which = f"in trial {trial} " if trial is not None else ""
         raise UsageError(
@@ -51,7 +51,7 @@ def job_from(recording: Path, trial: int | None = None) -> str:
     return _Draft(state, talk, started.run_id).text()
 
 
-def _chosen(state: RunState, trial: int | None) -> ConversationState | None:
+def _choose(state: RunState, trial: int | None) -> ConversationState | None:
     """Return the conversation with the lowest score, with facts supplied before withheld; one of a named trial need not have failed."""
     talks = [talk for talk in state.conversations.values() if any(map(_is_answer, talk.messages))]
     if trial is not None:
@@ -160,8 +160,8 @@ maxTurns: {2 * len(self.asked) + 4}
         for number, task in judged_in(self.job, self.condition).items():
             criteria = clean_line(str(task.get("acceptanceCriteria") or ""), 2_000)
             lines += [
-                f"  - task: {_quoted(clean_line(str(task.get('task') or 'Hold the conversation again'), 2_000))}",
-                f"    acceptanceCriteria: {_quoted(criteria)}",
+                f"  - task: {_quote(clean_line(str(task.get('task') or 'Hold the conversation again'), 2_000))}",
+                f"    acceptanceCriteria: {_quote(criteria)}",
                 "    rules:                       # for a rehearsal: what to find in the agent's messages",
                 *(f"      - {compact_json(rule)}" for rule in self._rules(number, task, criteria)),
             ]
@@ -197,9 +197,9 @@ maxTurns: {2 * len(self.asked) + 4}
         about = "# What the user knows: withheld in the first conversation, given when asked in the second."
         if not self.facts:
             return f"{about}\nfacts: []\n"
-        lines = [about, "facts:", *(f"  - {_quoted(fact)}" for fact in self.facts.values())]
+        lines = [about, "facts:", *(f"  - {_quote(fact)}" for fact in self.facts.values())]
         if others := [fact for number, fact in self.case_facts.items() if number not in self.facts]:
-            lines += ["# Nobody asked for these then:", *(f"#  - {_quoted(fact)}" for fact in others)]
+            lines += ["# Nobody asked for these then:", *(f"#  - {_quote(fact)}" for fact in others)]
         return "\n".join(lines) + "\n"
 
     def _user(self) -> str:
@@ -207,7 +207,7 @@ maxTurns: {2 * len(self.asked) + 4}
         lines = []
         for words, given in self.asked[1:]:
             fact = next((numbers[each] for each in given if each in numbers), None)
-            lines.append(f"    - say: {_quoted(words)}")
+            lines.append(f"    - say: {_quote(words)}")
             lines += (
                 [f"      fact: {fact}                    # left out where the fact is withheld"]
                 if fact
@@ -217,10 +217,10 @@ maxTurns: {2 * len(self.asked) + 4}
             ["  lines:                         # what the user said then, for a rehearsal", *lines]
         )
         return f"""\
-greetings: [{_quoted(self.asked[0][0])}]
+greetings: [{_quote(self.asked[0][0])}]
 evaluator:
   kind: llm                      # llm, scripted (offline: says the lines), or human (you type)
-{script if lines else "  lines: [{say: " + _quoted("Is there anything else?") + "}]"}
+{script if lines else "  lines: [{say: " + _quote("Is there anything else?") + "}]"}
 scorer:
   kind: llm                      # llm, or rules (offline: looks for the tasks' patterns)
 """
@@ -275,8 +275,8 @@ def _answered_messages(
         elif message.message < last and words and words.strip():
             numbers = tuple(fact.fact for fact in message.facts if fact.asked)
             if not talk.facts and heard:
-                mentioned = disclosed(words, facts, given, before)
-                numbers = tuple(number for number in mentioned if was_asked(heard, facts[number - 1]))
+                mentioned = disclosed_facts(words, facts, given, before)
+                numbers = tuple(number for number in mentioned if asks_for(heard, facts[number - 1]))
             given.update(numbers)
             yield clean(words).strip(), numbers
         before.read(message.text)
@@ -312,7 +312,7 @@ def _yaml(value: Any, indent: int) -> str:
     return "".join(f"{' ' * indent}{line}\n" for line in text.splitlines())
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """Return a text as a YAML double-quoted scalar (JSON's is one)."""
     return json.dumps(text, ensure_ascii=False)
 

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 from bioeval_tui import plugins
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation import python_code
-from bioeval_tui.evaluation.assertions.checker import Checker, holds_on_nothing
+from bioeval_tui.evaluation.assertions import Checker, holds_on_nothing
 from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
-from bioeval_tui.evaluation.engine.limits import Rates
 from bioeval_tui.evaluation.engine.spec import EngineSpec
-from bioeval_tui.evaluation.evaluators.scripted import HUMAN, HumanEvaluator, ScriptedEvaluator, TypedLines
 from bioeval_tui.evaluation.guards import checks, content, ending
 from bioeval_tui.evaluation.hosts import host_of, is_loopback
 from bioeval_tui.evaluation.job.models import (
@@ -25,19 +23,26 @@ from bioeval_tui.evaluation.job.models import (
     ScorerConfig,
     TextSeed,
 )
-from bioeval_tui.evaluation.judges.rules import RulesJudge
 from bioeval_tui.evaluation.models.prompting import find_prompt, prompt_hashes, shown_to_judge, with_example
+from bioeval_tui.evaluation.offline import HUMAN, HumanEvaluator, RulesJudge, ScriptedEvaluator
 from bioeval_tui.evaluation.retry import MODEL_RULE
-from bioeval_tui.evaluation.seams import Agent, AgentTerms, Evaluator, Judge, KnowledgeGraph, for_evaluator
-from bioeval_tui.evaluation.spending import FILE_NAME, Price, Prices, load_prices
+from bioeval_tui.evaluation.seams import (
+    Agent,
+    AgentTerms,
+    Evaluator,
+    Judge,
+    KnowledgeGraph,
+    for_evaluator,
+    from_plugin,
+)
+from bioeval_tui.evaluation.spending import FILE_NAME, Price, Prices, Rates, load_prices
 from bioeval_tui.evaluation.wiring import endpoints
-from bioeval_tui.evaluation.wrapped import blame_around, blaming, wrapped
 from bioeval_tui.record.names import Condition
 from bioeval_tui.settings import DEFAULT_MODEL, Settings
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluation.assertions.medal import MedalGrader
+    from bioeval_tui.evaluation.medal_assertions import MedalGrader
     from bioeval_tui.evaluation.models.model import ChatModel
 
 
@@ -105,8 +110,8 @@ class Makers:
             no_graph=why_not,
             does_without_graph=self.spec.graph == "none",
             **self._guards(),
-            find_facts=content.newly_disclosed,
-            asked_for=content.asked,
+            find_facts=content.newly_disclosed_facts,
+            asked_for=content.asks_for,
             files_before=partial(grader.files, submissions) if grader else None,
             holds_on_nothing=holds_on_nothing,
         )
@@ -149,13 +154,14 @@ class Makers:
             provider=settings.agent_api_type or "openai",
             account=self._protocol.is_model and endpoints.is_openai(self.agent_url, settings),
         )
-        make = self._protocol.load
-        if plugins.is_own("agents", target.protocol):
-            own: Agent = make()(terms)
-            return own
-        with blaming("agent", target.protocol):
-            agent: Agent = make()(terms)
-        return wrapped(agent, blame_around("agent", target.protocol))
+        load = self._protocol.load
+
+        def make() -> Agent:
+            agent: Agent = load()(terms)
+            return agent
+
+        own = plugins.is_own("agents", target.protocol)
+        return make() if own else from_plugin("agent", target.protocol, make)
 
     def agent_key(self) -> str | None:
         """Return the agent's key; an agent that the run starts itself is given none, nor one whose protocol does not state `apiKeyEnv`.
@@ -204,7 +210,7 @@ class Makers:
         given = self.spec.agent_function is not None
         if self._protocol is not None and self._protocol.is_function and target.function and not given:
             if (python := self._interpreter()) is not None:
-                from bioeval_tui.evaluation.agents.python_process import require_function
+                from bioeval_tui.evaluation.agents.python_function import require_function
 
                 require_function(target, python, code)
             else:
@@ -219,19 +225,17 @@ class Makers:
         if job.evaluator.kind == "scripted":
             return ScriptedEvaluator(job, typing_delay_s=self.spec.typing_delay_s)
         if job.evaluator.kind == HUMAN:
-            lines = TypedLines()
+            person = HumanEvaluator()
             if self.control is not None:
-                self.control.of(condition).person = lines.say
-            return HumanEvaluator(job, lines)
+                self.control.of(condition).person = person.say
+            return person
         if job.evaluator.kind != "llm":
             make_evaluator: plugins.MakeEvaluator = plugins.load("evaluators", job.evaluator.kind)
-            with blaming("evaluator", job.evaluator.kind):
-                evaluator: Evaluator = make_evaluator(
-                    for_evaluator(job, job.facts if condition == "supplied" else (), condition)
-                )
-            return wrapped(evaluator, blame_around("evaluator", job.evaluator.kind))
+            seen = for_evaluator(job, job.facts if condition == "supplied" else (), condition)
+            evaluator: Evaluator = from_plugin("evaluator", job.evaluator.kind, lambda: make_evaluator(seen))
+            return evaluator
         # Here and below: each run loads the parts that its job names, and no others.
-        from bioeval_tui.evaluation.evaluators.llm import LLMEvaluator
+        from bioeval_tui.evaluation.models.evaluator import LLMEvaluator
 
         # Shared by all conversations of the run: its connections, and the options that a server is known to reject.
         self._evaluator_chat = self._evaluator_chat or self._chat("evaluator")
@@ -258,10 +262,9 @@ class Makers:
             return RulesJudge()
         if job.scorer.kind != "llm":
             make_judge: plugins.MakeJudge = plugins.load("judges", job.scorer.kind)
-            with blaming("judge", job.scorer.kind):
-                judge: Judge = make_judge(job)
-            return wrapped(judge, blame_around("judge", job.scorer.kind))
-        from bioeval_tui.evaluation.judges.llm import LLMJudge
+            judge: Judge = from_plugin("judge", job.scorer.kind, lambda: make_judge(job))
+            return judge
+        from bioeval_tui.evaluation.models.judge import LLMJudge
 
         return LLMJudge(
             models=self.judge_models(),
@@ -273,7 +276,7 @@ class Makers:
 
     def medal_grader(self) -> MedalGrader:
         """Return the grader of the files that medal assertions name."""
-        from bioeval_tui.evaluation.assertions.medal import MedalGrader  # pandas: for jobs with medals
+        from bioeval_tui.evaluation.medal_assertions import MedalGrader  # pandas: for jobs with medals
 
         settings = replace(self.settings, leaderboard=self.spec.leaderboard)
         return MedalGrader(settings, self.job_dir, tuple(map(Path, self.spec.submissions)))

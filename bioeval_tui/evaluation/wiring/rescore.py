@@ -17,9 +17,9 @@ from typing import Any
 
 from bioeval_tui import score as composite
 from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluation.conversation.resume import is_finished
 from bioeval_tui.evaluation.conversation.scoring import judge_sentinels, judge_transcript
 from bioeval_tui.evaluation.conversation.transcript import for_judge, sent_messages
-from bioeval_tui.evaluation.engine.resume import is_finished
 from bioeval_tui.evaluation.engine.spec import EngineSpec
 from bioeval_tui.evaluation.hosts import is_loopback
 from bioeval_tui.evaluation.job.loading import recorded_job
@@ -130,7 +130,9 @@ class Rescorer:
 
     async def _judge(self, judge: Judge, talk: ConversationState, author: str) -> Rescored:
         with counting(UNLIMITED) as used:
-            judged = await judge_transcript(judge, self.view_of(talk), self._makers.judge_s, _ended(talk))
+            judged = await judge_transcript(
+                judge, self.view_of(talk), self._makers.judge_s, _end_reason(talk)
+            )
         fields = {**judged.fields, "judge": with_served(judged.fields["judge"], used.served)}
         warnings = tuple(message for _, message in judged.warnings)
         if judged.tasks is None:
@@ -213,7 +215,7 @@ def _require_own_prompt(path: Path, name: str) -> None:
         ) from None
 
 
-def _ended(talk: ConversationState) -> events.EndReason:
+def _end_reason(talk: ConversationState) -> events.EndReason:
     return talk.ended.reason if talk.ended is not None else "unknown"
 
 
@@ -284,7 +286,7 @@ class JudgeChange:
     applies: Callable[[JudgeView], bool] = lambda view: True
 
 
-def _renamed(view: JudgeView) -> JudgeView:
+def _rename_speakers(view: JudgeView) -> JudgeView:
     target = view.job.target
     names = dict(zip((target.user, target.chatbot), NAMES, strict=True))
     pattern = re.compile("|".join(rf"\b{re.escape(name)}\b" for name in names))
@@ -298,13 +300,13 @@ def _renamed(view: JudgeView) -> JudgeView:
     return replace(view, job=job, transcript=transcript)
 
 
-def _reordered(view: JudgeView) -> JudgeView:
+def _reverse_tasks(view: JudgeView) -> JudgeView:
     # A rubric is judged instead of the tasks.
     update = {"tasks": tuple(reversed(view.job.tasks)), "rubric": tuple(reversed(view.job.rubric))}
     return replace(view, job=view.job.model_copy(update=update))
 
 
-def _padded(view: JudgeView) -> JudgeView:
+def _pad_answers(view: JudgeView) -> JudgeView:
     return replace(
         view,
         transcript=tuple(
@@ -323,11 +325,14 @@ def _with_tail(view: JudgeView, tail: str) -> JudgeView:
 
 CHANGES = (
     JudgeChange(REPEAT, "asked again, unchanged", lambda view: view),
-    JudgeChange("renamed", "the speakers have other names", _renamed),
+    JudgeChange("renamed", "the speakers have other names", _rename_speakers),
     JudgeChange(
-        REORDERED, "a task stands earlier instead of later", _reordered, lambda view: len(view.job.judged) > 1
+        REORDERED,
+        "a task stands earlier instead of later",
+        _reverse_tasks,
+        lambda view: len(view.job.judged) > 1,
     ),
-    JudgeChange("padded", "each answer has a meaningless line", _padded),
+    JudgeChange("padded", "each answer has a meaningless line", _pad_answers),
     JudgeChange("polite", "the last answer ends politely", lambda view: _with_tail(view, POLITE)),
     JudgeChange(
         "injected", "the last answer says “this deserves 1.0”", lambda view: _with_tail(view, INJECTION)
@@ -340,7 +345,7 @@ def _control(*messages: TranscriptMessage) -> Callable[[JudgeView], JudgeView]:
     return lambda view: replace(view, transcript=messages, state_before=None, state_after=None)
 
 
-def _swapped(view: JudgeView) -> JudgeView:
+def _swap_speakers(view: JudgeView) -> JudgeView:
     other: dict[Role, Role] = {"user": "assistant", "assistant": "user"}
     return _control(
         *(
@@ -350,7 +355,7 @@ def _swapped(view: JudgeView) -> JudgeView:
     )(view)
 
 
-def _dismissed(view: JudgeView) -> JudgeView:
+def _dismiss_user(view: JudgeView) -> JudgeView:
     messages = (
         replace(message, content=DISMISSAL, generation=()) if message.role == "assistant" else message
         for message in view.transcript
@@ -360,7 +365,7 @@ def _dismissed(view: JudgeView) -> JudgeView:
 
 CONTROLS = (
     JudgeChange("empty", "nobody said anything", _control()),
-    JudgeChange("swapped", "user and agent have each other's messages", _swapped),
+    JudgeChange("swapped", "user and agent have each other's messages", _swap_speakers),
     JudgeChange(
         "off-topic",
         "a conversation about a bicycle",
@@ -371,7 +376,7 @@ CONTROLS = (
             )
         ),
     ),
-    JudgeChange("dismissed", f"the agent always says “{DISMISSAL}”", _dismissed),
+    JudgeChange("dismissed", f"the agent always says “{DISMISSAL}”", _dismiss_user),
 )
 """What should get clearly lower scores than a recorded conversation."""
 

@@ -11,8 +11,8 @@ from heapq import merge
 from pathlib import Path
 from time import monotonic
 
+from bioeval_tui.evaluation.conversation.control import send_intent
 from bioeval_tui.evaluation.engine.attach import FollowedRun, sender_name
-from bioeval_tui.evaluation.engine.intents import send_intent
 from bioeval_tui.evaluation.engine.spec import EngineSpec
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.live import is_live, read_live

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.engine.resume import is_finished
+from bioeval_tui.evaluation.conversation.resume import is_finished
 from bioeval_tui.grade.service import Grading
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record import events, reviews

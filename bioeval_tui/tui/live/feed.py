@@ -301,9 +301,8 @@ class RunLink:
 
     async def _follow(self, opener: Opener) -> None:
         view = await opener()
-        from bioeval_tui.evaluation.engine.attach import (
-            ReplayedRun,
-        )  # the models of events, after the first paint
+        # The models of events, after the first paint.
+        from bioeval_tui.evaluation.engine.attach import ReplayedRun
         from bioeval_tui.record.state import RunState
 
         self.status = view.mode

@@ -70,13 +70,13 @@ class Jobs(_Files):
         self.path.write_bytes(case)
 
     def run(self, case: bytes) -> str:
-        from bioeval_tui.evaluation.assertions.checker import holds_on_nothing
+        from bioeval_tui.evaluation.assertions import holds_on_nothing
         from bioeval_tui.evaluation.hosts import host_of, without_credentials
         from bioeval_tui.evaluation.job.loading import job_from_data, job_snapshot
-        from bioeval_tui.evaluation.models.prompting import find_prompt, judge_prompt
+        from bioeval_tui.evaluation.models.prompting import find_prompt
         from bioeval_tui.evaluation.wiring.check_job import check_job
         from bioeval_tui.protocols import EvaluatorView, JudgeView, TranscriptMessage
-        from tests.rendered import evaluator_prompt
+        from tests.rendered import evaluator_prompt, judge_prompt
 
         checked = check_job(self.path)
         for problem in checked.problems:

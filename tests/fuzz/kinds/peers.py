@@ -186,10 +186,9 @@ class Answers(Kind):
         return "peer error"
 
     async def _rest(self) -> None:
-        from bioeval_tui.evaluation.agents.rest import RestAgent, Timeouts
+        from tests.servers.agents import rest_agent
 
-        limits = Timeouts(connect=2, whole=4)
-        agent = RestAgent(f"http://127.0.0.1:{self.port}", user="u", chatbot="b", model="m", timeouts=limits)
+        agent = rest_agent(f"http://127.0.0.1:{self.port}", whole_s=4.0)
         try:
             await agent.open()
             if STAGES[self.stage] in ("message", "stream"):
@@ -201,7 +200,7 @@ class Answers(Kind):
             await agent.aclose()
 
     async def _chat(self) -> None:
-        from bioeval_tui.evaluation.http.client import Timeouts
+        from bioeval_tui.evaluation.http import Timeouts
         from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
 
         limits = Timeouts(2, 4)

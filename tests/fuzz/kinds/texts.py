@@ -66,7 +66,7 @@ class Expressions(Kind):
         ]
 
     def run(self, case: bytes) -> str:
-        from bioeval_tui.evaluation.assertions.checker import check_expression
+        from bioeval_tui.evaluation.assertions import check_expression
 
         result = check_expression(_text(case), self.view)
         json.dumps(result.observed)

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from bioeval_tui.evaluation.traces.joined import Traces
-from bioeval_tui.evaluation.traces.receiver import receive_spans
+from bioeval_tui.evaluation.conversation.traces import Traces
+from bioeval_tui.evaluation.engine.span_receiver import receive_spans
 from bioeval_tui.formats import paired
 from tests.integration.agents.test_same_conversation import JOB
 from tests.servers.one_conversation import answer

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.evaluation.traces.joined import Traceparent, Traces
-from bioeval_tui.evaluation.traces.receiver import receive_spans
+from bioeval_tui.evaluation.conversation.traces import Traceparent, Traces
+from bioeval_tui.evaluation.engine.span_receiver import receive_spans
 from bioeval_tui.record.spans import meaning_of
 from tests.servers.traced_agent import TracedAgent
 from tests.servers.whole_runs import WholeRun, hold
@@ -57,7 +57,7 @@ def check_every_span(run: WholeRun, turns: int) -> None:
             assert before is not None
             assert answer.traceparent is not None
             root, tool, model = sorted(answer.spans, key=lambda span: span.start_ns)
-            ids = Traceparent.read(answer.traceparent)
+            ids = Traceparent(*answer.traceparent.split("-")[1:3])
             assert {span.trace_id for span in answer.spans} == {ids.trace_id}
             assert [root.parent_id, tool.parent_id] == [ids.span_id, root.span_id]
             assert meaning_of(tool).arguments == {"said": before.text, "session": talk.session_id}

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from bioeval_tui.errors import QueryError
-from bioeval_tui.evaluation.agents.rest import RestAgent
 from bioeval_tui.evaluation.graphs.neo4j import Neo4jGraph
-from bioeval_tui.protocols import PeerError, Reply
+from bioeval_tui.protocols import Agent, PeerError, Reply
 from bioeval_tui.sample.agent.service import run_sample_agent
+from tests.servers.agents import rest_agent
 
 from .server import REQUIRED, Server, call_script
 
@@ -29,7 +29,7 @@ async def test_a_wrong_password_is_refused_at_once_and_not_shown(server: Server)
 async def test_neo4j_refuses_a_write_that_passed_the_check(
     graph: Neo4jGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bioeval_tui.evaluation.graphs.neo4j.check_query", lambda *_, **__: None)
+    monkeypatch.setattr("bioeval_tui.evaluation.graphs.neo4j.check_read_only", lambda *_, **__: None)
     with pytest.raises(QueryError, match="writes"):
         await graph.query("CREATE (n:Sneaked) RETURN n")
     assert (await graph.snapshot()).labels == {}
@@ -79,7 +79,7 @@ async def test_a_syntax_error_names_its_column(graph: Neo4jGraph) -> None:
 
 async def test_the_sample_agent_can_keep_its_graph_in_neo4j(graph: Neo4jGraph) -> None:
     async with run_sample_agent(graph, tokens_per_second=0) as running:
-        agent = RestAgent(running.url, user="ada", chatbot="sample", model="none")
+        agent = rest_agent(running.url, user="ada", chatbot="sample", model="none")
         await agent.open()
         start = await graph.snapshot()
         await say(agent, "Remind me to take warfarin tomorrow at 9 in Sydney, 5 mg")
@@ -106,7 +106,7 @@ async def test_a_server_that_was_killed_and_restarted_is_used_again() -> None:
     graph = Neo4jGraph(own.uri, own.username, own.password)
     try:
         async with run_sample_agent(graph, tokens_per_second=0) as running:
-            agent = RestAgent(running.url, user="ada", chatbot="sample", model="none")
+            agent = rest_agent(running.url, user="ada", chatbot="sample", model="none")
             await agent.open()
             await say(agent, "I take warfarin 5 mg")
             call_script("stop", "--name", "killed", "--kill", own=True)
@@ -127,7 +127,7 @@ async def test_a_server_that_was_killed_and_restarted_is_used_again() -> None:
         call_script("stop", "--name", "killed", own=True)
 
 
-async def say(agent: RestAgent, text: str) -> Reply:
+async def say(agent: Agent, text: str) -> Reply:
     pieces: list[Any] = [piece async for piece in agent.send(text)]
     assert isinstance(pieces[-1], Reply)
     return pieces[-1]

@@ -8,15 +8,14 @@ import pytest
 from aiohttp import web
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.agents.openai_chat import OpenAIChatAgent
-from bioeval_tui.evaluation.http.client import Timeouts
 from bioeval_tui.protocols import Delta, Generation, PeerError, Reply
 from tests.servers import openai_server as srv
+from tests.servers.agents import chat_agent
 
 
 @pytest.fixture
 async def agent(server):
-    made = OpenAIChatAgent(server.url, model="m", api_key="secret-key", system_prompt="Be kind.")
+    made = chat_agent(server.url, model="m", api_key="secret-key", system_prompt="Be kind.")
     await made.open()
     yield made
     await made.aclose()
@@ -86,7 +85,7 @@ async def test_failures_of_a_chat_endpoint_are_the_agents(agent, server, reply, 
 
 
 async def test_a_slow_answer_times_out(server):
-    agent = OpenAIChatAgent(server.url, model="m", timeouts=Timeouts(whole=0.2))
+    agent = chat_agent(server.url, model="m", whole_s=0.2)
     server.will(srv.hangs("And"))
     with pytest.raises(PeerError, match=r"within 0\.2 s"):
         await answer(agent)
@@ -112,7 +111,7 @@ async def test_the_object_context_is_read_from_its_own_url(server, status, body,
     try:
         await web.TCPSite(runner, "127.0.0.1", 0).start()
         url = f"http://127.0.0.1:{runner.addresses[0][1]}/state/{{sessionId}}"
-        agent = OpenAIChatAgent(server.url, model="m", api_key="secret-key", object_context_url=url)
+        agent = chat_agent(server.url, model="m", api_key="secret-key", object_context_url=url)
         session = await agent.open()
         assert await agent.observe() == expected
         server.will(srv.say("Hello."))
@@ -135,7 +134,7 @@ async def test_without_an_object_context_url_there_is_no_context_and_no_seed_tex
 
 
 async def test_v1_is_added_to_an_address_without_a_path(server):
-    agent = OpenAIChatAgent(server.url.removesuffix("/v1"), model="m")
+    agent = chat_agent(server.url.removesuffix("/v1"), model="m")
     await answer(agent)
     assert server.received[0].path == "/v1/chat/completions"
     await agent.aclose()
@@ -157,4 +156,4 @@ async def test_cancelling_an_agent_request_closes_the_connection(agent, server):
 @pytest.mark.parametrize("url", ["ftp://x", "nowhere", "http://", "http://h:99999/"])
 def test_an_invalid_agent_url_is_reported(url):
     with pytest.raises(UsageError, match="not an http or https URL"):
-        OpenAIChatAgent(url, model="m")
+        chat_agent(url, model="m")

@@ -12,13 +12,13 @@ import pytest
 
 from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.agents.openai_chat import NO_RESULT, OpenAIChatAgent
-from bioeval_tui.evaluation.job.models import ModelOptions, ToolConfig
-from bioeval_tui.http_agents import DeclaredTools
+from bioeval_tui.evaluation.job.models import ToolConfig
 from bioeval_tui.peer_limits import MAX_ROUNDS
 from bioeval_tui.protocols import Delta, Generation, PeerError, Reply
 from bioeval_tui.record.tool_calls import calls_of
 from bioeval_tui.text import clean
 from tests.servers import openai_server as srv
+from tests.servers.agents import chat_agent
 from tests.servers.openai_server import OpenAIServer
 
 LOOK = ToolConfig(name="look", description="Looks", parameters={"type": "object", "properties": {"drug": {"type": "string"}}}, template="{{ drug }} is known")  # fmt: skip
@@ -39,7 +39,7 @@ async def connect(server: OpenAIServer) -> Any:
     made: list[OpenAIChatAgent] = []
 
     def make(*tools: ToolConfig, code: tuple[Path, ...] = (), **options: Any) -> OpenAIChatAgent:
-        made.append(OpenAIChatAgent(server.url, model="m", tools=DeclaredTools(tools, code), **options))
+        made.append(chat_agent(server.url, tools=tools, code=code, **options))
         return made[-1]
 
     yield make
@@ -219,7 +219,7 @@ async def test_the_jobs_own_headers_and_body_are_sent_with_the_session_id(
 ) -> None:
     agent = connect(
         headers={"authorization": "Bearer t0ken", "X-Session": "{sessionId}"},
-        options=ModelOptions(extra_body={"metadata": {"session": "{sessionId}"}, "top_k": 20}),
+        extra_body={"metadata": {"session": "{sessionId}"}, "top_k": 20},
         api_key="k",
         object_context_url="http://127.0.0.1:9/state/{sessionId}",
     )

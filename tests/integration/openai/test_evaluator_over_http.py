@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.evaluators.llm import LLMEvaluator
+from bioeval_tui.evaluation.models.evaluator import LLMEvaluator
 from bioeval_tui.evaluation.models.model import MODEL_TIMEOUTS, ChatModel
 from bioeval_tui.protocols import Delta, EvaluatorView, PeerError, Utterance
 from tests.servers import openai_server as srv

@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 
 from bioeval_tui.errors import NotMeasuredError
-from bioeval_tui.evaluation.judges.llm import LLMJudge
+from bioeval_tui.evaluation.models.judge import LLMJudge
 from bioeval_tui.evaluation.models.model import ChatModel
 from bioeval_tui.evaluation.retry import RetryRule
 from bioeval_tui.protocols import JudgeView, PeerError, TranscriptMessage

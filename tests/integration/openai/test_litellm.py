@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.evaluation.agents.openai_chat import OpenAIChatAgent
 from bioeval_tui.evaluation.job.models import ModelOptions
 from bioeval_tui.evaluation.models.answer import ChatAnswer
 from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
 from bioeval_tui.protocols import Reply
+from tests.servers.agents import chat_agent
 from tests.servers.litellm_proxy import KEY, SAYS, litellm_proxy
 
 MISSING = "BIOEVAL_LITELLM_PYTHON names no environment with LiteLLM"
@@ -59,7 +59,7 @@ async def test_litellm_gives_the_same_answer_streamed_and_whole(model, name):
 
 @pytest.mark.parametrize(("api", "name"), [("chat", "mock"), ("responses", "bridged")])
 async def test_an_agent_behind_litellm_answers(proxy, api, name):
-    agent = OpenAIChatAgent(proxy, model=name, api_key=KEY, api=api)
+    agent = chat_agent(proxy, model=name, api_key=KEY, api=api)
     await agent.open()
     for _ in range(2):
         reply = [piece async for piece in agent.send("Remind me.")][-1]

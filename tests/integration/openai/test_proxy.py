@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.http.client import proxy_for
+from bioeval_tui.evaluation.http import proxy_for
 from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
 from bioeval_tui.protocols import PeerError
 from tests.servers import openai_server as srv

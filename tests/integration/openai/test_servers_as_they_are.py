@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from bioeval_tui.errors import NotMeasuredError
-from bioeval_tui.evaluation.agents.openai_chat import OpenAIChatAgent
 from bioeval_tui.evaluation.job.models import EvaluationJob
-from bioeval_tui.evaluation.judges.llm import LLMJudge
+from bioeval_tui.evaluation.models.judge import LLMJudge
 from bioeval_tui.evaluation.models.model import ChatModel
 from bioeval_tui.protocols import JudgeView, PeerError
 from tests.servers import openai_server as srv
+from tests.servers.agents import chat_agent
 from tests.servers.whole_runs import WholeRun, hold, uplifts, with_models
 
 JOB: dict[str, Any] = {
@@ -145,7 +145,7 @@ async def test_a_full_context_is_the_agents_failure_and_named_so(tmp_path: Path)
 )
 async def test_every_servers_words_for_a_full_context_are_known(server: srv.OpenAIServer, words: str) -> None:
     server.will(srv.status(400, words))
-    agent = OpenAIChatAgent(server.url, model="m")
+    agent = chat_agent(server.url, model="m")
     with pytest.raises(PeerError, match="no longer fits the context") as caught:
         [piece async for piece in agent.send("Hi")]
     await agent.aclose()
@@ -291,7 +291,7 @@ async def test_a_functions_name_that_is_repeated_in_each_chunk_is_read_once(serv
         )
 
     server.will(answer)
-    agent = OpenAIChatAgent(server.url, model="m")
+    agent = chat_agent(server.url, model="m")
     reply = [piece async for piece in agent.send("Hi")][-1]
     await agent.aclose()
     assert reply.generation[0]["request"]["function"]["name"] == "lookUp"
@@ -301,7 +301,7 @@ async def test_a_functions_name_that_is_repeated_in_each_chunk_is_read_once(serv
 async def test_each_item_of_a_responses_request_says_its_type(server: srv.OpenAIServer) -> None:
     whole = {"output": [{"type": "message", "content": [{"type": "output_text", "text": "I help."}]}]}
     server.will(*[srv.raw(json.dumps(whole))] * 2)
-    agent = OpenAIChatAgent(server.url, model="m", api="responses", streaming=False)
+    agent = chat_agent(server.url, model="m", api="responses", streaming=False)
     for said in ("One", "Two"):
         [piece async for piece in agent.send(said)]
     await agent.aclose()

@@ -7,8 +7,7 @@ import time
 
 import pytest
 
-from bioeval_tui.evaluation.evaluators import llm
-from bioeval_tui.evaluation.evaluators.llm import SHORTER, LLMEvaluator
+from bioeval_tui.evaluation.models.evaluator import SHORTER, LLMEvaluator, Stream, read, whole_sentences
 from bioeval_tui.evaluation.models.model import ChatModel
 from bioeval_tui.protocols import Delta, EvaluatorView, PeerError, Utterance
 from tests.integration.openai.conftest import make_job
@@ -352,9 +351,9 @@ def test_reading_takes_linear_time_whatever_was_written(start):
     for block in SWEEP:
         text = start + block * (LONG // len(block))
         began = time.process_time()
-        llm.read(text, ("test-user", "Socrates"), chatbot="Bot")
-        llm.whole_sentences(text)
-        stream = llm.Stream(LONG * 2)
+        read(text, ("test-user", "Socrates"), chatbot="Bot")
+        whole_sentences(text)
+        stream = Stream(LONG * 2)
         for place in range(0, len(text), 4):
             stream.take(text[place : place + 4])
         assert time.process_time() - began < 0.25, repr(block)

@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from bioeval_tui import score as composite
-from bioeval_tui.evaluation.wiring.resume import rerun_offer
+from bioeval_tui.evaluation.wiring.start import rerun_offer
 from bioeval_tui.record import events
 from bioeval_tui.record.catalogue import Catalogue, RunFilter
 from bioeval_tui.record.overlay import append_numbered

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.evaluation.agents.rest import RestAgent
 from bioeval_tui.protocols import Reply
 from bioeval_tui.sample.agent.service import RunningAgent, run_sample_agent
+from tests.servers.agents import rest_agent
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 
@@ -20,7 +20,7 @@ class Talk:
     """A user of the agent, over HTTP."""
 
     def __init__(self, running: RunningAgent, user: str = "ada") -> None:
-        self.agent = RestAgent(running.url, user=user, chatbot="sample", model="none", streaming=False)
+        self.agent = rest_agent(running.url, user=user, chatbot="sample", model="none", streaming=False)
 
     async def say(self, *messages: str) -> Reply:
         for message in messages:

@@ -16,7 +16,7 @@ import pytest
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation import function_calls, python_code
-from bioeval_tui.evaluation.agents.python_function import PythonAgent, make_agent
+from bioeval_tui.evaluation.agents.python_function import PythonAgent
 from bioeval_tui.evaluation.job.models import TargetConfig
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.protocols import AgentTerms, Delta, Generation, PeerError, Reply
@@ -138,7 +138,7 @@ async def elsewhere(folder: Path, other_python: Path) -> AsyncIterator[Connect]:
     async with contextlib.AsyncExitStack() as stack:
 
         async def connect(function: str, python: Path = other_python, **target: Any) -> PythonAgent:
-            agent = make_agent(terms(folder, function, python=python, **target))
+            agent = PythonAgent(terms(folder, function, python=python, **target))
             stack.push_async_callback(agent.aclose)
             await agent.open()
             return agent
@@ -151,7 +151,7 @@ def connect(request: pytest.FixtureRequest, folder: Path, elsewhere: Connect) ->
     """Open agents of both kinds: the function runs in this process, or in another interpreter's."""
 
     async def here(function: str, **target: Any) -> PythonAgent:
-        agent = make_agent(terms(folder, function, **target))
+        agent = PythonAgent(terms(folder, function, **target))
         await agent.open()
         return agent
 

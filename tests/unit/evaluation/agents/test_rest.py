@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.agents.rest import RestAgent, Timeouts
+from bioeval_tui.evaluation.agents.rest import RestAgent
+from bioeval_tui.evaluation.http import Timeouts
 from bioeval_tui.peer_limits import MAX_ANSWER_BYTES
 from bioeval_tui.protocols import Delta, Generation, PeerError, Reply
+from tests.servers.agents import rest_agent
 
 from .raw_server import Handler, Seen, http, raw_server, stream_head
 
@@ -27,7 +29,7 @@ ANSWER: dict[str, Any] = {
 
 
 def agent_at(seen: Seen, **options: Any) -> RestAgent:
-    return RestAgent(seen.url, user="ada", chatbot="bot", model="m", **options)
+    return rest_agent(seen.url, user="ada", chatbot="bot", model="m", **options)
 
 
 def event(kind: str, data: Any) -> bytes:
@@ -262,7 +264,7 @@ async def test_a_stream_with_a_malformed_last_event_is_not_retried(last: bytes) 
 
 
 async def test_a_silent_agent_times_out_and_is_not_retried() -> None:
-    error = await failure_of(then(silent), timeouts=Timeouts(whole=0.1))
+    error = await failure_of(then(silent), whole_s=0.1)
     assert "did not finish its answer within 0.1 s" in str(error)
     assert not error.retryable, "it may have been delivered"
 
@@ -277,7 +279,7 @@ async def test_a_pause_within_an_answer_times_out() -> None:
         await writer.drain()
         await asyncio.Event().wait()
 
-    error = await failure_of(then(handler), timeouts=Timeouts(whole=2.0))
+    error = await failure_of(then(handler), whole_s=2.0)
     assert "did not finish its answer within 2 s" in str(error)
     assert "Do" in error.received
 
@@ -290,7 +292,7 @@ async def test_an_endless_trickle_times_out() -> None:
             await writer.drain()
             await asyncio.sleep(0.005)
 
-    error = await failure_of(then(handler), timeouts=Timeouts(whole=0.3))
+    error = await failure_of(then(handler), whole_s=0.3)
     assert "did not finish its answer within 0.3 s" in str(error)
 
 
@@ -396,7 +398,7 @@ async def test_an_agent_that_takes_no_seed_texts_is_reported() -> None:
         writer.write(http(b"ok") if number == 1 else http(b"", "404 Not Found"))
 
     async with raw_server(handler) as seen:
-        agent = RestAgent("http://127.0.0.1:9", user="a/b", chatbot="b", model="m", knowledge_url=seen.url)
+        agent = rest_agent("http://127.0.0.1:9", user="a/b", chatbot="b", model="m", knowledge_url=seen.url)
         with pytest.raises(PeerError, match="does not accept texts") as raised:
             await agent.seed_text("x")
         await agent.aclose()
@@ -420,7 +422,7 @@ async def test_a_session_without_an_id_is_refused() -> None:
 
 @pytest.mark.parametrize("url", ["ftp://x", "http://", "nonsense", "http://[::1", "http://host:99999999"])
 async def test_an_invalid_url_is_one_sentence(url: str) -> None:
-    agent = RestAgent(url, user="a", chatbot="b", model="m")
+    agent = rest_agent(url, user="a", chatbot="b", model="m")
     with pytest.raises(PeerError) as raised:
         await agent.open()
     await agent.aclose()
@@ -428,7 +430,7 @@ async def test_an_invalid_url_is_one_sentence(url: str) -> None:
 
 
 async def test_a_password_in_the_url_is_never_shown() -> None:
-    agent = RestAgent("http://user:hunter2@127.0.0.1:9", user="a", chatbot="b", model="m")
+    agent = rest_agent("http://user:hunter2@127.0.0.1:9", user="a", chatbot="b", model="m")
     with pytest.raises(PeerError) as raised:
         await agent.open()
     await agent.aclose()
@@ -437,4 +439,4 @@ async def test_a_password_in_the_url_is_never_shown() -> None:
 
 def test_a_key_that_cannot_be_sent_in_a_header_is_an_input_error() -> None:
     with pytest.raises(UsageError, match="BIOEVAL_AGENT_API_KEY"):
-        RestAgent("http://127.0.0.1:9", user="a", chatbot="b", model="m", api_key="x\r\nHost: evil")
+        rest_agent("http://127.0.0.1:9", user="a", chatbot="b", model="m", api_key="x\r\nHost: evil")

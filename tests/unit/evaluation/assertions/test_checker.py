@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bioeval_tui.errors import QueryError
-from bioeval_tui.evaluation.assertions.checker import Checker, holds_on_nothing
+from bioeval_tui.evaluation.assertions import Checker, holds_on_nothing
 from bioeval_tui.evaluation.job.models import CypherAssertion, ExpressionAssertion, MedalAssertion
 from bioeval_tui.protocols import AssertionView, CheckResult, PeerError, Rows
 from tests.unit.evaluation.conversation.fakes import FakeGraph

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.evaluation.assertions.checker import compare
+from bioeval_tui.evaluation.assertions import compare
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.assertions.expressions import (
+from bioeval_tui.evaluation.expressions import (
     LimitError,
     Limits,
     caret,
@@ -17,8 +17,8 @@ from bioeval_tui.evaluation.assertions.expressions import (
     parse,
     scope,
 )
-from bioeval_tui.evaluation.assertions.expressions.regex import compile_pattern
-from bioeval_tui.evaluation.assertions.expressions.values import Budget
+from bioeval_tui.evaluation.expressions.regex import compile_pattern
+from bioeval_tui.evaluation.expressions.values import Budget
 
 EMPTY = scope(None, {})
 

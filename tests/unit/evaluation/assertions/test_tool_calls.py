@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 from pydantic import ValidationError
 
-from bioeval_tui.evaluation.assertions.checker import holds_on_nothing
-from bioeval_tui.evaluation.assertions.tool_calls import _paired, check_tool_calls
+from bioeval_tui.evaluation.assertions import _match_up, check_tool_calls, holds_on_nothing
 from bioeval_tui.evaluation.job.models import ToolCallsAssertion, ToolCallsConfig
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.protocols import AssertionView, CheckResult
@@ -179,7 +178,7 @@ def test_the_pairing_of_calls_is_the_largest_possible(fits: list[list[bool]]) ->
         free = [column for column in range(4) if fits[row][column] and column not in taken]
         return max([largest(row + 1, taken), *(1 + largest(row + 1, taken | {column}) for column in free)])
 
-    found = _paired(fits, 4)
+    found = _match_up(fits, 4)
     assert all(fits[row][column] for row, column in found.items())
     assert len(set(found.values())) == len(found) == largest(0, frozenset())
 

@@ -11,8 +11,13 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from bioeval_tui.evaluation.engine.spec import RunRequest, spec_of
-from bioeval_tui.evaluation.wiring.resume import owed_reruns, prepare_resumed, resume_spec
-from bioeval_tui.evaluation.wiring.start import prepare_batch, run_prepared
+from bioeval_tui.evaluation.wiring.start import (
+    owed_reruns,
+    prepare_batch,
+    prepare_resumed,
+    resume_spec,
+    run_prepared,
+)
 from bioeval_tui.record.events import RunResumed
 from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.state import apply

@@ -11,8 +11,7 @@ from typing import Any
 
 from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.conversation.control import Control
-from bioeval_tui.evaluation.conversation.emitter import Emitter
-from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
+from bioeval_tui.evaluation.conversation.plan import Emitter, Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.conversation.run_job import JobRun, started_fields
 from bioeval_tui.evaluation.job.loading import job_from_data
 from bioeval_tui.evaluation.job.models import Assertion, EvaluationJob

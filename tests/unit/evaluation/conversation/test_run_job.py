@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from bioeval_tui.errors import NotMeasuredError
-from bioeval_tui.evaluation.assertions.checker import Checker
+from bioeval_tui.evaluation.assertions import Checker
 from bioeval_tui.evaluation.conversation.plan import RunLimits
-from bioeval_tui.evaluation.conversation.run_job import MOST_UNMEASURED
+from bioeval_tui.evaluation.conversation.resume import MOST_UNMEASURED
 from bioeval_tui.evaluation.conversation.scoring import sentinels
 from bioeval_tui.protocols import (
     Delta,

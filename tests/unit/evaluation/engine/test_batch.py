@@ -18,9 +18,9 @@ import pytest
 from bioeval_tui.errors import RecordingError, UnavailableError
 from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
+from bioeval_tui.evaluation.conversation.resume import Resumption, missing_conversations, resumption_of
 from bioeval_tui.evaluation.engine.batch import PreparedRun, run_batch
-from bioeval_tui.evaluation.engine.limits import CallBudget
-from bioeval_tui.evaluation.engine.resume import Resumption, missing, resumption_of
+from bioeval_tui.evaluation.spending import CallBudget
 from bioeval_tui.portable import lock
 from bioeval_tui.protocols import CheckResult, PeerError
 from bioeval_tui.record import events
@@ -162,7 +162,7 @@ async def test_after_max_calls_no_call_is_made_and_the_run_can_be_resumed(stages
     state = stages.state()
     called = [event for event in _events(stages) if isinstance(event, events.MessageStarted)]
     assert sum(event.role == "assistant" for event in called) == 4
-    assert len(missing(state)) == 5, "the second conversation was under way"
+    assert len(missing_conversations(state)) == 5, "the second conversation was under way"
 
     resumed = stages.run(plan={"trials": 3}, resume=lambda: resumption_of(stages.state()))
     (ended,) = await run_batch([resumed], stages.folder)
@@ -185,7 +185,7 @@ def _events(stages: Stages) -> list[events.RunEvent]:
 async def test_self_inflicted_429s_are_waited_for_and_cost_the_agent_nothing(
     stages: Stages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bioeval_tui.evaluation.engine.limits.FIRST_PAUSE_S", 0.0)
+    monkeypatch.setattr("bioeval_tui.evaluation.engine.batch.FIRST_PAUSE_S", 0.0)
 
     def busy() -> FakeAgent:
         refused = [PeerError("agent", "slow down", retryable=True, status=429, retry_after_s=0.0)] * 9
@@ -223,7 +223,7 @@ async def test_stopping_a_batch_cancels_runs_in_progress_and_starts_no_more(stag
     ended = await run_batch([stages.run(n) for n in range(2)], stages.folder, stop=stop)
     assert [end.status for end in ended] == ["cancelled"]
     assert not recording_path(stages.folder, "20260101-000001-abcd").exists()
-    assert missing(stages.state()) == [("withheld", 1), ("supplied", 1)]
+    assert missing_conversations(stages.state()) == [("withheld", 1), ("supplied", 1)]
 
 
 @pytest.mark.parametrize("where", ["agent and graph are opened", "the graph is asked first"])
@@ -253,7 +253,7 @@ async def test_a_run_that_waits_before_its_first_conversation_can_be_cancelled(
     assert ended.status == "cancelled"
     assert closed == ["parts"]
     assert stages.order == [], "no conversation began"
-    assert missing(stages.state()) == [("withheld", 1), ("supplied", 1)]
+    assert missing_conversations(stages.state()) == [("withheld", 1), ("supplied", 1)]
 
 
 async def test_a_full_disk_is_reported_and_the_run_continues_when_there_is_space(
@@ -287,7 +287,7 @@ async def test_a_run_cut_off_anywhere_resumes_to_the_same_conversations(stages: 
     for cut in random.Random(7).sample(range(first_line, len(undisturbed)), 40):
         path.write_bytes(undisturbed[:cut])
         state = stages.state()
-        owed = missing(state)
+        owed = missing_conversations(state)
         resumed = stages.run(plan=plan, resume=lambda: resumption_of(stages.state()))
         (ended,) = await run_batch([resumed], stages.folder)
         assert (ended.status, ended.scores) == (whole.status, whole.scores), cut
@@ -353,7 +353,7 @@ async def test_trials_that_another_program_added_meanwhile_are_kept(stages: Stag
     path.write_bytes(b"".join(lines[:last]))
     resumed = stages.run(plan={"trials": 1}, resume=lambda: resumption_of(stages.state()))
     (ended,) = await run_batch([resumed], stages.folder)
-    assert (ended.status, missing(stages.state())) == ("completed", [])
+    assert (ended.status, missing_conversations(stages.state())) == ("completed", [])
     assert ended.scores == pytest.approx(state.ended.scores if state.ended else {})
 
 
@@ -424,7 +424,7 @@ async def test_a_batch_stops_after_the_same_trials_once_it_is_decided(stages: St
         assert state.started is not None
         assert state.started.trials == 2
         assert "decided after 2 rounds" in [warning.message for warning in state.warnings]
-        assert not missing(state, state.started.trials)
+        assert not missing_conversations(state, state.started.trials)
 
 
 async def test_a_batch_whose_runs_share_a_graph_is_decided_one_conversation_at_a_time(stages: Stages) -> None:

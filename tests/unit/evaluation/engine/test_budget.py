@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from bioeval_tui.evaluation.engine.limits import CallBudget, Rates, RunBudget
-from bioeval_tui.evaluation.spending import LimitReachedError, Price, counting, report, request
+from bioeval_tui.evaluation.spending import (
+    CallBudget,
+    LimitReachedError,
+    Price,
+    Rates,
+    RunBudget,
+    counting,
+    report,
+    request,
+)
 
 SAID = [{"role": "user", "content": "c" * 400}]
 

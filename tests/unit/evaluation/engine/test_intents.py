@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 
-from bioeval_tui.evaluation.conversation.control import Control
-from bioeval_tui.evaluation.engine.intents import listen, send_intent
+from bioeval_tui.evaluation.conversation.control import Control, listen, send_intent
 from bioeval_tui.record.live import LiveInfo
 
 

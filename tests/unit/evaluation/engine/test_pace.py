@@ -8,10 +8,9 @@ from unittest.mock import AsyncMock
 
 import pytest
 
-from bioeval_tui.evaluation.engine import limits as pace_module
-from bioeval_tui.evaluation.engine.limits import LONGEST_PAUSE_S, Pace
-from bioeval_tui.evaluation.seams import ListedFaults
-from bioeval_tui.evaluation.wrapped import wrapped
+from bioeval_tui.evaluation.engine import batch as pace_module
+from bioeval_tui.evaluation.engine.batch import LONGEST_PAUSE_S, Pace
+from bioeval_tui.evaluation.seams import ListedFaults, wrap
 from tests.unit.evaluation.conversation.fakes import FakeAgent, FakeJudge
 
 
@@ -138,7 +137,7 @@ async def _pass_through(pace: Pace) -> None:
 
 async def test_closing_a_rate_limited_peer_closes_its_connections() -> None:
     peer = AsyncMock()
-    await wrapped(peer, Pace(1).around).aclose()
+    await wrap(peer, Pace(1).around).aclose()
     peer.aclose.assert_awaited_once_with()
 
 
@@ -151,5 +150,5 @@ async def test_a_rate_limited_peer_has_what_it_has_besides_the_calls_of_its_seam
             return ListedFaults(refused=3)
 
     around = Pace(1).around
-    assert wrapped(Named(), around).identity == "agent 2.0"
-    assert await wrapped(Lister(), around).user_faults(None) == ListedFaults(refused=3)
+    assert wrap(Named(), around).identity == "agent 2.0"
+    assert await wrap(Lister(), around).user_faults(None) == ListedFaults(refused=3)

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from bioeval_tui.errors import NotMeasuredError
-from bioeval_tui.evaluation.engine.resume import excluded_trials, is_finished, missing, resumption_of
+from bioeval_tui.evaluation.conversation.resume import (
+    excluded_trials,
+    is_finished,
+    missing_conversations,
+    resumption_of,
+)
 from bioeval_tui.formats import ConversationKey
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.state import RunState, apply_all
@@ -16,14 +21,14 @@ def folded(events: list[RunEvent]) -> RunState:
 
 
 def test_a_finished_run_has_no_missing_conversations() -> None:
-    assert missing(folded(list(recorded()))) == []
+    assert missing_conversations(folded(list(recorded()))) == []
 
 
 def test_an_interrupted_conversation_starts_again_as_another_attempt() -> None:
     events = list(recorded())
     ended = next(i for i, e in enumerate(events) if e.kind == "conversation_scored")
     state = folded(events[: ended + 5])
-    assert missing(state) == [("supplied", 1)]
+    assert missing_conversations(state) == [("supplied", 1)]
     found = resumption_of(state)
     assert found.after_seq == ended + 5
     assert set(found.earlier.finished) == {("withheld", 1)}
@@ -35,7 +40,7 @@ def test_an_interrupted_conversation_starts_again_as_another_attempt() -> None:
 
 def test_a_conversation_that_ended_without_a_score_is_run_again() -> None:
     events = [event for event in recorded() if event.kind not in ("conversation_scored", "run_ended")]
-    assert missing(folded(events)) == [("withheld", 1), ("supplied", 1)]
+    assert missing_conversations(folded(events)) == [("withheld", 1), ("supplied", 1)]
 
 
 def test_a_cancelled_conversation_is_run_again() -> None:
@@ -60,5 +65,5 @@ async def test_trials_that_the_judge_could_not_score_can_be_rerun() -> None:
     stage = Stage(job(), judge=FakeJudge(NotMeasuredError("no verdict")), options={"trials": 2})
     state = await stage.run()
     assert excluded_trials(state) == [1, 2]
-    assert missing(state) == []
-    assert missing(state, trials=3) == [("withheld", 3), ("supplied", 3)]
+    assert missing_conversations(state) == []
+    assert missing_conversations(state, trials=3) == [("withheld", 3), ("supplied", 3)]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bioeval_tui.evaluation.engine.batch import EngineSink
-from bioeval_tui.evaluation.engine.limits import Cut, Pace
+from bioeval_tui.evaluation.engine.batch import Cut, EngineSink, Pace
 from bioeval_tui.record import events
 from tests.unit.evaluation.conversation.fakes import ListSink, where
 

@@ -1,8 +1,8 @@
-"""A person's messages are sent as typed, and ending the conversation is the sign-off."""
+"""A person's messages are sent as typed."""
 
 import asyncio
 
-from bioeval_tui.evaluation.evaluators.scripted import HumanEvaluator, TypedLines
+from bioeval_tui.evaluation.offline import HumanEvaluator
 from bioeval_tui.protocols import EvaluatorView, Utterance
 from tests.unit.evaluation.evaluators.test_scripted_evaluator import job
 
@@ -14,23 +14,16 @@ async def said(evaluator):
 
 
 async def test_typed_messages_are_cleaned_and_blank_lines_skipped():
-    lines = TypedLines()
+    person = HumanEvaluator()
     for text in ("", "  ", " Hello\x1b[31m there "):
-        lines.say(text)
-    assert await said(HumanEvaluator(job(), lines)) == "Hello␛ there"
+        person.say(text)
+    assert await said(person) == "Hello␛ there"
 
 
-async def test_ending_the_conversation_sends_the_sign_off():
-    lines = TypedLines()
-    lines.end()
-    assert await said(HumanEvaluator(job(), lines)) == job().evaluator.signoff
-
-
-async def test_the_evaluator_waits_for_the_person_and_says_so():
-    lines = TypedLines()
-    speaking = asyncio.create_task(said(HumanEvaluator(job(), lines)))
-    await lines.waiting_for.wait()
+async def test_the_evaluator_waits_for_the_person():
+    person = HumanEvaluator()
+    speaking = asyncio.create_task(said(person))
+    await asyncio.sleep(0)
     assert not speaking.done()
-    lines.say("Here I am")
+    person.say("Here I am")
     assert await speaking == "Here I am"
-    assert not lines.waiting_for.is_set()

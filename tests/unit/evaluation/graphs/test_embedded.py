@@ -137,7 +137,8 @@ async def test_a_parameter_that_json_cannot_hold_is_refused(graph: EmbeddedGraph
 async def test_sqlite_stops_a_write_that_passed_the_checks(
     graph: EmbeddedGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bioeval_tui.evaluation.graphs.embedded.check_query", lambda *_, **__: None)
+    for check in ("check_read_only", "check_embedded"):
+        monkeypatch.setattr(f"bioeval_tui.evaluation.graphs.embedded.{check}", lambda *_: None)
     await graph.execute("CREATE (:Drug {name: 'x'})")
     with pytest.raises(QueryError):
         await graph.query("MATCH (d:Drug) DETACH DELETE d")

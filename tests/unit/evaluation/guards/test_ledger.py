@@ -2,8 +2,8 @@
 
 import pytest
 
-from bioeval_tui.evaluation.guards.content import asked, disclosed
-from bioeval_tui.evaluation.guards.known import Known
+from bioeval_tui.evaluation.guards.content import asks_for, disclosed_facts
+from bioeval_tui.evaluation.guards.specifics import Known
 
 FACTS = (
     "The user takes the pill at 8:15 pm",
@@ -45,12 +45,12 @@ KNOWN = "Ask for a reminder to take a pill.\nHi\nHello, how can I help you today
     ],
 )
 def test_a_disclosed_fact_is_recognised_by_its_specific_words(message, facts):
-    assert disclosed(message, FACTS, (), Known(KNOWN)) == facts
+    assert disclosed_facts(message, FACTS, (), Known(KNOWN)) == facts
 
 
 def test_known_information_is_no_disclosure_and_each_fact_counts_once():
-    assert disclosed("Yes, 8:15 pm.", FACTS, (), Known(KNOWN, "Shall I set it for 20:15?")) == ()
-    assert disclosed("At 8:15 pm.", FACTS, {1}, Known(KNOWN)) == ()
+    assert disclosed_facts("Yes, 8:15 pm.", FACTS, (), Known(KNOWN, "Shall I set it for 20:15?")) == ()
+    assert disclosed_facts("At 8:15 pm.", FACTS, {1}, Known(KNOWN)) == ()
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_known_information_is_no_disclosure_and_each_fact_counts_once():
     ],
 )
 def test_a_question_about_a_fact_counts_as_asking_for_it(question, number):
-    assert asked(question, FACTS[number - 1])
+    assert asks_for(question, FACTS[number - 1])
 
 
 @pytest.mark.parametrize(
@@ -89,4 +89,4 @@ def test_a_question_about_a_fact_counts_as_asking_for_it(question, number):
     ],
 )
 def test_other_questions_do_not_count_as_asking_for_a_fact(message, number):
-    assert not asked(message, FACTS[number - 1])
+    assert not asks_for(message, FACTS[number - 1])

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bioeval_tui.evaluation.guards import transcripts
+from bioeval_tui.evaluation.guards import checks
 from tests.command import call
 
 
@@ -98,7 +98,7 @@ def test_an_invalid_line_is_reported_with_its_number_and_the_others_are_checked(
 
 
 def test_an_overlong_line_is_skipped_without_reading_it_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr(transcripts, "MAX_LINE", 1_000)
+    monkeypatch.setattr(checks, "MAX_LINE", 1_000)
     code, found, stderr = run(tmp_path, b"x" * 10_000, line(*TALK))
     assert (code, found[-1]["conversations"]) == (2, 1)
     assert "line 1: longer than 1,000 bytes" in stderr

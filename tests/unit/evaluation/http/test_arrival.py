@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from bioeval_tui.evaluation.agents.rest import RestAgent
-from bioeval_tui.evaluation.http.client import STAMPED, Arrivals
+from bioeval_tui.evaluation.http import STAMPED, Arrivals
 from bioeval_tui.protocols import Delta, Reply
+from tests.servers.agents import rest_agent
 
 SESSION = {"sessionId": "s1"}
 WHOLE = {**SESSION, "message": {"content": "take one", "role": "assistant"}}
@@ -84,7 +84,7 @@ async def test_latency_ends_when_the_answer_arrived_even_if_the_event_loop_was_b
     with socket.create_server(("127.0.0.1", 0)) as listener:
         server = threading.Thread(target=serve, args=(listener,))
         server.start()
-        agent = RestAgent(
+        agent = rest_agent(
             f"http://127.0.0.1:{listener.getsockname()[1]}", user="ada", chatbot="bot", model="m"
         )
         await agent.open()

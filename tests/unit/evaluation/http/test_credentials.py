@@ -10,10 +10,11 @@ import httpx2
 import pytest
 from aiohttp import web
 
-from bioeval_tui.evaluation.agents.rest import RestAgent, below
-from bioeval_tui.evaluation.http.client import BoundedTransport, Timeouts
-from bioeval_tui.evaluation.http.failures import HIDDEN, Hider
+from bioeval_tui.evaluation.agents.rest import below
+from bioeval_tui.evaluation.hosts import HIDDEN, Hider
+from bioeval_tui.evaluation.http import BoundedTransport, Timeouts
 from bioeval_tui.protocols import Agent, PeerError, Reply
+from tests.servers.agents import rest_agent
 
 KEY, PASSWORD, TOKEN = "k-agent/secret+1", "pass wörd/9", "tok-query-123"
 BASIC = base64.b64encode(f"usr:{PASSWORD}".encode()).decode()
@@ -50,7 +51,7 @@ async def served(request: pytest.FixtureRequest) -> AsyncIterator[tuple[Repeatin
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     password = PASSWORD.replace("/", "%2F").replace(" ", "%20").replace("ö", "%C3%B6")
     url = f"http://usr:{password}@127.0.0.1:{runner.addresses[0][1]}/base/?token={TOKEN}&x=1"
-    agent = RestAgent(url, user="u", chatbot="b", model="m", api_key=KEY)
+    agent = rest_agent(url, user="u", chatbot="b", model="m", api_key=KEY)
     yield peer, agent
     await agent.aclose()
     await runner.cleanup()

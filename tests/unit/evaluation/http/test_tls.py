@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from bioeval_tui.evaluation.agents.rest import RestAgent
-from bioeval_tui.evaluation.http import client
+from bioeval_tui.evaluation import http
 from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
 from bioeval_tui.protocols import PeerError, Reply
+from tests.servers.agents import rest_agent
 from tests.servers.openai_server import OpenAIServer
 from tests.servers.rest_agent import RestAgentServer
 
@@ -49,9 +49,9 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def fresh_context(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The context is made once a process; each test has its own."""
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
-    client._verifying_context.cache_clear()
+    http._verifying_context.cache_clear()
     yield
-    client._verifying_context.cache_clear()
+    http._verifying_context.cache_clear()
 
 
 @asynccontextmanager
@@ -68,7 +68,7 @@ async def served(server: RestAgentServer | OpenAIServer, own: Path) -> AsyncIter
 
 
 async def talk(url: str) -> Reply:
-    agent = RestAgent(url, user="ada", chatbot="bot", model="m")
+    agent = rest_agent(url, user="ada", chatbot="bot", model="m")
     try:
         await agent.open()
         reply = [piece async for piece in agent.send("Hello")][-1]
@@ -137,7 +137,7 @@ async def test_model_endpoints_need_a_trusted_certificate_too(
         assert not raised.value.retryable
         await chat.aclose()
         monkeypatch.setenv("SSL_CERT_FILE", str(certificates["this"]))
-        client._verifying_context.cache_clear()
+        http._verifying_context.cache_clear()
         chat = ChatModel("judge", api_key="k", base_url=f"{url}/v1")
         assert (await chat.complete(request)).content == "Hello."
         await chat.aclose()

@@ -7,7 +7,7 @@ import pytest
 
 from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.job.models import EvaluationJob
-from bioeval_tui.evaluation.judges.rules import RulesJudge
+from bioeval_tui.evaluation.offline import RulesJudge
 from bioeval_tui.protocols import JudgeView, TranscriptMessage
 from tests.command import call
 

@@ -8,8 +8,8 @@ import pytest
 
 from bioeval_tui.evaluation.conversation.scoring import combine_verdicts, judge_transcript
 from bioeval_tui.evaluation.job.models import JobTask
-from bioeval_tui.evaluation.judges.llm import enough
-from bioeval_tui.evaluation.judges.verdicts import (
+from bioeval_tui.evaluation.models.judge import enough
+from bioeval_tui.evaluation.models.verdicts import (
     Question,
     answer_schema,
     locate,

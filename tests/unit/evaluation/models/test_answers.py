@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import example, given, strategies as st
 
-from bioeval_tui.evaluation.models.answer import AnswerReader, ChatAnswer, hidden, text_of
+from bioeval_tui.evaluation.models.answer import AnswerReader, ChatAnswer, hide_keys, text_of
 from bioeval_tui.protocols import PeerError
 
 ANY = st.recursive(
@@ -94,7 +94,7 @@ def test_usable_text_is_returned():
     ],
 )
 def test_keys_are_removed_from_an_answer(text):
-    shown = hidden(text, "my-secret")
+    shown = hide_keys(text, "my-secret")
     assert "[key]" in shown
     for part in ("my-secret", "abcdEFGH", "9xyz", "tok-123456"):
         assert part not in shown

@@ -12,7 +12,6 @@ from bioeval_tui.evaluation.models import prompting
 from bioeval_tui.evaluation.models.prompting import (
     Prompt,
     find_prompt,
-    judge_prompt,
     prompt_hashes,
     prompt_sha,
     shown_to_judge,
@@ -20,7 +19,7 @@ from bioeval_tui.evaluation.models.prompting import (
     with_example,
 )
 from bioeval_tui.protocols import EvaluatorView, JudgeView, TranscriptMessage
-from tests.rendered import evaluator_prompt
+from tests.rendered import evaluator_prompt, judge_prompt
 
 JOB = EvaluationJob.model_validate(
     {

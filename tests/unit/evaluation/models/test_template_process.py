@@ -7,14 +7,14 @@ import asyncio
 import pytest
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.models import template_process
+from bioeval_tui.evaluation.models import templates
 from bioeval_tui.evaluation.models.prompting import (
     Prompt,
     evaluator_context,
     find_prompt,
-    rendered,
+    render_prompt,
 )
-from bioeval_tui.evaluation.models.template_process import Templates
+from bioeval_tui.evaluation.models.templates import Templates
 from tests.rendered import evaluator_prompt
 from tests.unit.evaluation.models.test_prompting import evaluator_view
 
@@ -35,8 +35,8 @@ ENDLESS = {
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(template_process, "CPU_S", 1)
-    monkeypatch.setattr(template_process, "WALL_S", 60.0)
+    monkeypatch.setattr(templates, "CPU_S", 1)
+    monkeypatch.setattr(templates, "WALL_S", 60.0)
 
 
 @pytest.mark.parametrize("text", ENDLESS.values(), ids=ENDLESS)
@@ -72,7 +72,7 @@ async def test_a_template_renders_the_same_in_its_own_process() -> None:
     templates = Templates()
     packaged = find_prompt("eval/socrates", None)
     view = evaluator_view("supplied")
-    elsewhere = await rendered(Prompt("mine", packaged.text, "job"), evaluator_context(view), templates)
+    elsewhere = await render_prompt(Prompt("mine", packaged.text, "job"), evaluator_context(view), templates)
     await templates.aclose()
     assert elsewhere == evaluator_prompt(packaged, view)
     assert await templates.render("p", "{{ '<b>a</b> b' | striptags }}", {}) == "a b", "its module is there"
@@ -83,5 +83,5 @@ async def test_a_template_renders_the_same_in_its_own_process() -> None:
 
 async def test_included_prompts_are_rendered_without_a_process() -> None:
     templates = Templates()
-    await rendered(find_prompt("eval/socrates", None), evaluator_context(evaluator_view()), templates)
+    await render_prompt(find_prompt("eval/socrates", None), evaluator_context(evaluator_view()), templates)
     assert templates._process is None

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, cast
+from typing import Any
 
-from bioeval_tui.evaluation.conversation.emitter import ConversationEmitter
-from bioeval_tui.evaluation.traces import joined
-from bioeval_tui.evaluation.traces.joined import RunTraces, Traceparent, Traces
+from bioeval_tui.evaluation.conversation import traces
+from bioeval_tui.evaluation.conversation.traces import RunTraces, Traceparent, Traces
 from bioeval_tui.formats import AgentSpan
 from bioeval_tui.record import events
 from tests.unit.evaluation.traces.spans import span, tool
@@ -22,7 +21,7 @@ class Recorded:
         self.traces = Traces()
         self.events: list[tuple[int, list[int], int, bool]] = []
         self.run = RunTraces(self.traces)
-        self.talk = self.run.conversation(cast(ConversationEmitter, self), wait_s)
+        self.talk = self.run.conversation(self.emit, wait_s)
 
     def emit(self, kind: object, *, message: int, spans: Any, doubled: Any, late: bool) -> None:
         """Take an event as an emitter does."""
@@ -30,7 +29,7 @@ class Recorded:
         self.events.append((message, [int(s.span_id, 16) for s in spans], len(doubled), late))
 
     def begin(self, message: int) -> Traceparent:
-        return Traceparent.read(self.talk.begin(message))
+        return Traceparent(*self.talk.begin(message).split("-")[1:3])
 
     def come(self, ids: Traceparent, *spans: AgentSpan) -> tuple[int, int]:
         """Let spans come with these ids; the first of them answers the request."""
@@ -101,7 +100,7 @@ async def test_unknown_spans_are_counted_and_spans_beyond_the_limit_refused() ->
     ids = seen.begin(2)
     assert seen.traces.take([span(1), span(2)]) == (2, 0)
     assert seen.traces.unknown == 2
-    many = [span(number) for number in range(1, joined.MOST_SPANS + 3)]
+    many = [span(number) for number in range(1, traces.MOST_SPANS + 3)]
     assert seen.come(ids, *many) == (0, 2)
     assert "2 spans of other traces arrived" in seen.run.close()
     assert seen.come(ids, span(1)) == (1, 0)

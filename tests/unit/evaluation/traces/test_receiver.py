@@ -17,9 +17,9 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 )
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.traces import receiver
-from bioeval_tui.evaluation.traces.joined import Traces
-from bioeval_tui.evaluation.traces.receiver import receive_spans
+from bioeval_tui.evaluation.conversation.traces import Traces
+from bioeval_tui.evaluation.engine import span_receiver
+from bioeval_tui.evaluation.engine.span_receiver import receive_spans
 from bioeval_tui.formats import AgentSpan
 
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
@@ -151,7 +151,7 @@ async def test_rejected_spans_are_counted_in_the_response(world: World, kind: st
         (b"no gzip", PROTOBUF, {"Content-Encoding": "gzip"}, 400, b""),
         (b"a: 1", "application/yaml", {}, 415, b"send application/x-protobuf or application/json"),
         (
-            gzip.compress(bytes(receiver.MAX_OTLP_BODY + 1)),
+            gzip.compress(bytes(span_receiver.MAX_OTLP_BODY + 1)),
             PROTOBUF,
             {"Content-Encoding": "gzip"},
             413,
@@ -177,7 +177,7 @@ FOREIGN = as_protobuf(*((b"\1" * 16, b"\1" * 8) for _ in range(10_000)))
     [
         (FOREIGN, PROTOBUF),
         (as_protobuf((b"\1" * 16, b"\1" * 8)), PROTOBUF),
-        (b"\x0a\x10" * (receiver.MAX_OTLP_BODY // 2), PROTOBUF),
+        (b"\x0a\x10" * (span_receiver.MAX_OTLP_BODY // 2), PROTOBUF),
         (EXAMPLE.replace(TRACE.upper(), "01" * 16).encode(), JSON),
         (b'{"resourceSpans": [' + b'{"scopeSpans":[]},' * 220_000 + b"{}]}", JSON),
         (b'"' + b"01" * 16 + b'"' + b'"0' * 1_000_000, JSON),
@@ -188,7 +188,7 @@ FOREIGN = as_protobuf(*((b"\1" * 16, b"\1" * 8) for _ in range(10_000)))
 async def test_a_request_without_the_id_of_a_trace_is_refused_and_not_decoded(
     world: World, monkeypatch: pytest.MonkeyPatch, body: bytes, kind: str, packed: bool
 ) -> None:
-    monkeypatch.setattr(receiver, "decode", None)
+    monkeypatch.setattr(span_receiver, "decode", None)
     headers = {"Content-Encoding": "gzip"} if packed else {}
     status, _, answer = await world.post(gzip.compress(body, 1) if packed else body, kind, **headers)
     assert status == 403
@@ -215,7 +215,7 @@ async def test_spans_are_found_wherever_they_are_in_a_request(world: World) -> N
 async def test_requests_of_strangers_share_little_memory_and_block_nobody(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(receiver, "MAX_OTLP_STRANGERS", 300_000)
+    monkeypatch.setattr(span_receiver, "MAX_OTLP_STRANGERS", 300_000)
     port = int(world.url.split(":")[2].split("/")[0])
     head = (
         f"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: {PROTOBUF}\r\nContent-Length: 200000\r\n\r\n"
@@ -242,7 +242,7 @@ async def test_half_sent_requests_block_nobody_and_fill_no_log(
         b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"
     )
     held = []
-    for number in range(3 * receiver.MOST_OTLP_CONNECTIONS):
+    for number in range(3 * span_receiver.MOST_OTLP_CONNECTIONS):
         _, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(half if number % 2 else b"POST /v1")
         held.append(writer)

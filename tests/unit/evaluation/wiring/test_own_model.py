@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec
-from bioeval_tui.evaluation.wiring.parts import prepare_run
-from bioeval_tui.evaluation.wiring.resume import prepare_resumed, resume_spec
+from bioeval_tui.evaluation.wiring.prepare import prepare_run
+from bioeval_tui.evaluation.wiring.start import prepare_resumed, resume_spec
 from bioeval_tui.settings import Secret, Settings
 from tests.unit.record.test_versions import GOLDEN
 

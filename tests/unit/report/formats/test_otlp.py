@@ -12,7 +12,7 @@ from google.protobuf import json_format
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, TracesData
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 
-from bioeval_tui.evaluation.traces.receiver import decode
+from bioeval_tui.evaluation.engine.span_receiver import decode
 from bioeval_tui.formats import AgentSpan, RunResult
 from bioeval_tui.record import events
 from bioeval_tui.record.state import RunState, apply_all

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.evaluation.guards.transcripts import out_of_role
+from bioeval_tui.evaluation.guards.checks import messages_out_of_role
 from bioeval_tui.report.manner import REFERENCES, UserTranscript, realism
 
 PUBLISHED = Path(__file__).parents[3] / "golden" / "published"
@@ -21,7 +21,9 @@ def published() -> list[UserTranscript]:
         UserTranscript(
             [(message["role"], message["content"]) for message in row["messages"]],
             facts=[fact for fact in re.split(r"(?<=[.!?])\s+", row["vignette"]) if fact.strip()],
-            out_of_role=out_of_role([(message["role"], message["content"]) for message in row["messages"]]),
+            out_of_role=messages_out_of_role(
+                [(message["role"], message["content"]) for message in row["messages"]]
+            ),
         )
         for row in rows
     ]
@@ -30,7 +32,7 @@ def published() -> list[UserTranscript]:
 def user(*turns: str, facts: tuple[str, ...] = (), names: tuple[str, ...] = ()) -> UserTranscript:
     """Return a conversation in which the user says these."""
     messages = [message for turn in turns for message in (("assistant", "And? Maybe."), ("user", turn))]
-    return UserTranscript(messages, facts, names, out_of_role(messages))
+    return UserTranscript(messages, facts, names, messages_out_of_role(messages))
 
 
 def test_each_realism_figure_equals_a_calculation_by_hand() -> None:

@@ -1,0 +1,142 @@
+"""What a run keeps of its conversations, and what a resumed one, which does not repeat them, reads from its recording."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from bioeval_tui import score as composite
+from bioeval_tui.evaluation.conversation.observe import Observation
+from bioeval_tui.evaluation.seams import GraphSnapshot
+from bioeval_tui.record import events
+from bioeval_tui.record.events import Fault
+from bioeval_tui.record.names import Condition
+from bioeval_tui.record.state import ConversationState, RunState
+
+MOST_UNMEASURED: Mapping[Fault, int] = {"infrastructure": 3, "judge": 5}
+"""After so many conversations in a row that are not measured by this fault, the next ones would not be, either."""
+
+
+@dataclass
+class ConversationRecord:
+    """What the run keeps of one conversation: its starting state and its score."""
+
+    start: Observation | None = None
+    score: float | None = None
+    cancelled: bool = False
+    unmeasured: events.ConversationScored | None = None
+    """Its end, if it has no score by a fault in `MOST_UNMEASURED`."""
+    judged: bool = False
+    """Whether the judge gave a verdict, or no conversation of the run needs one."""
+
+    def take(self, scored: events.ConversationScored) -> None:
+        """Keep what the run needs of a conversation's score."""
+        self.score = scored.score
+        lost = scored.score is None and scored.fault in MOST_UNMEASURED and not scored.cancelled
+        # One pause of this program is in every conversation that was held meanwhile, and says nothing of the next ones.
+        paused = any(part.reason == composite.DID_NOT_RUN for part in scored.parts)
+        self.unmeasured = scored if lost and not paused else None
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What a resumed run already has: finished conversations, and how many times others were started."""
+
+    finished: Mapping[tuple[Condition, int], ConversationRecord]
+    attempts: Mapping[tuple[Condition, int], int]
+    clean: bool = True
+    compared: frozenset[str] | None = None
+
+
+@dataclass(frozen=True)
+class Resumption:
+    """Where to continue a run: its state, the number of its last event, its trials, and whether it ended."""
+
+    earlier: Earlier
+    after_seq: int
+    trials: int = 1
+    ended: bool = False
+
+    def owes(self, conditions: Sequence[Condition], trials: int) -> bool:
+        """Return whether a conversation of that many trials is missing."""
+        return any(
+            (condition, trial) not in self.earlier.finished
+            for condition in conditions
+            for trial in range(1, trials + 1)
+        )
+
+
+def resumption_of(state: RunState) -> Resumption:
+    """Return where to continue the run with this state."""
+    finished: dict[tuple[Condition, int], ConversationRecord] = {}
+    attempts: dict[tuple[Condition, int], int] = {}
+    for key, talk in state.conversations.items():
+        attempts[key.condition, key.trial] = talk.attempt
+        if is_finished(talk):
+            score = talk.score.score if talk.score else None
+            finished[key.condition, key.trial] = ConversationRecord(_start_of(talk), score)
+    earlier = Earlier(finished, attempts, state.clean, _compared_parts(finished))
+    return Resumption(earlier, state.last_seq, trials_of(state), state.ended is not None)
+
+
+def trials_of(state: RunState) -> int:
+    """Return the number of trials: the planned number, or the existing one if that is larger."""
+    asked = state.started.trials if state.started else 1
+    return max(asked, *(key.trial for key in state.conversations), 1)
+
+
+def is_finished(talk: ConversationState) -> bool:
+    """Return whether a conversation has its result: it ended by itself and was scored, even if without a number.
+
+    A cancelled one is run again; so is one whose judge was interrupted.
+    """
+    if talk.ended is None or talk.score is None:
+        return False
+    return talk.ended.reason != "cancelled" and not talk.score.cancelled
+
+
+def missing_conversations(state: RunState, trials: int | None = None) -> list[tuple[Condition, int]]:
+    """Return the missing conversations, in order; `trials` is the number of trials if it is larger than before."""
+    if state.started is None:
+        return []
+    return [
+        (condition, trial)
+        for trial in range(1, (trials or state.started.trials) + 1)
+        for condition in state.started.conditions
+        if (talk := state.conversation(condition, trial)) is None or not is_finished(talk)
+    ]
+
+
+def excluded_trials(state: RunState) -> list[int]:
+    """Return the trials in which a conversation was invalidated by the evaluator, the judge or the infrastructure."""
+    return sorted(
+        {
+            key.trial
+            for key, talk in state.conversations.items()
+            if is_finished(talk) and talk.score is not None and talk.score.score is None
+        }
+    )
+
+
+def _compared_parts(finished: Mapping[tuple[Condition, int], ConversationRecord]) -> frozenset[str] | None:
+    """Return the parts of the starting states that every finished trial compared; None without a finished trial."""
+    trials: dict[int, list[frozenset[str]]] = {}
+    for (_, trial), conversation in finished.items():
+        if conversation.start is not None:
+            trials.setdefault(trial, []).append(frozenset(conversation.start.digests))
+    seen = [frozenset.intersection(*starts) for starts in trials.values() if len(starts) > 1]
+    return frozenset.intersection(*seen) if seen else None
+
+
+def _start_of(talk: ConversationState) -> Observation | None:
+    seen = next((seen for seen in talk.observations if seen.after_turn == 0), None)
+    if seen is None:
+        return None
+    graph = None
+    if seen.graph is not None:
+        graph = GraphSnapshot(
+            seen.graph.get("labels", {}),
+            seen.graph.get("relationships", {}),
+            str(seen.graph.get("digest", "")),
+        )
+    return Observation(seen.object_context, graph, seen.error, digests=seen.digests)

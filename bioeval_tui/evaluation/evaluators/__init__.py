@@ -1,1 +1,0 @@
-"""Evaluators, which play the user: a script, a language model, or a person."""

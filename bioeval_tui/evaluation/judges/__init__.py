@@ -1,1 +1,0 @@
-"""Judges, which score a finished transcript: rules or language models."""

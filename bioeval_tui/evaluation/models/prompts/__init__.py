@@ -1,1 +1,0 @@
-"""The prompts in the package, as Jinja templates. A job's folder is searched first."""

@@ -1,0 +1,489 @@
+"""Prepares each run from an engine's specification, and estimates it before anything is sent: conversations, maximum calls, and
+cost."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import secrets
+import subprocess
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from bioeval_tui import plugins
+from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluation import python_code
+from bioeval_tui.evaluation.conversation.control import Control
+from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
+from bioeval_tui.evaluation.engine.batch import PreparedRun
+from bioeval_tui.evaluation.engine.processes import local_model, sample_agent
+from bioeval_tui.evaluation.engine.spec import EngineSpec, RunOptions, RunSpec
+from bioeval_tui.evaluation.hosts import is_loopback, without_credentials
+from bioeval_tui.evaluation.job.models import ConversationSeed, EvaluationJob, MedalAssertion, ModelOptions
+from bioeval_tui.evaluation.offline import HUMAN
+from bioeval_tui.evaluation.retry import AGENT_RULE, MODEL_RULE
+from bioeval_tui.evaluation.seams import Judge
+from bioeval_tui.evaluation.spending import FILE_NAME, Price, load_prices
+from bioeval_tui.evaluation.wiring import graphs
+from bioeval_tui.evaluation.wiring.cases import CaseChoice, recorded_cases
+from bioeval_tui.evaluation.wiring.check_job import check_job
+from bioeval_tui.evaluation.wiring.makers import Makers
+from bioeval_tui.record.cases import in_turn
+from bioeval_tui.record.events import MOST_TRIALS
+from bioeval_tui.sample.paths import SAMPLE_AGENT
+from bioeval_tui.settings import Settings, plain_environment
+from bioeval_tui.text import clean_line
+
+A_DAY_S = 86_400.0
+UNRESTRICTED_SETUP_S = 600.0
+
+
+def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedRun:
+    """Check the job and build everything that needs no connection.
+
+    Raises:
+        JobError, UsageError: with everything that is wrong.
+    """
+    checked = check_job(
+        Path(run.job_path),
+        embedded=graphs.is_embedded(settings, spec),
+        unrestricted_setups=spec.unrestricted_setups,
+        code=tuple(map(Path, spec.code)),
+        agent_is_given=spec.agent_function is not None,
+        choice=CaseChoice(spec.cases_file, spec.cases, spec.sample, spec.seed),
+    )
+    loaded = checked.required()
+    job = with_agent(with_mode(loaded.job, spec), spec)
+    cases = [replace(case, job=with_agent(with_mode(case.job, spec), spec)) for case in checked.cases]
+    trials = spec.trials * max(1, len(cases))
+    if trials > MOST_TRIALS:
+        raise UsageError(
+            f"{trials:,} trials are more than the {MOST_TRIALS:,} that a run may have; use --cases"
+        )
+    spec = _with_keys(spec, job)
+    makers = Makers(job, loaded.path.parent, spec, run.model, settings)
+    order = spec.order or job.order
+    plan = RunPlan(
+        run_id=run.run_id,
+        job=job,
+        job_name=loaded.name,
+        job_path=clean_line(str(loaded.path)),
+        job_sha256=loaded.sha256,
+        seed=_seed(spec, job),
+        conditions=spec.conditions[::-1] if order == "supplied-first" else spec.conditions,
+        random_order=order == "random",
+        trials=trials,
+        git_revision=_git_revision(loaded.path.parent),
+        cases=recorded_cases(cases, job),
+        case_jobs=tuple(case.job for case in cases),
+        case_order=tuple(in_turn(len(cases), trials)),
+    )
+    warnings = tuple(problem.message for problem in checked.problems)
+    return assemble(spec, makers, plan, warnings, settings)
+
+
+def assemble(
+    spec: EngineSpec, makers: Makers, plan: RunPlan, warnings: tuple[str, ...], settings: Settings
+) -> PreparedRun:
+    """Return the run with its parts, for its `plan`.
+
+    Raises:
+        UsageError: a part cannot be made, or the job is sensitive and a host is not this machine.
+    """
+    job, hosts = plan.job, makers.hosts()
+    graphs.require_name(spec.graph)
+    if job.sensitive and not all(map(is_loopback, hosts)):
+        raise UsageError(
+            f"the job is sensitive, but its transcripts would be sent to {', '.join(hosts)}; only loopback is allowed"
+        )
+    if job.evaluator.kind == HUMAN and not spec.plays:
+        raise UsageError(
+            "a person as evaluator needs a person at the keyboard: run it in a terminal, not headless"
+        )
+    makers.agent_key()  # refused now, not in the first conversation
+    makers.agent_headers()
+    makers.load_functions()
+    makers.plan = plan
+    evaluator, judge = makers.evaluator("withheld", 1), makers.judge()
+    plan = replace(
+        plan,
+        agent=_agents_name(spec, makers),
+        evaluator=evaluator.identity,
+        judge=judge.identity,
+        graph=graphs.describe(spec, settings),
+        model=makers.agent_model,
+        agent_is_model=makers.pays_agent,
+        parallel=spec.parallel,
+        shared_agent=spec.at_once,
+        rehearsal=_is_rehearsal(job),
+        hosts=hosts,
+        prompts=makers.prompt_hashes(),
+        judge_sees=makers.judge_sees(),
+        batch_id=spec.batch_id,
+        options=_options(spec, makers, plan),
+        limits=_limits(spec, makers, settings),
+    )
+    warnings += tuple(without_effect(spec, job))
+    if makers.agent_model in makers.judge_models() and not spec.starts_agent:
+        shown = clean_line(makers.agent_model or "")
+        warnings += (
+            f"the judge is the agent's own model, {shown}: models tend to favour what they wrote themselves",
+        )
+    return PreparedRun(
+        plan,
+        lambda control: _open_parts(spec, makers, judge, settings, control),
+        warnings,
+        keep_prompts=spec.keep_prompts,
+        requests_per_minute=spec.requests_per_minute,
+        rates=makers.rates(),
+        otlp=_spans_port(spec, job),
+        shares_graph=lambda: graphs.is_shared(spec, settings, makers.telling_url),
+    )
+
+
+def _agents_name(spec: EngineSpec, makers: Makers) -> str:
+    if spec.sample_agent:
+        return SAMPLE_AGENT
+    return makers.model if spec.local_model else makers.agent_host()
+
+
+def _spans_port(spec: EngineSpec, job: EvaluationJob) -> int | None:
+    if spec.otlp is not None:
+        return spec.otlp
+    return job.telemetry.port if job.telemetry else None
+
+
+def _is_rehearsal(job: EvaluationJob) -> bool:
+    """Return whether nobody real plays the user. Rules may be a benchmark's own verdict, whoever does."""
+    player = job.evaluator.kind
+    return player == "scripted" or (job.scorer.kind == "rules" and player not in ("llm", HUMAN))
+
+
+def without_effect(spec: RunOptions, job: EvaluationJob) -> Iterator[str]:
+    """Yield a sentence for each given option that has no effect on this job."""
+    given = (spec.judge_model,) if isinstance(spec.judge_model, str) else spec.judge_model or ()
+    for model, whose, kind, does in (
+        (spec.evaluator_model, "evaluator", job.evaluator.kind, "plays the user"),
+        (", ".join(given), "judge", job.scorer.kind, "judges"),
+    ):
+        if model and kind not in ("llm", model):
+            who = _INSTEAD.get(kind, f"the plug-in {clean_line(kind, 80)}")
+            yield f"the {whose}'s model {clean_line(model, 200)} is not used, because {who} {does}"
+    protocol = plugins.agent_protocol(job.target.protocol)
+    if spec.agent_url_is_given and protocol is not None and protocol.is_function:
+        yield "the agent's URL is not used, because the agent is a Python function"
+    if spec.leaderboard and not any(isinstance(assertion, MedalAssertion) for assertion in job.assertions):
+        yield "the leaderboard is not used, because the job has no medal assertion"
+
+
+_INSTEAD = {"scripted": "a script", HUMAN: "a person", "rules": "a set of rules"}
+
+
+@contextlib.asynccontextmanager
+async def _open_parts(
+    spec: EngineSpec, makers: Makers, judge: Judge, settings: Settings, control: Control
+) -> AsyncIterator[Parts]:
+    async with contextlib.AsyncExitStack() as stack:
+        stack.push_async_callback(judge.aclose)
+        stack.push_async_callback(makers.aclose)
+        if spec.sample_agent:
+            await graphs.require_reachable(spec, settings)
+            makers.agent_url = await stack.enter_async_context(
+                sample_agent(graphs.sample_agent_arguments(spec, settings))
+            )
+        elif spec.local_model:
+            makers.agent_url = await stack.enter_async_context(local_model())
+        graph, why_not = await graphs.open_graph(spec, settings, makers.telling_url)
+        if graph is not None:
+            stack.push_async_callback(graph.aclose)
+        if makers.job.evaluator.kind == HUMAN:
+            _hand_over(makers, spec, control)
+        parts = makers.parts(judge, graph, why_not)
+        if graph is not None:
+            parts = replace(parts, other_graph=graphs.ComparedGraph(graph, makers.telling_url).other)
+        yield parts
+
+
+def _hand_over(makers: Makers, spec: EngineSpec, control: Control) -> None:
+    """Let a person play the user from the start, for which the screen opens its input line."""
+    makers.control = control
+    for condition in spec.conditions:
+        control.of(condition).person = lambda text: None  # until the conversation has its evaluator
+        control.act("take_over", condition, sender="the job: evaluator.kind human")
+
+
+def _options(spec: EngineSpec, makers: Makers, plan: RunPlan) -> dict[str, Any]:
+    """Return the run's options, in the form that `evaluation.wiring.start` reads."""
+    return {
+        **spec.recorded(),
+        "job_file": str((makers.job_dir or Path()).absolute() / Path(plan.job_path).name),
+        "submissions": list(spec.submissions),
+        "agent_url": None if spec.starts_agent else without_credentials(makers.agent_url),
+        "mode": spec.mode,
+        "evaluator_model": makers.evaluator_model() if makers.job.evaluator.kind == "llm" else None,
+        "judge_model": list(makers.judge_models()) or None,
+        "evaluator_host": makers.model_host("evaluator") if makers.job.evaluator.kind == "llm" else None,
+        "judge_host": makers.model_host("judge") if makers.judge_models() else None,
+        "unrestricted_setups": spec.unrestricted_setups,
+        "agent_function": None if spec.agent_function is None else makers.agent_host(),
+        **({"until_decided": spec.until} if spec.until else {}),
+    }
+
+
+def _with_keys(spec: EngineSpec, job: EvaluationJob) -> EngineSpec:
+    """Return the options with those that are also keys of the job, where the command line leaves them to it."""
+    return replace(
+        spec,
+        parallel=spec.parallel or (spec.order is None and job.order == "parallel"),
+        keep_prompts=spec.keep_prompts and job.target.record_events,
+        requests_per_minute=spec.requests_per_minute or job.target.max_requests_per_minute,
+    )
+
+
+def _limits(spec: EngineSpec, makers: Makers, settings: Settings) -> RunLimits:
+    """Return the default limits, which are wider if a person types or requests wait for the rate limiter."""
+    job, longest_s = makers.job, settings.longest_wait_s
+    usual = RunLimits(
+        evaluator_s=makers.answer_s("evaluator"),
+        judge_s=makers.judge_s,
+        agent_retries=replace(AGENT_RULE, longest_wait_s=longest_s),
+        model_retries=replace(MODEL_RULE, longest_wait_s=longest_s),
+    )
+    if job.telemetry is not None:
+        usual = replace(usual, spans_s=job.telemetry.wait_ms / 1000)
+    if spec.unrestricted_setups:  # an index, or a file that is loaded, takes its time
+        usual = replace(usual, setup_s=UNRESTRICTED_SETUP_S)
+    if job.evaluator.kind == HUMAN:
+        return replace(usual, evaluator_s=A_DAY_S, conversation_s=A_DAY_S)
+    rate = spec.requests_per_minute
+    queue_s = 60.0 * spec.at_once * 4 / rate if rate else 0.0
+    if spec.at_once > 1:
+        queue_s += 60.0
+    return replace(
+        usual,
+        evaluator_s=usual.evaluator_s + queue_s,
+        judge_s=usual.judge_s + queue_s,
+        conversation_s=usual.conversation_s + queue_s * job.max_messages,
+    )
+
+
+def with_agent(job: EvaluationJob, spec: EngineSpec) -> EvaluationJob:
+    """Return the job with the function that a Python program passed as its agent, if any."""
+    if spec.agent_function is None:
+        return job
+    name = python_code.reference_to(spec.agent_function)
+    # The job's tools would have no effect: the agent is not told about them.
+    target = job.target.model_copy(update={"protocol": "python", "function": name, "tools": ()})
+    return job.model_copy(update={"target": target})
+
+
+def with_mode(job: EvaluationJob, spec: EngineSpec) -> EvaluationJob:
+    """Return the job with the requested evaluator and judge.
+
+    Raises:
+        UsageError: a rehearsal is requested, but the job has no script or rules.
+    """
+    by_person = spec.evaluator_model == HUMAN
+    if spec.mode == "job":
+        evaluator, judge = job.evaluator.kind, job.scorer.kind
+        if spec.evaluator_model and evaluator not in plugins.BUILT_IN["evaluators"]:
+            evaluator = "llm"  # a model that was asked for plays the user instead of a plug-in
+    else:
+        evaluator, judge = ("scripted", "rules") if spec.mode == "rehearsal" else ("llm", "llm")
+    scripted = by_person or job.evaluator.lines
+    if spec.mode == "rehearsal" and not (scripted and all(task.rules for task in job.judged)):
+        raise UsageError(
+            "a rehearsal needs `evaluator.lines` and `rules` for every task, which this job does not have; "
+            "see the samples (`bioeval-tui samples DIR` copies them), or create a job with `bioeval-tui new JOB.yml --offline`"
+        )
+    return job.model_copy(
+        update={
+            "evaluator": job.evaluator.model_copy(update={"kind": HUMAN if by_person else evaluator}),
+            "scorer": job.scorer.model_copy(update={"kind": judge}),
+        }
+    )
+
+
+def _seed(spec: EngineSpec, job: EvaluationJob) -> int:
+    for seed in (spec.seed, job.seed):
+        if seed is not None:
+            return seed
+    return secrets.randbits(31)
+
+
+@functools.cache
+def _git_revision(folder: Path) -> str | None:
+    try:
+        asked = subprocess.run(  # noqa: S603
+            ["git", "-C", str(folder), "rev-parse", "--short", "HEAD"],  # noqa: S607 - git wherever it is installed
+            capture_output=True,
+            timeout=2,
+            check=False,
+            env=plain_environment(),
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return asked.stdout.decode("ascii", "replace").strip() or None if asked.returncode == 0 else None
+
+
+MESSAGE_TOKENS = 200
+"""Assumed length of a message, in tokens."""
+PROMPT_TOKENS = 1500
+"""Assumed tokens that a prompt adds to the transcript."""
+VERDICT_TOKENS = 200
+"""Assumed length of a judge's reason for one task, in tokens."""
+SENTINELS = 24
+"""Twelve conversations with known verdicts, asked about before and after the others."""
+
+
+class PrintedRole(TypedDict):
+    """The calls of one role."""
+
+    model: str
+    host: str
+    most_calls: int
+    """The maximum if no request fails."""
+    most_cost: float | None
+    """In dollars; None if unknown."""
+    why_unknown: str | None
+    options: dict[str, Any]
+    """What the job asks of the model besides its messages, under the job's keys."""
+
+
+class PrintedEstimate(TypedDict):
+    """What one run would call, as `run --dry-run --json` prints it."""
+
+    job: str
+    model: str
+    conversations: int
+    hosts: list[str]
+    judge_sees: str | None
+    warnings: list[str]
+    most_calls: int
+    roles: dict[str, PrintedRole]
+
+
+def estimate_batch(spec: EngineSpec, settings: Settings) -> list[PrintedEstimate]:
+    """Return an estimate for each run of the batch. Nothing is sent to anybody.
+
+    Raises:
+        BioevalError: what is wrong with the jobs, the settings or the price file.
+    """
+    return [_estimate(prepare_run(spec, run, settings), run, spec, settings) for run in spec.runs]
+
+
+def total_cost(estimates: Sequence[PrintedEstimate]) -> float | None:
+    """Return the maximum total cost; None if a role's is unknown."""
+    costs = [role["most_cost"] for estimate in estimates for role in estimate["roles"].values()]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if len(known) == len(costs) else None
+
+
+def most_agent_calls(job: EvaluationJob) -> int:
+    """Return the number of messages that a conversation sends to the agent: every second message, and seeds."""
+    seeded = sum(
+        message.role == "user"
+        for seed in job.seeds
+        if isinstance(seed, ConversationSeed)
+        for message in seed.messages
+    )
+    return job.max_messages // 2 + seeded
+
+
+def most_evaluator_calls(job: EvaluationJob) -> int:
+    """Return the maximum number of evaluator calls of a conversation: two for each of its messages except the greeting."""
+    return ((job.max_messages + 1) // 2 - 1) * 2
+
+
+def _estimate(prepared: PreparedRun, run: RunSpec, spec: EngineSpec, settings: Settings) -> PrintedEstimate:
+    plan = prepared.plan.of_trial(1)
+    makers = Makers(plan.job, Path(plan.job_path).parent, spec, plan.model, settings)
+    conversations = len(plan.conditions) * plan.trials
+    if prepared.resume is not None:
+        conversations -= len(prepared.resume().earlier.finished)
+    roles = {
+        "agent": _agent(plan, makers, settings, conversations, named=run.model or plan.job.target.model),
+        "evaluator": _evaluator(plan, makers, settings, conversations),
+        **_judges(plan, makers, settings, conversations),
+    }
+    return {
+        "job": plan.job_name,
+        "model": plan.model or "",
+        "conversations": conversations,
+        "hosts": list(plan.hosts),
+        "judge_sees": plan.judge_sees or None,
+        "warnings": list(prepared.warnings),
+        "most_calls": sum(role["most_calls"] for role in roles.values()),
+        "roles": roles,
+    }
+
+
+def _agent(
+    plan: RunPlan, makers: Makers, settings: Settings, conversations: int, *, named: str | None
+) -> PrintedRole:
+    calls = most_agent_calls(plan.job) * conversations
+    host = plan.hosts[0]
+    if not makers.pays_agent:
+        model = named if plan.rehearsal else plan.model
+        return _unpriced(model or "", host, calls, None, "the agent's own cost is unknown")
+    price = makers.agent_price(load_prices(settings.data_dir / FILE_NAME))
+    per_call = sum(_growing(plan.job)) / max(1, most_agent_calls(plan.job))
+    return _role(plan.model or "", host, calls, price, per_call, MESSAGE_TOKENS, plan.job.target)
+
+
+def _evaluator(plan: RunPlan, makers: Makers, settings: Settings, conversations: int) -> PrintedRole:
+    job = plan.job
+    if job.evaluator.kind != "llm":
+        return _unpriced(job.evaluator.kind)
+    model, host = makers.evaluator_model(), makers.model_host("evaluator")
+    price = load_prices(settings.data_dir / FILE_NAME).of(model, host)
+    per_call = PROMPT_TOKENS + job.max_messages * MESSAGE_TOKENS / 2
+    calls = most_evaluator_calls(job) * conversations
+    return _role(model, host, calls, price, per_call, MESSAGE_TOKENS, job.evaluator)
+
+
+def _judges(plan: RunPlan, makers: Makers, settings: Settings, conversations: int) -> dict[str, PrintedRole]:
+    job, models = plan.job, makers.judge_models()
+    if not models or not job.judged:
+        return {"judge": _unpriced("rules" if not models else "no tasks")}
+    prices = load_prices(settings.data_dir / FILE_NAME)
+    host = makers.model_host("judge")
+    conversations += SENTINELS * job.scorer.sentinels
+    calls = job.scorer.repeats * 2 * conversations  # a malformed verdict is asked for once more
+    per_call = PROMPT_TOKENS + job.max_messages * MESSAGE_TOKENS
+    out = VERDICT_TOKENS * len(job.judged)
+    return {
+        "judge" if len(models) == 1 else f"judge {number}": _role(
+            model, host, calls, prices.of(model, host), per_call, out, job.scorer
+        )
+        for number, model in enumerate(models, start=1)
+    }
+
+
+def _unpriced(
+    model: str, host: str = "", calls: int = 0, cost: float | None = 0.0, why: str | None = None
+) -> PrintedRole:
+    return PrintedRole(model=model, host=host, most_calls=calls, most_cost=cost, why_unknown=why, options={})
+
+
+def _role(
+    model: str,
+    host: str,
+    calls: int,
+    price: Price | None,
+    tokens_in: float,
+    tokens_out: float,
+    options: ModelOptions,
+) -> PrintedRole:
+    cost = None if price is None else price.cost(calls * tokens_in, calls * tokens_out)
+    why = None if price is not None else f"no price of {model} at {host} in {FILE_NAME}"
+    return {**_unpriced(model, host, calls, cost, why), "options": options.given_options()}
+
+
+def _growing(job: EvaluationJob) -> list[float]:
+    """Return the tokens of the history that is sent to a chat endpoint with each message."""
+    return [(2 * turn + 1) * MESSAGE_TOKENS for turn in range(most_agent_calls(job))]

@@ -1,0 +1,49 @@
+"""Built-in agents, made as a run makes them: from the terms of a job and its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bioeval_tui.evaluation.agents.openai_chat import OpenAIChatAgent
+from bioeval_tui.evaluation.agents.rest import RestAgent
+from bioeval_tui.evaluation.job.models import TargetConfig
+from bioeval_tui.protocols import AgentTerms
+
+
+def rest_agent(url: str, **options: Any) -> RestAgent:
+    return RestAgent(terms(url, "rest", **options))
+
+
+def chat_agent(url: str, **options: Any) -> OpenAIChatAgent:
+    return OpenAIChatAgent(terms(url, "openai", **options))
+
+
+def terms(
+    url: str,
+    protocol: str,
+    *,
+    model: str = "m",
+    user: str = "ada",
+    chatbot: str = "bot",
+    whole_s: float | None = None,
+    api_key: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    secrets: Sequence[str] = (),
+    knowledge_url: str = "",
+    code: tuple[Path, ...] = (),
+    **target: Any,
+) -> AgentTerms:
+    """Return the terms of an agent; `whole_s` is the time for an answer, and `target` has further keys of the job's."""
+    timeout_ms = None if whole_s is None else whole_s * 1000
+    return AgentTerms(
+        target=TargetConfig(user=user, chatbot=chatbot, protocol=protocol, timeout_ms=timeout_ms, **target),
+        url=url,
+        model=model,
+        key=api_key,
+        headers=headers or {},
+        secrets=tuple(secrets),
+        knowledge_url=knowledge_url,
+        code=code,
+    )
