@@ -23,11 +23,18 @@ from bioeval_tui.record.masking.current import current, masked, masking
 from bioeval_tui.text import home_relative
 from bioeval_tui.tui import screens
 from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.shared.app_dialogs import HelpScreen, Palette, QuitScreen, SettingsDialog, ShareDialog
 from bioeval_tui.tui.shared.base import BaseScreen
-from bioeval_tui.tui.shared.commands import Palette
-from bioeval_tui.tui.shared.copying import Copied, Picture, screen_text, tables, write_picture
 from bioeval_tui.tui.shared.dialogs import Dialog
-from bioeval_tui.tui.shared.line_filter import MaskedLines, SafeLines
+from bioeval_tui.tui.shared.output import (
+    Copied,
+    MaskedLines,
+    Picture,
+    SafeLines,
+    screen_text,
+    tables,
+    write_picture,
+)
 from bioeval_tui.tui.shared.themes import (
     DEFAULT_LIGHT_VARIABLES,
     DEFAULT_VARIABLES,
@@ -47,7 +54,7 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.jobs.jobs import JobsScreen
     from bioeval_tui.tui.live.live import LiveScreen
     from bioeval_tui.tui.runs.runs import RunsScreen
-    from bioeval_tui.tui.shared.cells_view import Cell
+    from bioeval_tui.tui.shared.cells import Cell
 
 OBJECTS_BETWEEN_COLLECTIONS = 10_000
 """Screens create few reference cycles, so the default threshold of 700 would cost more time than it frees memory."""
@@ -279,9 +286,6 @@ class BioevalApp(App[None]):
 
     def action_help(self) -> None:
         """Show what the screen is for and every key that applies."""
-        # Here and below: a box is loaded when it is opened, after the first paint.
-        from bioeval_tui.tui.shared.help import HelpScreen
-
         self.push_screen(HelpScreen(self.screen))
 
     def action_command_palette(self) -> None:
@@ -294,8 +298,6 @@ class BioevalApp(App[None]):
 
     def action_settings(self) -> None:
         """Open the settings."""
-        from bioeval_tui.tui.shared.settings_dialog import SettingsDialog
-
         self.push_screen(SettingsDialog())
 
     def action_picture(self) -> None:
@@ -317,8 +319,6 @@ class BioevalApp(App[None]):
 
     def action_share(self) -> None:
         """Show what can be copied from this screen, and the dialog for a picture with its caption."""
-        from bioeval_tui.tui.shared.share import ShareDialog
-
         screen = self.screen
         if isinstance(screen, ShareDialog):
             return
@@ -418,8 +418,6 @@ class BioevalApp(App[None]):
         elif self._on_quit == "cancel":
             self._cancel_and_exit(True)
         else:
-            from bioeval_tui.tui.live.operator import QuitScreen
-
             self.push_screen(QuitScreen(going_on), self._cancel_and_exit)
 
     @property

@@ -17,7 +17,7 @@ from bioeval_tui import installation
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import captions_view
-from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.cells import Cell
 from bioeval_tui.tui.shared.dialogs import Dialog
 
 if TYPE_CHECKING:

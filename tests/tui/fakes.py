@@ -33,7 +33,7 @@ from bioeval_tui.tui.items import (
     ReviewItem,
     ReviewSource,
 )
-from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.cells import Cell
 
 
 class FakeView:

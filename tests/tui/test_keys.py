@@ -19,8 +19,8 @@ from bioeval_tui.tui import screens
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.keys import Placed, bindings, placed
 from bioeval_tui.tui.screens import SCREENS, ScreenEntry
+from bioeval_tui.tui.shared.app_dialogs import help_lines
 from bioeval_tui.tui.shared.base import key_name
-from bioeval_tui.tui.shared.help import help_lines
 
 DOCS = Path(__file__).parents[2] / "docs" / "screens.md"
 CHANGING = {"AskLine", "TypedLine"}

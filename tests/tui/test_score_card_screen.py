@@ -19,7 +19,7 @@ from bioeval_tui.record.events import ConversationEnded, ConversationScored, Mes
 from bioeval_tui.report.words import summary_lines
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.live import score_card_view
-from bioeval_tui.tui.shared.cells_view import score
+from bioeval_tui.tui.shared.cells import score
 from tests.unit.report.recorded import Recorded, Talk, shown
 
 

@@ -20,12 +20,11 @@ from bioeval_tui.tui.batch import batch_view, board_view
 from bioeval_tui.tui.batch.batch_view import Glance
 from bioeval_tui.tui.batch.tile_grid_widget import Lines, TileGrid
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.shared.ask_line_widget import FilterLine
 from bioeval_tui.tui.shared.base import BaseScreen
-from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.copying import Copied
+from bioeval_tui.tui.shared.cells import Cell, paint
+from bioeval_tui.tui.shared.line_widgets import FilterLine
+from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import Labelled, hanging
-from bioeval_tui.tui.shared.tones import paint
 from bioeval_tui.units import number
 
 MOST_ABOUT = 6

@@ -18,8 +18,8 @@ from textual.style import Style
 
 from bioeval_tui.tui.batch.batch_view import CELL_HEIGHT, CELL_WIDTH
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.tones import STYLES, readable
+from bioeval_tui.tui.shared.cells import STYLES, Cell
+from bioeval_tui.tui.shared.themes import readable
 
 MOST_KEPT = 1000
 """Number of drawn tile slices kept."""

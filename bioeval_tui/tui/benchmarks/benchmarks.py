@@ -23,7 +23,7 @@ from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, MedalRow
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals.medal_card import MedalDetail, examine
 from bioeval_tui.tui.shared.base import key_for
-from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.cells import Cell
 from bioeval_tui.tui.shared.dialogs import Dialog, PathDialog, Tell, WorkDialog
 from bioeval_tui.tui.shared.list_screen import ListScreen
 from bioeval_tui.tui.shared.prose_widget import Prose

@@ -11,7 +11,7 @@ from bioeval_tui.text import clean_line, plural
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Board
 from bioeval_tui.tui.medals.medals_view import MEDALS, column_number, number
 from bioeval_tui.tui.shared import histogram_view
-from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.cells import Cell
 from bioeval_tui.tui.shared.list_table import Column, Key, Listing, number_key, text_key
 from bioeval_tui.units import duration
 

@@ -23,7 +23,7 @@ from bioeval_tui.record.state import RunState, apply
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.batch.batch_view import Glance, Rank, glances_of, is_running, planned
 from bioeval_tui.tui.data.run_list import RunList
-from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.cells import Cell
 
 LOOK_S = 0.25
 """Interval at which the recordings are read."""

@@ -25,10 +25,9 @@ from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs import runs_view
 from bioeval_tui.tui.shared.base import AtRest, RefreshedScreen
-from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.copying import Copied
+from bioeval_tui.tui.shared.cells import Cell, paint
+from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, Labelled, RowList
-from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.wiring.doctor import Finding

@@ -14,7 +14,7 @@ from bioeval_tui.report.sentences import next_step
 from bioeval_tui.sample.paths import SAMPLE_AGENT
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.runs.runs_view import AGENT_FAILED, NO_SCORE, STATUS, status_of
-from bioeval_tui.tui.shared.cells_view import Cell, bulleted, joined, score_tone, spark
+from bioeval_tui.tui.shared.cells import Cell, bulleted, joined, score_tone, spark
 from bioeval_tui.uncertainty import FEWEST_UNITS
 from bioeval_tui.units import ago, number
 

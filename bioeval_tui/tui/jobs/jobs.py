@@ -21,7 +21,7 @@ from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.jobs import jobs_view
 from bioeval_tui.tui.jobs.source_view import SourceView
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.shared.cells_view import Cell, bulleted
+from bioeval_tui.tui.shared.cells import Cell, bulleted
 from bioeval_tui.tui.shared.list_screen import ListScreen
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
 

@@ -14,7 +14,7 @@ from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.sample.paths import plugin_jobs, sample_jobs
 from bioeval_tui.text import plural
 from bioeval_tui.tui.items import JobItem
-from bioeval_tui.tui.shared.cells_view import Cell, score, spark
+from bioeval_tui.tui.shared.cells import Cell, score, spark
 from bioeval_tui.tui.shared.list_table import Column, Key, Listing, number_key
 from bioeval_tui.units import when
 

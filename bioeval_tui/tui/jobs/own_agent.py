@@ -19,7 +19,7 @@ from bioeval_tui.evaluation.job.template import Answers, script_for
 from bioeval_tui.text import home_relative
 from bioeval_tui.tui.data.job_list import ENDINGS
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.cells import Cell
 from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog, FormField
 
 EXAMPLES: dict[str, tuple[str, str, str]] = {

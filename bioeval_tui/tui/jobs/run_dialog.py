@@ -20,9 +20,8 @@ from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.jobs import jobs_view
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs.runs_view import preview
-from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.cells import Cell, paint
 from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog, FormField
-from bioeval_tui.tui.shared.tones import paint
 from bioeval_tui.uncertainty import FEWEST_UNITS
 from bioeval_tui.units import dollars, duration
 

@@ -18,9 +18,8 @@ from textual.visual import Visual
 
 from bioeval_tui.errors import Problem
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.cells import Cell, paint
 from bioeval_tui.tui.shared.rows_widget import title_lines
-from bioeval_tui.tui.shared.tones import paint
 
 MAX_LINES = 5_000
 """Maximum number of lines in a preview; the rest is only counted."""

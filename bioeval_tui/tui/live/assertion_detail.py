@@ -12,7 +12,7 @@ from bioeval_tui.record.tool_calls import tool_calls_text
 from bioeval_tui.text import compact_json
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view
-from bioeval_tui.tui.shared.cells_view import Cell, Tone
+from bioeval_tui.tui.shared.cells import Cell, Tone
 from bioeval_tui.tui.shared.dialogs import Dialog, DialogText
 from bioeval_tui.tui.shared.rows_widget import Labelled
 

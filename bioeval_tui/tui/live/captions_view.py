@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bioeval_tui.report import findings as of, rows
 from bioeval_tui.report.result import result_of
 from bioeval_tui.report.sentences import sentence
-from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.cells import Cell
 
 if TYPE_CHECKING:
     from bioeval_tui.record.state import ConversationState, MessageState, RunState

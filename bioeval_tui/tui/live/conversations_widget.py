@@ -22,11 +22,9 @@ from bioeval_tui.tui.live import heads_view, spans
 from bioeval_tui.tui.live.heads_view import Head
 from bioeval_tui.tui.live.spans import Waterfall
 from bioeval_tui.tui.live.transcript import Transcript
-from bioeval_tui.tui.shared.brief_view import asked_lines, who_and_what
-from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.cells import Cell, asked_lines, paint, spread, who_and_what
+from bioeval_tui.tui.shared.line_widgets import TabLine
 from bioeval_tui.tui.shared.rows_widget import Labelled
-from bioeval_tui.tui.shared.tab_line_widget import TabLine
-from bioeval_tui.tui.shared.tones import paint, spread
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition

@@ -12,7 +12,7 @@ from bioeval_tui.record.state import NOT_CLEAN
 from bioeval_tui.report.findings import NoUplift
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.text import plural, upper_first
-from bioeval_tui.tui.shared.cells_view import Cell, Tone, score, score_tone
+from bioeval_tui.tui.shared.cells import Cell, Tone, score, score_tone
 from bioeval_tui.units import clock, duration, latency_short
 
 if TYPE_CHECKING:

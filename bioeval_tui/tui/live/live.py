@@ -24,12 +24,11 @@ from bioeval_tui.tui.live.operator import Operator
 from bioeval_tui.tui.live.panel_deck_widget import PanelDeck
 from bioeval_tui.tui.live.replay_bar import ReplayControls
 from bioeval_tui.tui.live.stage_widget import STAGE_CSS, Stage
-from bioeval_tui.tui.shared.ask_line_widget import AskLine
 from bioeval_tui.tui.shared.base import BaseScreen
-from bioeval_tui.tui.shared.brief_view import brief_head, who_and_what
-from bioeval_tui.tui.shared.copying import Copied
+from bioeval_tui.tui.shared.cells import brief_head, paint, who_and_what
+from bioeval_tui.tui.shared.line_widgets import AskLine
+from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import Labelled
-from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.run_view import Opener

@@ -12,9 +12,8 @@ from textual.widgets import Static
 from bioeval_tui.report.manner import RunManner
 from bioeval_tui.report.result import result_of
 from bioeval_tui.text import plural
-from bioeval_tui.tui.shared.cells_view import Cell, Tone
+from bioeval_tui.tui.shared.cells import Cell, Tone, paint
 from bioeval_tui.tui.shared.dialogs import Dialog, DialogText
-from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
     from bioeval_tui.record.state import RunState

@@ -13,8 +13,8 @@ from textual.message import Message
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.live.panels import AssertionsPanel, LatencyPanel, Look, TasksPanel
+from bioeval_tui.tui.shared.line_widgets import TabLine
 from bioeval_tui.tui.shared.rows_widget import RowList
-from bioeval_tui.tui.shared.tab_line_widget import TabLine
 
 if TYPE_CHECKING:
     from bioeval_tui.tui.live.feed import Watched

@@ -17,9 +17,8 @@ from bioeval_tui.report import rows
 from bioeval_tui.text import shorten
 from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.live.heads_view import conditions
-from bioeval_tui.tui.shared.cells_view import Cell, Tone, joined, uplift as uplift_cell
+from bioeval_tui.tui.shared.cells import Cell, Tone, joined, left, paint, right, spread, uplift as uplift_cell
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, LinePainter, RowList, RowPainter, title_lines
-from bioeval_tui.tui.shared.tones import left, paint, right, spread
 from bioeval_tui.units import latency_short
 
 if TYPE_CHECKING:

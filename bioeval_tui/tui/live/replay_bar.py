@@ -16,10 +16,9 @@ from textual.widget import Widget
 
 from bioeval_tui.record.names import TurnMark
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.shared.cells_view import Cell, Tone, joined
+from bioeval_tui.tui.shared.cells import Cell, Tone, joined, paint
 from bioeval_tui.tui.shared.dialogs import Dialog
 from bioeval_tui.tui.shared.rows_widget import RowList
-from bioeval_tui.tui.shared.tones import paint
 from bioeval_tui.units import clock
 
 if TYPE_CHECKING:

@@ -22,11 +22,10 @@ from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import score_card_view
 from bioeval_tui.tui.live.panels import names_head, wrapped_row
 from bioeval_tui.tui.live.score_card_view import CardEvidence
-from bioeval_tui.tui.shared.cells_view import Cell, packed, score, score_tone
-from bioeval_tui.tui.shared.copying import Copied
+from bioeval_tui.tui.shared.cells import Cell, left, packed, paint, right, score, score_tone, spread
 from bioeval_tui.tui.shared.dialogs import Dialog
+from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, Labelled, RowList, title_lines
-from bioeval_tui.tui.shared.tones import left, paint, right, spread
 from bioeval_tui.units import signed
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from bioeval_tui.report.run import reason_of, why_not_asked
 from bioeval_tui.report.sentences import NEEDS_BOTH
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.live import panels
-from bioeval_tui.tui.shared.brief_view import who_and_what
-from bioeval_tui.tui.shared.cells_view import Cell, Tone, score, score_tone, uplift
+from bioeval_tui.tui.shared.cells import Cell, Tone, score, score_tone, uplift, who_and_what
 from bioeval_tui.units import duration, latency, number
 
 if TYPE_CHECKING:

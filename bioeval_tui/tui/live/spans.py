@@ -15,9 +15,8 @@ from bioeval_tui.record.tool_calls import call_text
 from bioeval_tui.text import compact_json, plural, shorten
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view
-from bioeval_tui.tui.shared.cells_view import Cell, Tone
+from bioeval_tui.tui.shared.cells import Cell, Tone, paint
 from bioeval_tui.tui.shared.dialogs import Dialog, DialogText
-from bioeval_tui.tui.shared.tones import paint
 from bioeval_tui.units import latency
 
 if TYPE_CHECKING:

@@ -17,14 +17,13 @@ from bioeval_tui.report.agents import Standing, standings
 from bioeval_tui.report.sentences import rank_words
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals.medals_view import Entry, Tally, medal_cell, next_medal
-from bioeval_tui.tui.shared.cells_view import Cell, Tone
+from bioeval_tui.tui.shared.cells import Cell, Tone, paint
 from bioeval_tui.tui.shared.list_table import Column, ListTable, Sorting, TableHead
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, RowList
-from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
     from bioeval_tui.tui.medals.medals_view import Entry
-    from bioeval_tui.tui.shared.cells_view import Cell
+    from bioeval_tui.tui.shared.cells import Cell
 
 GROUP_COLUMNS: tuple[Column, ...] = (
     Column("agent, domain", 0),

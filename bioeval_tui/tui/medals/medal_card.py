@@ -24,11 +24,10 @@ from bioeval_tui.tui.medals import medals_view
 from bioeval_tui.tui.medals.medals_view import column_number, medal_cell, standing
 from bioeval_tui.tui.review import review_view
 from bioeval_tui.tui.shared import histogram_view
-from bioeval_tui.tui.shared.cells_view import Cell, Tone, packed
-from bioeval_tui.tui.shared.copying import Copied
+from bioeval_tui.tui.shared.cells import Cell, Tone, packed, paint
 from bioeval_tui.tui.shared.dialogs import Dialog, DialogText, Tell, WorkDialog
+from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import Labelled
-from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.explanation import Section

@@ -25,13 +25,12 @@ from bioeval_tui.tui.medals import medals_view
 from bioeval_tui.tui.medals.agents_widget import Agents
 from bioeval_tui.tui.medals.medal_card import MedalCard, MedalDetail, examine, explain
 from bioeval_tui.tui.medals.submissions_widget import GradedFeed, Submissions
-from bioeval_tui.tui.shared.ask_line_widget import FilterLine
 from bioeval_tui.tui.shared.base import AtRest, BaseScreen
-from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.copying import Copied
+from bioeval_tui.tui.shared.cells import Cell, paint
 from bioeval_tui.tui.shared.dialogs import ExportDialog, Tell, WorkDialog
+from bioeval_tui.tui.shared.line_widgets import FilterLine
+from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, RowList
-from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
     from bioeval_tui.tui.medals.medals_view import Entry, MedalTable

@@ -14,9 +14,9 @@ from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.record.reviews import mark_words
 from bioeval_tui.report.formats.registry import Format, format_of
 from bioeval_tui.text import plural
-from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.copying import tabbed
+from bioeval_tui.tui.shared.cells import Cell
 from bioeval_tui.tui.shared.list_table import Column, Sorting
+from bioeval_tui.tui.shared.output import tabbed
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.task_report import TaskReport

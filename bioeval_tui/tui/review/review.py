@@ -24,11 +24,9 @@ from bioeval_tui.tui.medals.medal_card import MedalCard
 from bioeval_tui.tui.review import review_view
 from bioeval_tui.tui.review.review_view import ReviewDialog
 from bioeval_tui.tui.shared.base import RefreshedScreen
-from bioeval_tui.tui.shared.brief_view import brief_head, who_and_what
-from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.copying import Copied
+from bioeval_tui.tui.shared.cells import Cell, brief_head, left, paint, right, who_and_what
+from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
-from bioeval_tui.tui.shared.tones import left, paint, right
 
 OTHERS_S = 2.0
 """Interval of checks for other people's reviews."""

@@ -21,7 +21,7 @@ from bioeval_tui.text import clean, shorten
 from bioeval_tui.tui.items import Given, ReviewItem
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals.medals_view import MEDALS, standing
-from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.cells import Cell
 from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog, FormField
 from bioeval_tui.units import date, number
 

@@ -14,9 +14,9 @@ from textual.widget import Widget
 from bioeval_tui.report import comparison
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs import comparison_view
+from bioeval_tui.tui.shared.cells import paint
 from bioeval_tui.tui.shared.dialogs import Dialog, Tell, WorkDialog
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
-from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition

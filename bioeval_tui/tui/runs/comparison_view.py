@@ -16,7 +16,7 @@ from bioeval_tui.report.comparison import (
 from bioeval_tui.report.statistics.differences import Difference
 from bioeval_tui.report.statistics.estimates import Proportion
 from bioeval_tui.text import plural, shorten
-from bioeval_tui.tui.shared.cells_view import Cell, Tone, score, signed
+from bioeval_tui.tui.shared.cells import Cell, Tone, score, signed
 from bioeval_tui.units import latency, latency_change, number3
 
 Line = list[Cell]

@@ -16,9 +16,8 @@ from bioeval_tui.report.rows import first_difference
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import score_card_view
 from bioeval_tui.tui.live.conversations_widget import LiveTranscript
-from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.cells import Cell, paint
 from bioeval_tui.tui.shared.dialogs import Dialog
-from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition

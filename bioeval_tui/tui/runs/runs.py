@@ -19,7 +19,7 @@ from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live.replay_bar import ReplayDialog
 from bioeval_tui.tui.runs import runs_view
-from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.cells import Cell
 from bioeval_tui.tui.shared.list_screen import ListScreen
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
 

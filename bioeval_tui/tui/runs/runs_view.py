@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING
 
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.text import plural, shorten
-from bioeval_tui.tui.shared.brief_view import lost_lines, who_and_what
-from bioeval_tui.tui.shared.cells_view import Cell, score, score_tone, signed, spark, uplift
+from bioeval_tui.tui.shared.cells import (
+    Cell,
+    lost_lines,
+    score,
+    score_tone,
+    signed,
+    spark,
+    uplift,
+    who_and_what,
+)
 from bioeval_tui.tui.shared.list_table import Column, Key, Listing, Sorting, number_key, text_key
 from bioeval_tui.units import ago, date, when
 

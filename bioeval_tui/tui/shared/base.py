@@ -21,11 +21,10 @@ from textual.widget import Widget
 from bioeval_tui.text import plural
 from bioeval_tui.tui.keys import KeyOwners, order
 from bioeval_tui.tui.screens import SCREENS
-from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.tones import paint, spread
+from bioeval_tui.tui.shared.cells import Cell, paint, spread
 
 if TYPE_CHECKING:
-    from bioeval_tui.tui.shared.copying import Copied
+    from bioeval_tui.tui.shared.output import Copied
     from bioeval_tui.tui.shared.program import Program
 
 

@@ -36,8 +36,7 @@ from bioeval_tui.report.formats.registry import Format, format_of
 from bioeval_tui.text import clean_line, home_relative, plural
 from bioeval_tui.tui.keys import KeyOwners, bindings
 from bioeval_tui.tui.shared.base import KeysFooter
-from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.tones import paint
+from bioeval_tui.tui.shared.cells import Cell, paint
 from bioeval_tui.units import duration
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ if TYPE_CHECKING:
     from textual.style import Style as VisualStyle
     from textual.visual import RenderOptions
 
-    from bioeval_tui.tui.shared.copying import Copied
+    from bioeval_tui.tui.shared.output import Copied
     from bioeval_tui.tui.shared.program import Program
 
 

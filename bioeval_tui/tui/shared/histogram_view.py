@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from bioeval_tui.text import plural
 from bioeval_tui.tui.medals.medals_view import number
-from bioeval_tui.tui.shared.cells_view import Cell, Tone, joined
+from bioeval_tui.tui.shared.cells import Cell, Tone, joined
 
 Line = list[Cell]
 EIGHTHS = " ▁▂▃▄▅▆▇█"

@@ -13,13 +13,12 @@ from textual.widgets import Static
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.text import plural
-from bioeval_tui.tui.shared.ask_line_widget import FilterLine
 from bioeval_tui.tui.shared.base import AtRest, RefreshedScreen
-from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.copying import Copied, tabbed
+from bioeval_tui.tui.shared.cells import Cell, paint
+from bioeval_tui.tui.shared.line_widgets import FilterLine
 from bioeval_tui.tui.shared.list_table import Listing, ListTable, Sorting, TableHead
+from bioeval_tui.tui.shared.output import Copied, tabbed
 from bioeval_tui.tui.shared.rows_widget import RowList
-from bioeval_tui.tui.shared.tones import paint
 
 Item = TypeVar("Item")
 TIMES_MOVE_S = 10.0

@@ -15,9 +15,8 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.cells import STYLES, Cell, left, paint, right
 from bioeval_tui.tui.shared.rows_widget import Heights, RowList
-from bioeval_tui.tui.shared.tones import STYLES, left, paint, right
 
 Item = TypeVar("Item")
 Key = tuple[int, float, str]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.batch.batch_view import Glance
     from bioeval_tui.tui.data.services import AppServices
     from bioeval_tui.tui.items import ReviewSource
-    from bioeval_tui.tui.shared.cells_view import Cell
+    from bioeval_tui.tui.shared.cells import Cell
 
 
 class Program(Protocol):

@@ -23,8 +23,8 @@ from textual.visual import Visual
 from textual.widget import Widget
 
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.tones import paint, readable
+from bioeval_tui.tui.shared.cells import Cell, paint
+from bioeval_tui.tui.shared.themes import readable
 
 MOST_BARS_KEPT = 100
 

@@ -5,7 +5,7 @@ from batches import glances
 
 from bioeval_tui.tui.batch.batch_view import Glance, GlanceKey, Rank, distinct
 from bioeval_tui.tui.batch.board_view import board
-from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.cells import Cell
 from tests.unit.tui.lines import texts
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bioeval_tui.tui.shared.cells_view import Cell, packed, score, signed, spark, uplift
+from bioeval_tui.tui.shared.cells import Cell, packed, score, signed, spark, uplift
 from bioeval_tui.units import clock, duration
 
 
