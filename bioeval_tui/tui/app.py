@@ -248,7 +248,7 @@ class BioevalApp(App[None]):
 
     def review(self, source: ReviewSource, *, blind: bool = False) -> None:
         """Open what is to be reviewed; `blind` hides the judge's scores."""
-        from bioeval_tui.tui.review.review import ReviewScreen  # a screen is loaded when it is opened
+        from bioeval_tui.tui.review import ReviewScreen  # a screen is loaded when it is opened
 
         self.push_screen(ReviewScreen(source, blind=blind))
 

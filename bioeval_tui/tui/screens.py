@@ -30,7 +30,7 @@ SCREENS: tuple[ScreenEntry, ...] = (
         "0",
         "home",
         "Go to your newest runs and what to do next",
-        "bioeval_tui.tui.home.home:HomeScreen",
+        "bioeval_tui.tui.home:HomeScreen",
     ),
     ScreenEntry("jobs", "1", "jobs", "Go to the job files", "bioeval_tui.tui.jobs.jobs:JobsScreen"),
     ScreenEntry(
@@ -42,7 +42,7 @@ SCREENS: tuple[ScreenEntry, ...] = (
         "4",
         "benchmarks",
         "Go to the machine-learning tasks",
-        "bioeval_tui.tui.benchmarks.benchmarks:BenchmarksScreen",
+        "bioeval_tui.tui.benchmarks:BenchmarksScreen",
     ),
     ScreenEntry(
         "medals",

@@ -1,4 +1,4 @@
-"""The operator's controls: pause, step, cancel, playing the user, and what quitting does to a run in progress."""
+"""The operator's controls: pause, step, cancel, and playing the user."""
 
 from __future__ import annotations
 

@@ -19,10 +19,10 @@ from bioeval_tui.grade.outcomes import Verdict
 from bioeval_tui.grade.task_report import percent
 from bioeval_tui.report.conclusion import conclude_grading
 from bioeval_tui.text import clean, plural
+from bioeval_tui.tui import review_view
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals import medals_view
 from bioeval_tui.tui.medals.medals_view import column_number, medal_cell, standing
-from bioeval_tui.tui.review import review_view
 from bioeval_tui.tui.shared import histogram_view
 from bioeval_tui.tui.shared.cells import Cell, Tone, packed, paint
 from bioeval_tui.tui.shared.dialogs import Dialog, DialogText, Tell, WorkDialog

@@ -18,7 +18,7 @@ from bioeval_tui.record.reviews import mark_of
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals import medals_view
 from bioeval_tui.tui.medals.medals_view import Entry, MedalTable
-from bioeval_tui.tui.review.review_view import marked
+from bioeval_tui.tui.review_view import marked
 from bioeval_tui.tui.shared.cells import Cell
 from bioeval_tui.tui.shared.list_table import ListTable, Sorting, TableHead
 from bioeval_tui.tui.shared.rows_widget import RowList

@@ -17,12 +17,12 @@ from textual.widgets import Static
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.record.state import ConversationState
+from bioeval_tui.tui import review_view
 from bioeval_tui.tui.items import Given, ItemId, ReviewItem, ReviewSource
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live.transcript import Transcript
 from bioeval_tui.tui.medals.medal_card import MedalCard
-from bioeval_tui.tui.review import review_view
-from bioeval_tui.tui.review.review_view import ReviewDialog
+from bioeval_tui.tui.review_view import ReviewDialog
 from bioeval_tui.tui.shared.base import RefreshedScreen
 from bioeval_tui.tui.shared.cells import Cell, brief_head, left, paint, right, who_and_what
 from bioeval_tui.tui.shared.output import Copied
