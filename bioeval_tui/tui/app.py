@@ -47,12 +47,12 @@ if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.run_view import Opener
     from bioeval_tui.evaluation.engine.spec import RunRequest
     from bioeval_tui.record.state import RunState
-    from bioeval_tui.tui.batch.batch_view import Glance
-    from bioeval_tui.tui.batch.grid import GridScreen
     from bioeval_tui.tui.data.services import AppServices
     from bioeval_tui.tui.items import ReviewSource
     from bioeval_tui.tui.jobs.jobs import JobsScreen
     from bioeval_tui.tui.live.live import LiveScreen
+    from bioeval_tui.tui.runs.batch_view import Glance
+    from bioeval_tui.tui.runs.grid import GridScreen
     from bioeval_tui.tui.runs.runs import RunsScreen
     from bioeval_tui.tui.shared.cells import Cell
 
@@ -239,7 +239,7 @@ class BioevalApp(App[None]):
 
     def grid_of(self, batch_id: str) -> GridScreen:
         """Return the grid of every conversation of a batch."""
-        from bioeval_tui.tui.batch.grid import GridScreen
+        from bioeval_tui.tui.runs.grid import GridScreen
 
         def opened(glance: Glance) -> None:
             self.open_conversation(glance, batch_id)
@@ -254,9 +254,9 @@ class BioevalApp(App[None]):
 
     def compare(self, a: str, b: str) -> None:
         """Compare run B with run A."""
-        from bioeval_tui.tui.runs.compare import compare  # a box is loaded when it is opened
+        from bioeval_tui.tui.runs.comparison import open_comparison  # a box is loaded when it is opened
 
-        compare(self, a, b)
+        open_comparison(self, a, b)
 
     def open_conversation(self, glance: Glance, batch_id: str | None) -> None:
         """Show a conversation of a batch on the live screen; from there, `esc` goes back to the grid."""

@@ -28,9 +28,9 @@ from bioeval_tui.text import clean_line, plural
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Board, MedalRow
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live.transcript.markdown import TranscriptMarkdown
+from bioeval_tui.tui.medals import histogram_view
 from bioeval_tui.tui.medals.medal_card import MedalDetail, examine
 from bioeval_tui.tui.medals.medals_view import MEDALS, column_number, number
-from bioeval_tui.tui.shared import histogram_view
 from bioeval_tui.tui.shared.base import key_for
 from bioeval_tui.tui.shared.cells import Cell
 from bioeval_tui.tui.shared.dialogs import Dialog, PathDialog, Tell, WorkDialog

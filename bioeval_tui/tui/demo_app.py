@@ -23,10 +23,10 @@ from bioeval_tui.tui.shared.dialogs import Dialog
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.attach import ReplayedRun
     from bioeval_tui.evaluation.engine.run_view import Opener
-    from bioeval_tui.tui.batch.batch_view import Glance
-    from bioeval_tui.tui.batch.grid import GridScreen
     from bioeval_tui.tui.data.services import AppServices
     from bioeval_tui.tui.medals.medals import MedalsScreen
+    from bioeval_tui.tui.runs.batch_view import Glance
+    from bioeval_tui.tui.runs.grid import GridScreen
 
 Pace = Literal["slow", "normal", "fast"]
 PACES: dict[Pace, float] = {"slow": 0.7, "normal": 1.0, "fast": 1.8}
@@ -243,8 +243,8 @@ class BatchDemoApp(DemoApp):
         self._again()
 
     def _again(self) -> None:
-        from bioeval_tui.tui.batch.grid import GridScreen  # the other demos do not wait for it
         from bioeval_tui.tui.data.batches import replayed_batch
+        from bioeval_tui.tui.runs.grid import GridScreen  # the other demos do not wait for it
 
         def replayed() -> AsyncIterator[Sequence[Glance]]:
             return replayed_batch(self._paths, BATCH_S / self._pace, held=lambda: self.held)

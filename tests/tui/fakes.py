@@ -23,7 +23,6 @@ from bioeval_tui.record.reviews import Opinions, ReviewedScores, fold_reviews, r
 from bioeval_tui.record.state import RunState
 from bioeval_tui.report.comparison import Comparison
 from bioeval_tui.report.previews import Loss, RunPreview
-from bioeval_tui.tui.batch.batch_view import Glance
 from bioeval_tui.tui.items import (
     BenchmarkDetail,
     BenchmarkItem,
@@ -33,6 +32,7 @@ from bioeval_tui.tui.items import (
     ReviewItem,
     ReviewSource,
 )
+from bioeval_tui.tui.runs.batch_view import Glance
 from bioeval_tui.tui.shared.cells import Cell
 
 

@@ -21,8 +21,8 @@ from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.reading import LineReader, read_recording
 from bioeval_tui.record.state import RunState, apply
 from bioeval_tui.settings import Settings
-from bioeval_tui.tui.batch.batch_view import Glance, Rank, glances_of, is_running, planned
 from bioeval_tui.tui.data.run_list import RunList
+from bioeval_tui.tui.runs.batch_view import Glance, Rank, glances_of, is_running, planned
 from bioeval_tui.tui.shared.cells import Cell
 
 LOOK_S = 0.25

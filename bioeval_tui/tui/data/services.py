@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from bioeval_tui.record.catalogued_run import CataloguedRun
     from bioeval_tui.record.reviews import Opinions
     from bioeval_tui.settings import Settings
-    from bioeval_tui.tui.batch.batch_view import Glance
     from bioeval_tui.tui.data.batches import Batches
-    from bioeval_tui.tui.data.benchmarks import Benchmarks
+    from bioeval_tui.tui.data.grading import Benchmarks
     from bioeval_tui.tui.data.job_list import JobList
     from bioeval_tui.tui.data.reviews import ReviewDesk
     from bioeval_tui.tui.data.run_list import RunList
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
         ReviewItem,
         ReviewSource,
     )
+    from bioeval_tui.tui.runs.batch_view import Glance
 
 
 Made = TypeVar("Made")
@@ -129,7 +129,7 @@ class AppServices:
 
     @_Part
     def _benchmarks(self) -> Benchmarks:
-        from bioeval_tui.tui.data.benchmarks import Benchmarks
+        from bioeval_tui.tui.data.grading import Benchmarks
 
         return Benchmarks(self._settings, self._grading)
 

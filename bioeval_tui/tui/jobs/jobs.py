@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import SuspendNotSupported
@@ -16,21 +15,111 @@ from textual.content import Content
 from textual.widget import Widget
 
 from bioeval_tui.errors import BioevalError
+from bioeval_tui.sample.paths import plugin_jobs, sample_jobs
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.items import JobItem
-from bioeval_tui.tui.jobs import jobs_view
 from bioeval_tui.tui.jobs.source_view import SourceView
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.shared.cells import Cell, bulleted
+from bioeval_tui.tui.shared.cells import Cell, bulleted, score, spark
 from bioeval_tui.tui.shared.list_screen import ListScreen
+from bioeval_tui.tui.shared.list_table import Column, Key, Listing, number_key
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
+from bioeval_tui.units import when
 
 if TYPE_CHECKING:
     from bioeval_tui.tui.jobs.own_agent import NewJob
+    from bioeval_tui.tui.jobs.run_dialog import RunForm
+
+SPARK = 12
+
+COLUMNS: tuple[Column, ...] = (
+    Column("job", 0),
+    Column("check", 12),
+    Column("tasks", 5, True, 2),
+    Column("facts", 5, True, 4),
+    Column("asserts", 7, True, 3),
+    Column("last runs", SPARK, False, 1),
+    Column("score", 6, True),
+    Column("last run", 11, False, 5),
+)
+
+
+def listing() -> Listing[JobItem]:
+    """Return an empty table of jobs, sorted by name."""
+    return Listing(
+        COLUMNS, _keys, lambda job: f"{job.name} {job.path} {check(job).text}", lambda job: job.path
+    )
+
+
+def _keys(job: JobItem) -> tuple[Key, ...]:
+    last = job.scores[-1] if job.scores else None
+    warnings = len(job.problems) - len(job.errors)
+    when = job.last_run.timestamp() if job.last_run else None
+    return (
+        (int(_is_shipped(job)), 0.0, job.name.lower()),  # your own before the samples
+        (0, -len(job.errors) * 1000.0 - warnings, job.name.lower()),
+        number_key(job.tasks),
+        number_key(job.facts),
+        number_key(job.assertions),
+        number_key(float(job.runs)),
+        number_key(last),
+        number_key(when),
+    )
+
+
+def check(job: JobItem) -> Cell:
+    """Return the result of the check in a few words; jobs that are included in the program are samples."""
+    if not job.checked:
+        return Cell("… checking", "quiet")
+    if job.needs_code:
+        return Cell("! needs code", "warn")
+    if job.errors:
+        return Cell(f"✗ {plural(len(job.errors), 'error')}", "bad")
+    if job.problems:
+        return Cell(f"! {plural(len(job.problems), 'warning')}", "warn")
+    return Cell("✓ sample" if job.sample else "✓ ready", "good")
+
+
+def _is_shipped(job: JobItem) -> bool:
+    """Return whether a job comes with the program, also one that the sample agent cannot run."""
+    return job.sample or job.path in plugin_jobs() or job.path.parent.resolve() == sample_jobs().resolve()
+
+
+def row(job: JobItem, now: datetime, *, exact: bool = False) -> dict[str, Cell]:
+    """Return a job's cells by column name. `exact` shows when it ran last instead of how long ago."""
+    last = job.scores[-1] if job.scores else None
+    return {
+        "job": Cell(job.name, "plain" if job.runnable else "quiet"),
+        "check": check(job),
+        "tasks": _count(job.tasks),
+        "facts": _count(job.facts),
+        "asserts": _count(job.assertions),
+        "last runs": Cell(spark(job.scores, SPARK), "busy") if job.scores else _none_yet(job),
+        "score": Cell(score(last), "strong" if last is not None else "quiet"),
+        "last run": Cell(when(job.last_run, now, exact=exact) if job.last_run else "–", "quiet"),
+    }
+
+
+def _none_yet(job: JobItem) -> Cell:
+    return Cell("no mean yet" if job.runs else "no run yet", "quiet")
+
+
+def _count(number: int | None) -> Cell:
+    return Cell("–", "quiet") if number is None else Cell(f"{number:,}")
+
+
+def facts_line(job: JobItem, now: datetime, *, exact: bool = False) -> list[Cell]:
+    """Return the line above a job's text: its contents, and when it ran last."""
+    if job.tasks is None or job.facts is None or job.assertions is None:
+        return [check(job)]
+    counts = ", ".join(
+        (plural(job.tasks, "task"), plural(job.facts, "fact"), plural(job.assertions, "assertion"))
+    )
+    ran = f"   last run {when(job.last_run, now, exact=exact)}" if job.last_run else ""
+    return [check(job), Cell(f"   {counts}"), Cell(ran, "quiet")]
+
 
 SOON_S = 0.05
-REMEMBERED = 50
-"""Number of jobs whose last form is kept."""
 
 
 class JobRows(RowList):
@@ -59,7 +148,7 @@ class JobsScreen(ListScreen[JobItem]):
     """
 
     def __init__(self) -> None:
-        super().__init__(jobs_view.listing(), JobRows())
+        super().__init__(listing(), JobRows())
         self._to_run: tuple[Path | None, int] = None, 1
         """The job to run as soon as it is listed, and how often."""
 
@@ -77,7 +166,7 @@ class JobsScreen(ListScreen[JobItem]):
 
     def cells(self, item: JobItem) -> Mapping[str, Cell | Content]:
         """Return a job's cells."""
-        return jobs_view.row(item, datetime.now(UTC), exact=self.exact)
+        return row(item, datetime.now(UTC), exact=self.exact)
 
     def notes(self) -> list[Cell]:
         """The numbers of jobs and of jobs that cannot run."""
@@ -111,7 +200,7 @@ class JobsScreen(ListScreen[JobItem]):
         if item is None:
             return
         head = [
-            jobs_view.facts_line(item, datetime.now(UTC), exact=self.exact),
+            facts_line(item, datetime.now(UTC), exact=self.exact),
             *bulleted(item.about),
             [Cell(home_relative(item.path), "quiet")],
         ]
@@ -209,30 +298,8 @@ class JobsScreen(ListScreen[JobItem]):
             return
         from bioeval_tui.tui.jobs.run_dialog import RunDialog  # a dialog is loaded when it is opened
 
-        self.app.push_screen(RunDialog(job, self._remembered(job, repeats)), partial(self._run, job))
+        self.app.push_screen(RunDialog(job, repeats), partial(self._run, job))
 
-    def _remembered(self, job: JobItem, repeats: int) -> jobs_view.RunForm:
-        kept = self.bioeval.services.preferences
-        by_job = kept.get("run.by_job")
-        mine = by_job.get(str(job.path)) if isinstance(by_job, Mapping) else None
-        if mine is None and job.sample:
-            return jobs_view.RunForm(agent="sample", played="rehearsal", repeats=str(repeats))
-        form = jobs_view.RunForm.remembered(mine if mine is not None else kept.get("run.last"))
-        # How many conversations a run has is asked each time: enter, enter must not start a batch.
-        return replace(form, models="", repeats=str(repeats))
-
-    def _run(self, job: JobItem, form: jobs_view.RunForm | None) -> None:
-        if form is None:
-            return
-        self._remember(job.path, form.to_dict())
-        request = jobs_view.request(job, form)
-        self.bioeval.open_run(partial(self.bioeval.services.start_run, request))
-
-    def _remember(self, path: Path, form: dict[str, str]) -> None:
-        services = self.bioeval.services
-        by_job = services.preferences.get("run.by_job")
-        kept: dict[str, Any] = dict(by_job) if isinstance(by_job, Mapping) else {}
-        kept.pop(str(path), None)
-        kept[str(path)] = form
-        services.keep("run.by_job", dict(list(kept.items())[-REMEMBERED:]))
-        services.keep("run.last", {**form, "cases": "", "sample": ""})  # other jobs have other cases
+    def _run(self, job: JobItem, form: RunForm | None) -> None:
+        if form is not None:
+            self.bioeval.open_run(partial(self.bioeval.services.start_run, form.request(job)))

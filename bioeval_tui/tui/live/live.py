@@ -21,7 +21,7 @@ from bioeval_tui.tui.live.conversations_widget import Conversations
 from bioeval_tui.tui.live.feed import Changes, RunLink, StateChanged, Watched
 from bioeval_tui.tui.live.find_line_widget import FindLine
 from bioeval_tui.tui.live.operator import Operator
-from bioeval_tui.tui.live.panel_deck_widget import PanelDeck
+from bioeval_tui.tui.live.panels import PanelDeck
 from bioeval_tui.tui.live.replay_bar import ReplayControls
 from bioeval_tui.tui.live.stage_widget import STAGE_CSS, Stage
 from bioeval_tui.tui.shared.base import BaseScreen
@@ -33,10 +33,10 @@ from bioeval_tui.tui.shared.rows_widget import Labelled
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.run_view import Opener
     from bioeval_tui.record.state import RunState
-    from bioeval_tui.tui.batch.batch_view import Glance
-    from bioeval_tui.tui.batch.grid import GridScreen
     from bioeval_tui.tui.live.score_card import ScoreCard, Selection
     from bioeval_tui.tui.live.score_card_view import CardEvidence
+    from bioeval_tui.tui.runs.batch_view import Glance
+    from bioeval_tui.tui.runs.grid import GridScreen
 
 TICK_S = 0.1
 
@@ -278,7 +278,7 @@ class LiveScreen(BaseScreen):
     def _assertion_chosen(self, event: PanelDeck.AssertionChosen) -> None:
         if self.state is not None:
             # Here and below: a box is loaded when it is opened, after the first paint.
-            from bioeval_tui.tui.live.assertion_detail import AssertionDetail
+            from bioeval_tui.tui.live.details import AssertionDetail
 
             shown = AssertionDetail(self.state, self.watched.trial, event.index, self.watched.condition)
             self.app.push_screen(shown)
@@ -440,9 +440,10 @@ class LiveScreen(BaseScreen):
     def action_manner(self) -> None:
         """Show how the simulated user speaks."""
         if self.state is not None:
-            from bioeval_tui.tui.live.manner import MannerDialog  # a box is loaded when it is opened
+            from bioeval_tui.report.result import result_of
+            from bioeval_tui.tui.live.details import MannerDialog
 
-            self.app.push_screen(MannerDialog(self.state))
+            self.app.push_screen(MannerDialog(result_of(self.state)))
 
     # The grid
 
@@ -465,7 +466,7 @@ class LiveScreen(BaseScreen):
         if self.known_batch is not None:
             self.app.push_screen(self.bioeval.grid_of(self.known_batch))
             return
-        from bioeval_tui.tui.batch.grid import GridScreen
+        from bioeval_tui.tui.runs.grid import GridScreen
 
         link = self.link
         self.app.push_screen(GridScreen(self._glances, self._open, now=lambda: link.now))
@@ -476,7 +477,7 @@ class LiveScreen(BaseScreen):
         cast("GridScreen", self.app.screen).leads_up = True
 
     async def _glances(self) -> AsyncIterator[Sequence[Glance]]:
-        from bioeval_tui.tui.batch.batch_view import glances_of
+        from bioeval_tui.tui.runs.batch_view import glances_of
 
         async for state, gone in self.link.changes():
             yield glances_of(state, gone=gone)

@@ -21,9 +21,8 @@ from bioeval_tui.report.conclusion import conclude_grading
 from bioeval_tui.text import clean, plural
 from bioeval_tui.tui import review_view
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.medals import medals_view
+from bioeval_tui.tui.medals import histogram_view, medals_view
 from bioeval_tui.tui.medals.medals_view import column_number, medal_cell, standing
-from bioeval_tui.tui.shared import histogram_view
 from bioeval_tui.tui.shared.cells import Cell, Tone, packed, paint
 from bioeval_tui.tui.shared.dialogs import Dialog, DialogText, Tell, WorkDialog
 from bioeval_tui.tui.shared.output import Copied

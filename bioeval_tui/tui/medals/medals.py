@@ -22,9 +22,8 @@ from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.items import MedalRow, ReviewSource
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals import medals_view
-from bioeval_tui.tui.medals.agents_widget import Agents
 from bioeval_tui.tui.medals.medal_card import MedalCard, MedalDetail, examine, explain
-from bioeval_tui.tui.medals.submissions_widget import GradedFeed, Submissions
+from bioeval_tui.tui.medals.tables import Agents, GradedFeed, Submissions
 from bioeval_tui.tui.shared.base import AtRest, BaseScreen
 from bioeval_tui.tui.shared.cells import Cell, paint
 from bioeval_tui.tui.shared.dialogs import ExportDialog, Tell, WorkDialog

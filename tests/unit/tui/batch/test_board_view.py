@@ -3,8 +3,8 @@
 import pytest
 from batches import glances
 
-from bioeval_tui.tui.batch.batch_view import Glance, GlanceKey, Rank, distinct
-from bioeval_tui.tui.batch.board_view import board
+from bioeval_tui.tui.runs.batch_view import Glance, GlanceKey, Rank, distinct
+from bioeval_tui.tui.runs.board_view import board
 from bioeval_tui.tui.shared.cells import Cell
 from tests.unit.tui.lines import texts
 

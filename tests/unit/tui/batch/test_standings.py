@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from bioeval_tui.tui.batch.batch_view import Glance, GlanceKey, Rank, standings
+from bioeval_tui.tui.runs.batch_view import Glance, GlanceKey, Rank, standings
 from bioeval_tui.tui.shared.cells import Cell
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from bioeval_tui.report.statistics.differences import Difference, difference, differences
 from bioeval_tui.report.statistics.estimates import Sample
-from bioeval_tui.tui.runs.comparison_view import forest, table
+from bioeval_tui.tui.runs.comparison import forest, table
 from bioeval_tui.tui.shared.cells import Cell
 
 

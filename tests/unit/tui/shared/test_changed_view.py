@@ -1,6 +1,6 @@
 """What changed between two observed states."""
 
-from bioeval_tui.tui.live.assertion_detail import changes
+from bioeval_tui.tui.live.details import changes
 
 
 def test_items_are_matched_by_their_id() -> None:

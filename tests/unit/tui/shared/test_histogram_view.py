@@ -10,8 +10,8 @@ from hypothesis import given, strategies as st
 from medal_rows import board, graded
 
 from bioeval_tui.tui.items import MedalRow
-from bioeval_tui.tui.shared import histogram_view
-from bioeval_tui.tui.shared.histogram_view import TONES, Histogram, histogram
+from bioeval_tui.tui.medals import histogram_view
+from bioeval_tui.tui.medals.histogram_view import TONES, Histogram, histogram
 
 SCORES = st.one_of(
     st.floats(-1e6, 1e6),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import ConversationState, RunState
 
+
 CELL_WIDTH, CELL_HEIGHT = 38, 4
 MOST_LATENCIES = CELL_WIDTH
 NO_SCORE = Cell("–", "quiet")

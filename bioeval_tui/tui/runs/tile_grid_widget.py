@@ -16,8 +16,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
 
-from bioeval_tui.tui.batch.batch_view import CELL_HEIGHT, CELL_WIDTH
 from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.runs.batch_view import CELL_HEIGHT, CELL_WIDTH
 from bioeval_tui.tui.shared.cells import STYLES, Cell
 from bioeval_tui.tui.shared.themes import readable
 

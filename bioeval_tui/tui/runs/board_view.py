@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report.statistics.estimates import Estimate, Sample, estimate
 from bioeval_tui.text import plural, shorten
-from bioeval_tui.tui.batch.batch_view import Glance, Rank, condition_of
+from bioeval_tui.tui.runs.batch_view import Glance, Rank, condition_of
 from bioeval_tui.tui.shared.cells import Cell, Tone, joined, packed, score, score_tone
 from bioeval_tui.units import DASH, clock, latency_short, number, signed
 

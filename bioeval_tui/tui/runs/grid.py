@@ -16,10 +16,10 @@ from bioeval_tui.errors import BioevalError
 from bioeval_tui.report.conclusion import conclude_batch
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.text import plural
-from bioeval_tui.tui.batch import batch_view, board_view
-from bioeval_tui.tui.batch.batch_view import Glance
-from bioeval_tui.tui.batch.tile_grid_widget import Lines, TileGrid
 from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.runs import batch_view, board_view
+from bioeval_tui.tui.runs.batch_view import Glance
+from bioeval_tui.tui.runs.tile_grid_widget import Lines, TileGrid
 from bioeval_tui.tui.shared.base import BaseScreen
 from bioeval_tui.tui.shared.cells import Cell, paint
 from bioeval_tui.tui.shared.line_widgets import FilterLine

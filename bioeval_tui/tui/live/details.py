@@ -1,25 +1,30 @@
-"""The details of one assertion, turn by turn: query, expected and observed values, and what changed."""
+"""The boxes that open over the live screen: an assertion turn by turn, and how the simulated user speaks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import BindingType
+from textual.content import Content
 from textual.widget import Widget
+from textual.widgets import Static
 
 from bioeval_tui.record.tool_calls import tool_calls_text
-from bioeval_tui.text import compact_json
+from bioeval_tui.text import compact_json, plural
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view
-from bioeval_tui.tui.shared.cells import Cell, Tone
+from bioeval_tui.tui.shared.cells import Cell, Tone, paint
 from bioeval_tui.tui.shared.dialogs import Dialog, DialogText
 from bioeval_tui.tui.shared.rows_widget import Labelled
 
 if TYPE_CHECKING:
+    from bioeval_tui.report.manner import RunManner
+    from bioeval_tui.report.result import RunResult
     from bioeval_tui.record.events import AssertionChecked, StateObserved
     from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import ConversationState, RunState
+
 
 Facts = list[tuple[str, list[Cell]]]
 
@@ -252,3 +257,58 @@ def _as_mapping(value: Any) -> dict[Any, Any] | None:
 def _short(value: Any) -> str:
     text = compact_json(value)
     return text if len(text) <= 160 else text[:159] + "…"
+
+
+STATISTIC, VALUE = 32, 28
+"""Widths of the columns of statistics and of their values, in cells."""
+
+
+class MannerDialog(Dialog[None]):
+    """Statistics by condition, beside those of people who played patients."""
+
+    NAME: ClassVar[str] = "How the user speaks"
+    HEADING: ClassVar[str] = "How the simulated user speaks"
+    ABOUT: ClassVar[str] = (
+        "Counted from the simulated user's messages, without a model. A value is marked when its 95 % "
+        "interval lies outside the range of the middle 90 % of conversations with people: the user is then "
+        "unlike these people."
+    )
+
+    def __init__(self, run: RunResult | None) -> None:
+        super().__init__()
+        self._found = run.manners if run is not None else ()
+        self._scripted = run is not None and run.kind_of("evaluator") == "scripted"
+
+    def compose_body(self) -> Iterable[Widget]:
+        """The table."""
+        with DialogText():
+            yield Static(
+                Content("\n").join([paint(*line) for line in manner_lines(self._found, self._scripted)]),
+                markup=False,
+            )
+
+
+def manner_lines(manners: Sequence[RunManner], scripted: bool = False) -> list[list[Cell]]:
+    """Return a row for each statistic and condition, with the values of people beside it."""
+    if scripted:
+        return [[Cell("Not measured: a script plays the user, and says the job's lines.", "quiet")]]
+    if not manners:
+        return [[Cell("no messages from the simulated user yet", "quiet")]]
+    lines: list[list[Cell]] = []
+    for one in manners:
+        conversations = plural(one.conversations, "conversation")
+        interval = any(row.measure.interval for row in one.rows)
+        heads = f"{'value (95 % interval)' if interval else 'value':<{VALUE}}people (middle 90 %)"
+        lines.append(
+            [Cell(f"{f'{one.title}, {conversations}':<{STATISTIC}}", "strong"), Cell(heads, "quiet")]
+        )
+        for row in one.rows:
+            said = f"{row.found} !" if row.unlike else row.found
+            tone: Tone = "warn" if row.unlike else "plain"
+            lines.append(
+                [Cell(f"{row.label:<{STATISTIC}}"), Cell(f"{said:<{VALUE}}", tone), Cell(row.people, "quiet")]
+            )
+        lines.append([])
+    if any(row.unlike for one in manners for row in one.rows):
+        lines.append([Cell("! unlike these people: the whole interval is outside their middle 90 %", "warn")])
+    return [*lines, [Cell(manners[0].note, "quiet")]]
