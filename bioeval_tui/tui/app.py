@@ -21,7 +21,7 @@ from textual.worker import WorkerFailed
 from bioeval_tui.errors import StorageError
 from bioeval_tui.record.masking.current import current, masked, masking
 from bioeval_tui.text import home_relative
-from bioeval_tui.tui import screens
+from bioeval_tui.tui import keys
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.app_dialogs import HelpScreen, Palette, QuitScreen, SettingsDialog, ShareDialog
 from bioeval_tui.tui.shared.base import BaseScreen
@@ -114,7 +114,7 @@ class BioevalApp(App[None]):
         self._start = start
         self._pictures = pictures
         self._over_it = over_it
-        for screen in screens.SCREENS:
+        for screen in keys.SCREENS:
             self.add_mode(screen.mode, screen.make)
 
     @property

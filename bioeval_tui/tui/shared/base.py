@@ -19,8 +19,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from bioeval_tui.text import plural
-from bioeval_tui.tui.keys import KeyOwners, order
-from bioeval_tui.tui.screens import SCREENS
+from bioeval_tui.tui.keys import SCREENS, KeyOwners, order
 from bioeval_tui.tui.shared.cells import Cell, paint, spread
 
 if TYPE_CHECKING:
