@@ -398,12 +398,6 @@ class BenchmarkDialog(Dialog[None]):
         self.query_one(BenchmarkCard).focus()
 
 
-class BenchmarkRows(RowList):
-    """The table's rows; enter opens the task."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings("~benchmark-rows")
-
-
 class BenchmarksScreen(ListScreen[BenchmarkItem]):
     """Tasks on the left, the selected one on the right."""
 
@@ -424,7 +418,7 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
 
     def __init__(self) -> None:
         self.details: dict[str, BenchmarkDetail] = {}
-        super().__init__(listing(self.details), BenchmarkRows())
+        super().__init__(listing(self.details), RowList("~benchmark-rows"))
         self._timer: Timer | None = None
 
     def compose_side(self) -> Iterable[Widget]:

@@ -366,19 +366,6 @@ ROOMY = 10
 """Minimum height of the details that have empty lines."""
 
 
-class HomeRows(RowList):
-    """The rows of a list; enter does what the row describes."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings("~home-rows")
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Some problems have no action."""
-        screen = self.screen
-        if action == "choose" and isinstance(screen, HomeScreen) and screen.entry is not None:
-            return bool(screen.entry.does)
-        return super().check_action(action, parameters)
-
-
 class HomeList(Vertical):
     """A framed list of entries."""
 
@@ -393,12 +380,17 @@ class HomeList(Vertical):
     def __init__(self, title: str, *, id: str) -> None:
         super().__init__(id=id)
         self.border_title = title
-        self.rows = HomeRows()
+        self.rows = RowList("~home-rows", lambda: self.entry is not None and bool(self.entry.does))
         self.entries: Sequence[HomeEntry] = ()
 
     def compose(self) -> ComposeResult:
         """The rows."""
         yield self.rows
+
+    @property
+    def entry(self) -> HomeEntry | None:
+        """The entry under the cursor."""
+        return self.entries[self.rows.cursor] if self.rows.cursor < len(self.entries) else None
 
     def show(self, entries: Sequence[HomeEntry], empty: str) -> None:
         """Show these entries, or why the list is empty."""
@@ -531,9 +523,8 @@ class HomeScreen(RefreshedScreen):
 
     @property
     def entry(self) -> HomeEntry | None:
-        """The entry under the cursor."""
-        section = self.here
-        return section.entries[section.rows.cursor] if section.rows.cursor < len(section.entries) else None
+        """The entry under its cursor."""
+        return self.here.entry
 
     def _draw(self) -> None:
         if not self.query(HomeList):  # the application is leaving

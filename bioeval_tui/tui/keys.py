@@ -355,6 +355,11 @@ def bindings(place: str) -> list[BindingType]:
     ]
 
 
+def set_keys(widget: Widget, place: str) -> None:
+    """Give one widget the keys of a place, instead of those that its class has for them."""
+    widget._bindings.key_to_bindings |= BindingsMap(bindings(place)).key_to_bindings
+
+
 def order() -> dict[tuple[str | None, str], int]:
     """Return the position of every key in the footer, by its place and action."""
     return {(place, key.action): at for at, (key, place) in enumerate(placed())}

@@ -45,15 +45,6 @@ class ReviewTranscript(Transcript):
 class QueueRows(RowList):
     """The queue; enter goes from one quotation of the judge's to the next."""
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings("~queue-rows")
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Disable enter if there is no quotation."""
-        screen = self.screen
-        if action != "choose":
-            return super().check_action(action, parameters)
-        return isinstance(screen, ReviewScreen) and bool(screen.quotes)
-
     def on_resize(self) -> None:
         """Wrap the titles for the new width; the list has none before it is laid out."""
         if isinstance(self.screen, ReviewScreen):
@@ -113,7 +104,7 @@ class ReviewScreen(RefreshedScreen):
         self.at_quote = 0
         self._given: list[tuple[ItemId, str]] = []
         """The reviews of this session that were not undone, newest last."""
-        self.rows = QueueRows()
+        self.rows = QueueRows("~queue-rows", lambda: bool(self.quotes))
         self._where = self._outcome = 0
         """The widths of the first and of the last column, in cells."""
         self._loaded = False

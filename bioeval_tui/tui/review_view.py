@@ -22,7 +22,7 @@ from bioeval_tui.tui.items import Given, ReviewItem
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals.medals_view import MEDALS, standing
 from bioeval_tui.tui.shared.cells import Cell
-from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog, FormField
+from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog
 from bioeval_tui.units import date, number
 
 if TYPE_CHECKING:
@@ -337,12 +337,6 @@ PLACEHOLDERS: dict[Kind, str] = {
 }
 
 
-class ReviewField(FormField):
-    """An input line; enter saves the review."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings("~review-field")
-
-
 class ReviewDialog(FormDialog[ReviewForm]):
     """One kind of review, with its reason."""
 
@@ -351,7 +345,8 @@ class ReviewDialog(FormDialog[ReviewForm]):
         "The reason is saved with the review, beside the recording, with your name and the time. The "
         "recording and published results do not change."
     )
-    LABEL_WIDTH: ClassVar[int] = 10
+    LABEL_WIDTH = 10
+    ENTER = "~review-field"
     BINDINGS: ClassVar[list[BindingType]] = bindings("review-form")
     DEFAULT_CSS = "ReviewDialog > .dialog--box { max-width: 90; }"
 
@@ -370,9 +365,7 @@ class ReviewDialog(FormDialog[ReviewForm]):
         """One line per field."""
         with Vertical(classes="dialog--body"):
             if self._kind == "override":
-                yield self.row(
-                    "score", ReviewField(placeholder="0 to 1, such as 0.8", id="score", compact=True)
-                )
+                yield self.line("score", "score", "", "0 to 1, such as 0.8")
             elif self._kind == "mark":
                 yield self.row("mark", FormChoice(MARK_WORDS, self._choice, id="choice"))
             elif self._kind == "fault":
@@ -380,7 +373,7 @@ class ReviewDialog(FormDialog[ReviewForm]):
             optional = " (optional)" if self._kind == "override" else ""
             placeholder = PLACEHOLDERS.get(self._kind, f"what you saw in the transcript{optional}")
             label = "note" if self._kind == "note" else "why"
-            yield self.row(label, ReviewField(placeholder=placeholder, id="why", compact=True))
+            yield self.line(label, "why", "", placeholder)
             yield Static(id="hint", markup=False)
 
     @property

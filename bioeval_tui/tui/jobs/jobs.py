@@ -122,12 +122,6 @@ def facts_line(job: JobItem, now: datetime, *, exact: bool = False) -> list[Cell
 SOON_S = 0.05
 
 
-class JobRows(RowList):
-    """The table's rows; enter runs the job."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings("~job-rows")
-
-
 class JobsScreen(ListScreen[JobItem]):
     """Job files on the left, the text of the selected one on the right."""
 
@@ -148,7 +142,7 @@ class JobsScreen(ListScreen[JobItem]):
     """
 
     def __init__(self) -> None:
-        super().__init__(listing(), JobRows())
+        super().__init__(listing(), RowList("~job-rows"))
         self._to_run: tuple[Path | None, int] = None, 1
         """The job to run as soon as it is listed, and how often."""
 

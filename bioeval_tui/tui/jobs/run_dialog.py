@@ -25,7 +25,7 @@ from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs.runs_view import preview
 from bioeval_tui.tui.shared.cells import Cell, paint
-from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog, FormField
+from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog
 from bioeval_tui.uncertainty import FEWEST_UNITS
 from bioeval_tui.units import dollars, duration
 
@@ -220,12 +220,6 @@ REMEMBERED = 50
 MORE = {"no": "hidden: order, concurrency, spans", "yes": "shown: order, concurrency, spans"}
 
 
-class RunField(FormField):
-    """An input line; enter starts the run."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings("~run-field")
-
-
 class RunDialog(FormDialog[RunForm]):
     """Asks how to run a job; questions that do not apply are hidden."""
 
@@ -235,6 +229,7 @@ class RunDialog(FormDialog[RunForm]):
         "adds a trial; each model is a run of its own."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("run-a-job")
+    ENTER = "~run-field"
     DEFAULT_CSS = """
     RunDialog {
         & #row-url, & #row-evaluator, & #row-judge { display: none; }
@@ -268,26 +263,26 @@ class RunDialog(FormDialog[RunForm]):
         form = self._remembered()
         with Vertical(classes="dialog--body"):
             yield self._choice("agent", "agent", form.agent)
-            yield self._line("address", "url", form.url, "where the agent listens, with http:// or https://")
-            yield self._line(
+            yield self.line("address", "url", form.url, "where the agent listens, with http:// or https://")
+            yield self.line(
                 "agent's models", "models", form.models, "from the job; separate several with commas"
             )
             yield self._choice("evaluation", "played", form.played)
-            yield self._line(
+            yield self.line(
                 "evaluator", "evaluator", form.evaluator, "model; default: from the job or the settings"
             )
-            yield self._line("judge", "judge", form.judge, "model; separate several with commas for a panel")
-            yield self._line("repeats", "repeats", form.repeats, "1")
+            yield self.line("judge", "judge", form.judge, "model; separate several with commas for a panel")
+            yield self.line("repeats", "repeats", form.repeats, "1")
             yield self._choice("conditions", "conditions", form.conditions)
             if self._job.cases:
-                yield self._line("cases", "cases", form.cases, "all; rows and ids such as 1-20,case_7")
-                yield self._line("sample", "sample", form.sample, "all; how many to draw at random")
+                yield self.line("cases", "cases", form.cases, "all; rows and ids such as 1-20,case_7")
+                yield self.line("sample", "sample", form.sample, "all; how many to draw at random")
             if self._job.needs_code:
-                yield self._line("code", "code", form.code, "folder with the job's Python functions")
+                yield self.line("code", "code", form.code, "folder with the job's Python functions")
             yield self.row("more", Choice(MORE, "yes" if form.has_more else "no", id="more"))
             yield self._choice("order", "order", form.order)
             yield self._choice("both conditions", "at_once", form.at_once)
-            yield self._line(
+            yield self.line(
                 "conversations", "concurrency", form.concurrency, "1; how many may run at the same time"
             )
             yield self._choice("spans", "spans", form.spans)
@@ -297,9 +292,6 @@ class RunDialog(FormDialog[RunForm]):
 
     def _choice(self, label: str, name: str, value: str) -> Horizontal:
         return self.row(label, FormChoice(CHOICES[name], value, id=name))
-
-    def _line(self, label: str, name: str, value: str, hint: str) -> Horizontal:
-        return self.row(label, RunField(value, placeholder=hint, id=name, compact=True))
 
     def _remembered(self) -> RunForm:
         """Return the form as it was given for this job or, if it never was, for the last one."""

@@ -158,12 +158,6 @@ SPEEDS: tuple[float, ...] = (0.5, 1, 2, 4, 8, 16, 32)
 WORDS = {0.5: "half as fast", 1: "as recorded"}
 
 
-class SpeedRows(RowList):
-    """The speeds; enter plays."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings("~speed-rows")
-
-
 class ReplayDialog(Dialog[float]):
     """The result is the chosen speed, or None if the dialog was closed."""
 
@@ -186,7 +180,7 @@ class ReplayDialog(Dialog[float]):
 
     def compose_body(self) -> Iterable[Widget]:
         """The speeds."""
-        yield SpeedRows()
+        yield RowList("~speed-rows")
 
     def on_mount(self) -> None:
         """Select the speed of the last time."""

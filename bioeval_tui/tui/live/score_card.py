@@ -90,19 +90,6 @@ class Selection(NamedTuple):
     condition: Condition
 
 
-class EvidenceRows(RowList):
-    """The rows of the card; enter opens those with evidence."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings("~evidence-rows")
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Ask the card."""
-        card = self.screen
-        if action != "choose":
-            return super().check_action(action, parameters)
-        return isinstance(card, ScoreCard) and card.opens
-
-
 class ScoreCard(Dialog[CardEvidence]):
     """Opened over the live screen; enter goes to the evidence of the selected row and condition."""
 
@@ -187,7 +174,7 @@ class ScoreCard(Dialog[CardEvidence]):
         self._is_empty = score_card_view.is_empty(self._trial)
         self._rows = self._listed()
         self._condition = looked_at.condition if looked_at else score_card_view.to_explain(self._trial)
-        self._list, self._side = EvidenceRows(), GainsPanel()
+        self._list, self._side = RowList("~evidence-rows", lambda: self.opens), GainsPanel()
         self._list.cursor = looked_at.row if looked_at else 0
 
     def _listed(self) -> list[score_card_view.Row]:

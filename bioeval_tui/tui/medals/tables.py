@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
 
@@ -20,7 +19,6 @@ from bioeval_tui.record.reviews import mark_of
 from bioeval_tui.report import agents
 from bioeval_tui.report.agents import Standing, standings
 from bioeval_tui.report.sentences import rank_words
-from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals import medals_view
 from bioeval_tui.tui.medals.medals_view import Entry, MedalTable, Tally, medal_cell, next_medal
 from bioeval_tui.tui.review_view import marked
@@ -45,12 +43,6 @@ INTERVALS_S = 0.5
 """Interval of redraws while confidence intervals are computed, in seconds."""
 
 
-class MedalRows(RowList):
-    """The table's rows; enter opens the card."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings("~medal-rows")
-
-
 class Submissions(ListTable):
     """One row a submission. Posts `Changed` when the rows, or what is known of them, have changed."""
 
@@ -60,7 +52,9 @@ class Submissions(ListTable):
         """Other rows are shown, in another order, or with other values."""
 
     def __init__(self) -> None:
-        super().__init__(MedalRows(), medals_view.COLUMNS, medals_view.MIN_TASK, medals_view.TASK_WIDTH)
+        super().__init__(
+            RowList("~medal-rows"), medals_view.COLUMNS, medals_view.MIN_TASK, medals_view.TASK_WIDTH
+        )
         self.id = "medals"
         self.table = MedalTable()
         self.looked_at: Entry | None = None
@@ -434,12 +428,6 @@ def group_cells(group: Group, standing: agents.Standing | None = None) -> dict[s
     }
 
 
-class GroupRows(RowList):
-    """Agents and their domains; enter shows their submissions."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings("~group-rows")
-
-
 class Agents(ListTable):
     """The submissions shown, by agent and domain. Posts `Opened` for the row that was chosen."""
 
@@ -458,7 +446,7 @@ class Agents(ListTable):
     """
 
     def __init__(self) -> None:
-        super().__init__(GroupRows(), GROUP_COLUMNS, MIN_NAME)
+        super().__init__(RowList("~group-rows"), GROUP_COLUMNS, MIN_NAME)
         self.id = "groups"
         self._groups: list[Group] = []
         self._submissions: Sequence[Entry] = ()

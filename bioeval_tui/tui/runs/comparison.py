@@ -282,19 +282,6 @@ def open_comparison(program: Program, a: str, b: str) -> None:
     program.push_screen(WorkDialog("Reading both recordings", work), compared)
 
 
-class ComparedRows(RowList):
-    """The rows of the table; the cursor skips rows that compare nothing."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings("~compared-rows")
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Return whether the action is available in this dialog."""
-        box = self.screen
-        if action == "choose" and isinstance(box, CompareDialog):
-            return bool(box.here.title)
-        return super().check_action(action, parameters)
-
-
 class CompareDialog(Dialog[None]):
     """Shows a finished comparison; enter shows the passages of both runs that a row compares."""
 
@@ -309,7 +296,7 @@ class CompareDialog(Dialog[None]):
     DEFAULT_CSS = """
     CompareDialog > .dialog--box { width: 96%; max-width: 150; height: 90%; }
     CompareDialog #head { height: auto; max-height: 50%; }
-    CompareDialog ComparedRows { height: 1fr; margin-top: 1; }
+    CompareDialog RowList { height: 1fr; margin-top: 1; }
     CompareDialog.-narrow > .dialog--box { width: 100%; height: 100%; }
     """
 
@@ -318,7 +305,7 @@ class CompareDialog(Dialog[None]):
         self._found = compared
         self._only_differences = False
         self._table: list[ComparisonRow] = []
-        self._list = ComparedRows()
+        self._list = RowList("~compared-rows", lambda: bool(self.here.title))
 
     def compose_body(self) -> Iterable[Widget]:
         """How the runs differ in setup, the conclusions, and the table."""

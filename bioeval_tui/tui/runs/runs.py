@@ -28,12 +28,6 @@ if TYPE_CHECKING:
     from bioeval_tui.report.previews import RunPreview
 
 
-class RunRows(RowList):
-    """The table's rows; enter opens the run."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings("~run-rows")
-
-
 class RunsScreen(ListScreen["CataloguedRun"]):
     """Every recorded run, including those in progress elsewhere."""
 
@@ -54,7 +48,7 @@ class RunsScreen(ListScreen["CataloguedRun"]):
     """
 
     def __init__(self) -> None:
-        super().__init__(runs_view.listing(), RunRows())
+        super().__init__(runs_view.listing(), RowList("~run-rows"))
         self.marked: list[str] = []
         self._deleted: list[str] = []
         """The runs deleted from here, newest last."""

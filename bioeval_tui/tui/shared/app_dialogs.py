@@ -21,7 +21,7 @@ from bioeval_tui.text import home_relative
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.base import hints
 from bioeval_tui.tui.shared.cells import Cell, paint
-from bioeval_tui.tui.shared.dialogs import Behind, Choice, Dialog, DialogText, FormDialog, FormField
+from bioeval_tui.tui.shared.dialogs import Behind, Choice, Dialog, DialogText, FormDialog
 from bioeval_tui.tui.shared.output import Copied, Picture
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
 
@@ -249,18 +249,6 @@ class SettingsDialog(Dialog[None]):
         self.bioeval.preferences_changed()
 
 
-class ShareRows(RowList):
-    """What can be copied; enter copies it."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings("~share-rows")
-
-
-class ShareField(FormField):
-    """A line to type in; enter writes the picture."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings("~share-field")
-
-
 class ShareDialog(FormDialog[Copied | Picture]):
     """Returns what to copy, or the picture's path; None if it was closed."""
 
@@ -270,7 +258,8 @@ class ShareDialog(FormDialog[Copied | Picture]):
         "Enter copies the selected row; y again copies the first. Below, save a picture of the screen, with "
         "its caption in a text file beside it."
     )
-    LABEL_WIDTH: ClassVar[int] = 10
+    LABEL_WIDTH = 10
+    ENTER = "~share-field"
     BINDINGS: ClassVar[list[BindingType]] = bindings("share")
     DEFAULT_CSS = """
     ShareDialog > .dialog--box { width: 84; }
@@ -282,14 +271,14 @@ class ShareDialog(FormDialog[Copied | Picture]):
         super().__init__()
         self._copies = copies
         self._picture = picture
-        self._rows = ShareRows()
+        self._rows = RowList("~share-rows")
 
     def compose_body(self) -> Iterable[Widget]:
         """What can be copied, then file and caption of the picture."""
         yield self._rows
         if self._picture is not None:
-            yield self.row("picture", ShareField(home_relative(self._picture.path), id="path", compact=True))
-            yield self.row("caption", ShareField(self._picture.caption, id="caption", compact=True))
+            yield self.line("picture", "path", home_relative(self._picture.path))
+            yield self.line("caption", "caption", self._picture.caption)
         yield Static(id="hint", markup=False)
 
     def first_field(self) -> Widget:

@@ -34,7 +34,7 @@ from textual.worker import Worker
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.report.formats.registry import Format, format_of
 from bioeval_tui.text import clean_line, home_relative, plural
-from bioeval_tui.tui.keys import KeyOwners, bindings
+from bioeval_tui.tui.keys import KeyOwners, bindings, set_keys
 from bioeval_tui.tui.shared.base import KeysFooter
 from bioeval_tui.tui.shared.cells import Cell, paint
 from bioeval_tui.units import duration
@@ -269,7 +269,11 @@ Form = TypeVar("Form")
 
 
 class FormField(Input):
-    """An input line. The keys for up and down belong to the dialog."""
+    """An input line, whose place in the table of keys says what enter does. Up and down belong to the dialog."""
+
+    def __init__(self, enter: str, value: str, placeholder: str = "", *, id: str) -> None:
+        super().__init__(value, placeholder=placeholder, id=id, compact=True)
+        set_keys(self, enter)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave the arrows to the dialog, and to its line of keys."""
@@ -288,6 +292,8 @@ class FormDialog(Dialog[Form]):
     """The result is the complete form; None if the dialog was closed. A subclass draws `#told` below its lines."""
 
     LABEL_WIDTH: ClassVar[int] = 16
+    ENTER: ClassVar[str] = ""
+    """The place in the table of keys that says what enter does in its lines."""
     DEFAULT_CSS = """
     FormDialog {
         & .dialog--body { height: auto; }
@@ -304,6 +310,10 @@ class FormDialog(Dialog[Form]):
         words = Static(label, classes="form--label", markup=False)
         words.styles.width = self.LABEL_WIDTH
         return Horizontal(words, field, classes="form--row", id=f"row-{field.id}")
+
+    def line(self, label: str, name: str, value: str, hint: str = "") -> Horizontal:
+        """Return the line of a question that is answered by typing; the answer is the field's with the id `name`."""
+        return self.row(label, FormField(self.ENTER, value, hint, id=name))
 
     def on_mount(self) -> None:
         """Begin at the first question."""
@@ -348,12 +358,6 @@ class FormDialog(Dialog[Form]):
 _DRIVE = re.compile(r"^/[A-Za-z]:")
 
 
-class PathField(Input):
-    """The line for the path."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings("~path-field")
-
-
 class PathDialog(Dialog[str]):
     """The result is a path, or None if the dialog was closed."""
 
@@ -381,7 +385,9 @@ class PathDialog(Dialog[str]):
     def compose_body(self) -> Iterable[Widget]:
         """The input line, and a description of the expected path."""
         hint = "path of the file: type it, paste it, or drop the file here"
-        yield PathField(self._last, placeholder=hint, compact=True)
+        field = Input(self._last, placeholder=hint, compact=True)
+        set_keys(field, "~path-field")
+        yield field
         yield Static(self._hint, classes="path--hint", markup=False)
 
     @on(Input.Submitted)
