@@ -8,7 +8,7 @@ from textwrap import wrap
 from typing import ClassVar
 
 from rich.cells import cell_len
-from textual import on
+from textual import on, work
 from textual.binding import BindingType
 from textual.containers import Container, Vertical, VerticalScroll
 from textual.content import Content
@@ -413,10 +413,8 @@ class ReviewScreen(RefreshedScreen):
         blind = form.kind == "override" and review_view.hidden(item, self.blind, self.me)
         self._give(item, review_view.given(form, blind and item.id not in self.seen))
 
-    def _give(self, item: ReviewItem, given: Given) -> None:
-        self.run_worker(self._keep(item, given), group="review")
-
-    async def _keep(self, item: ReviewItem, given: Given) -> None:
+    @work(group="review")
+    async def _give(self, item: ReviewItem, given: Given) -> None:
         try:
             entry = await self.bioeval.services.give_review(item, given)
         except (BioevalError, OSError) as error:
@@ -442,8 +440,9 @@ class ReviewScreen(RefreshedScreen):
             identity, entry = self._given[-1]
             item = next((known for known in self.items if known.id == identity), None)
         if item is not None and entry is not None:
-            self.run_worker(self._undo(item, entry), group="review")
+            self._undo(item, entry)
 
+    @work(group="review")
     async def _undo(self, item: ReviewItem, entry: str) -> None:
         try:
             await self.bioeval.services.undo_review(item, entry)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events, on
@@ -175,9 +173,8 @@ class Conversations(Vertical):
         yield Horizontal(id="frames")
 
     async def mount_frames(self) -> None:
-        """Add the conversations. Their imports run alongside the first paint, not before it."""
-        module = await asyncio.to_thread(import_module, "bioeval_tui.tui.live.conversations_widget")
-        self.frames = {condition: module.ConversationFrame(condition) for condition in CONDITIONS}
+        """Add the conversations."""
+        self.frames = {condition: ConversationFrame(condition) for condition in CONDITIONS}
         await self.query_one("#frames").mount_all(self.frames.values())
         self.apply_preferences()
         self.take({})

@@ -76,10 +76,6 @@ def title_state(
         return Cell(f"{replayed}{word}{after}", tone)
     if link == "interrupted":
         return Cell(f"! INTERRUPTED{after}", "bad")
-    if link == "failed":
-        return Cell("! COULD NOT START", "bad")
-    if link == "waiting" or state.started is None:
-        return Cell("◌ WAITING", "quiet")
     if state.paused and link != "replay":
         return Cell(f"‖ PAUSED{elapsed}", "warn")
     if demo:
@@ -151,12 +147,7 @@ def short_state(state: RunState, condition: Condition, trial: int) -> Cell:
     turn = conversation.turns
     if not turn:
         return Cell("● preparing", "busy")
-    return Cell(f"‖ turn {turn}", "warn") if is_paused(state, condition) else Cell(f"● turn {turn}", "busy")
-
-
-def is_paused(state: RunState, condition: Condition) -> bool:
-    """Whether this condition is paused."""
-    return condition in state.paused
+    return Cell(f"‖ turn {turn}", "warn") if condition in state.paused else Cell(f"● turn {turn}", "busy")
 
 
 def operator_has(state: RunState, condition: Condition) -> bool:
@@ -194,7 +185,7 @@ def _conversation_state(state: RunState, conversation: ConversationState, now: d
     imported = state.started is not None and state.started.source is not None
     limit = "" if imported else f" of at most {conversation.max_messages // 2}"
     where = f"turn {conversation.turns}{limit}" if conversation.turns else "before turn 1"
-    if is_paused(state, conversation.key.condition) and newest.done:
+    if conversation.key.condition in state.paused and newest.done:
         return Cell(f"‖ paused · {where}", "warn")
     if operator_has(state, conversation.key.condition) and (newest.role == "user") != newest.done:
         return Cell(f"✎ waiting for your message · {where}", "warn")

@@ -79,7 +79,6 @@ class LiveScreen(BaseScreen):
             & PanelDeck > TabLine { display: block; }
             & PanelDeck Panel { display: none; border: none; }
             & PanelDeck Panel.-shown { display: block; }
-            & .panel--name { display: none; }
         }
         &.-tall PanelDeck { height: 14; }
         &.-tall ReplayControls { height: auto; }

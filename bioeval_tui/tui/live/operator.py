@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on
+from textual import on, work
 from textual.message import Message
 
 from bioeval_tui.tui.live import heads_view
@@ -116,10 +116,8 @@ class Operator(AskLine):
             return False
         return applies(action, state, watched.link.status, watched.condition, watched.trial)
 
-    def _intend(self, kind: IntentKind, condition: Condition | None = None, text: str = "") -> None:
-        self.run_worker(self._send(kind, condition, text), group="intents")
-
-    async def _send(self, kind: IntentKind, condition: Condition | None, text: str) -> None:
+    @work(group="intents")
+    async def _intend(self, kind: IntentKind, condition: Condition | None = None, text: str = "") -> None:
         refused = await self.watched.link.send(kind, condition, text)
         if refused:
             self.app.notify(refused, severity="warning", markup=False)

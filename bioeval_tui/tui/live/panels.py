@@ -192,8 +192,8 @@ class Panel(Vertical):
         super().__init__(id=id)
         self.border_title = name
         self.rows = RowList()
-        self._head = DrawnPanel(classes="panel--head")
-        self._foot = DrawnPanel(classes="panel--foot")
+        self._head = DrawnPanel()
+        self._foot = DrawnPanel()
 
     def compose(self) -> ComposeResult:
         """Lay out the three parts."""
@@ -456,9 +456,10 @@ class PanelDeck(Vertical):
         self.watched = watched
         self.shown = NAMES[0]
         self._tabs = TabLine()
+        self._latency = LatencyPanel("Latency", id="latency")
         self._panels: dict[str, TasksPanel | LatencyPanel | AssertionsPanel] = {
             "tasks": TasksPanel("Tasks", id="tasks"),
-            "latency": LatencyPanel("Latency", id="latency"),
+            "latency": self._latency,
             "assertions": AssertionsPanel("Assertions", id="assertions"),
         }
 
@@ -477,13 +478,6 @@ class PanelDeck(Vertical):
         self.call_after_refresh(self.show)
 
     @property
-    def latency(self) -> LatencyPanel:
-        """The panel of response times."""
-        panel = self._panels["latency"]
-        assert isinstance(panel, LatencyPanel)
-        return panel
-
-    @property
     def look(self) -> Look:
         """The conditions to draw: both if there is room, otherwise the active one."""
         state, watched = self.watched.state, self.watched
@@ -500,7 +494,7 @@ class PanelDeck(Vertical):
     def show_latency(self) -> None:
         """Redraw the panel with running times."""
         if self.watched.state is not None:
-            self.latency.show(self.watched.state, self.look)
+            self._latency.show(self.watched.state, self.look)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Panels are empty before a conversation has started."""
@@ -534,7 +528,7 @@ class PanelDeck(Vertical):
         elif name == "assertions":
             self.post_message(self.AssertionChosen(event.index))
         elif self.watched.state is not None:
-            number = self.latency.message_at(self.watched.state, self.look, event.index)
+            number = self._latency.message_at(self.watched.state, self.look, event.index)
             if number is not None:
                 self.post_message(self.MessageChosen(number))
 

@@ -40,7 +40,6 @@ LiveScreen.-presenting {
     & Stage > * { margin-right: 1; }
     &.-wide ReplayControls { dock: bottom; margin-bottom: 1; }
     &.-narrow Stage { height: auto; padding: 0 1 0 2; border-top: solid $line; }
-    &.-narrow Talk { padding: 1 2 0 2; }
     &.-narrow #stage-assertions { display: none; }
     &.-narrow.-ended Conversations { display: none; }
     &.-narrow.-ended Stage { height: 1fr; border: none; }

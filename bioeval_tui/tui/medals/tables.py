@@ -140,12 +140,9 @@ class Submissions(ListTable):
 
     # Reviews and intervals
 
-    def read_marks(self) -> None:
-        """Read the reviews, in the background."""
-        self._take_marks()
-
     @work(group="marks")
-    async def _take_marks(self) -> None:
+    async def read_marks(self) -> None:
+        """Read the reviews, in the background."""
         rows = [entry.row for entry in self.table.entries if entry.row.folder is not None]
         if not rows:
             return
@@ -159,12 +156,9 @@ class Submissions(ListTable):
             self.marks = marks
             self.draw()
 
-    def read_intervals(self) -> None:
-        """Resample the scores in the background."""
-        self._take_intervals()
-
     @work(group="intervals", exclusive=True)
-    async def _take_intervals(self) -> None:
+    async def read_intervals(self) -> None:
+        """Resample the scores in the background."""
         rows = [entry.row for entry in self.table.entries]
         if not rows:
             return
@@ -479,12 +473,9 @@ class Agents(ListTable):
         lines = submission_lines(self._groups[self.rows.cursor], self._submissions)
         return Content("\n").join([paint(*line).truncate(width, ellipsis=True) for line in lines])
 
-    def rank(self, submissions: Sequence[Entry]) -> None:
-        """Compare the agents beside the screen: with many of them it takes a moment."""
-        self._rank(submissions)
-
     @work(exclusive=True)
-    async def _rank(self, submissions: Sequence[Entry]) -> None:
+    async def rank(self, submissions: Sequence[Entry]) -> None:
+        """Compare the agents beside the screen: with many of them it takes a moment."""
         ranked = await asyncio.to_thread(standings, entries(submissions))
         self._standings = {one.agent: one for one in ranked.agents}
         self.draw(submissions)

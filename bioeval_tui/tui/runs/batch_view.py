@@ -258,7 +258,7 @@ def _rank(state: RunState, conversation: ConversationState, gone: bool) -> Rank:
     if state.ended is not None or gone:
         return Rank.NOT_MEASURED
     condition = conversation.key.condition
-    if heads_view.operator_has(state, condition) or heads_view.is_paused(state, condition):
+    if condition in state.paused or heads_view.operator_has(state, condition):
         return Rank.WAITING
     return Rank.RUNNING
 

@@ -282,12 +282,9 @@ class GridScreen(BaseScreen):
             self.dismiss(None)
             self._opened(glance)
 
-    def action_stop(self) -> None:
-        """End the batch."""
-        self._stop()
-
     @work(group="stop")
-    async def _stop(self) -> None:
+    async def action_stop(self) -> None:
+        """End the batch."""
         if self.batch_id is not None:
             refused = await self.bioeval.services.stop_batch(self.batch_id)
             self.tell(

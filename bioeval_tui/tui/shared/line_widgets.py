@@ -42,30 +42,15 @@ class AskLine(Horizontal):
     class Typed(Message):
         """The text changed."""
 
-        def __init__(self, line: AskLine, text: str) -> None:
+        def __init__(self, text: str) -> None:
             super().__init__()
-            self.line = line
             self.text = text
-
-        @property
-        def control(self) -> AskLine:
-            """The line that posted it."""
-            return self.line
 
     class Entered(Typed):
         """Enter was pressed."""
 
     class Closed(Message):
         """The line was closed."""
-
-        def __init__(self, line: AskLine) -> None:
-            super().__init__()
-            self.line = line
-
-        @property
-        def control(self) -> AskLine:
-            """The line that posted it."""
-            return self.line
 
     def __init__(
         self, label: str, placeholder: str, *, id: str, enter: str = "keep", escape: str = "clear"
@@ -111,18 +96,18 @@ class AskLine(Horizontal):
     def action_close(self) -> None:
         """Close the line and report it."""
         self.close()
-        self.post_message(self.Closed(self))
+        self.post_message(self.Closed())
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Report the typed text."""
         event.stop()
         if self.is_open:
-            self.post_message(self.Typed(self, event.value))
+            self.post_message(self.Typed(event.value))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Pass on that enter was pressed."""
         event.stop()
-        self.post_message(self.Entered(self, event.value))
+        self.post_message(self.Entered(event.value))
 
 
 class FilterLine(AskLine):
@@ -165,15 +150,9 @@ class TabLine(Widget):
     class Picked(Message):
         """A tab was clicked."""
 
-        def __init__(self, tabs: TabLine, name: str) -> None:
+        def __init__(self, name: str) -> None:
             super().__init__()
-            self.tabs = tabs
             self.name = name
-
-        @property
-        def control(self) -> TabLine:
-            """The line that posted it."""
-            return self.tabs
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -206,5 +185,5 @@ class TabLine(Widget):
         """Report the clicked tab."""
         for start, end, name in self._places:
             if start <= event.x < end:
-                self.post_message(self.Picked(self, name))
+                self.post_message(self.Picked(name))
                 return

@@ -57,19 +57,6 @@ class Transcript(PageView, can_focus=True):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("~transcript")
 
-    class FollowChanged(Message):
-        """The transcript began or stopped to follow its end."""
-
-        def __init__(self, transcript: Transcript, following: bool) -> None:
-            super().__init__()
-            self.transcript = transcript
-            self.following = following
-
-        @property
-        def control(self) -> Transcript:
-            """The transcript."""
-            return self.transcript
-
     class Scrolled(Message):
         """The reader scrolled; not posted when the program scrolls."""
 
@@ -344,10 +331,6 @@ class Transcript(PageView, can_focus=True):
         """Draw the selection."""
         self._selected = selection
         self.refresh()
-
-    def watch_following(self, following: bool) -> None:
-        """Tell the screen."""
-        self.post_message(self.FollowChanged(self, following))
 
     # Inside.
 
