@@ -20,11 +20,11 @@ from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.jobs.source_view import SourceView
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.shared.cells import Cell, bulleted, score, spark
+from bioeval_tui.tui.shared.cells import Cell, bulleted, spark
 from bioeval_tui.tui.shared.list_screen import ListScreen
 from bioeval_tui.tui.shared.list_table import Column, Key, Listing, number_key
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
-from bioeval_tui.units import when
+from bioeval_tui.units import number, when
 
 if TYPE_CHECKING:
     from bioeval_tui.tui.jobs.own_agent import NewJob
@@ -95,7 +95,7 @@ def row(job: JobItem, now: datetime, *, exact: bool = False) -> dict[str, Cell]:
         "facts": _count(job.facts),
         "asserts": _count(job.assertions),
         "last runs": Cell(spark(job.scores, SPARK), "busy") if job.scores else _none_yet(job),
-        "score": Cell(score(last), "strong" if last is not None else "quiet"),
+        "score": Cell(number(last), "strong" if last is not None else "quiet"),
         "last run": Cell(when(job.last_run, now, exact=exact) if job.last_run else "–", "quiet"),
     }
 

@@ -12,8 +12,8 @@ from bioeval_tui.record.state import NOT_CLEAN
 from bioeval_tui.report.findings import NoUplift
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.text import plural, upper_first
-from bioeval_tui.tui.shared.cells import Cell, Tone, score, score_tone
-from bioeval_tui.units import clock, duration, latency_short
+from bioeval_tui.tui.shared.cells import Cell, Tone, score_tone
+from bioeval_tui.units import clock, duration, latency_short, number
 
 if TYPE_CHECKING:
     from bioeval_tui.record.events import OperatorActed, Warned
@@ -143,7 +143,7 @@ def short_state(state: RunState, condition: Condition, trial: int) -> Cell:
         sign = ENDINGS[conversation.ended.how] if conversation.ended else Cell("■")
         value = conversation.score.score if conversation.score else None
         tone = score_tone(value) if sign.tone == "plain" else sign.tone
-        return Cell(f"{sign.text.split()[0]} {score(value)}", tone)
+        return Cell(f"{sign.text.split()[0]} {number(value)}", tone)
     turn = conversation.turns
     if not turn:
         return Cell("● preparing", "busy")
@@ -210,7 +210,7 @@ def _doing(state: RunState, conversation: ConversationState, now: datetime | Non
 def score_cell(conversation: ConversationState) -> Cell:
     """Return the score; until there is one, how many assertions hold, because nothing else is known of the result."""
     if conversation.score is not None:
-        return Cell(score(conversation.score.score), score_tone(conversation.score.score))
+        return Cell(number(conversation.score.score), score_tone(conversation.score.score))
     if conversation.ended is not None and conversation.ended.reason == "cancelled":
         return Cell("–", "quiet")
     checks = conversation.latest_checks()

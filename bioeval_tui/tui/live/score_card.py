@@ -22,11 +22,11 @@ from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import score_card_view
 from bioeval_tui.tui.live.panels import names_head, wrapped_row
 from bioeval_tui.tui.live.score_card_view import CardEvidence
-from bioeval_tui.tui.shared.cells import Cell, left, packed, paint, right, score, score_tone, spread
+from bioeval_tui.tui.shared.cells import Cell, left, packed, paint, right, score_tone, spread
 from bioeval_tui.tui.shared.dialogs import Dialog
 from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, Labelled, RowList, title_lines
-from bioeval_tui.units import signed
+from bioeval_tui.units import number, signed
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
@@ -216,7 +216,7 @@ class ScoreCard(Dialog[CardEvidence]):
                 with Vertical(classes="card--score"):
                     yield Static(Content.styled(self._result.condition_name(name), "$quiet"), markup=False)
                     value = self._value(name)
-                    yield Digits(score(value).replace("–", "-"), classes=f"-{score_tone(value)}")
+                    yield Digits(number(value).replace("–", "-"), classes=f"-{score_tone(value)}")
             yield Static(self._rest(), classes="card--rest", markup=False)
         yield Static(id="reviewed", markup=False)
         yield DrawnPanel(classes="card--bars")
@@ -287,7 +287,7 @@ class ScoreCard(Dialog[CardEvidence]):
         name = left(Cell(self._result.condition_name(condition), "quiet"), max(COLUMN - 1, longest))
         value = self._value(condition)
         return (
-            name if self._roomy else Content.assemble(name, right(Cell(score(value), score_tone(value)), 5))
+            name if self._roomy else Content.assemble(name, right(Cell(number(value), score_tone(value)), 5))
         )
 
     @property

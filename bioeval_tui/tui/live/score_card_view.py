@@ -14,7 +14,7 @@ from bioeval_tui.report.run import reason_of, why_not_asked
 from bioeval_tui.report.sentences import NEEDS_BOTH
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.live import panels
-from bioeval_tui.tui.shared.cells import Cell, Tone, score, score_tone, uplift, who_and_what
+from bioeval_tui.tui.shared.cells import Cell, Tone, score_tone, uplift, who_and_what
 from bioeval_tui.units import duration, latency, number
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def legend(conversation: ConversationResult) -> list[list[Cell]]:
 
 def score_words(conversation: ConversationResult | None) -> str:
     """Return the score with two decimals, or a dash."""
-    return score(conversation.score if conversation else None)
+    return number(conversation.score if conversation else None)
 
 
 class CardEvidence(NamedTuple):
@@ -211,7 +211,7 @@ def mean(result: RunResult, trial: TrialResult) -> str:
 
     For a single condition, return what is missing, because its score is not a mean.
     """
-    return NEEDS_BOTH if result.only_condition else score(trial.mean)
+    return NEEDS_BOTH if result.only_condition else number(trial.mean)
 
 
 def reviewed_words(
@@ -314,7 +314,7 @@ def _tone_rows(trial: TrialResult) -> list[Row]:
     if not trial.tones:
         return []
     cells = {
-        name: Cell(score(tone), "quiet") for name, tone in zip(trial.conditions, trial.tones, strict=True)
+        name: Cell(number(tone), "quiet") for name, tone in zip(trial.conditions, trial.tones, strict=True)
     }
     about = [Cell("The judge's rating of the agent's tone. It is not part of the score.", "quiet")]
     return [Row("  ", Cell("tone (not in score)", "quiet"), cells, details=dict.fromkeys(cells, about))]
@@ -447,7 +447,7 @@ def _task_shares(result: RunResult) -> list[Row]:
                 )
                 row.cells[side.condition] = _share(task.passed)
                 lowest = _where_lowest(result, side.condition, task.title)
-                row.details[side.condition] = [Cell(f"mean score {score(task.score.mean)}{lowest}")]
+                row.details[side.condition] = [Cell(f"mean score {number(task.score.mean)}{lowest}")]
     return [rows[key] for key in sorted(rows)]
 
 
@@ -512,8 +512,8 @@ def run_totals(result: RunResult) -> tuple[str, Cell]:
     """Return the mean of both conditions over all trials, and the difference that the facts make."""
     difference = result.summary.uplift
     if not result.clean:
-        return score(result.mean), Cell("not shown", "warn")
-    return score(result.mean), uplift(difference.mean if difference else None)
+        return number(result.mean), Cell("not shown", "warn")
+    return number(result.mean), uplift(difference.mean if difference else None)
 
 
 def spread_of(result: RunResult, condition: Condition, width: int) -> list[Cell]:
@@ -543,7 +543,7 @@ def as_text(result: RunResult, trial: TrialResult | None = None) -> str:
     names = result.conditions if trial is None else trial.conditions
     lines = [conclusion(result).text, *brief_text(result), *(note.text for note in notes(result))]
     if trial is None:
-        scores = [(result.condition_name(name), score(value)) for name, value in result.scores.items()]
+        scores = [(result.condition_name(name), number(value)) for name, value in result.scores.items()]
         (whole, gain), shown = run_totals(result), run_rows(result)
     elif is_empty(trial):
         return "\n".join(lines)

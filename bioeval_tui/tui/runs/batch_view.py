@@ -17,7 +17,7 @@ from bioeval_tui.report.sentences import rank_words
 from bioeval_tui.report.statistics.differences import rank as ranking_of
 from bioeval_tui.text import clean, plural, shorten
 from bioeval_tui.tui.live import heads_view
-from bioeval_tui.tui.shared.cells import Cell, Tone, score, spark
+from bioeval_tui.tui.shared.cells import Cell, Tone, spark
 from bioeval_tui.uncertainty import FEWEST_UNITS
 from bioeval_tui.units import duration, latency_short, number
 
@@ -405,4 +405,4 @@ def distinct(names: Sequence[str], width: int) -> dict[str, str]:
 def outcome(glance: Glance) -> str:
     """Return a conversation as one line of text, for copying."""
     parts = [glance.job, glance.model, glance.condition, glance.trial, glance.state.text]
-    return "\t".join([glance.key.run_id, *parts, score(glance.value)])
+    return "\t".join([glance.key.run_id, *parts, number(glance.value)])

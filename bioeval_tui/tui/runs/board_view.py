@@ -11,7 +11,7 @@ from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report.statistics.estimates import Estimate, Sample, estimate
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.runs.batch_view import Glance, Rank, condition_of
-from bioeval_tui.tui.shared.cells import Cell, Tone, joined, packed, score, score_tone
+from bioeval_tui.tui.shared.cells import Cell, Tone, joined, packed, score_tone
 from bioeval_tui.units import DASH, clock, latency_short, number, signed
 
 Line = list[Cell]
@@ -142,7 +142,7 @@ def _bar(held: Sequence[Glance], condition: str, room: int) -> tuple[Line, str]:
     cells[places[0]], cells[places[2]] = ("├", "┤") if estimated.interval else ("╶", "╴")
     cells[places[1]] = "●"
     tone = score_tone(estimated.mean)
-    drawn = [Cell(f"{score(estimated.mean)} ", tone), Cell("".join(cells), tone), Cell("  ")]
+    drawn = [Cell(f"{number(estimated.mean)} ", tone), Cell("".join(cells), tone), Cell("  ")]
     return drawn, "interval" if estimated.interval is not None else "range" if low < high else ""
 
 
@@ -212,4 +212,4 @@ def _field(estimated: Estimate, width: int) -> Cell:
     around = (
         f" ±{number((interval.high - interval.low) / 2)}" if interval is not None and width >= SURE else ""
     )
-    return Cell(f"{score(value) + around:^{width}}", HEAT[min(len(HEAT) - 1, int(value * len(HEAT)))])
+    return Cell(f"{number(value) + around:^{width}}", HEAT[min(len(HEAT) - 1, int(value * len(HEAT)))])

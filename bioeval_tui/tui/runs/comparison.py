@@ -25,10 +25,10 @@ from bioeval_tui.report.statistics.differences import Difference
 from bioeval_tui.report.statistics.estimates import Proportion
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.shared.cells import Cell, Tone, paint, score, signed
+from bioeval_tui.tui.shared.cells import Cell, Tone, paint
 from bioeval_tui.tui.shared.dialogs import Dialog, Tell, WorkDialog
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
-from bioeval_tui.units import latency, latency_change, number3
+from bioeval_tui.units import latency, latency_change, number, number3, signed
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
@@ -218,7 +218,7 @@ def _value(
 ) -> Line:
     # A part is a small share of the score.
     change = "–" if value.change is None else signed(value.change, 3 if is_part else 2)
-    written = number3 if is_part else score
+    written = number3 if is_part else number
     means = (side.mean if side else None for side in (value.a, value.b))
     return [
         Cell(value.title, tone),

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from bioeval_tui.record.names import CONDITIONS
-from bioeval_tui.units import number, signed as signed
+from bioeval_tui.units import signed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,8 +41,6 @@ Tone = Literal[
 
 HIGH, LOW = 0.8, 0.5
 """Scores from `HIGH` are drawn as good, below `LOW` as bad. These are display colours, not thresholds of a gate."""
-score = number
-"""A score is written as in every report."""
 
 
 class Cell(NamedTuple):

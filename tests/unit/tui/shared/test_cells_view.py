@@ -2,8 +2,8 @@
 
 import pytest
 
-from bioeval_tui.tui.shared.cells import Cell, packed, score, signed, spark, uplift
-from bioeval_tui.units import clock, duration
+from bioeval_tui.tui.shared.cells import Cell, packed, spark, uplift
+from bioeval_tui.units import clock, duration, number, signed
 
 
 @pytest.mark.parametrize(
@@ -19,8 +19,8 @@ def test_a_duration_is_shown_in_words(elapsed: float, text: str) -> None:
 
 
 def test_a_missing_score_is_a_dash_and_never_zero() -> None:
-    assert score(None) == "–"
-    assert score(0.0) == "0.00"
+    assert number(None) == "–"
+    assert number(0.0) == "0.00"
 
 
 @pytest.mark.parametrize(("value", "text"), [(0.7, "+0.70"), (-0.1, "−0.10"), (0.001, "±0.00")])
