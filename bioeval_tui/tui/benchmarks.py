@@ -32,7 +32,7 @@ from bioeval_tui.tui.medals import histogram_view
 from bioeval_tui.tui.medals.medal_card import MedalDetail, examine
 from bioeval_tui.tui.medals.medals_view import MEDALS, column_number, number
 from bioeval_tui.tui.shared.base import key_for
-from bioeval_tui.tui.shared.cells import Cell
+from bioeval_tui.tui.shared.cells import Cell, Line
 from bioeval_tui.tui.shared.dialogs import Dialog, PathDialog, Tell, WorkDialog
 from bioeval_tui.tui.shared.list_screen import ListScreen
 from bioeval_tui.tui.shared.list_table import Column, Key, Listing, number_key, text_key
@@ -136,7 +136,6 @@ class Prose(Static):
         }
 
 
-Line = list[Cell]
 COLUMNS: tuple[Column, ...] = (
     Column("task", 0),
     Column("ready", 14),

@@ -27,7 +27,7 @@ from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs import runs_view
 from bioeval_tui.tui.runs.runs_view import AGENT_FAILED, NO_SCORE, STATUS, status_of
 from bioeval_tui.tui.shared.base import AtRest, RefreshedScreen
-from bioeval_tui.tui.shared.cells import Cell, bulleted, joined, paint, score_tone, spark
+from bioeval_tui.tui.shared.cells import Cell, Line, bulleted, joined, paint, score_tone, spark
 from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, Labelled, RowList
 from bioeval_tui.uncertainty import FEWEST_UNITS
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.items import JobItem
 
 
-Line = list[Cell]
 RECENT, NEXT, PROBLEMS = 12, 5, 8
 """Maximum number of rows in each list."""
 LABELS = 34

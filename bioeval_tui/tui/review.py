@@ -23,8 +23,8 @@ from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live.transcript import Transcript
 from bioeval_tui.tui.medals.medal_card import MedalCard
 from bioeval_tui.tui.review_view import ReviewDialog
-from bioeval_tui.tui.shared.base import RefreshedScreen
-from bioeval_tui.tui.shared.cells import Cell, brief_head, left, paint, right, who_and_what
+from bioeval_tui.tui.shared.base import RefreshedScreen, unreadable
+from bioeval_tui.tui.shared.cells import Cell, brief_head, left, right, who_and_what
 from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
 
@@ -290,14 +290,12 @@ class ReviewScreen(RefreshedScreen):
         if self.only_to_do:
             notes.append(Cell(f"{len(self.shown)} to do", "warn"))
         self.title_bar.say(path, notes, Cell(f"as {self.me}", "quiet"))
-        trouble = self.query_one("#trouble", Static)
-        trouble.display = bool(self._failure and self.items)
-        trouble.update(Content(f"! {self._failure}"))
-        self.query_one("#notice", Static).update(Content("\n").join([paint(c) for c in self._notice()]))
+        self.show_trouble(self._failure if self.items else "")
+        self.show_notice(self._notice())
 
     def _notice(self) -> list[Cell]:
         if self._failure:
-            return [Cell("! Could not be read", "strong"), Cell(""), Cell(self._failure, "bad")]
+            return unreadable(self._failure)
         if not self._loaded:
             return [Cell("Reading…", "strong")]
         return [

@@ -21,14 +21,13 @@ from bioeval_tui.text import clean, shorten
 from bioeval_tui.tui.items import Given, ReviewItem
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals.medals_view import MEDALS, standing
-from bioeval_tui.tui.shared.cells import Cell
+from bioeval_tui.tui.shared.cells import Cell, Line
 from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog
 from bioeval_tui.units import date, number
 
 if TYPE_CHECKING:
     from bioeval_tui.record.events import Mark, Reviewed
 
-Line = list[Cell]
 Kind = Literal["override", "mark", "fault", "note"]
 FAULTS = {
     "agent": "the agent's",

@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 from textual import work
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
-from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
@@ -24,7 +23,7 @@ from bioeval_tui.text import plural
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs.runs_view import preview
-from bioeval_tui.tui.shared.cells import Cell, paint
+from bioeval_tui.tui.shared.cells import Cell, paint_lines
 from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog
 from bioeval_tui.uncertainty import FEWEST_UNITS
 from bioeval_tui.units import dollars, duration
@@ -361,9 +360,7 @@ class RunDialog(FormDialog[RunForm]):
             self._find_key(form)
         elif why := self._no_key[form.agent, form.played]:
             lines.insert(0, Cell(f"! {why}", "warn"))
-        self.query_one("#told", Static).update(
-            Content("\n").join([paint(line) for line in lines if line.text])
-        )
+        self.query_one("#told", Static).update(paint_lines(line for line in lines if line.text))
 
     @work(group="key")
     async def _find_key(self, form: RunForm) -> None:
@@ -404,7 +401,7 @@ class RunDialog(FormDialog[RunForm]):
         )
 
     def _say_answers(self, lines: list[Cell]) -> None:
-        self.query_one("#answers", Static).update(Content("\n").join([paint(line) for line in lines]))
+        self.query_one("#answers", Static).update(paint_lines(lines))
 
     def action_give(self) -> None:
         """Close with the form, unless something in it is wrong."""

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import BindingType
-from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -14,7 +13,7 @@ from bioeval_tui.record.tool_calls import tool_calls_text
 from bioeval_tui.text import compact_json, plural
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view
-from bioeval_tui.tui.shared.cells import Cell, Tone, paint
+from bioeval_tui.tui.shared.cells import Cell, Tone, paint_lines
 from bioeval_tui.tui.shared.dialogs import Dialog, DialogText
 from bioeval_tui.tui.shared.rows_widget import Labelled
 
@@ -283,7 +282,7 @@ class MannerDialog(Dialog[None]):
         """The table."""
         with DialogText():
             yield Static(
-                Content("\n").join([paint(*line) for line in manner_lines(self._found, self._scripted)]),
+                paint_lines(manner_lines(self._found, self._scripted)),
                 markup=False,
             )
 

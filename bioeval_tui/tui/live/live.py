@@ -25,7 +25,7 @@ from bioeval_tui.tui.live.panels import PanelDeck
 from bioeval_tui.tui.live.replay_bar import ReplayControls
 from bioeval_tui.tui.live.stage_widget import STAGE_CSS, Stage
 from bioeval_tui.tui.shared.base import BaseScreen
-from bioeval_tui.tui.shared.cells import brief_head, paint, who_and_what
+from bioeval_tui.tui.shared.cells import brief_head, who_and_what
 from bioeval_tui.tui.shared.line_widgets import AskLine
 from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import Labelled
@@ -358,7 +358,7 @@ class LiveScreen(BaseScreen):
             lines = heads_view.waiting(link.status, link.failure, link.waited_s, keys, ended=ended)
             if self.bioeval.captions and link.status in ("waiting", "replay"):
                 lines = self.bioeval.introduction()
-            self.query_one("#notice", Static).update(Content("\n").join([paint(line) for line in lines]))
+            self.show_notice(lines)
         sentence = heads_view.banner(state, link.status, link.failure, link.now) if state else ""
         banner = self.query_one("#banner", Static)
         banner.display = bool(sentence) and not self.watched.presenting

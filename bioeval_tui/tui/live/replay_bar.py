@@ -16,7 +16,7 @@ from textual.widget import Widget
 
 from bioeval_tui.record.names import TurnMark
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.shared.cells import Cell, Tone, joined, paint
+from bioeval_tui.tui.shared.cells import Cell, Tone, eighth, joined, paint
 from bioeval_tui.tui.shared.dialogs import Dialog
 from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.units import clock
@@ -94,9 +94,6 @@ def _begun(state: RunState | None, mark: TurnMark) -> int:
     return talk.turns if talk else 0
 
 
-EIGHTHS = " ▁▂▃▄▅▆▇█"
-
-
 def assertions(
     marks: Sequence[TurnMark], now_s: float, width: int, height: int, *, demo: bool = False
 ) -> list[list[Cell]]:
@@ -118,10 +115,7 @@ def assertions(
         value = mark.passed or 0.0
         for x in range(first, min(width, max(last, first + 1), now + 1 if demo else width)):
             levels[x] = (max(1, round(value * height * 8)), "busy" if x <= now else "quiet")
-    return [
-        joined((EIGHTHS[max(0, min(8, level - 8 * row))], tone) for level, tone in levels)
-        for row in reversed(range(height))
-    ]
+    return [joined((eighth(level, row), tone) for level, tone in levels) for row in reversed(range(height))]
 
 
 def bar(marks: Sequence[TurnMark], given: int, now_s: float, width: int, *, demo: bool = False) -> list[Cell]:

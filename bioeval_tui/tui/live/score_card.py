@@ -22,7 +22,7 @@ from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import score_card_view
 from bioeval_tui.tui.live.panels import names_head, wrapped_row
 from bioeval_tui.tui.live.score_card_view import CardEvidence
-from bioeval_tui.tui.shared.cells import Cell, left, packed, paint, right, score_tone, spread
+from bioeval_tui.tui.shared.cells import Cell, left, packed, paint, paint_lines, right, score_tone, spread
 from bioeval_tui.tui.shared.dialogs import Dialog
 from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, Labelled, RowList, title_lines
@@ -208,9 +208,7 @@ class ScoreCard(Dialog[CardEvidence]):
             why.show(score_card_view.why_empty(self._trial, self._result.conclusion.sentence))
             yield why
         elif notes := score_card_view.notes(self._result):
-            yield Static(
-                Content("\n").join([paint(note) for note in notes]), classes="card--line", markup=False
-            )
+            yield Static(paint_lines(notes), classes="card--line", markup=False)
         with Horizontal(id="headline"):
             for name in self._both:
                 with Vertical(classes="card--score"):
@@ -358,7 +356,7 @@ class ScoreCard(Dialog[CardEvidence]):
         name = Content.styled(f"{self._result.condition_name(self._condition)}  ", "$quiet")
         if self._roomy:  # its row may have cut it
             name = Content.assemble((f"{row.mark}{row.label.text}".strip() + "\n", "bold"), name)
-        body = Content("\n").join([paint(line._replace(text=shorten(line.text, 400))) for line in lines[:5]])
+        body = paint_lines(line._replace(text=shorten(line.text, 400)) for line in lines[:5])
         self.query_one("#details", Static).update(Content.assemble(name, body))
 
     @on(RowList.Highlighted)

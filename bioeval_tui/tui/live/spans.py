@@ -15,7 +15,7 @@ from bioeval_tui.record.tool_calls import call_text
 from bioeval_tui.text import compact_json, plural, shorten
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view
-from bioeval_tui.tui.shared.cells import Cell, Tone, paint
+from bioeval_tui.tui.shared.cells import Cell, Tone, paint_lines
 from bioeval_tui.tui.shared.dialogs import Dialog, DialogText
 from bioeval_tui.units import latency
 
@@ -245,5 +245,5 @@ class Waterfall(Dialog[None]):
         self._shown = seen
         self.query_one(".dialog--heading", Static).update(Content(self.heading))
         lines = waterfall(conversation, self._turn, body.size.width)
-        body.update(Content("\n").join([paint(*line) for line in lines]))
+        body.update(paint_lines(lines))
         self.refresh_bindings()

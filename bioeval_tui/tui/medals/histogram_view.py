@@ -12,10 +12,8 @@ from itertools import pairwise
 
 from bioeval_tui.text import plural
 from bioeval_tui.tui.medals.medals_view import number
-from bioeval_tui.tui.shared.cells import Cell, Tone, joined
+from bioeval_tui.tui.shared.cells import Cell, Line, Tone, eighth, joined
 
-Line = list[Cell]
-EIGHTHS = " ▁▂▃▄▅▆▇█"
 MEDALS = ("bronze", "silver", "gold")
 TONES: dict[str, Tone] = {
     "median": "plain",
@@ -206,7 +204,7 @@ def _columns(histogram: Histogram, width: int, height: int) -> list[Line]:
     lines: list[Line] = []
     for row in reversed(range(height)):
         cells = [
-            (EIGHTHS[max(0, min(8, level - 8 * row))], tones[row] if row < len(tones) else "entries")
+            (eighth(level, row), tones[row] if row < len(tones) else "entries")
             for level, tones in zip(levels, ranges, strict=True)
         ]
         if pointed is not None and cells[pointed][0] == " ":

@@ -23,7 +23,7 @@ from bioeval_tui.tui import review_view
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals import histogram_view, medals_view
 from bioeval_tui.tui.medals.medals_view import column_number, medal_cell, standing
-from bioeval_tui.tui.shared.cells import Cell, Tone, packed, paint
+from bioeval_tui.tui.shared.cells import Cell, Line, Tone, packed, paint
 from bioeval_tui.tui.shared.dialogs import Dialog, DialogText, Tell, WorkDialog
 from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import Labelled
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.items import MedalRow
     from bioeval_tui.tui.shared.program import Program
 
-Line = list[Cell]
 AROUND = 2
 _CHANCES: dict[str, tuple[str, Tone]] = {
     "gold": ("█", "gold"),

@@ -175,9 +175,7 @@ class MedalsScreen(BaseScreen):
         self.title_bar.say(
             (self.NAME, "by agent") if self.grouped else (self.NAME,), notes if count else (), self.feed.state
         )
-        trouble = self.query_one("#trouble", Static)
-        trouble.display = bool(self.feed.failure)
-        trouble.update(Content(f"! Grading stopped: {self.feed.failure}"))
+        self.show_trouble(self.feed.failure and f"Grading stopped: {self.feed.failure}")
         self.query_one("#notice", Static).update(self._notice())
 
     def _notice(self) -> Content:

@@ -11,10 +11,9 @@ from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report.statistics.estimates import Estimate, Sample, estimate
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.runs.batch_view import Glance, Rank, condition_of
-from bioeval_tui.tui.shared.cells import Cell, Tone, joined, packed, score_tone
+from bioeval_tui.tui.shared.cells import Cell, Line, Tone, joined, packed, score_tone
 from bioeval_tui.units import DASH, clock, latency_short, number, signed
 
-Line = list[Cell]
 NARROWEST, ROOMY = 60, 110
 """Minimum widths for the table, and for its long words."""
 FIELD, SURE, WIDEST = 6, 11, 13

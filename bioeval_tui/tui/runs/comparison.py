@@ -25,7 +25,7 @@ from bioeval_tui.report.statistics.differences import Difference
 from bioeval_tui.report.statistics.estimates import Proportion
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.shared.cells import Cell, Tone, paint
+from bioeval_tui.tui.shared.cells import Cell, Line, Tone, paint
 from bioeval_tui.tui.shared.dialogs import Dialog, Tell, WorkDialog
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
 from bioeval_tui.units import latency, latency_change, number, number3, signed
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.shared.program import Program
 
 
-Line = list[Cell]
 NUMBER = 8
 SCORE = "score"
 """The title of the first row of a condition."""

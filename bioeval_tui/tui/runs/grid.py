@@ -20,8 +20,8 @@ from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs import batch_view, board_view
 from bioeval_tui.tui.runs.batch_view import Glance
 from bioeval_tui.tui.runs.tile_grid_widget import Lines, TileGrid
-from bioeval_tui.tui.shared.base import BaseScreen
-from bioeval_tui.tui.shared.cells import Cell, paint
+from bioeval_tui.tui.shared.base import BaseScreen, unreadable
+from bioeval_tui.tui.shared.cells import Cell, paint_lines
 from bioeval_tui.tui.shared.line_widgets import FilterLine
 from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import Labelled, hanging
@@ -189,9 +189,7 @@ class GridScreen(BaseScreen):
             return batch_view.lines_of(shown[index], now, several, width, runs)
 
         filled = bool(self.glances)
-        if filled != self.has_class("-filled"):
-            self.set_class(filled, "-filled")
-            self.refresh_bindings()
+        self.set_class(filled, "-filled")
         lines_above = (
             board_view.board(
                 self.glances,
@@ -202,7 +200,7 @@ class GridScreen(BaseScreen):
             if filled
             else []
         )
-        self.query_one("#board", Static).update(Content("\n").join([paint(*line) for line in lines_above]))
+        self.query_one("#board", Static).update(paint_lines(lines_above))
         self._show_lost()
         self.grid.show([glance.key for glance in shown], lines)
         self._look()
@@ -248,20 +246,11 @@ class GridScreen(BaseScreen):
         self.title_bar.say((self.NAME, name) if self.glances else (self.NAME,), notes, state)
         lines = [Cell("Reading the recordings…", "strong")]
         if self._failure:
-            lines = [Cell("! Could not be read", "strong"), Cell(""), Cell(self._failure, "bad")]
+            lines = unreadable(self._failure)
         elif self._loaded:
             lines = [Cell("No conversations yet", "strong"), Cell(""), Cell("esc goes back", "quiet")]
-        self.query_one("#notice", Static).update(Content("\n").join([paint(line) for line in lines]))
+        self.show_notice(lines)
         self.refresh_keys()
-
-    def refresh_keys(self) -> None:
-        """Update the footer when stopping becomes possible or impossible."""
-        can = self.check_action("stop", ())
-        if can != self._could_stop:
-            self._could_stop = can
-            self.refresh_bindings()
-
-    _could_stop: bool | None = None
 
     # Keys
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.text import plural, shorten
-from bioeval_tui.tui.shared.cells import Cell, lost_lines, score_tone, spark, uplift, who_and_what
+from bioeval_tui.tui.shared.cells import Cell, Line, lost_lines, score_tone, spark, uplift, who_and_what
 from bioeval_tui.tui.shared.list_table import Column, Key, Listing, Sorting, number_key, text_key
 from bioeval_tui.units import ago, date, number, signed, when
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from bioeval_tui.report.previews import RunPreview
     from bioeval_tui.report.result import RunResult
 
-Line = list[Cell]
 TREND = 40
 STARTED = 4
 """The column of the time at which a run began: what the table is sorted by at first."""

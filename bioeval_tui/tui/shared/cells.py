@@ -50,6 +50,9 @@ class Cell(NamedTuple):
     tone: Tone = "plain"
 
 
+Line = list[Cell]
+
+
 def joined(pieces: Iterable[tuple[str, Tone]]) -> list[Cell]:
     """Return texts with their tones as cells; neighbours of the same tone are one."""
     cells: list[Cell] = []
@@ -109,6 +112,11 @@ def spark(values: Sequence[float | None], width: int, low: float = 0.0, high: fl
     return "".join(GAP if value is None else _level((value - low) / span) for value in shown)
 
 
+def eighth(level: int, row: int) -> str:
+    """Return what a row, counted from the bottom, has of a column that is `level` eighths of a line high."""
+    return f" {LEVELS}"[max(0, min(8, level - 8 * row))]
+
+
 def _level(share: float) -> str:
     return LEVELS[max(0, min(len(LEVELS) - 1, int(share * len(LEVELS))))]
 
@@ -141,6 +149,11 @@ def paint(*cells: Cell | Content | str) -> Content:
     )
 
 
+def paint_lines(lines: Iterable[Cell | Sequence[Cell]]) -> Content:
+    """Return the lines, of a cell or several, one below the other."""
+    return Content("\n").join([paint(line) if isinstance(line, Cell) else paint(*line) for line in lines])
+
+
 def left(cell: Cell | Content | str, width: int) -> Content:
     """Return the cell cut or padded to `width`, text on the left."""
     return paint(cell).truncate(max(0, width), ellipsis=True, pad=True)
@@ -159,9 +172,6 @@ def spread(start: Content, end: Content, width: int) -> Content:
     if room < 2:
         return end.truncate(max(0, width), ellipsis=True, pad=True)
     return Content.assemble(left(start, room - 2), "  ", end)
-
-
-Line = list[Cell]
 
 
 def brief_head(brief: Brief, *, job: bool = False) -> list[Line]:

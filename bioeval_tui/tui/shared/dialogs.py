@@ -334,7 +334,7 @@ class FormDialog(Dialog[Form]):
 
     def tell(self, *, trying: bool = False) -> None:
         """Show the form's problem, or a summary of the answers."""
-        self.query_one("#hint", Static).update(Content("\n").join([paint(self.hint(trying=trying))]))
+        self.query_one("#hint", Static).update(paint(self.hint(trying=trying)))
 
     @on(Choice.Changed)
     @on(Input.Changed)

@@ -13,8 +13,8 @@ from textual.widgets import Static
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.text import plural
-from bioeval_tui.tui.shared.base import AtRest, RefreshedScreen
-from bioeval_tui.tui.shared.cells import Cell, paint
+from bioeval_tui.tui.shared.base import AtRest, RefreshedScreen, unreadable
+from bioeval_tui.tui.shared.cells import Cell
 from bioeval_tui.tui.shared.line_widgets import FilterLine
 from bioeval_tui.tui.shared.list_table import Listing, ListTable, Sorting, TableHead
 from bioeval_tui.tui.shared.output import Copied, tabbed
@@ -216,14 +216,11 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         if listing.filter:
             notes.append(Cell(f"{len(listing.visible):,} shown: “{listing.filter}”", "warn"))
         self.title_bar.say((self.NAME,), notes, self.state())
-        trouble = self.query_one("#trouble", Static)
-        trouble.display = bool(self.failure) and bool(listing.items)
-        trouble.update(Content(f"! {self.failure}"))
+        self.show_trouble(self.failure if listing.items else "")
         if self.failure:
-            lines = [Cell("! Could not be read", "strong"), Cell(""), Cell(self.failure, "bad")]
+            self.show_notice(unreadable(self.failure))
         else:
-            lines = self.empty() if self.loaded else [Cell(self.loading_words(), "strong")]
-        self.query_one("#notice", Static).update(Content("\n").join([paint(line) for line in lines]))
+            self.show_notice(self.empty() if self.loaded else [Cell(self.loading_words(), "strong")])
 
     def go_to(self, identity: Hashable) -> None:
         """Put the cursor on an item, at once or when it has been loaded."""
