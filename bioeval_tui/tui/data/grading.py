@@ -132,6 +132,47 @@ class Benchmarks:
         verdict = verdict_of(*self._grading.examine(Path(file).expanduser().absolute(), task_id))
         return masked(replace(verdict, findings=tuple(clean(line, 2000) for line in verdict.findings)))
 
+    def grade(self, task_id: str, file: str) -> MedalRow:
+        """Grade one file; errors become part of the row."""
+        path = Path(file).expanduser().absolute()
+        try:
+            outcome = self._grading.grade(path, task_id)
+        except BioevalError as error:
+            outcome = NotGraded(task_id, str(path), str(error))
+        return _outcome_row(self._grading, task_id, path, outcome)
+
+    async def rows(
+        self, submissions: Sequence[tuple[str, Path | None]], reports: Sequence[Path]
+    ) -> AsyncIterator[MedalRow | None]:
+        """Grade these submissions, then read these reports and follow them; see `grade_rows` and `report_rows`."""
+        async with aclosing(grade_rows(self._grading, submissions)) as rows:
+            async for row in rows:
+                yield row
+        if reports:
+            async for reported in report_rows(self._grading, reports):
+                yield reported
+
+    async def intervals(self, rows: Sequence[MedalRow]) -> AsyncGenerator[tuple[MedalRow, Uncertainty]]:
+        """Yield the uncertainty of each valid score whose report lacks it and whose file is available.
+
+        Raises:
+            NotMeasuredError: no grading worker can be started.
+        """
+        waiting = [row for row in rows if row.report is not None and row.report.uncertainty is None]
+        waiting = await asyncio.to_thread(
+            lambda: [row for row in waiting if row.path is not None and row.path.is_file()]
+        )
+        reports = [
+            replace(row.report, submission_path=str(row.path)) for row in waiting if row.report is not None
+        ]
+        intervals = self._grading.uncertainties(reports) if reports else iter(())
+        try:
+            while (one := await asyncio.to_thread(next, intervals, None)) is not None:
+                yield waiting[one[0]], one[1]
+        except (asyncio.CancelledError, GeneratorExit):
+            self._grading.close()
+            raise
+
 
 def _reference(task: Task) -> tuple[str, float] | None:
     with contextlib.suppress(BioevalError, ValueError):
@@ -209,18 +250,6 @@ Written = tuple[tuple[str, int, int], ...]
 """Names of files with the time of their last change in ns, and their size in bytes."""
 
 
-async def all_rows(
-    grading: Grading, submissions: Sequence[tuple[str, Path | None]], reports: Sequence[Path]
-) -> AsyncIterator[MedalRow | None]:
-    """Grade these submissions, then read these reports and follow them; see `grade_rows` and `report_rows`."""
-    async with aclosing(grade_rows(grading, submissions)) as rows:
-        async for row in rows:
-            yield row
-    if reports:
-        async for found in report_rows(grading, reports):
-            yield found
-
-
 async def grade_rows(
     grading: Grading, submissions: Sequence[tuple[str, Path | None]]
 ) -> AsyncGenerator[MedalRow]:
@@ -235,30 +264,6 @@ async def grade_rows(
             number, outcome = graded
             task_id, path = submissions[number]
             yield await asyncio.to_thread(_outcome_row, grading, task_id, path, outcome)
-    except (asyncio.CancelledError, GeneratorExit):
-        grading.close()
-        raise
-
-
-async def row_intervals(
-    grading: Grading, rows: Sequence[MedalRow]
-) -> AsyncGenerator[tuple[MedalRow, Uncertainty]]:
-    """Yield the uncertainty of each valid score whose report lacks it and whose file is available.
-
-    Raises:
-        NotMeasuredError: no grading worker can be started.
-    """
-    waiting = [row for row in rows if row.report is not None and row.report.uncertainty is None]
-    waiting = await asyncio.to_thread(
-        lambda: [row for row in waiting if row.path is not None and row.path.is_file()]
-    )
-    reports = [
-        replace(row.report, submission_path=str(row.path)) for row in waiting if row.report is not None
-    ]
-    intervals = grading.uncertainties(reports) if reports else iter(())
-    try:
-        while (one := await asyncio.to_thread(next, intervals, None)) is not None:
-            yield waiting[one[0]], one[1]
     except (asyncio.CancelledError, GeneratorExit):
         grading.close()
         raise
@@ -370,15 +375,6 @@ def _report_row(report: TaskReport, board: tuple[float, ...], domain: str, folde
         path=Path(report.submission_path),
     )
     return masked(row)
-
-
-def grade_row(grading: Grading, task_id: str, path: Path | None) -> MedalRow:
-    """Grade one file; errors become part of the row."""
-    try:
-        outcome = grading.grade(path, task_id)
-    except BioevalError as error:
-        outcome = NotGraded(task_id, str(path), str(error))
-    return _outcome_row(grading, task_id, path, outcome)
 
 
 def _outcome_row(grading: Grading, task_id: str, path: Path | None, outcome: Outcome) -> MedalRow:

@@ -140,13 +140,6 @@ class AppServices:
         return ReviewDesk(self._settings, self._grading)
 
     @_Part
-    def _rows(self) -> ModuleType:
-        """The source of the medal table's rows."""
-        from bioeval_tui.tui.data import grading
-
-        return grading
-
-    @_Part
     def _engines(self) -> ModuleType:
         """The starting and stopping of engines."""
         from bioeval_tui.evaluation.wiring import start
@@ -335,24 +328,19 @@ class AppServices:
 
     async def examine(self, task_id: str, file: str) -> Verdict:
         """Return everything that is wrong with a file as a submission; cancelling ends the worker."""
-        try:
-            return await asyncio.to_thread(lambda: self._benchmarks.examine(task_id, file))
-        except asyncio.CancelledError:
-            self._grading.close()
-            raise
+        return await self._in_worker(lambda: self._benchmarks.examine(task_id, file))
 
     async def grade(self, task_id: str, file: str) -> MedalRow:
         """Grade a file; cancelling ends the worker."""
+        return await self._in_worker(lambda: self._benchmarks.grade(task_id, file))
+
+    async def _in_worker(self, call: Callable[[], Made]) -> Made:
+        """Call what a grading worker does; cancelling ends the worker."""
         try:
-            return await asyncio.to_thread(self._grade, task_id, file)
+            return await asyncio.to_thread(call)
         except asyncio.CancelledError:
             self._grading.close()
             raise
-
-    def _grade(self, task_id: str, file: str) -> MedalRow:
-        path = Path(file).expanduser().absolute()
-        row: MedalRow = self._rows.grade_row(self._grading, task_id, path)
-        return row
 
     @property
     def looked(self) -> Sequence[str]:
@@ -370,13 +358,11 @@ class AppServices:
         None means that all reports so far were given and more may follow.
         """
         submissions = self._submissions or ([] if self._reports else sample_list())
-        rows: AsyncIterator[MedalRow | None] = self._rows.all_rows(self._grading, submissions, self._reports)
-        return rows
+        return self._benchmarks.rows(submissions, self._reports)
 
     def intervals(self, rows: Sequence[MedalRow]) -> AsyncIterator[tuple[MedalRow, Uncertainty]]:
         """Yield the uncertainty of each valid row's score, one by one, where it is missing and can be computed."""
-        intervals: AsyncIterator[tuple[MedalRow, Uncertainty]] = self._rows.row_intervals(self._grading, rows)
-        return intervals
+        return self._benchmarks.intervals(rows)
 
     async def explain(self, row: MedalRow, *, show_answers: bool = False) -> Sequence[Section]:
         """Return why a valid submission's score is what it is, of private answers only if asked; cancelling ends the worker."""
@@ -384,15 +370,8 @@ class AppServices:
         if report is None or not report.valid_submission or (report.explanation and not show_answers):
             return report.explanation if report else ()
         path = str(row.path or report.submission_path)
-        try:
-            return await asyncio.to_thread(
-                lambda: masked(
-                    self._grading.explain(replace(report, submission_path=path), show_answers=show_answers)
-                )
-            )
-        except asyncio.CancelledError:
-            self._grading.close()
-            raise
+        report = replace(report, submission_path=path)
+        return await self._in_worker(lambda: masked(self._grading.explain(report, show_answers=show_answers)))
 
     # Reviews
 

@@ -357,8 +357,7 @@ class Conversations(Vertical):
         """Go to the other condition."""
         state, active = self.watched.state, self.watched.condition
         both = heads_view.conditions(state) if state else CONDITIONS
-        at = both.index(active) if active in both else -1
-        self.look_at(both[(at + 1) % len(both)], self.watched.trial)
+        self.look_at(heads_view.other_condition(both, active), self.watched.trial)
 
     def action_other_trial(self, by: int) -> None:
         """Switch to another trial of the run."""

@@ -190,9 +190,7 @@ class AssertionDetail(Dialog[None]):
 
     def action_other(self) -> None:
         """Go to the other condition."""
-        both = heads_view.conditions(self._state)
-        at = both.index(self._condition) if self._condition in both else -1
-        self._condition = both[(at + 1) % len(both)]
+        self._condition = heads_view.other_condition(heads_view.conditions(self._state), self._condition)
         self._turn = None
         self._show()
 

@@ -3,6 +3,7 @@ clean, not measured."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -39,6 +40,12 @@ ENDINGS: dict[str, Cell] = {
 def conditions(state: RunState) -> tuple[Condition, ...]:
     """Return the run's conditions in the order of the screen."""
     return state.started.conditions if state.started else CONDITIONS
+
+
+def other_condition(both: Sequence[Condition], here: Condition) -> Condition:
+    """Return the condition after this one; the first after the last, and after one that is not shown."""
+    at = both.index(here) if here in both else -1
+    return both[(at + 1) % len(both)]
 
 
 def title_notes(state: RunState) -> list[Cell]:

@@ -19,7 +19,7 @@ from bioeval_tui.report.sentences import sentence
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.live import score_card_view
+from bioeval_tui.tui.live import heads_view, score_card_view
 from bioeval_tui.tui.live.panels import names_head, wrapped_row
 from bioeval_tui.tui.live.score_card_view import CardEvidence
 from bioeval_tui.tui.shared.cells import Cell, left, packed, paint, paint_lines, right, score_tone, spread
@@ -390,9 +390,7 @@ class ScoreCard(Dialog[CardEvidence]):
 
     def action_other(self) -> None:
         """Switch to the other condition."""
-        both = self._trial.conditions
-        at = both.index(self._condition) if self._condition in both else -1
-        self._condition = both[(at + 1) % len(both)]
+        self._condition = heads_view.other_condition(self._trial.conditions, self._condition)
         self._show_condition()
 
     def action_other_trial(self, by: int) -> None:

@@ -225,9 +225,7 @@ class Waterfall(Dialog[None]):
 
     def action_other(self) -> None:
         """Go to the other condition, at the same turn where spans of that came."""
-        both = heads_view.conditions(self._state)
-        at = both.index(self._condition) if self._condition in both else -1
-        self._condition = both[(at + 1) % len(both)]
+        self._condition = heads_view.other_condition(heads_view.conditions(self._state), self._condition)
         if self._turn not in turns_with_spans(self._conversation):
             self._turn = None
         self.show_new()
