@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, ClassVar, cast
@@ -557,35 +556,30 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
         """Ask for a file and grade it."""
         self._ask("Grade a file for", self._grade)
 
-    def _ask(self, words: str, then: Callable[[BenchmarkItem, str | None], None]) -> None:
+    def _ask(self, words: str, then: Callable[[BenchmarkItem, str], None]) -> None:
         item = self.looked_at
         if item is None:
             return
         kept = self.bioeval.services.preferences.get("benchmarks.files")
-        last = kept.get(item.task_id) if isinstance(kept, Mapping) else None
+        files = dict(kept) if isinstance(kept, Mapping) else {}
+        last = files.get(item.task_id)
         hint = f"{item.file_kind} in the format that the task's description asks for."
         if not item.prepared:
             own = item.source == "builtin"
             hint += " The task is prepared first." if own else f" The task is not prepared yet: {item.how}"
         dialog = PathDialog(f"{words} {item.task_id}", hint, last if isinstance(last, str) else "")
-        self.app.push_screen(dialog, partial(then, item))
 
-    def _keep_file(self, item: BenchmarkItem, file: str) -> None:
-        kept = self.bioeval.services.preferences.get("benchmarks.files")
-        files = dict(kept) if isinstance(kept, Mapping) else {}
-        self.keep("files", {**files, item.task_id: file})
+        def chosen(file: str | None) -> None:
+            if file is not None:
+                self.keep("files", {**files, item.task_id: file})
+                then(item, file)
 
-    def _validate(self, item: BenchmarkItem, file: str | None) -> None:
-        if file is None:
-            return
-        self._keep_file(item, file)
+        self.app.push_screen(dialog, chosen)
+
+    def _validate(self, item: BenchmarkItem, file: str) -> None:
         examine(self.bioeval, MedalRow(item.task_id, "", file), self.refresh_items)
 
-    def _grade(self, item: BenchmarkItem, file: str | None) -> None:
-        if file is None:
-            return
-        self._keep_file(item, file)
-
+    def _grade(self, item: BenchmarkItem, file: str) -> None:
         async def work(tell: Tell) -> MedalRow:
             return await self.bioeval.services.grade(item.task_id, file)
 

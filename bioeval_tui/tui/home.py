@@ -18,7 +18,7 @@ from textual.widget import Widget
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.evaluation.engine.spec import RunRequest
 from bioeval_tui.record.names import CONDITIONS
-from bioeval_tui.report.findings import CompareNext, NextFinding, RepeatNext, ReviewNext, RunNext, WatchNext
+from bioeval_tui.report.findings import CompareNext, RepeatNext, ReviewNext, RunNext, WatchNext
 from bioeval_tui.report.sentences import next_step
 from bioeval_tui.sample.paths import DEMO_JOB, SAMPLE_AGENT, sample_jobs
 from bioeval_tui.text import home_relative, plural
@@ -157,21 +157,8 @@ def next_steps(
     return [*([] if own else [yours]), *steps[:NEXT], medals]
 
 
-def _suggest(
-    finding: NextFinding,
-    *,
-    command: str = "",
-    does: Does,
-    on: tuple[str, ...],
-    run: CataloguedRun | None = None,
-    parts: Iterable[tuple[str, str]] = (),
-) -> HomeEntry:
-    words = next_step(finding)
-    return _next(words.what, words.more, words.about, command=command, does=does, on=on, run=run, parts=parts)
-
-
 def _watch(run: CataloguedRun) -> HomeEntry:
-    return _suggest(WatchNext(run.job), does="open", on=(run.run_id,), run=run)
+    return _next(*next_step(WatchNext(run.job)), does="open", on=(run.run_id,), run=run)
 
 
 def _repeat(
@@ -185,7 +172,15 @@ def _repeat(
         return []
     command = f"bioeval-tui run {home_relative(job.path)} --repeat {FEWEST_UNITS}"
     finding = RepeatNext(newest.job, known.trials, FEWEST_UNITS)
-    return [_suggest(finding, command=command, does="job", on=(str(job.path), str(FEWEST_UNITS)), run=newest)]
+    return [
+        _next(
+            *next_step(finding),
+            command=command,
+            does="job",
+            on=(str(job.path), str(FEWEST_UNITS)),
+            run=newest,
+        )
+    ]
 
 
 def _compare(ended: Sequence[CataloguedRun]) -> list[HomeEntry]:
@@ -197,7 +192,7 @@ def _compare(ended: Sequence[CataloguedRun]) -> list[HomeEntry]:
     finding = CompareNext(newest.job, _score(before), _score(newest))
     both = (before.run_id, newest.run_id)
     command = f"bioeval-tui runs compare {' '.join(both)}"
-    return [_suggest(finding, command=command, does="compare", on=both, run=newest)]
+    return [_next(*next_step(finding), command=command, does="compare", on=both, run=newest)]
 
 
 def _review(ended: Sequence[CataloguedRun]) -> list[HomeEntry]:
@@ -206,7 +201,7 @@ def _review(ended: Sequence[CataloguedRun]) -> list[HomeEntry]:
     if run is None:
         return []
     command = f"bioeval-tui review {run.run_id}"
-    return [_suggest(ReviewNext(run.job), command=command, does="review", on=(run.run_id,), run=run)]
+    return [_next(*next_step(ReviewNext(run.job)), command=command, does="review", on=(run.run_id,), run=run)]
 
 
 def _run_first(jobs: Sequence[JobItem]) -> list[HomeEntry]:
@@ -216,7 +211,7 @@ def _run_first(jobs: Sequence[JobItem]) -> list[HomeEntry]:
         return []
     path = "" if job.sample else home_relative(job.path)
     finding = RunNext(job.name, path, job.tasks or 0, job.facts or 0, job.assertions or 0)
-    return [_suggest(finding, does="job", on=(str(job.path), "1"), parts=job.about)]
+    return [_next(*next_step(finding), does="job", on=(str(job.path), "1"), parts=job.about)]
 
 
 def last_runs(runs: Iterable[CataloguedRun]) -> list[CataloguedRun]:

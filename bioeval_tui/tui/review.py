@@ -379,9 +379,8 @@ class ReviewScreen(RefreshedScreen):
         """Ask for another score and the reason."""
         self._ask("override")
 
-    def action_score(self) -> None:
-        """Ask for a score before the judge's is shown."""
-        self._ask("override")
+    action_score = action_override
+    """Before the judge's score is shown, the key is labelled so."""
 
     def action_mark(self) -> None:
         """Ask for a mark of the submission and the reason."""

@@ -350,15 +350,9 @@ class ReviewDialog(FormDialog[ReviewForm]):
     DEFAULT_CSS = "ReviewDialog > .dialog--box { max-width: 90; }"
 
     def __init__(self, kind: Kind, about: str, choice: str = "") -> None:
-        super().__init__()
+        super().__init__(f"{HEADINGS[kind]}: {about}")
         self._kind = kind
-        self._about = about
         self._choice = choice
-
-    @property
-    def heading(self) -> str:
-        """The kind of review and its item."""
-        return f"{HEADINGS[self._kind]}: {self._about}"
 
     def compose_body(self) -> Iterable[Widget]:
         """One line per field."""

@@ -369,9 +369,8 @@ class AppServices:
         report = row.report
         if report is None or not report.valid_submission or (report.explanation and not show_answers):
             return report.explanation if report else ()
-        path = str(row.path or report.submission_path)
-        report = replace(report, submission_path=path)
-        return await self._in_worker(lambda: masked(self._grading.explain(report, show_answers=show_answers)))
+        here = replace(report, submission_path=str(row.path or report.submission_path))
+        return await self._in_worker(lambda: masked(self._grading.explain(here, show_answers=show_answers)))
 
     # Reviews
 

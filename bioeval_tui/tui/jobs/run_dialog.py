@@ -244,18 +244,13 @@ class RunDialog(FormDialog[RunForm]):
     """
 
     def __init__(self, job: JobItem, repeats: int) -> None:
-        super().__init__()
+        super().__init__(f"Run {job.name}")
         self._job = job
         self._repeats = repeats
         self._earlier: RunPreview | None = None
         """The newest measured run of the job, once it was read: what a conversation takes."""
         self._no_key: dict[tuple[str, str], str] = {}
         """Why a model cannot be asked, by the choices that decide which ones the run needs; only what was found out."""
-
-    @property
-    def heading(self) -> str:
-        """The job."""
-        return f"Run {self._job.name}"
 
     def compose_body(self) -> Iterable[Widget]:
         """One line per question."""

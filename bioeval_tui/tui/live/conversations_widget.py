@@ -105,10 +105,6 @@ class ConversationFrame(Vertical):
         self.brief.show([*rest, *asked_lines(brief, self.condition)])
         self.add_class("-waiting")
 
-    def show_parting(self, message: int | None) -> None:
-        """Mark the first message that the other condition does not share."""
-        self.transcript.part_at(message)
-
     def show_conversation(
         self, conversation: ConversationState | None, change: ConversationChange | None
     ) -> None:
@@ -261,7 +257,7 @@ class Conversations(Vertical):
                 frame.show_brief(brief_of(state, state.started, trial))
         parting = rows.parting(state, trial) if len(heads_view.conditions(state)) > 1 else None
         for frame in self.frames.values():
-            frame.show_parting(parting)
+            frame.transcript.part_at(parting)
         tabs = [
             (
                 condition,

@@ -154,17 +154,12 @@ class AssertionDetail(Dialog[None]):
     """
 
     def __init__(self, state: RunState, trial: int, index: int, condition: Condition) -> None:
-        super().__init__()
+        super().__init__(assertion_heading(state, trial, index))
         self._state = state
         self._trial = trial
         self._index = index
         self._condition = condition
         self._turn: int | None = None
-
-    @property
-    def heading(self) -> str:
-        """The assertion's name and weight."""
-        return assertion_heading(self._state, self._trial, self._index)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Without a second condition there is nothing to switch to."""

@@ -347,7 +347,10 @@ class LatencyPanel(Panel):
             titles = " " * room + "".join(f"{name:>{column}}" for name in FIGURES)
             lines = [paint(Cell(titles, "quiet")).truncate(width)]
             for name, times in summaries:
-                figures = (_second(ms, column) for ms in (times.average_ms, times.p90_ms, times.max_ms))
+                figures = (
+                    Cell(f"{latency_short(ms):>{column}}", "plain" if ms is not None else "quiet")
+                    for ms in (times.average_ms, times.p90_ms, times.max_ms)
+                )
                 title = left(Cell(state.condition_name(name), "quiet"), room - 1)
                 lines.append(paint(title, " ", *figures).truncate(width))
             return Content("\n").join(lines)
@@ -359,10 +362,6 @@ class LatencyPanel(Panel):
         turns = latency_rows(state, look.trial, look.now)
         bars = turns[index].bars.values() if index < len(turns) else ()
         return next((bar.message for bar in bars), None)
-
-
-def _second(ms: float | None, width: int) -> Cell:
-    return Cell(f"{latency_short(ms):>{width}}", "plain" if ms is not None else "quiet")
 
 
 class AssertionsPanel(Panel):

@@ -163,14 +163,8 @@ class ReplayDialog(Dialog[float]):
     """
 
     def __init__(self, job: str, speed: float) -> None:
-        super().__init__()
-        self._job = job
+        super().__init__(f"Replay {job}")
         self._at = SPEEDS.index(speed) if speed in SPEEDS else 1
-
-    @property
-    def heading(self) -> str:
-        """What is replayed."""
-        return f"Replay {self._job}"
 
     def compose_body(self) -> Iterable[Widget]:
         """The speeds."""

@@ -166,9 +166,11 @@ class ScoreCard(Dialog[CardEvidence]):
 
         `overall` is the card of all trials from which this one was opened.
         """
-        super().__init__()
-        self._result = result
         self._trial = result.trial(trial)
+        # The conclusion is about all trials.
+        here = f" · here: {self._trial.name}" if self._trial.name else ""
+        super().__init__(f"{score_card_view.subject(result)}{here}")
+        self._result = result
         self._overall = overall
         self._both = self._trial.by_condition
         self._is_empty = score_card_view.is_empty(self._trial)
@@ -190,12 +192,6 @@ class ScoreCard(Dialog[CardEvidence]):
     def looked_at(self) -> Selection:
         """The row under the cursor, and the condition."""
         return Selection(self._list.cursor, self._condition)
-
-    @property
-    def heading(self) -> str:
-        """What was evaluated, and which of its trials is shown; the conclusion is about all of them."""
-        which = self._trial.name
-        return score_card_view.subject(self._result) + (f" · here: {which}" if which else "")
 
     def compose_body(self) -> Iterable[Widget]:
         """Scores, bars, rows, details."""
@@ -460,11 +456,7 @@ class RunCard(ScoreCard):
 
     def __init__(self, result: RunResult, looked_at: Selection | None = None) -> None:
         super().__init__(result, result.trials[0], looked_at, self)
-
-    @property
-    def heading(self) -> str:
-        """What was evaluated."""
-        return f"{score_card_view.subject(self._result)} · {plural(self._result.planned_trials, 'trial')}"
+        self.heading = f"{score_card_view.subject(result)} · {plural(result.planned_trials, 'trial')}"
 
     def _listed(self) -> list[score_card_view.Row]:
         return score_card_view.run_rows(self._result)

@@ -179,18 +179,12 @@ class Waterfall(Dialog[None]):
     """
 
     def __init__(self, state: RunState, trial: int, condition: Condition, turn: int) -> None:
-        super().__init__()
+        super().__init__(waterfall_heading(state.conversation(condition, trial), turn))
         self._state = state
         self._trial = trial
         self._condition = condition
         self._turn: int | None = turn
         self._shown: object = None
-
-    @property
-    def heading(self) -> str:
-        """Which turn it is."""
-        which = self._state.condition_name(self._condition) if self._state.only_condition is None else ""
-        return "   ".join(filter(None, (waterfall_heading(self._conversation, self._turn), which)))
 
     @property
     def _conversation(self) -> ConversationState | None:
@@ -241,7 +235,9 @@ class Waterfall(Dialog[None]):
         if seen == self._shown or not body.size.width:
             return
         self._shown = seen
-        self.query_one(".dialog--heading", Static).update(Content(self.heading))
+        which = self._state.condition_name(self._condition) if self._state.only_condition is None else ""
+        heading = "   ".join(filter(None, (waterfall_heading(conversation, self._turn), which)))
+        self.query_one(".dialog--heading", Static).update(Content(heading))
         lines = waterfall(conversation, self._turn, body.size.width)
         body.update(paint_lines(lines))
         self.refresh_bindings()

@@ -219,15 +219,9 @@ class FindingsDialog(Dialog[None]):
     ABOUT: ClassVar[str] = "Every problem with the file, not only the first."
 
     def __init__(self, task_id: str, file: str, verdict: Verdict) -> None:
-        super().__init__()
-        self._task_id = task_id
+        super().__init__(f"Validated for {task_id}")
         self._file = file
         self._found = verdict
-
-    @property
-    def heading(self) -> str:
-        """The task."""
-        return f"Validated for {self._task_id}"
 
     def compose_body(self) -> Iterable[Widget]:
         """The verdict, then the findings."""
@@ -264,14 +258,9 @@ class ErrorView(Dialog[None]):
     BINDINGS: ClassVar[list[BindingType]] = bindings("error-view")
 
     def __init__(self, row: MedalRow, sections: Sequence[Section]) -> None:
-        super().__init__()
+        super().__init__(f"{row.task_id} · {row.agent}")
         self._row = row
         self._sections = sections
-
-    @property
-    def heading(self) -> str:
-        """Task and agent."""
-        return f"{self._row.task_id} · {self._row.agent}"
 
     def compose_body(self) -> Iterable[Widget]:
         """Every section: its title, its table, its note."""

@@ -146,15 +146,9 @@ class HelpScreen(Dialog[None]):
     BINDINGS: ClassVar[list[BindingType]] = bindings("help")
 
     def __init__(self, about: Screen[Any]) -> None:
-        super().__init__()
-        self._about_name: str = getattr(about, "NAME", "") or "Keys"
+        super().__init__(getattr(about, "NAME", "") or "Keys")
         self._about: str = getattr(about, "ABOUT", "")
         self._keys = help_lines(about)
-
-    @property
-    def heading(self) -> str:
-        """The screen's name."""
-        return self._about_name
 
     def compose_body(self) -> Iterable[Widget]:
         """What the screen is for, then its keys."""

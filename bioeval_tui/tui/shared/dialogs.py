@@ -161,9 +161,11 @@ class Dialog(ModalScreen[Result], Generic[Result]):
     }
     """
 
-    def __init__(self) -> None:
+    def __init__(self, heading: str = "") -> None:
+        """`heading` is the first line, if it is not always the same one."""
         self._behind = Behind()
         super().__init__()
+        self.heading = heading or self.HEADING
         self.key_owners = KeyOwners(self)
         """Widgets of the screen below whose keys apply here, too."""
 
@@ -205,11 +207,6 @@ class Dialog(ModalScreen[Result], Generic[Result]):
                 yield Static(self.heading, classes="dialog--heading", markup=False)
             yield from self.compose_body()
             yield KeysFooter()
-
-    @property
-    def heading(self) -> str:
-        """The first line."""
-        return self.HEADING
 
     def compose_body(self) -> Iterable[Widget]:
         """Yield the widgets between heading and keys."""
@@ -372,15 +369,9 @@ class PathDialog(Dialog[str]):
     """
 
     def __init__(self, heading: str, hint: str, last: str = "") -> None:
-        super().__init__()
-        self._heading = heading
+        super().__init__(heading)
         self._hint = hint
         self._last = last
-
-    @property
-    def heading(self) -> str:
-        """What the file is for."""
-        return self._heading
 
     def compose_body(self) -> Iterable[Widget]:
         """The input line, and a description of the expected path."""
@@ -456,18 +447,12 @@ class WorkDialog(Dialog[Result], Generic[Result]):
     BINDINGS: ClassVar[list[BindingType]] = bindings("work")
 
     def __init__(self, heading: str, work: Callable[[Tell], Awaitable[Result]]) -> None:
-        super().__init__()
-        self._heading = heading
+        super().__init__(heading)
         self._work = work
         self._steps: list[str] = []
         self._failure = ""
         self._began = monotonic()
         self._worker: Worker[None] | None = None
-
-    @property
-    def heading(self) -> str:
-        """A description of the work."""
-        return self._heading
 
     def compose_body(self) -> Iterable[Widget]:
         """The messages, and the elapsed time."""

@@ -318,15 +318,12 @@ def _marks(message: MessageState) -> tuple[Mark, ...]:
 def _failures(message: MessageState) -> Iterator[Block]:
     for index, failure in enumerate(message.failures):
         last = index == len(message.failures) - 1
-        yield Block("note", _failure(failure, message.role), sign=_failure_sign(failure), style="warn")
+        sign = "✗" if failure.wait_ms is None else "↻"
+        yield Block("note", _failure(failure, message.role), sign=sign, style="warn")
         if last and message.waited_ms >= 1000:
             yield Block(
                 "note", f"waited {latency(message.waited_ms)} in total, not part of the latency", style="note"
             )
-
-
-def _failure_sign(failure: events.RequestFailed) -> str:
-    return "✗" if failure.wait_ms is None else "↻"
 
 
 def _failure(failure: events.RequestFailed, role: str) -> str:
@@ -419,12 +416,13 @@ def generation_line(event: dict[str, Any]) -> GenerationLine:
     """
     match event:
         case {"systemPrompt": prompt}:
-            return GenerationLine("⚙", f"system prompt, {_size(_as_text(prompt))}", _as_text(prompt))
+            text = _as_text(prompt)
+            return GenerationLine("⚙", f"system prompt, {plural(len(text.split()), 'word')}", text)
         case {"request": {"function": {"name": str(name)}} as request}:
             return _function(name, request)
         case {"output": output}:
-            text = _as_text(output)
-            return GenerationLine("←", _title(text or "(nothing)"), _pretty(output), _language(output))
+            text, language = _as_text(output), "" if isinstance(output, str) else "json"
+            return GenerationLine("←", _title(text or "(nothing)"), _pretty(output), language)
         case {"content": content, "summaryDirection": _}:
             return GenerationLine(
                 "◇", f"knowledge request: {_title(_as_text(content))}", _pretty(event), "json"
@@ -454,12 +452,3 @@ def _pretty(value: Any) -> str:
     if isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, indent=2, default=str)
-
-
-def _language(value: Any) -> str:
-    return "" if isinstance(value, str) else "json"
-
-
-def _size(text: str) -> str:
-    words = len(text.split())
-    return f"{words:,} word{'' if words == 1 else 's'}"

@@ -98,12 +98,7 @@ class Highlights:
         self.version += 1
         return self.current
 
-    def point_out(self, item: int, quote: str | None) -> re.Pattern[str] | None:
-        """Mark `quote` in an item as evidence (None marks nothing) and return its pattern."""
-        patterns = self.point_out_all([(item, quote)] if quote else [])
-        return patterns.get(item)
-
-    def point_out_all(self, quotes: Iterable[tuple[int, str]]) -> dict[int, re.Pattern[str]]:
+    def point_out(self, quotes: Iterable[tuple[int, str]]) -> dict[int, re.Pattern[str]]:
         """Mark several quotations as (item, quote), instead of the previous ones; return the patterns by item."""
         by_item: dict[int, list[str]] = {}
         for item, quote in quotes:

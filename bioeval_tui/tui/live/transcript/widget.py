@@ -146,7 +146,7 @@ class Transcript(PageView, can_focus=True):
         index = self._page.numbers.get(message)
         if index is None:
             return False
-        wanted = self._found.point_out(index, quote)
+        wanted = self._found.point_out([(index, quote)] if quote else []).get(index)
         spot, there = Spot(index, 0, 0), wanted is None
         for number, block in enumerate(self._page.blocks(index)):
             if block.kind == "gap" and number == 0:
@@ -167,9 +167,7 @@ class Transcript(PageView, can_focus=True):
         numbers = self._page.numbers
         if quotes:
             self.jump_to(*quotes[0])
-        self._found.point_out_all(
-            (numbers[message], quote) for message, quote in quotes if message in numbers
-        )
+        self._found.point_out((numbers[message], quote) for message, quote in quotes if message in numbers)
         self.refresh()
 
     @property
