@@ -241,9 +241,7 @@ class BioevalApp(App[None]):
         """Return the grid of every conversation of a batch."""
         from bioeval_tui.tui.runs.grid import GridScreen
 
-        def opened(glance: Glance) -> None:
-            self.open_conversation(glance, batch_id)
-
+        opened = partial(self.open_conversation, batch_id=batch_id)
         return GridScreen(partial(self.services.batch, batch_id), opened, batch_id=batch_id)
 
     def review(self, source: ReviewSource, *, blind: bool = False) -> None:

@@ -27,6 +27,7 @@ from bioeval_tui.text import clean_line, plural
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Board, MedalRow
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live.transcript.markdown import TranscriptMarkdown
+from bioeval_tui.tui.live.transcript.paint import markdown_styles
 from bioeval_tui.tui.medals import histogram_view
 from bioeval_tui.tui.medals.medal_card import MedalDetail, examine
 from bioeval_tui.tui.medals.medals_view import MEDALS, column_number, number
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
 
 MAX_TEXT = 20_000
 """Longer descriptions are cut, because laying out a longer page takes noticeable time."""
-
-_PLAIN = ("paragraph", "text", "list", "item")
 
 
 class _Page(TranscriptMarkdown):
@@ -112,27 +111,17 @@ class Prose(Static):
                 self.get_component_rich_style, ("prose--heading", "prose--code", "prose--rule", "prose--link")
             )
         )
-        bold = Style(bold=True)
-        return {
-            "none": Style(),
-            "rule.line": rule,
-            **{f"markdown.{name}": Style() for name in _PLAIN},
-            "markdown.em": Style(italic=True),
-            "markdown.strong": bold,
-            "markdown.s": Style(strike=True),
-            "markdown.a": link,
-            "markdown.link": link,
-            "markdown.link_url": link,
-            "markdown.code": code,
-            "markdown.code_block": code,
-            "markdown.block_quote": Style(italic=True),
-            "markdown.item.bullet": rule,
-            "markdown.item.number": rule,
-            "markdown.hr": rule,
-            "markdown.table.border": rule,
-            "markdown.table.header": bold,
-            **{f"markdown.h{level}": heading for level in range(1, 7)},
-        }
+        quoted = Style(italic=True)
+        return markdown_styles(
+            {
+                "heading": heading,
+                "link": link,
+                "inline-code": code,
+                "code": code,
+                "note": quoted,
+                "rule": rule,
+            }
+        )
 
 
 COLUMNS: tuple[Column, ...] = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
@@ -249,9 +250,7 @@ class BatchDemoApp(DemoApp):
         def replayed() -> AsyncIterator[Sequence[Glance]]:
             return replayed_batch(self._paths, BATCH_S / self._pace, held=lambda: self.held)
 
-        def opened(glance: Glance) -> None:
-            self.open_conversation(glance, None)
-
+        opened = partial(self.open_conversation, batch_id=None)
         self.scene, self._grid = "run", GridScreen(replayed, opened, batch_id="demo", now=lambda: None)
         self.push_screen(self._grid)
 

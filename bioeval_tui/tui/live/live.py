@@ -467,8 +467,8 @@ class LiveScreen(BaseScreen):
             return
         from bioeval_tui.tui.runs.grid import GridScreen
 
-        link = self.link
-        self.app.push_screen(GridScreen(self._glances, self._open, now=lambda: link.now))
+        link, opened = self.link, partial(self.bioeval.open_conversation, batch_id=None)
+        self.app.push_screen(GridScreen(self._glances, opened, now=lambda: link.now))
 
     def action_to_grid(self) -> None:
         """Go back to the grid that the conversation was opened from; from there, back to the screen before this one."""
@@ -480,9 +480,6 @@ class LiveScreen(BaseScreen):
 
         async for state, gone in self.link.changes():
             yield glances_of(state, gone=gone)
-
-    def _open(self, glance: Glance) -> None:
-        self.bioeval.open_conversation(glance, None)
 
     # The end
 
@@ -529,9 +526,8 @@ class LiveScreen(BaseScreen):
             card.key_owners.add(self.replay, self.replay.KEYS)
         self.app.push_screen(card, partial(self._card_closed, card))
 
-    def action_to_card(self) -> None:
-        """Return to the row of the score card from which this was opened."""
-        self.action_score_card()
+    action_to_card = action_score_card
+    """The card opens at the row from which this was opened."""
 
     def _card_closed(self, card: ScoreCard, evidence: CardEvidence | None) -> None:
         if evidence is not None:

@@ -208,16 +208,16 @@ def _heading(text: str, start: int, end: int) -> str:
 
 
 _STYLES: tuple[tuple[_TokenType, str], ...] = (
-    (Comment, "code.comment"),
-    (Keyword, "code.keyword"),
-    (String, "code.string"),
-    (Number, "code.number"),
-    (Name.Function, "code.name"),
-    (Name.Class, "code.name"),
-    (Name.Tag, "code.keyword"),
-    (Name.Attribute, "code.name"),
-    (Name.Builtin, "code.keyword"),
-    (Operator.Word, "code.keyword"),
+    (Comment, "code-comment"),
+    (Keyword, "code-keyword"),
+    (String, "code-string"),
+    (Number, "code-number"),
+    (Name.Function, "code-name"),
+    (Name.Class, "code-name"),
+    (Name.Tag, "code-keyword"),
+    (Name.Attribute, "code-name"),
+    (Name.Builtin, "code-keyword"),
+    (Operator.Word, "code-keyword"),
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Mapping
 
 from rich.cells import cell_len, set_cell_size
@@ -16,38 +17,6 @@ from textual.strip import Strip
 from bioeval_tui.text import clean
 from bioeval_tui.tui.live.transcript.blocks import Block, Line, Mark
 from bioeval_tui.tui.live.transcript.markdown import TranscriptMarkdown, coloured, finished
-
-STYLE_NAMES = (
-    "speaker-user",
-    "speaker-assistant",
-    "speaker-operator",
-    "side-user",
-    "side-assistant",
-    "side-operator",
-    "parting",
-    "note",
-    "event",
-    "latency",
-    "fact",
-    "warn",
-    "bad",
-    "good",
-    "caret",
-    "rule",
-    "heading",
-    "link",
-    "inline-code",
-    "code",
-    "code.comment",
-    "code.keyword",
-    "code.string",
-    "code.number",
-    "code.name",
-    "match",
-    "match-current",
-    "evidence",
-    "cursor",
-)
 
 CSS = """
 Transcript {
@@ -76,7 +45,6 @@ Transcript {
     & > .transcript--fact { color: $text-success; }
     & > .transcript--warn { color: $text-warning; }
     & > .transcript--bad { color: $text-error; }
-    & > .transcript--good { color: $text-success; }
     & > .transcript--caret { color: $text-primary; }
     & > .transcript--rule { color: $foreground 30%; }
     & > .transcript--heading { color: $foreground; text-style: bold; }
@@ -94,6 +62,8 @@ Transcript {
     & > .transcript--cursor { background: $foreground 10%; }
 }
 """
+STYLE_NAMES = tuple(re.findall(r"\.transcript--([\w-]+)", CSS))
+"""The styles that lines are painted in."""
 
 
 SPEAKER = 5
@@ -124,7 +94,7 @@ class Painter:
         self.edge = min(self.width, self.left + self.body + self.right)
         self.styles = styles
         self.base = styles["base"]
-        theme = Theme({**styles, **_markdown_styles(styles)}, inherit=False)
+        theme = Theme({**styles, **markdown_styles(styles)}, inherit=False)
         self._console = Console(
             file=io.StringIO(),
             width=self.body,
@@ -315,7 +285,8 @@ def _add_caret(rows: list[list[Segment]], body: int, style: Style) -> None:
         rows[-1].append(Segment("▌", style))
 
 
-def _markdown_styles(styles: Mapping[str, Style]) -> dict[str, Style]:
+def markdown_styles(styles: Mapping[str, Style]) -> dict[str, Style]:
+    """Return Rich's styles of Markdown, made of those named `heading`, `link`, `inline-code`, `code`, `note` and `rule`."""
     bold, italic = Style(bold=True), Style(italic=True)
     heading = styles["heading"]
     return {

@@ -51,7 +51,7 @@ class Transcript(PageView, can_focus=True):
     click opens and closes it, `e` shows and hides what the agent did, `f` follows the end.
     """
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"transcript--{name.replace('.', '-')}" for name in STYLE_NAMES}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"transcript--{name}" for name in STYLE_NAMES}
 
     DEFAULT_CSS = CSS
 
