@@ -18,7 +18,7 @@ from textual.widgets import Static
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.record.state import ConversationState
 from bioeval_tui.tui import review_view
-from bioeval_tui.tui.items import Given, ItemId, ReviewItem, ReviewSource
+from bioeval_tui.tui.items import ItemId, NewReview, ReviewItem, ReviewSource
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live.transcript import Transcript
 from bioeval_tui.tui.medals.medal_card import MedalCard
@@ -252,7 +252,7 @@ class ReviewScreen(RefreshedScreen):
         head.display = brief is not None
         if brief is not None:
             head.show(brief_head(brief) if self.has_class("-tall") else who_and_what(brief))
-        if item is not None and not review_view.hidden(item, self.blind, self.me):
+        if item is not None and not review_view.is_hidden(item, self.blind, self.me):
             self.seen.add(item.id)
         self.query_one("#said Labelled", Labelled).show(lines)
         if item is None or item.id != self._shown:
@@ -330,7 +330,7 @@ class ReviewScreen(RefreshedScreen):
         return True
 
     def _applies(self, action: str, item: ReviewItem) -> bool:
-        kept_back = review_view.hidden(item, self.blind, self.me)
+        kept_back = review_view.is_hidden(item, self.blind, self.me)
         judged = item.judged is not None and item.judged.score is not None
         match action:
             case "accept":
@@ -366,7 +366,7 @@ class ReviewScreen(RefreshedScreen):
             return
         score = item.judged.score if item.judged else None
         mark = item.graded if item.row is not None else None
-        self._give(item, Given("accept", score=score, mark=mark))
+        self._give(item, NewReview("accept", score=score, mark=mark))
 
     def action_give(self, score: float) -> None:
         """Give a score with one key."""
@@ -407,11 +407,11 @@ class ReviewScreen(RefreshedScreen):
             self._score(item, form)
 
     def _score(self, item: ReviewItem, form: review_view.ReviewForm) -> None:
-        blind = form.kind == "override" and review_view.hidden(item, self.blind, self.me)
-        self._give(item, review_view.given(form, blind and item.id not in self.seen))
+        blind = form.kind == "override" and review_view.is_hidden(item, self.blind, self.me)
+        self._give(item, form.review(blind and item.id not in self.seen))
 
     @work(group="review")
-    async def _give(self, item: ReviewItem, given: Given) -> None:
+    async def _give(self, item: ReviewItem, given: NewReview) -> None:
         try:
             entry = await self.bioeval.services.give_review(item, given)
         except (BioevalError, OSError) as error:

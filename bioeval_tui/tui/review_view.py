@@ -18,7 +18,7 @@ from textual.widgets import Input, Static
 from bioeval_tui.record import reviews
 from bioeval_tui.report.message_blocks import plain
 from bioeval_tui.text import clean, shorten
-from bioeval_tui.tui.items import Given, ReviewItem
+from bioeval_tui.tui.items import NewReview, ReviewItem
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals.medals_view import MEDALS, standing
 from bioeval_tui.tui.shared.cells import Cell, Line
@@ -44,7 +44,7 @@ MARKS: dict[Mark, Cell] = {
 }
 
 
-def hidden(item: ReviewItem, blind: bool, me: str) -> bool:
+def is_hidden(item: ReviewItem, blind: bool, me: str) -> bool:
     """Return whether the scores of the judge and of others are hidden: until `me` has given theirs; in a sample always."""
     return blind and item.row is None and (bool(item.sample) or me not in item.opinions)
 
@@ -105,12 +105,12 @@ def where(item: ReviewItem, width: int = 80) -> str:
 
 def outcome(item: ReviewItem, blind: bool, me: str) -> Cell:
     """Return `0.20 → 0.80`, the medal with the reviewers' mark, or a sign that it is hidden."""
-    if hidden(item, blind, me):
+    if is_hidden(item, blind, me):
         mine = item.opinions.get(me)
         # The judge's scores would colour those that are still to be given.
         return Cell("hidden", "quiet") if mine is None else Cell(number(mine.after), "strong")
     if item.row is not None:
-        return marked(MEDALS[standing(item.row)], item.graded, reviews.mark_of(item.opinions))
+        return with_mark(MEDALS[standing(item.row)], item.graded, reviews.mark_of(item.opinions))
     before = item.judged.score if item.judged else None
     after = reviews.score_of(item.opinions)
     shown = number(before)
@@ -119,7 +119,7 @@ def outcome(item: ReviewItem, blind: bool, me: str) -> Cell:
     return Cell(shown if before == after else f"{shown} → {number(after)}", "strong")
 
 
-def marked(medal: Cell, graded: Mark, mark: Mark | None) -> Cell:
+def with_mark(medal: Cell, graded: Mark, mark: Mark | None) -> Cell:
     """Return a medal with the reviewers' mark: accepted, invalid or suspicious."""
     if mark is None:
         return medal
@@ -137,7 +137,7 @@ def mark_lines(opinions: Mapping[str, Reviewed]) -> list[Line]:
         return []
     differ = ", reviewers differ" if reviews.disagree(opinions) else ""
     head = [Cell("reviewed: ", "quiet"), MARKS[mark], Cell(differ, "warn")]
-    return [head, *(_said(entry) for entry in opinions.values()), []]
+    return [head, *(_review_line(entry) for entry in opinions.values()), []]
 
 
 # The selected item
@@ -168,7 +168,7 @@ def lines(item: ReviewItem, blind: bool, me: str, *, seen: bool = False) -> list
 
     `seen` means that the judge's score was shown before it was hidden.
     """
-    kept_back = hidden(item, blind, me)
+    kept_back = is_hidden(item, blind, me)
     shown: list[Line] = []
     if item.criteria:
         names = ("criteria", *[""] * item.criteria.count("\n"))
@@ -184,8 +184,8 @@ def lines(item: ReviewItem, blind: bool, me: str, *, seen: bool = False) -> list
         shown += _judged_lines(item)
     shown += _fault_lines(item)
     people = [entry for name, entry in item.opinions.items() if not kept_back or name == me]
-    shown += [_said(entry) for entry in (*people, *item.faults.values())]
-    shown += [_said(note) for note in item.notes if not kept_back or note.author == me]
+    shown += [_review_line(entry) for entry in (*people, *item.faults.values())]
+    shown += [_review_line(note) for note in item.notes if not kept_back or note.author == me]
     return shown
 
 
@@ -246,7 +246,7 @@ def _fault_lines(item: ReviewItem) -> list[Line]:
     return [[label("fault"), Cell(f"{item.fault} → {agreed} (reviewed)", "strong")]]
 
 
-def _said(entry: Reviewed) -> Line:
+def _review_line(entry: Reviewed) -> Line:
     what = {"accept": "accepts", "override": "says", "fault": "blames", "note": "notes"}.get(entry.action, "")
     value = ""
     if entry.after is not None:
@@ -266,7 +266,7 @@ def _said(entry: Reviewed) -> Line:
 
 def quotes(item: ReviewItem, blind: bool, me: str) -> list[tuple[int, str]]:
     """Return the judge's quotations that are in the transcript, as (message, quote); none while hidden."""
-    if item.judged is None or hidden(item, blind, me):
+    if item.judged is None or is_hidden(item, blind, me):
         return []
     return [
         (evidence.message, evidence.quote)
@@ -287,6 +287,26 @@ class ReviewForm:
     choice: str = ""
     why: str = ""
 
+    @property
+    def problem(self) -> str:
+        """What is missing, in one sentence; empty if it is complete."""
+        if self.kind == "override" and score_typed(self.score) is None:
+            return "a score is a number from 0 to 1, such as 0.8"
+        if not self.why.strip() and self.kind != "override":
+            return "say why in a few words" if self.kind != "note" else "write the note"
+        return ""
+
+    def review(self, blind: bool) -> NewReview:
+        """Return the review of a complete form."""
+        why = clean(self.why.strip(), 10_000)
+        if self.kind == "override":
+            return NewReview("override", score=score_typed(self.score), why=why, blind=blind)
+        if self.kind == "mark":
+            return NewReview("override", mark=self.choice, why=why)  # type: ignore[arg-type]
+        if self.kind == "fault":
+            return NewReview("fault", fault=self.choice, why=why)  # type: ignore[arg-type]
+        return NewReview("note", why=why)
+
 
 def score_typed(text: str) -> float | None:
     """Parse a score from 0 to 1, with a point or a comma; None if invalid."""
@@ -295,27 +315,6 @@ def score_typed(text: str) -> float | None:
     except ValueError:
         return None
     return value if 0 <= value <= 1 else None
-
-
-def wrong(form: ReviewForm) -> str:
-    """Say what is missing in the form, in one sentence; empty if it is complete."""
-    if form.kind == "override" and score_typed(form.score) is None:
-        return "a score is a number from 0 to 1, such as 0.8"
-    if not form.why.strip() and form.kind != "override":
-        return "say why in a few words" if form.kind != "note" else "write the note"
-    return ""
-
-
-def given(form: ReviewForm, blind: bool) -> Given:
-    """Return the review of a complete form."""
-    why = clean(form.why.strip(), 10_000)
-    if form.kind == "override":
-        return Given("override", score=score_typed(form.score), why=why, blind=blind)
-    if form.kind == "mark":
-        return Given("override", mark=form.choice, why=why)  # type: ignore[arg-type]
-    if form.kind == "fault":
-        return Given("fault", fault=form.choice, why=why)  # type: ignore[arg-type]
-    return Given("note", why=why)
 
 
 def next_to_do(items: Sequence[ReviewItem], after: int, me: str) -> int | None:
@@ -378,16 +377,17 @@ class ReviewDialog(FormDialog[ReviewForm]):
 
     def hint(self, *, trying: bool) -> Cell:
         """The missing part of the form, or a note that it is complete."""
-        problem = wrong(self.form)
-        return Cell(problem, "bad" if trying else "quiet") if problem else Cell("enter saves it", "quiet")
+        if problem := self.form.problem:
+            return Cell(problem, "bad" if trying else "quiet")
+        return Cell("enter saves it", "quiet")
 
     def action_give(self) -> None:
         """Close with the form, or go to the field that is missing."""
         form = self.form
         at_score = self.focused is not None and self.focused.id == "score"
-        if not wrong(form) and not (at_score and not form.why):
+        if not form.problem and not (at_score and not form.why):
             self.dismiss(form)
             return
-        self.tell(trying=bool(wrong(form)))
+        self.tell(trying=bool(form.problem))
         at = "#score" if form.kind == "override" and score_typed(form.score) is None else "#why"
         self.query_one(at).focus()

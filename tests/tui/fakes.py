@@ -26,9 +26,9 @@ from bioeval_tui.report.previews import Loss, RunPreview
 from bioeval_tui.tui.items import (
     BenchmarkDetail,
     BenchmarkItem,
-    Given,
     JobItem,
     MedalRow,
+    NewReview,
     ReviewItem,
     ReviewSource,
 )
@@ -314,7 +314,7 @@ class FakeServices:
         self.asked.append(("review", source))
         return self.review_items(self.entries)
 
-    async def give_review(self, item: ReviewItem, given: Given) -> str:
+    async def give_review(self, item: ReviewItem, given: NewReview) -> str:
         """Keep what was said."""
         self._fail()
         number = len(self.entries) + 1

@@ -112,7 +112,7 @@ class Benchmarks:
             output = await process.stdout.read()
             await process.wait()
         finally:
-            await _end(process)
+            await _end_process(process)
             with contextlib.suppress(BioevalError):  # an unknown task has no drafts; the process has said so
                 remove_drafts(self._grading.registry().get_task(task_id), process.pid)
         reason = _failure(output)
@@ -199,14 +199,14 @@ def _item(entry: TaskEntry) -> BenchmarkItem:
         source=clean_line(source, 40),
         metric=clean_line(str(task.grader.name), 60),
         prepared=ready,
-        how="" if ready else _how(task, source),
+        how="" if ready else _how_to_get(task, source),
         awards_medals=task.awards_medals,
         time_limit_s=task.time_limit if isinstance(task.time_limit, int) else None,
         file_kind="h5ad" if task.sample_submission.suffix.lower() == ".h5ad" else "CSV",
     )
 
 
-def _how(task: Task, source: str) -> str:
+def _how_to_get(task: Task, source: str) -> str:
     if task.answers.is_file():
         return clean_line(task.why_not_prepared() or "")
     return _HOW.get(
@@ -224,7 +224,7 @@ def _failure(output: bytes) -> str | None:
     return clean_line(str(failed[0].get("reason") or "preparation failed"), 1000) if failed else None
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
+async def _end_process(process: asyncio.subprocess.Process) -> None:
     """End the process and whatever it started, if it still runs."""
     if process.returncode is not None:
         return
@@ -285,7 +285,7 @@ async def report_rows(grading: Grading, paths: Sequence[Path]) -> AsyncIterator[
     while True:
         going_on = False
         for path in paths:
-            written, is_graded = await asyncio.to_thread(_written, path)
+            written, is_graded = await asyncio.to_thread(_stamp, path)
             going_on = going_on or is_graded
             if written == seen.get(path):
                 continue
@@ -318,7 +318,7 @@ async def report_rows(grading: Grading, paths: Sequence[Path]) -> AsyncIterator[
         await asyncio.sleep(WATCH_S)
 
 
-def _written(path: Path) -> tuple[Written, bool]:
+def _stamp(path: Path) -> tuple[Written, bool]:
     """Return a stamp that changes when reports are written, and whether a batch is being graded."""
     try:
         if not path.is_dir():

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.items import (
         BenchmarkDetail,
         BenchmarkItem,
-        Given,
         JobItem,
         MedalRow,
+        NewReview,
         ReviewItem,
         ReviewSource,
     )
@@ -290,8 +290,8 @@ class AppServices:
 
     async def problems(self) -> Sequence[Finding]:
         """Return the problems of this installation, without contacting another host."""
-        found = await asyncio.to_thread(lambda: self._doctor.examine(self._settings, online=False))
-        return [finding for finding in found if finding.state != "works"]
+        findings = await asyncio.to_thread(lambda: self._doctor.examine(self._settings, online=False))
+        return [finding for finding in findings if finding.state != "works"]
 
     async def report(self, run_ids: Sequence[str]) -> Path:
         """Write one HTML report of these runs into the current folder and return its path."""
@@ -385,7 +385,7 @@ class AppServices:
         """Return the reviewable items with their reviews so far."""
         return await asyncio.to_thread(lambda: self._desk.queue(source))
 
-    async def give_review(self, item: ReviewItem, given: Given) -> str:
+    async def give_review(self, item: ReviewItem, given: NewReview) -> str:
         """Save a review beside the recording or the report; return the entry's id."""
         return await asyncio.to_thread(lambda: self._desk.give(item, given, self.reviewer))
 

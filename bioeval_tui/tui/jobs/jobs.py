@@ -238,9 +238,9 @@ class JobsScreen(ListScreen[JobItem]):
 
     def _write_job(self, job: NewJob | None) -> None:
         if job is not None:
-            self.run_worker(self._written(job), group="new-job")
+            self.run_worker(self._save_job(job), group="new-job")
 
-    async def _written(self, job: NewJob) -> None:
+    async def _save_job(self, job: NewJob) -> None:
         try:
             path = await self.bioeval.services.write_job(*job)
         except (BioevalError, OSError) as error:

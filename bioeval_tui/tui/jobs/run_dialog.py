@@ -60,7 +60,7 @@ class RunForm:
     code: str = ""
 
     @classmethod
-    def remembered(cls, kept: Any) -> RunForm:
+    def from_saved(cls, kept: Any) -> RunForm:
         """Return the saved form; invalid values keep their default."""
         if not isinstance(kept, Mapping):
             return cls()
@@ -92,12 +92,12 @@ class RunForm:
         return _number(self.repeats)
 
     @property
-    def held(self) -> tuple[Condition, ...]:
+    def condition_names(self) -> tuple[Condition, ...]:
         """The conditions of a run of this form."""
         return CONDITIONS if self.conditions == "both" else (self.conditions,)
 
     @property
-    def at_most(self) -> int | None:
+    def most_at_once(self) -> int | None:
         """The maximum number of concurrent conversations; None if empty or not a number."""
         return _number(self.concurrency)
 
@@ -107,7 +107,7 @@ class RunForm:
         return (self.order, self.at_once, self.concurrency, self.spans) != ("job", "no", "", "job")
 
     @property
-    def drawn(self) -> int | None:
+    def sample_size(self) -> int | None:
         """The size of the random sample of cases; None if empty or not a number."""
         return _number(self.sample, MOST_CASES)
 
@@ -121,9 +121,9 @@ class RunForm:
                 return "address: give one such as http://127.0.0.1:8081"
         if self.trials is None:
             return f"repeats: give a whole number from 1 to {MOST_REPEATS:,}"
-        if self.concurrency.strip() and self.at_most is None:
+        if self.concurrency.strip() and self.most_at_once is None:
             return f"conversations: give a whole number from 1 to {MOST_REPEATS:,}, or nothing"
-        if self.sample.strip() and self.drawn is None:
+        if self.sample.strip() and self.sample_size is None:
             return f"sample: give a whole number from 1 to {MOST_CASES:,}, or nothing"
         if self.played == "job" and len(_names(self.evaluator)) > 1:
             return "evaluator: give one model; the agent's models have their own field"
@@ -134,14 +134,16 @@ class RunForm:
         models, trials = max(1, len(self.model_names)), self.trials
         if trials is None:
             return ""
-        held = len(self.held)
-        is_choice = bool(cases and (self.cases.strip() or self.drawn))
+        conditions = len(self.condition_names)
+        is_choice = bool(cases and (self.cases.strip() or self.sample_size))
         parts = [plural(models, "model")] if models > 1 else []
         parts += ["the chosen cases" if is_choice else plural(cases, "case")] if cases else []
-        parts += [plural(held, "condition"), *([plural(trials, "repeat")] if trials > 1 else [])]
-        total = "" if is_choice else f": {plural(models * max(1, cases) * held * trials, 'conversation')}"
-        at_most = f", at most {self.at_most} at once" if self.at_most else ""
-        if self.at_most and self.at_most > 1 and self.at_once == "no":
+        parts += [plural(conditions, "condition"), *([plural(trials, "repeat")] if trials > 1 else [])]
+        total = (
+            "" if is_choice else f": {plural(models * max(1, cases) * conditions * trials, 'conversation')}"
+        )
+        at_most = f", at most {self.most_at_once} at once" if self.most_at_once else ""
+        if self.most_at_once and self.most_at_once > 1 and self.at_once == "no":
             at_most += "; those that share a knowledge graph run one after another"
         return f"{' × '.join(parts)}{total}{at_most}"
 
@@ -157,12 +159,12 @@ class RunForm:
             mode=self.played,
             sample_agent=self.agent == "sample",
             trials=self.trials or 1,
-            conditions=self.held,
+            conditions=self.condition_names,
             order=None if self.order == "job" or self.conditions != "both" else self.order,
             parallel=self.at_once == "yes",
-            concurrency=self.at_most,
+            concurrency=self.most_at_once,
             cases=(self.cases.strip() or None) if job.cases else None,
-            sample=self.drawn if job.cases else None,
+            sample=self.sample_size if job.cases else None,
             otlp=OTLP_PORT if self.spans == "yes" else None,
             code=(str(Path(self.code.strip()).expanduser().absolute()),) if job.needs_code else (),
         )
@@ -294,7 +296,7 @@ class RunDialog(FormDialog[RunForm]):
         mine = by_job.get(str(job.path)) if isinstance(by_job, Mapping) else None
         if mine is None and job.sample:
             return RunForm(agent="sample", played="rehearsal", repeats=str(self._repeats))
-        form = RunForm.remembered(mine if mine is not None else kept.get("run.last"))
+        form = RunForm.from_saved(mine if mine is not None else kept.get("run.last"))
         # How many conversations a run has is asked each time: enter, enter must not start a batch.
         return replace(form, models="", repeats=str(self._repeats))
 
@@ -364,10 +366,10 @@ class RunDialog(FormDialog[RunForm]):
             return
         self._no_key[form.agent, form.played] = ""
         try:
-            found = await self.bioeval.services.why_no_key(form.request(self._job))
+            why = await self.bioeval.services.why_no_key(form.request(self._job))
         except (BioevalError, OSError):
             return  # the run will say what is wrong
-        self._no_key[form.agent, form.played] = found
+        self._no_key[form.agent, form.played] = why
         self.tell()
 
     def action_test(self) -> None:
@@ -420,14 +422,14 @@ def estimate_words(form: RunForm, earlier: RunPreview | None, cases: int = 0) ->
     )
     if earlier is None or earlier.seconds is None:
         return words
-    runs = max(1, len(form.model_names)) * len(form.held)
+    runs = max(1, len(form.model_names)) * len(form.condition_names)
     told = [
-        f"{plural(one, 'trial')} {_took(earlier, one * runs)}"
+        f"{plural(one, 'trial')} {_time_and_cost(earlier, one * runs)}"
         for one in dict.fromkeys((form.trials, max(FEWEST_UNITS, form.trials)))
     ]
     return f"{words}\njudging by the last measured run: {', '.join(told)}"
 
 
-def _took(earlier: RunPreview, conversations: int) -> str:
+def _time_and_cost(earlier: RunPreview, conversations: int) -> str:
     cost = "" if not earlier.dollars else f" and {dollars(earlier.dollars * conversations)}"
     return f"about {duration((earlier.seconds or 0.0) * conversations)}{cost}"

@@ -173,7 +173,7 @@ class Conversations(Vertical):
         self.frames = {condition: ConversationFrame(condition) for condition in CONDITIONS}
         await self.query_one("#frames").mount_all(self.frames.values())
         self.apply_preferences()
-        self.take({})
+        self.show_changes({})
 
     def apply_preferences(self) -> None:
         """Apply the saved display settings."""
@@ -213,7 +213,7 @@ class Conversations(Vertical):
         for frame in self.frames.values():
             frame.show_conversation(None, None)
 
-    def begun(self, changed: Mapping[ConversationKey, ConversationChange]) -> None:
+    def show_started(self, changed: Mapping[ConversationKey, ConversationChange]) -> None:
         """Show the conversation that starts, unless the user has chosen one."""
         state = self.watched.state
         if state is not None and state.only_condition:
@@ -222,7 +222,7 @@ class Conversations(Vertical):
             if "conversation_started" in change.kinds and not self.user_moved:
                 self.show(key.condition, max(self.watched.trial, key.trial))
 
-    def take(self, changed: Mapping[ConversationKey, ConversationChange]) -> None:
+    def show_changes(self, changed: Mapping[ConversationKey, ConversationChange]) -> None:
         """Show the changes in the conversations of the trial."""
         state, now = self.watched.state, self.watched.link.now
         for key, conversation in (state.conversations if state else {}).items():

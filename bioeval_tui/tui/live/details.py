@@ -81,7 +81,7 @@ def detail(state: RunState, condition: Condition, trial: int, index: int, turn: 
         facts.append(("warning", [Cell(check.warning, "warn")]))
     if conversation.submissions:
         facts += _submission(conversation, index)
-    facts += _changed(conversation, check.after_turn)
+    facts += _change_lines(conversation, check.after_turn)
     return facts
 
 
@@ -112,7 +112,7 @@ def _submission(conversation: ConversationState, index: int) -> Facts:
     return [("score", [Cell(str((graded.report or {}).get("score")))])]
 
 
-def _changed(conversation: ConversationState, turn: int) -> Facts:
+def _change_lines(conversation: ConversationState, turn: int) -> Facts:
     """Return what changed in object context and graph between the previous turn and this one."""
     after = _observation(conversation, turn)
     before = _observation(conversation, turn - 1)

@@ -172,7 +172,7 @@ class LiveScreen(BaseScreen):
         if old.view is not None:
             for conversation in self.conversations.frames.values():
                 conversation.show_conversation(None, None)
-            await self._replace_link(old.anew(), keep=True)
+            await self._replace_link(old.reopened(), keep=True)
 
     async def _replace_link(self, link: RunLink, *, keep: bool = False) -> None:
         old, self.watched.link, self._caption = self.link, link, ""
@@ -202,7 +202,7 @@ class LiveScreen(BaseScreen):
             return
         changes = event.changes
         self._undrawn.add(changes)
-        self.conversations.begun(changes.conversations)
+        self.conversations.show_started(changes.conversations)
         if self.is_active:
             self._draw()
         self.conversations.show_new_spans()
@@ -219,7 +219,7 @@ class LiveScreen(BaseScreen):
         """Draw what has changed. Behind a box nothing is drawn: the box's own keys come first."""
         changes, self._undrawn = self._undrawn, Changes()
         running = self.has_class("-running")
-        self.conversations.take(changes.conversations)
+        self.conversations.show_changes(changes.conversations)
         if not changes.only_text or not running:
             self._show_all()
 

@@ -99,10 +99,10 @@ class Operator(AskLine):
         self._plays = wanted
 
     @on(AskLine.Entered)
-    def _said(self, event: AskLine.Entered) -> None:
+    def _send_typed(self, event: AskLine.Entered) -> None:
         event.stop()
         if event.text.strip():
-            self._intend("say", self.watched.condition, event.text.strip())
+            self._send("say", self.watched.condition, event.text.strip())
             self.clear()
 
     # Keys
@@ -117,27 +117,27 @@ class Operator(AskLine):
         return applies(action, state, watched.link.status, watched.condition, watched.trial)
 
     @work(group="intents")
-    async def _intend(self, kind: IntentKind, condition: Condition | None = None, text: str = "") -> None:
+    async def _send(self, kind: IntentKind, condition: Condition | None = None, text: str = "") -> None:
         refused = await self.watched.link.send(kind, condition, text)
         if refused:
             self.app.notify(refused, severity="warning", markup=False)
 
     def action_pause(self) -> None:
         """Pause both conversations."""
-        self._intend("pause")
+        self._send("pause")
 
     def action_resume(self) -> None:
         """Continue."""
-        self._intend("resume")
+        self._send("resume")
 
     def action_step(self) -> None:
         """Step: allow one message."""
-        self._intend("step")
+        self._send("step")
 
     def action_take_over(self) -> None:
         """Play the user in the active condition."""
         self.taken.add(self.watched.condition)
-        self._intend("take_over", self.watched.condition)
+        self._send("take_over", self.watched.condition)
 
     def action_say(self) -> None:
         """Reopen the line for the user's message."""
@@ -146,12 +146,12 @@ class Operator(AskLine):
     def action_give_back(self) -> None:
         """Let the evaluator play the user again."""
         self.taken.discard(self.watched.condition)
-        self._intend("give_back", self.watched.condition)
+        self._send("give_back", self.watched.condition)
 
     def action_cancel(self) -> None:
         """End the active conversation."""
-        self._intend("cancel", self.watched.condition)
+        self._send("cancel", self.watched.condition)
 
     def action_cancel_all(self) -> None:
         """End the run."""
-        self._intend("cancel")
+        self._send("cancel")

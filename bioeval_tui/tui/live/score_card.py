@@ -174,12 +174,12 @@ class ScoreCard(Dialog[CardEvidence]):
         self._overall = overall
         self._both = self._trial.by_condition
         self._is_empty = score_card_view.is_empty(self._trial)
-        self._rows = self._listed()
+        self._rows = self._build_rows()
         self._condition = looked_at.condition if looked_at else score_card_view.to_explain(self._trial)
         self._list, self._side = RowList("~evidence-rows", lambda: self.opens), GainsPanel()
         self._list.cursor = looked_at.row if looked_at else 0
 
-    def _listed(self) -> list[score_card_view.Row]:
+    def _build_rows(self) -> list[score_card_view.Row]:
         """Return the rows."""
         return score_card_view.rows(self._result, self._trial)
 
@@ -211,7 +211,7 @@ class ScoreCard(Dialog[CardEvidence]):
                     yield Static(Content.styled(self._result.condition_name(name), "$quiet"), markup=False)
                     value = self._value(name)
                     yield Digits(number(value).replace("–", "-"), classes=f"-{score_tone(value)}")
-            yield Static(self._rest(), classes="card--rest", markup=False)
+            yield Static(self._totals_text(), classes="card--rest", markup=False)
         yield Static(id="reviewed", markup=False)
         yield DrawnPanel(classes="card--bars")
         with Horizontal(id="columns"):
@@ -223,7 +223,7 @@ class ScoreCard(Dialog[CardEvidence]):
         if faults := score_card_view.faults(self._result):
             yield Static(Content(faults), id="faults", markup=False)
 
-    def _rest(self) -> Content:
+    def _totals_text(self) -> Content:
         if self._result.only_condition:
             return Content.styled("mean and difference need both conditions", "$quiet")
         mean, uplift = self._totals()
@@ -415,10 +415,10 @@ class ScoreCard(Dialog[CardEvidence]):
 
     def on_screen_resume(self) -> None:
         """Show the scores after reviews, now and whenever the card is shown again."""
-        self._reviewed(self._result.run_id)
+        self._show_reviewed(self._result.run_id)
 
     @work(group="reviewed")
-    async def _reviewed(self, run_id: str) -> None:
+    async def _show_reviewed(self, run_id: str) -> None:
         try:
             scores, said = await self.bioeval.services.from_runs(reviewed, run_id)
         except (BioevalError, OSError):
@@ -458,7 +458,7 @@ class RunCard(ScoreCard):
         super().__init__(result, result.trials[0], looked_at, self)
         self.heading = f"{score_card_view.subject(result)} · {plural(result.planned_trials, 'trial')}"
 
-    def _listed(self) -> list[score_card_view.Row]:
+    def _build_rows(self) -> list[score_card_view.Row]:
         return score_card_view.run_rows(self._result)
 
     def _value(self, condition: Condition) -> float | None:

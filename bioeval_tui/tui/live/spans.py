@@ -50,7 +50,7 @@ def title(span: AgentSpan, message: MessageState, *, headed: bool = False) -> st
     if meaning.error:
         said += ", failed" + (f": {meaning.error}" if meaning.error != "failed" else "")
     return ", ".join(
-        [said, *(trouble for trouble in _troubles(span, message) if not headed or trouble != FAILED)]
+        [said, *(trouble for trouble in _problems(span, message) if not headed or trouble != FAILED)]
     )
 
 
@@ -59,15 +59,15 @@ def detail(span: AgentSpan) -> dict[str, object]:
     return span.model_dump(mode="json", exclude_defaults=True)
 
 
-def _troubles(span: AgentSpan, message: MessageState) -> list[str]:
+def _problems(span: AgentSpan, message: MessageState) -> list[str]:
     return [
         *(["late"] if span.span_id in message.late_spans else []),
         *(["received twice"] if span.span_id in message.doubled_spans else []),
-        *([FAILED] if not _is_of_the_answer(span, message) else []),
+        *([FAILED] if not _belongs_to_answer(span, message) else []),
     ]
 
 
-def _is_of_the_answer(span: AgentSpan, message: MessageState) -> bool:
+def _belongs_to_answer(span: AgentSpan, message: MessageState) -> bool:
     return span.trace_id in (message.traceparent or "")
 
 
@@ -106,7 +106,7 @@ def waterfall(conversation: ConversationState | None, turn: int | None, width: i
     first = min(span.start_ns for span in message.spans)
     scale = bars / max(1, max(span.end_ns for span in message.spans) - first)
     for spans in sorted(traces.values(), key=lambda trace: min(span.start_ns for span in trace)):
-        of_the_answer = _is_of_the_answer(spans[0], message)
+        of_the_answer = _belongs_to_answer(spans[0], message)
         root = (message.traceparent or "").split("-")[2] if of_the_answer and message.traceparent else ""
         if not of_the_answer:
             lines.append([Cell("a failed attempt", "warn")])
@@ -127,7 +127,7 @@ def _rows(
     tree = ordered(spans, root)
     for span, depth in tree[:MOST_ROWS]:
         kind = meaning_of(span).kind
-        troubles = _troubles(span, message)
+        troubles = _problems(span, message)
         tone: Tone = "bad" if span.status == "error" else "warn" if troubles else "plain"
         indent = " " * min(depth, names // 3)
         begins = min(bars - 1, int((span.start_ns - first) * scale))

@@ -78,16 +78,16 @@ class Histogram:
     def cell(self, score: float, width: int) -> int:
         """Return a score's cell of `width`, one of its column's; for a score beyond the axis, the first or last one."""
         begins, ends = (self.begin(self._bin(score) + further, width) for further in (0, 1))
-        return max(begins, min(ends - 1, int(self._within(score) * width)))
+        return max(begins, min(ends - 1, int(self._clamped(score) * width)))
 
     def begin(self, number: int, width: int) -> int:
         """Return the first cell of a column."""
         return -(-number * width // self.bins)
 
     def _bin(self, score: float) -> int:
-        return min(self.bins - 1, int(self._within(score) * self.bins))
+        return min(self.bins - 1, int(self._clamped(score) * self.bins))
 
-    def _within(self, score: float) -> float:
+    def _clamped(self, score: float) -> float:
         return min(1.0, max(0.0, self.scale.at(score)))
 
 
@@ -116,8 +116,8 @@ def histogram(
 def lines(histogram: Histogram, width: int, height: int) -> list[Line]:
     """Return the histogram for `width` cells; where its medals are too close together, also that part enlarged."""
     histogram = replace(histogram, bins=min(histogram.bins, width))
-    closely = _enlarged(histogram) if _crowded(histogram, width) else None
-    named = _named(
+    closely = _medal_part(histogram) if _is_crowded(histogram, width) else None
+    named = _mark_words(
         {name: histogram.marks[name] for name in histogram.marks if closely is None or name not in MEDALS}
     )
     start, end = f"{number(histogram.scale.worst)} worse", f"better {number(histogram.scale.best)}"
@@ -133,7 +133,8 @@ def lines(histogram: Histogram, width: int, height: int) -> list[Line]:
         shown.append([Cell(f"◂ {plural(histogram.below, 'entry', 'entries')} further out", "quiet")])
     if closely is not None:
         names = {
-            name: f"{words} {number(closely.marks[name])}" for name, words in _named(closely.marks).items()
+            name: f"{words} {number(closely.marks[name])}"
+            for name, words in _mark_words(closely.marks).items()
         }
         shown += [
             [],
@@ -143,7 +144,7 @@ def lines(histogram: Histogram, width: int, height: int) -> list[Line]:
     return shown
 
 
-def _named(marks: Mapping[str, float]) -> dict[str, str]:
+def _mark_words(marks: Mapping[str, float]) -> dict[str, str]:
     """Return the words below each mark; marks of one score share those of the last."""
     by_score: dict[float, list[str]] = {}
     for name, score in marks.items():
@@ -151,7 +152,7 @@ def _named(marks: Mapping[str, float]) -> dict[str, str]:
     return {names[-1]: ", ".join(names) for names in by_score.values()}
 
 
-def _enlarged(histogram: Histogram) -> Histogram | None:
+def _medal_part(histogram: Histogram) -> Histogram | None:
     """Return the part from bronze to gold, with the own score if it is near; None if all medals begin at one score."""
     medals = {name: histogram.marks[name] for name in MEDALS if name in histogram.marks}
     near = Scale(medals["bronze"], medals["gold"]) if {"bronze", "gold"} <= medals.keys() else None
@@ -165,7 +166,7 @@ def _enlarged(histogram: Histogram) -> Histogram | None:
     return replace(histogram, marks=medals, scale=scale)
 
 
-def _crowded(histogram: Histogram, width: int) -> bool:
+def _is_crowded(histogram: Histogram, width: int) -> bool:
     """Return whether medals are too close on the axis for their names to fit below them."""
     places = [histogram.cell(histogram.marks[name], width) for name in MEDALS if name in histogram.marks]
     return any(later - before < CLOSE for before, later in pairwise(places))

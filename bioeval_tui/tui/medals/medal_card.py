@@ -106,7 +106,7 @@ def _standing_lines(report: TaskReport, width: int) -> list[Line]:
     lines = packed([[fact] for fact in facts if fact.text], width, " · ")
     if report.uncertainty is not None:
         lines += packed([[fact] for fact in _interval(report.uncertainty)], width, " · ")
-    lines += _tries(report)
+    lines += _attempt_lines(report)
     if report.beats_human is not None:
         words = "above the human median" if report.beats_human else "not above the human median"
         share = "" if report.human_percentile is None else f", human percentile {report.human_percentile:.1f}"
@@ -114,7 +114,7 @@ def _standing_lines(report: TaskReport, width: int) -> list[Line]:
     return [*lines, []]
 
 
-def _tries(report: TaskReport) -> list[Line]:
+def _attempt_lines(report: TaskReport) -> list[Line]:
     extra = report.extra
     own = (extra.agent_looks or extra.looks or 0) if extra else 0
     if own < 2:
@@ -368,7 +368,9 @@ class MedalDetail(Dialog[None]):
     def copies(self) -> Sequence[Copied]:
         """The submission, numbers unrounded."""
         marks = {id(self._row): self._reviews or {}}
-        return (Copied("this submission, separated by tabs", lambda: medals_view.copied([self._row], marks)),)
+        return (
+            Copied("this submission, separated by tabs", lambda: medals_view.as_tabs([self._row], marks)),
+        )
 
     def caption(self) -> str:
         """The conclusion on the submission."""

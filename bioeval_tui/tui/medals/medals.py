@@ -312,10 +312,10 @@ class MedalsScreen(BaseScreen):
             return ()
         rows, marks = [one.row for one in shown], self.submissions.marks
         return (
-            Copied("this submission, separated by tabs", lambda: medals_view.copied([entry.row], marks)),
+            Copied("this submission, separated by tabs", lambda: medals_view.as_tabs([entry.row], marks)),
             Copied(
                 f"the submissions shown ({len(shown):,}), separated by tabs",
-                lambda: medals_view.copied(rows, marks),
+                lambda: medals_view.as_tabs(rows, marks),
             ),
         )
 
@@ -334,7 +334,7 @@ class MedalsScreen(BaseScreen):
             return
         rows, folder = [entry.row for entry in self.table.visible], self.bioeval.folder
         try:
-            text = medals_view.exported(rows, self.submissions.marks, chosen)
+            text = medals_view.as_document(rows, self.submissions.marks, chosen)
             name = f"bioeval-tui-medals-{datetime.now():%Y-%m-%d-%H%M%S}"
             path = write_beside(folder, name, chosen.endings[0], text)
         except StorageError as error:

@@ -21,7 +21,7 @@ from bioeval_tui.report.agents import Standing, standings
 from bioeval_tui.report.sentences import rank_words
 from bioeval_tui.tui.medals import medals_view
 from bioeval_tui.tui.medals.medals_view import Entry, MedalTable, Tally, medal_cell, next_medal
-from bioeval_tui.tui.review_view import marked
+from bioeval_tui.tui.review_view import with_mark
 from bioeval_tui.tui.shared.cells import Cell, Tone, paint
 from bioeval_tui.tui.shared.list_table import Column, ListTable, Sorting, TableHead
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, RowList
@@ -130,7 +130,7 @@ class Submissions(ListTable):
             name = row.task_id.rpartition("/")[2]
             cells["task"] = Cell(f"…/{name}" if len(name) + 2 <= width else name)
         if opinions := self.marks.get(id(row)):
-            cells["medal"] = marked(cells["medal"], medals_view.graded_as(row), mark_of(opinions))
+            cells["medal"] = with_mark(cells["medal"], medals_view.file_mark(row), mark_of(opinions))
         return cells
 
     def search(self, text: str) -> None:

@@ -161,7 +161,7 @@ def glances_of(state: RunState, *, gone: bool = False) -> list[Glance]:
             elif over:
                 glances.append(_not_run(state, key))
             else:
-                glances.append(_named(state, key, Rank.QUEUED, Cell("◌ queued", "quiet")))
+                glances.append(_empty_glance(state, key, Rank.QUEUED, Cell("◌ queued", "quiet")))
     return glances
 
 
@@ -184,7 +184,7 @@ def planned(
     ]
 
 
-def _named(state: RunState, key: GlanceKey, rank: Rank, words: Cell) -> Glance:
+def _empty_glance(state: RunState, key: GlanceKey, rank: Rank, words: Cell) -> Glance:
     started = state.started
     assert started is not None
     return _with_names(state, Glance(key, rank, words, job=started.job_name, model=state.asked_model or ""))
@@ -199,7 +199,7 @@ def _with_names(state: RunState, glance: Glance) -> Glance:
 
 def _not_run(state: RunState, key: GlanceKey) -> Glance:
     why = state.ended.detail if state.ended else "engine stopped"
-    return _named(state, key, Rank.NOT_MEASURED, Cell(f"– not run{f': {why}' if why else ''}", "warn"))
+    return _empty_glance(state, key, Rank.NOT_MEASURED, Cell(f"– not run{f': {why}' if why else ''}", "warn"))
 
 
 def _glance(state: RunState, conversation: ConversationState, key: GlanceKey, gone: bool) -> Glance:
@@ -218,7 +218,7 @@ def _glance(state: RunState, conversation: ConversationState, key: GlanceKey, go
     return Glance(
         key,
         rank,
-        Cell("! engine stopped", "bad") if interrupted else _short(state, conversation, head.state),
+        Cell("! engine stopped", "bad") if interrupted else _short_state(state, conversation, head.state),
         head.score if conversation.score else NO_SCORE,
         conversation.score.score if conversation.score else None,
         started.job_name,
@@ -232,7 +232,7 @@ def _glance(state: RunState, conversation: ConversationState, key: GlanceKey, go
     )
 
 
-def _short(state: RunState, conversation: ConversationState, whole: Cell) -> Cell:
+def _short_state(state: RunState, conversation: ConversationState, whole: Cell) -> Cell:
     """Return the state as short text for a cell; for conversations in progress, the message number."""
     if conversation.ended is not None or state.ended is not None or not conversation.messages:
         return whole
@@ -402,7 +402,7 @@ def distinct(names: Sequence[str], width: int) -> dict[str, str]:
     return next((cut for cut in shortened if len(set(cut.values())) == len(set(names))), shortened[0])
 
 
-def outcome(glance: Glance) -> str:
+def as_row(glance: Glance) -> str:
     """Return a conversation as one line of text, for copying."""
     parts = [glance.job, glance.model, glance.condition, glance.trial, glance.state.text]
     return "\t".join([glance.key.run_id, *parts, number(glance.value)])

@@ -52,7 +52,7 @@ def _name_width(rows: Sequence[tuple[str, list[Glance]]], width: int) -> int:
     return min(longest, max(26 if width >= ROOMY else 18, width // 4))
 
 
-def _whole(name: str, width: int) -> tuple[Cell, *tuple[Line, ...]]:
+def _name_lines(name: str, width: int) -> tuple[Cell, *tuple[Line, ...]]:
     """Return a row's first cell, and the lines below it on which a name that is longer goes on."""
     first, *more = textwrap.wrap(name or NO_MODEL, width - 2)
     return Cell(f"{first:<{width}}", "strong"), *([Cell(part, "strong")] for part in more)
@@ -78,7 +78,7 @@ def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int, height: int) -> 
     """
     name_width = _name_width(rows, width)
     room = (width - name_width - 11 - 9) // 2 - 7
-    everything = [glance for _, held in rows for glance in held]
+    everything = [glance for _, group in rows for glance in group]
     titles = "".join(
         f"{('facts ' if room > 9 and name == condition else '') + shorten(name, room + 6):<{room + 7}}"
         for condition in CONDITIONS
@@ -87,20 +87,20 @@ def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int, height: int) -> 
     lines: list[Line] = [[Cell(" " * name_width + f"{titles}{'difference':>11}{'p90':>9}", "quiet")]]
     drawn: set[str] = set()
     left_out = 0
-    for at, (name, held) in enumerate(rows):
-        first, *below = _whole(name, name_width)
+    for at, (name, group) in enumerate(rows):
+        first, *below = _name_lines(name, name_width)
         if at and len(lines) + 1 + len(below) >= height:
             left_out = len(rows) - at
             break
         cells: Line = [first]
         for condition in CONDITIONS:
-            bar, around = _bar(held, condition, room)
+            bar, around = _bar(group, condition, room)
             drawn.add(around)
             cells += bar
-        low, high = (_mean(held, condition) for condition in CONDITIONS)
-        ended = low is not None and high is not None and all(glance.rank in OVER for glance in held)
+        low, high = (_mean(group, condition) for condition in CONDITIONS)
+        ended = low is not None and high is not None and all(glance.rank in OVER for glance in group)
         gain = signed(high - low) if ended and low is not None and high is not None else "–"
-        cells += [Cell(f"{gain:>11}", "plain" if ended else "quiet"), Cell(f"{_p90(held):>9}", "quiet")]
+        cells += [Cell(f"{gain:>11}", "plain" if ended else "quiet"), Cell(f"{_p90(group):>9}", "quiet")]
         lines += [cells, *below]
     roomy = width >= ROOMY
     said = ["● mean"]
@@ -114,21 +114,21 @@ def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int, height: int) -> 
     return [*lines, [Cell(" " * (name_width if roomy else 0) + "; ".join(said), "quiet")]]
 
 
-def _values(held: Sequence[Glance], condition: str) -> list[Sample]:
+def _values(group: Sequence[Glance], condition: str) -> list[Sample]:
     return [
         Sample(glance.job, glance.value)
-        for glance in held
+        for glance in group
         if glance.key.condition == condition and glance.value is not None
     ]
 
 
-def _mean(held: Sequence[Glance], condition: str) -> float | None:
-    return estimate(_values(held, condition)).mean
+def _mean(group: Sequence[Glance], condition: str) -> float | None:
+    return estimate(_values(group, condition)).mean
 
 
-def _bar(held: Sequence[Glance], condition: str, room: int) -> tuple[Line, str]:
+def _bar(group: Sequence[Glance], condition: str, room: int) -> tuple[Line, str]:
     """Return a mean in figures and on the scale, and what is around it: `interval`, `range` or nothing."""
-    estimated = estimate(_values(held, condition))
+    estimated = estimate(_values(group, condition))
     if estimated.mean is None:
         return [Cell(f"{'–':>4} ", "quiet"), Cell("·" * room + "  ", "quiet")], ""
     low, high = min(estimated.points), max(estimated.points)
@@ -145,8 +145,8 @@ def _bar(held: Sequence[Glance], condition: str, room: int) -> tuple[Line, str]:
     return drawn, "interval" if estimated.interval is not None else "range" if low < high else ""
 
 
-def _p90(held: Sequence[Glance]) -> str:
-    latencies = sorted(ms for glance in held for ms in glance.latencies_ms)
+def _p90(group: Sequence[Glance]) -> str:
+    latencies = sorted(ms for glance in group for ms in glance.latencies_ms)
     if not latencies:
         return DASH
     return latency_short(latencies[min(len(latencies) - 1, int(0.9 * len(latencies)))])
@@ -158,7 +158,7 @@ def _p90(held: Sequence[Glance]) -> str:
 def _heat(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
     """Return a field for each model, job and condition; for a single job, one for each task."""
     name_width = _name_width(rows, width)
-    everything = [glance for _, held in rows for glance in held]
+    everything = [glance for _, group in rows for glance in group]
     jobs = list(dict.fromkeys(glance.job for glance in everything))
     by_job = len(jobs) > 1
     columns = jobs if by_job else list(dict.fromkeys(title for g in everything for title, _ in g.tasks))
@@ -183,19 +183,19 @@ def _heat(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
         [Cell(f"{f'by {what}{left_out}':<{name_width}}", "quiet"), Cell(names)],
         [Cell(" " * name_width + f"{without:^{half}}{with_facts:^{half}} " * len(shown), "quiet")],
     ]
-    for name, held in rows:
-        first, *below = _whole(name, name_width)
+    for name, group in rows:
+        first, *below = _name_lines(name, name_width)
         cells: Line = [first]
         for column in shown:
-            cells += [_field(_at(held, column, condition, by_job), half) for condition in CONDITIONS]
+            cells += [_field(_score_at(group, column, condition, by_job), half) for condition in CONDITIONS]
             cells.append(Cell(" "))
         lines += [cells, *below]
     return [*lines, *legend]
 
 
-def _at(held: Sequence[Glance], column: str, condition: str, by_job: bool) -> Estimate:
+def _score_at(group: Sequence[Glance], column: str, condition: str, by_job: bool) -> Estimate:
     """Return the score of a job, or of a task, in a condition."""
-    there = [glance for glance in held if glance.key.condition == condition]
+    there = [glance for glance in group if glance.key.condition == condition]
     if by_job:
         values = [glance.value for glance in there if glance.job == column and glance.value is not None]
     else:

@@ -70,7 +70,7 @@ class ComparisonRow(NamedTuple):
 
 def head(comparison: Comparison) -> list[Line]:
     """Return which runs are compared, how they differ in setup, and a sentence for each condition."""
-    shown: list[Line] = [*map(_labelled, comparison.brief_words), []]
+    shown: list[Line] = [*map(_brief_line, comparison.brief_words), []]
     if not comparison.conditions:
         shown.append([Cell("the runs have no condition in common", "warn")])
     shown += ([Cell(condition.sentence)] for condition in comparison.conditions)
@@ -81,7 +81,7 @@ def head(comparison: Comparison) -> list[Line]:
 def table(comparison: Comparison, width: int, *, only_differences: bool = False) -> list[ComparisonRow]:
     """Return the rows for `width` cells, the largest changes first; with `only_differences`, without unchanged rows."""
     reach = _reach(comparison)
-    told = [_changed(check) for condition in comparison.conditions for check in condition.assertions]
+    told = [_change_cell(check) for condition in comparison.conditions for check in condition.assertions]
     told += [
         _verdict(difference, is_time=difference is condition.latency)
         for condition in comparison.conditions
@@ -149,7 +149,7 @@ def forest(difference: Difference | None, reach: float, width: int) -> Line:
     return [Cell("".join(cells), _verdict(difference).tone)]
 
 
-def _labelled(line: str) -> Line:
+def _brief_line(line: str) -> Line:
     """Return a line of the brief; `A`, `B` and `facts` are labels, below which the rest wraps."""
     label, gap, rest = line.partition("  ")
     if not gap or len(label) > len("facts"):
@@ -232,14 +232,14 @@ def _check(check: AssertionComparison, plot: int) -> Line:
     weight = f"{check.weight:g}× "
     return [
         Cell(weight + check.title),
-        _held(check.a),
-        _held(check.b),
+        _share_cell(check.a),
+        _share_cell(check.b),
         Cell(" " * (NUMBER + 3 + plot)),
-        _changed(check),
+        _change_cell(check),
     ]
 
 
-def _changed(check: AssertionComparison) -> Cell:
+def _change_cell(check: AssertionComparison) -> Cell:
     """Return what became of an assertion, in colour only if chance alone would rarely do it."""
     difference = check.difference
     said, higher = CHANGES[check.change], difference is not None and (difference.mean or 0.0) > 0
@@ -248,7 +248,7 @@ def _changed(check: AssertionComparison) -> Cell:
     return Cell(f"{'↑' if higher else '↓'} {said}" if check.change in ("fixed", "broken") else said, "quiet")
 
 
-def _held(proportion: Proportion | None) -> Cell:
+def _share_cell(proportion: Proportion | None) -> Cell:
     """Return `✓` or `✗` for one trial, the share of trials for several."""
     share = proportion.share if proportion is not None else None
     if share is None:
@@ -274,11 +274,11 @@ def open_comparison(program: Program, a: str, b: str) -> None:
     async def work(tell: Tell) -> Comparison:
         return await program.services.from_runs(compare, a, b)
 
-    def compared(found: Comparison | None) -> None:
-        if found is not None:
-            program.push_screen(CompareDialog(found))
+    def show(comparison: Comparison | None) -> None:
+        if comparison is not None:
+            program.push_screen(CompareDialog(comparison))
 
-    program.push_screen(WorkDialog("Reading both recordings", work), compared)
+    program.push_screen(WorkDialog("Reading both recordings", work), show)
 
 
 class CompareDialog(Dialog[None]):
@@ -299,9 +299,9 @@ class CompareDialog(Dialog[None]):
     CompareDialog.-narrow > .dialog--box { width: 100%; height: 100%; }
     """
 
-    def __init__(self, compared: Comparison) -> None:
+    def __init__(self, comparison: Comparison) -> None:
         super().__init__()
-        self._found = compared
+        self._comparison = comparison
         self._only_differences = False
         self._table: list[ComparisonRow] = []
         self._list = RowList("~compared-rows", lambda: bool(self.here.title))
@@ -333,7 +333,7 @@ class CompareDialog(Dialog[None]):
 
     def caption(self) -> str:
         """The conclusions."""
-        return " ".join(condition.sentence for condition in self._found.conditions)
+        return " ".join(condition.sentence for condition in self._comparison.conditions)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """One key toggles between differences and all rows."""
@@ -357,10 +357,9 @@ class CompareDialog(Dialog[None]):
     def _draw(self) -> None:
         width = self._list.scrollable_content_region.width
         if width > 0:
-            compared = self._found
-            self._table = table(compared, width, only_differences=self._only_differences)
+            self._table = table(self._comparison, width, only_differences=self._only_differences)
             self._list.set_rows(len(self._table), self._row, lines=[1 + len(row.more) for row in self._table])
-            self.query_one("#head Labelled", Labelled).show(head(compared))
+            self.query_one("#head Labelled", Labelled).show(head(self._comparison))
 
     def _row(self, at: int, width: int) -> Content:
         row = self._table[at]
@@ -375,5 +374,5 @@ class CompareDialog(Dialog[None]):
         # Transcripts are slow to load and not needed for the table.
         from bioeval_tui.tui.runs.passages import PassagesDialog
 
-        a, b = self._found.a, self._found.b
+        a, b = self._comparison.a, self._comparison.b
         self.app.push_screen(PassagesDialog((a, b), cast("Condition", self.here.condition), self.here.title))

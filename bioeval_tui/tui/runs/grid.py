@@ -149,7 +149,7 @@ class GridScreen(BaseScreen):
         if not run_ids or batch_view.is_running(self.glances):
             return
         try:
-            sentence, self._lost = await self.bioeval.services.from_runs(outcome, *run_ids)
+            sentence, self._lost = await self.bioeval.services.from_runs(conclude, *run_ids)
         except (BioevalError, OSError) as error:
             sentence, self._lost = f"Could not read the recordings to compare the models: {error}", []
         self._show_lost()
@@ -203,13 +203,13 @@ class GridScreen(BaseScreen):
         self.query_one("#board", Static).update(paint_lines(lines_above))
         self._show_lost()
         self.grid.show([glance.key for glance in shown], lines)
-        self._look()
+        self._show_selected()
         if filled and self.focused is None and self.is_active:
             self.grid.focus()
-        self._say(now)
+        self._show_words(now)
 
     @on(TileGrid.Moved)
-    def _look(self) -> None:
+    def _show_selected(self) -> None:
         """Say in full which conversation is selected, and what its tasks score."""
         here = self.shown[self.grid.cursor :][:1]
         lines = [line for one in here for line in (batch_view.whole_name(one), batch_view.task_scores(one))]
@@ -225,7 +225,7 @@ class GridScreen(BaseScreen):
                 break
         self.query_one("#about", Labelled).show(about)
 
-    def _say(self, now: datetime | None) -> None:
+    def _show_words(self, now: datetime | None) -> None:
         runs = len({glance.key.run_id for glance in self.glances})
         name = f"{'batch of ' if self.batch_id else ''}{plural(runs, 'run')}"
         if len({glance.job for glance in self.glances}) == 1:
@@ -288,10 +288,10 @@ class GridScreen(BaseScreen):
         if not shown:
             return ()
         return (
-            Copied("this conversation, separated by tabs", lambda: batch_view.outcome(shown[at])),
+            Copied("this conversation, separated by tabs", lambda: batch_view.as_row(shown[at])),
             Copied(
                 f"every conversation shown ({len(shown):,})",
-                lambda: "\n".join(map(batch_view.outcome, shown)),
+                lambda: "\n".join(map(batch_view.as_row, shown)),
             ),
         )
 
@@ -318,7 +318,7 @@ class GridScreen(BaseScreen):
                 await self.bioeval.action_go_back()
 
 
-def outcome(*runs: RunResult) -> tuple[str, list[list[Cell]]]:
+def conclude(*runs: RunResult) -> tuple[str, list[list[Cell]]]:
     """Return which model of several did best, in one sentence, and why each model's lowest conversation lost points.
 
     Of one run, it is the run's own conclusion; of a single model, each job's lowest conversation is explained.
@@ -327,9 +327,9 @@ def outcome(*runs: RunResult) -> tuple[str, list[list[Cell]]]:
     lowest: dict[str, tuple[float, RunResult]] = {}
     for run in runs:
         name = (run.state.asked_model if by_model else run.brief.job) or board_view.NO_MODEL
-        found = lost.score if (lost := run.lowest) is not None else None
-        if found is not None and found < lowest.get(name, (1.0, run))[0]:
-            lowest[name] = found, run
+        value_lost = lost.score if (lost := run.lowest) is not None else None
+        if value_lost is not None and value_lost < lowest.get(name, (1.0, run))[0]:
+            lowest[name] = value_lost, run
     lines = []
     for name, (value, run) in sorted(lowest.items(), key=lambda one: one[1][0]):
         assert run.lowest is not None

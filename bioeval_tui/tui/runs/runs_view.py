@@ -251,7 +251,7 @@ def trend_lines(history: Sequence[CataloguedRun], run: CataloguedRun, width: int
     if known:
         best, worst = max(known), min(known)
         lines.append([Cell(f"best {number(best)}   worst {number(worst)}   last {number(known[-1])}")])
-    before = _before(history, run)
+    before = _previous(history, run)
     if before is not None and before.score is not None and run.score is not None:
         lines.append([Cell(f"{signed(run.score - before.score)} since the previous run")])
         if other := run.differs_from(before):
@@ -259,6 +259,6 @@ def trend_lines(history: Sequence[CataloguedRun], run: CataloguedRun, width: int
     return lines
 
 
-def _before(history: Sequence[CataloguedRun], run: CataloguedRun) -> CataloguedRun | None:
+def _previous(history: Sequence[CataloguedRun], run: CataloguedRun) -> CataloguedRun | None:
     earlier = [one for one in history if one.began < run.began and one.score is not None]
     return earlier[-1] if earlier else None

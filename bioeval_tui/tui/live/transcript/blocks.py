@@ -82,7 +82,7 @@ class Block:
     lines: list[Line] | None = field(default=None, repr=False)
     before: list[Line] | None = field(default=None, repr=False)
     """The previously painted lines, which are reused if they did not change."""
-    found: Any = field(default=None, repr=False)
+    highlights: Any = field(default=None, repr=False)
 
     @property
     def signature(self) -> tuple[Any, ...]:
@@ -166,7 +166,7 @@ def message_blocks(
 
     The agreed words of a bare sign-off mean nothing to a reader, so only that it signs off is shown.
     """
-    blocks = [Block("gap")] if _parted(message, choices) else []
+    blocks = [Block("gap")] if _has_gap(message, choices) else []
     if message.message == choices.parting:
         blocks.append(Block("parting", "the conversations differ from here"))
     first = len(blocks)
@@ -221,7 +221,7 @@ def _spans(message: MessageState, choices: Choices) -> Iterator[Block]:
             yield from _detail(json.dumps(spans.detail(span), ensure_ascii=False, indent=2), "json")
 
 
-def _parted(message: MessageState, choices: Choices) -> bool:
+def _has_gap(message: MessageState, choices: Choices) -> bool:
     if message.message <= 1:
         return False
     return choices.roomy or (message.role == "user" and not choices.dense)

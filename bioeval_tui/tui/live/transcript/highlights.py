@@ -117,9 +117,9 @@ class Highlights:
         if (self.pattern is None and evidence is None) or block.lines is None:
             return []
         key = (self.version, item, number)
-        if block.found is None or block.found[0] != key:
-            block.found = (key, self._spans(item, number, block, evidence))
-        spans: list[list[Span]] = block.found[1]
+        if block.highlights is None or block.highlights[0] != key:
+            block.highlights = (key, self._spans(item, number, block, evidence))
+        spans: list[list[Span]] = block.highlights[1]
         return spans[line] if line < len(spans) else []
 
     def line_of(self, match: Match, block: Block) -> int:

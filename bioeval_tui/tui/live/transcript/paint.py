@@ -16,7 +16,7 @@ from textual.strip import Strip
 
 from bioeval_tui.text import clean
 from bioeval_tui.tui.live.transcript.blocks import Block, Line, Mark
-from bioeval_tui.tui.live.transcript.markdown import TranscriptMarkdown, coloured, finished
+from bioeval_tui.tui.live.transcript.markdown import TranscriptMarkdown, close_marks, highlight_code
 
 CSS = """
 Transcript {
@@ -144,16 +144,16 @@ class Painter:
         return Strip([Segment(" " * max(0, cells - used), self.base), *segments]).crop(0, cells)
 
     def _rows(self, block: Block) -> list[list[Segment]]:
-        text = _drawable(block.text)
+        text = _clean_text(block.text)
         match block.kind:
             case "markdown":
-                return self._render(TranscriptMarkdown(finished(text) if block.live else text)) or [[]]
+                return self._render(TranscriptMarkdown(close_marks(text) if block.live else text)) or [[]]
             case "code":
-                return self._ruled(coloured(text, block.language))
+                return self._ruled(highlight_code(text, block.language))
             case "plain-code":
                 return self._ruled(Text(text, style="code", overflow="fold"))
             case "detail-code":
-                return self._ruled(coloured(text, block.language))
+                return self._ruled(highlight_code(text, block.language))
             case "detail":
                 return self._ruled(Text(text, style="note", overflow="fold"))
             case "note":
@@ -180,7 +180,7 @@ class Painter:
     def _render(self, renderable: RenderableType, width: int | None = None) -> list[list[Segment]]:
         options = self._console.options.update(width=max(4, width or self.body), height=None)
         rows = self._console.render_lines(renderable, options, pad=False)
-        rows = [_trimmed(row) for row in rows]
+        rows = [_without_padding(row) for row in rows]
         while len(rows) > 1 and not any(segment.text.strip() for segment in rows[-1]):
             rows.pop()
         while len(rows) > 1 and not any(segment.text.strip() for segment in rows[0]):
@@ -262,7 +262,7 @@ def _cells(row: Iterable[Segment]) -> int:
     return sum(cell_len(segment.text) for segment in row)
 
 
-def _trimmed(row: list[Segment]) -> list[Segment]:
+def _without_padding(row: list[Segment]) -> list[Segment]:
     """Return a row without the spaces that Rich fills lines with."""
     row = [segment for segment in row if segment.text and not segment.control]
     while row and not (kept := row[-1].text.rstrip(" ")):
@@ -272,7 +272,7 @@ def _trimmed(row: list[Segment]) -> list[Segment]:
     return row
 
 
-def _drawable(text: str) -> str:
+def _clean_text(text: str) -> str:
     """Clean the text again in any case, and replace tabs with spaces."""
     if text.isascii() and text.isprintable():
         return text
