@@ -185,8 +185,8 @@ class ScoreCard(Dialog[CardEvidence]):
 
     def _value(self, condition: Condition) -> float | None:
         """Return a condition's score in large digits."""
-        held = self._both[condition]
-        return held.score if held else None
+        talk = self._both[condition]
+        return talk.score if talk else None
 
     @property
     def looked_at(self) -> Selection:

@@ -192,11 +192,10 @@ class SettingsDialog(Dialog[None]):
     NAME: ClassVar[str] = "Settings"
     ABOUT: ClassVar[str] = "Theme and display settings. Changes take effect at once and are saved."
     HEADING: ClassVar[str] = "Settings"
+    LABEL_WIDTH = 30
     DEFAULT_CSS = """
     SettingsDialog {
         & > .dialog--box { width: 64; border: round $line; }
-        & .form--row { height: 1; }
-        & .form--row > .form--label { color: $quiet; width: 30; }
         & #sample { height: 6; margin-top: 1; border: round $line; padding: 0 1; }
     }
     """
@@ -206,13 +205,11 @@ class SettingsDialog(Dialog[None]):
         kept = self.bioeval.services.preferences
         with Vertical(classes="dialog--body"):
             names = {name: name for name in self.bioeval.theme_names}
-            yield FormDialog.row(self, "theme", Choice(names, self.app.theme, id="theme"))  # type: ignore[arg-type]
+            yield self.row("theme", Choice(names, self.app.theme, id="theme"))
             for name, question, usual in READING:
                 value = "yes" if bool(kept.get(name, usual)) else "no"
-                yield FormDialog.row(self, question, Choice(YES_NO, value, id=name.replace(".", "-")))  # type: ignore[arg-type]
+                yield self.row(question, Choice(YES_NO, value, id=name.replace(".", "-")))
             yield Static(id="sample", markup=False)
-
-    LABEL_WIDTH: ClassVar[int] = 30
 
     def on_mount(self) -> None:
         """Show the sample, and begin at the theme."""

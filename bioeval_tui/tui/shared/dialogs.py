@@ -140,6 +140,8 @@ class Dialog(ModalScreen[Result], Generic[Result]):
     NAME: ClassVar[str] = ""
     ABOUT: ClassVar[str] = ""
     HEADING: ClassVar[str] = ""
+    LABEL_WIDTH: ClassVar[int] = 16
+    """Width of what stands before the fields of a form, in cells."""
     BINDINGS: ClassVar[list[BindingType]] = bindings("dialog")
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
     DEFAULT_CSS = """
@@ -154,6 +156,8 @@ class Dialog(ModalScreen[Result], Generic[Result]):
         }
         & .dialog--heading { text-style: bold; height: 1; margin-bottom: 1; }
         & .dialog--body { height: auto; max-height: 100%; }
+        & .form--row { height: 1; }
+        & .form--row > .form--label { color: $quiet; }
         & KeysFooter { dock: bottom; background: $surface; padding: 0; margin-top: 1; }
         &.-narrow > .dialog--box { width: 100%; max-height: 100%; padding: 0 1; }
         &.-narrow .dialog--heading { margin-bottom: 0; }
@@ -211,6 +215,12 @@ class Dialog(ModalScreen[Result], Generic[Result]):
     def compose_body(self) -> Iterable[Widget]:
         """Yield the widgets between heading and keys."""
         return ()
+
+    def row(self, label: str, field: Widget) -> Horizontal:
+        """Return the line of a question."""
+        words = Static(label, classes="form--label", markup=False)
+        words.styles.width = self.LABEL_WIDTH
+        return Horizontal(words, field, classes="form--row", id=f"row-{field.id}")
 
     def action_close(self) -> None:
         """Close without a result."""
@@ -288,25 +298,15 @@ class FormChoice(Choice):
 class FormDialog(Dialog[Form]):
     """The result is the complete form; None if the dialog was closed. A subclass draws `#told` below its lines."""
 
-    LABEL_WIDTH: ClassVar[int] = 16
     ENTER: ClassVar[str] = ""
     """The place in the table of keys that says what enter does in its lines."""
     DEFAULT_CSS = """
     FormDialog {
-        & .dialog--body { height: auto; }
-        & .form--row { height: 1; }
-        & .form--row > .form--label { color: $quiet; }
         & .form--row > Input { width: 1fr; height: 1; border: none; padding: 0 1; background: $surface-lighten-1; }
         & .form--row > Input:focus { background: $block-cursor-blurred-background; }
         & #hint { height: auto; margin-top: 1; }
     }
     """
-
-    def row(self, label: str, field: Widget) -> Horizontal:
-        """Return the line of a question."""
-        words = Static(label, classes="form--label", markup=False)
-        words.styles.width = self.LABEL_WIDTH
-        return Horizontal(words, field, classes="form--row", id=f"row-{field.id}")
 
     def line(self, label: str, name: str, value: str, hint: str = "") -> Horizontal:
         """Return the line of a question that is answered by typing; the answer is the field's with the id `name`."""
