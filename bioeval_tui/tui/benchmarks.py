@@ -394,6 +394,7 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
         "medal card, or validate it to see everything that is wrong with it."
     )
     REFRESH_S = 0.0
+    LOADING = "Reading the tasks…"
     LEAST = 32
     NEEDS_ROWS = ListScreen.NEEDS_ROWS | {"prepare", "validate", "grade", "card"}
     BINDINGS: ClassVar[list[BindingType]] = bindings("benchmarks")
@@ -464,10 +465,6 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
             Cell(""),
             Cell("Set BIOEVAL_TASKS_DIR to a folder of tasks or a checkout of BioML-bench.", "quiet"),
         ]
-
-    def loading_words(self) -> str:
-        """Reading configs takes a moment."""
-        return "Reading the tasks…"
 
     def look(self, item: BenchmarkItem | None) -> None:
         """Follow the cursor once it rests."""
