@@ -17,7 +17,7 @@ from bioeval_tui.evaluation.engine.run_view import Intent, IntentKind, Playback
 from bioeval_tui.tui.live.heads_view import LinkState
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluation.engine.run_view import Opener, Playback, RunView
+    from bioeval_tui.evaluation.engine.run_view import Opener, RunView
     from bioeval_tui.record.events import RunEvent
     from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import Change, ConversationKey, ConversationState, RunState

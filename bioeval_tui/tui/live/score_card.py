@@ -31,7 +31,7 @@ from bioeval_tui.units import number, signed
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import RunState
-    from bioeval_tui.report.result import RunResult, TrialResult
+    from bioeval_tui.report.result import TrialResult
 
 SHOWN, BAR = 5, 6
 """Number of gains, and width of their bars."""

@@ -27,15 +27,11 @@ from bioeval_tui.tui.shared.list_table import Column, ListTable, Sorting, TableH
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, RowList
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
     from bioeval_tui.grade.task_report import Uncertainty
     from bioeval_tui.record.reviews import Opinions
     from bioeval_tui.tui.data.services import AppServices
     from bioeval_tui.tui.items import MedalRow
-    from bioeval_tui.tui.medals.medals_view import Entry
     from bioeval_tui.tui.shared.base import BaseScreen
-    from bioeval_tui.tui.shared.cells import Cell
     from bioeval_tui.tui.shared.program import Program
 
 

@@ -12,8 +12,6 @@ from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.units import signed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bioeval_tui.record.names import Condition
     from bioeval_tui.report.brief import Brief
     from bioeval_tui.report.run import Loss
