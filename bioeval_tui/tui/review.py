@@ -24,7 +24,7 @@ from bioeval_tui.tui.live.transcript import Transcript
 from bioeval_tui.tui.medals.medal_card import MedalCard
 from bioeval_tui.tui.review_view import ReviewDialog
 from bioeval_tui.tui.shared.base import RefreshedScreen, unreadable
-from bioeval_tui.tui.shared.cells import Cell, brief_head, left, right, who_and_what
+from bioeval_tui.tui.shared.cells import Cell, Line, brief_head, left, right, who_and_what
 from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
 
@@ -129,7 +129,7 @@ class ReviewScreen(RefreshedScreen):
         """The judge's quotations that are marked."""
         return review_view.quotes(self.looked_at, self.blind, self.me) if self.looked_at else []
 
-    def lines_of(self, item: ReviewItem) -> list[review_view.Line]:
+    def lines_of(self, item: ReviewItem) -> list[Line]:
         """Return the lines of an item that may be shown now."""
         return review_view.lines(item, self.blind, self.me, seen=item.id in self.seen)
 
