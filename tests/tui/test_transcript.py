@@ -41,7 +41,10 @@ class OneTranscript(App[None]):
         yield Transcript()
 
     def on_mount(self) -> None:
-        self.watch(self.query_one(Transcript), "following", self.told.append, init=False)
+        self.watch(self.query_one(Transcript), "following", self.follow_changed, init=False)
+
+    def follow_changed(self, following: bool) -> None:
+        self.told.append(following)
 
     def action_clicked(self) -> None:
         self.clicked = True
