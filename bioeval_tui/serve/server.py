@@ -87,7 +87,7 @@ def _read(package: str, path: str) -> bytes:
     return resources.files(package).joinpath(path).read_bytes()
 
 
-DRIVER = "bioeval_tui.tui.shared.web_driver:ServedDriver"
+DRIVER = "bioeval_tui.tui.shared.output:ServedDriver"
 HEARTBEAT_S = 15.0
 IDLE_S = 15.0
 SENTENCES = 30

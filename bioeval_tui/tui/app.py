@@ -21,13 +21,20 @@ from textual.worker import WorkerFailed
 from bioeval_tui.errors import StorageError
 from bioeval_tui.record.masking.current import current, masked, masking
 from bioeval_tui.text import home_relative
-from bioeval_tui.tui import screens
+from bioeval_tui.tui import keys
 from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.shared.app_dialogs import HelpScreen, Palette, QuitScreen, SettingsDialog, ShareDialog
 from bioeval_tui.tui.shared.base import BaseScreen
-from bioeval_tui.tui.shared.commands import Palette
-from bioeval_tui.tui.shared.copying import Copied, Picture, screen_text, tables, write_picture
 from bioeval_tui.tui.shared.dialogs import Dialog
-from bioeval_tui.tui.shared.line_filter import MaskedLines, SafeLines
+from bioeval_tui.tui.shared.output import (
+    Copied,
+    MaskedLines,
+    Picture,
+    SafeLines,
+    screen_text,
+    tables,
+    write_picture,
+)
 from bioeval_tui.tui.shared.themes import (
     DEFAULT_LIGHT_VARIABLES,
     DEFAULT_VARIABLES,
@@ -40,14 +47,14 @@ if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.run_view import Opener
     from bioeval_tui.evaluation.engine.spec import RunRequest
     from bioeval_tui.record.state import RunState
-    from bioeval_tui.tui.batch.batch_view import Glance
-    from bioeval_tui.tui.batch.grid import GridScreen
     from bioeval_tui.tui.data.services import AppServices
     from bioeval_tui.tui.items import ReviewSource
     from bioeval_tui.tui.jobs.jobs import JobsScreen
     from bioeval_tui.tui.live.live import LiveScreen
+    from bioeval_tui.tui.runs.batch_view import Glance
+    from bioeval_tui.tui.runs.grid import GridScreen
     from bioeval_tui.tui.runs.runs import RunsScreen
-    from bioeval_tui.tui.shared.cells_view import Cell
+    from bioeval_tui.tui.shared.cells import Cell
 
 OBJECTS_BETWEEN_COLLECTIONS = 10_000
 """Screens create few reference cycles, so the default threshold of 700 would cost more time than it frees memory."""
@@ -107,7 +114,7 @@ class BioevalApp(App[None]):
         self._start = start
         self._pictures = pictures
         self._over_it = over_it
-        for screen in screens.SCREENS:
+        for screen in keys.SCREENS:
             self.add_mode(screen.mode, screen.make)
 
     @property
@@ -232,24 +239,22 @@ class BioevalApp(App[None]):
 
     def grid_of(self, batch_id: str) -> GridScreen:
         """Return the grid of every conversation of a batch."""
-        from bioeval_tui.tui.batch.grid import GridScreen
+        from bioeval_tui.tui.runs.grid import GridScreen
 
-        def opened(glance: Glance) -> None:
-            self.open_conversation(glance, batch_id)
-
+        opened = partial(self.open_conversation, batch_id=batch_id)
         return GridScreen(partial(self.services.batch, batch_id), opened, batch_id=batch_id)
 
     def review(self, source: ReviewSource, *, blind: bool = False) -> None:
         """Open what is to be reviewed; `blind` hides the judge's scores."""
-        from bioeval_tui.tui.review.review import ReviewScreen  # a screen is loaded when it is opened
+        from bioeval_tui.tui.review import ReviewScreen  # a screen is loaded when it is opened
 
         self.push_screen(ReviewScreen(source, blind=blind))
 
     def compare(self, a: str, b: str) -> None:
         """Compare run B with run A."""
-        from bioeval_tui.tui.runs.compare import compare  # a box is loaded when it is opened
+        from bioeval_tui.tui.runs.comparison import open_comparison  # a box is loaded when it is opened
 
-        compare(self, a, b)
+        open_comparison(self, a, b)
 
     def open_conversation(self, glance: Glance, batch_id: str | None) -> None:
         """Show a conversation of a batch on the live screen; from there, `esc` goes back to the grid."""
@@ -279,9 +284,6 @@ class BioevalApp(App[None]):
 
     def action_help(self) -> None:
         """Show what the screen is for and every key that applies."""
-        # Here and below: a box is loaded when it is opened, after the first paint.
-        from bioeval_tui.tui.shared.help import HelpScreen
-
         self.push_screen(HelpScreen(self.screen))
 
     def action_command_palette(self) -> None:
@@ -294,8 +296,6 @@ class BioevalApp(App[None]):
 
     def action_settings(self) -> None:
         """Open the settings."""
-        from bioeval_tui.tui.shared.settings_dialog import SettingsDialog
-
         self.push_screen(SettingsDialog())
 
     def action_picture(self) -> None:
@@ -317,8 +317,6 @@ class BioevalApp(App[None]):
 
     def action_share(self) -> None:
         """Show what can be copied from this screen, and the dialog for a picture with its caption."""
-        from bioeval_tui.tui.shared.share import ShareDialog
-
         screen = self.screen
         if isinstance(screen, ShareDialog):
             return
@@ -418,8 +416,6 @@ class BioevalApp(App[None]):
         elif self._on_quit == "cancel":
             self._cancel_and_exit(True)
         else:
-            from bioeval_tui.tui.live.operator import QuitScreen
-
             self.push_screen(QuitScreen(going_on), self._cancel_and_exit)
 
     @property

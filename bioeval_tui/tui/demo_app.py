@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
@@ -17,16 +18,16 @@ from bioeval_tui import installation
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import captions_view
-from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.cells import Cell
 from bioeval_tui.tui.shared.dialogs import Dialog
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.attach import ReplayedRun
     from bioeval_tui.evaluation.engine.run_view import Opener
-    from bioeval_tui.tui.batch.batch_view import Glance
-    from bioeval_tui.tui.batch.grid import GridScreen
     from bioeval_tui.tui.data.services import AppServices
     from bioeval_tui.tui.medals.medals import MedalsScreen
+    from bioeval_tui.tui.runs.batch_view import Glance
+    from bioeval_tui.tui.runs.grid import GridScreen
 
 Pace = Literal["slow", "normal", "fast"]
 PACES: dict[Pace, float] = {"slow": 0.7, "normal": 1.0, "fast": 1.8}
@@ -243,15 +244,13 @@ class BatchDemoApp(DemoApp):
         self._again()
 
     def _again(self) -> None:
-        from bioeval_tui.tui.batch.grid import GridScreen  # the other demos do not wait for it
         from bioeval_tui.tui.data.batches import replayed_batch
+        from bioeval_tui.tui.runs.grid import GridScreen  # the other demos do not wait for it
 
         def replayed() -> AsyncIterator[Sequence[Glance]]:
             return replayed_batch(self._paths, BATCH_S / self._pace, held=lambda: self.held)
 
-        def opened(glance: Glance) -> None:
-            self.open_conversation(glance, None)
-
+        opened = partial(self.open_conversation, batch_id=None)
         self.scene, self._grid = "run", GridScreen(replayed, opened, batch_id="demo", now=lambda: None)
         self.push_screen(self._grid)
 

@@ -148,7 +148,7 @@ class ItemId(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Judgement:
     """The judge's verdict on a task. Without a score the task could not be judged; `reason` then says why."""
 
     judge: str
@@ -172,7 +172,7 @@ class ReviewItem:
     brief: Brief | None = None
     """Who was tested by whom, on what; None for a submission."""
     criteria: str = ""
-    judged: Judged | None = None
+    judged: Judgement | None = None
     conversation: ConversationState | None = None
     row: MedalRow | None = None
     opinions: Mapping[str, Reviewed] = field(default_factory=dict)
@@ -187,7 +187,7 @@ class ReviewItem:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class NewReview:
     """One review of one item."""
 
     action: ReviewAction

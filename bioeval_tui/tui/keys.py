@@ -1,14 +1,15 @@
-"""Every key of the program, in one table: bindings, footer, help and docs/screens.md come from it.
+"""Every screen and every key of the program, in two tables: bindings, footer, help and docs/screens.md come from them.
 
-A row says where the key applies. `live/replay` is the part `replay` of the screen `live`; a key of several screens
-names them all. `~` starts the name of a widget, whose keys only move and open. The order is that of the footer. `KeyOwners` lets keys of a
-widget apply wherever the focus is.
+To add a screen, write its file, and add its line to `SCREENS`. A row of `TABLE` says where a key applies: `live/replay` is
+the part `replay` of the screen `live`; a key of several screens names them all. `~` starts the name of a widget, whose
+keys only move and open. The order is that of the footer. `KeyOwners` lets keys of a widget apply wherever the focus is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from textual.actions import parse
@@ -18,7 +19,51 @@ from textual.keys import key_to_character
 from textual.screen import Screen
 from textual.widget import Widget
 
-from bioeval_tui.tui import screens
+
+class ScreenEntry(NamedTuple):
+    """A screen with a key: its name, key, label, tooltip, and its class as `module:Class`."""
+
+    mode: str
+    key: str
+    label: str
+    tooltip: str
+    where: str
+
+    def make(self) -> Screen[Any]:
+        """Return the screen. Its module is loaded when the screen is first opened, not before the first paint."""
+        module, _, name = self.where.partition(":")
+        screen: Screen[Any] = getattr(import_module(module), name)()
+        return screen
+
+
+SCREENS: tuple[ScreenEntry, ...] = (
+    ScreenEntry(
+        "home",
+        "0",
+        "home",
+        "Go to your newest runs and what to do next",
+        "bioeval_tui.tui.home:HomeScreen",
+    ),
+    ScreenEntry("jobs", "1", "jobs", "Go to the job files", "bioeval_tui.tui.jobs.jobs:JobsScreen"),
+    ScreenEntry(
+        "live", "2", "live run", "Go to the run you are watching", "bioeval_tui.tui.live.live:LiveScreen"
+    ),
+    ScreenEntry("runs", "3", "runs", "Go to the recorded runs", "bioeval_tui.tui.runs.runs:RunsScreen"),
+    ScreenEntry(
+        "benchmarks",
+        "4",
+        "benchmarks",
+        "Go to the machine-learning tasks",
+        "bioeval_tui.tui.benchmarks:BenchmarksScreen",
+    ),
+    ScreenEntry(
+        "medals",
+        "5",
+        "medal table",
+        "Go to the graded submissions",
+        "bioeval_tui.tui.medals.medals:MedalsScreen",
+    ),
+)
 
 
 class Key(NamedTuple):
@@ -272,24 +317,24 @@ class Placed(NamedTuple):
 def table() -> Sequence[Key]:
     """Return every row: the keys that go to screens, then the others."""
     going = [
-        Key("app", entry.key, f"go('{entry.mode}')", entry.label, entry.tooltip, entry is screens.SCREENS[0])
-        for entry in screens.SCREENS
+        Key("app", entry.key, f"go('{entry.mode}')", entry.label, entry.tooltip, entry is SCREENS[0])
+        for entry in SCREENS
     ]
     # The card covers the live screen when a run ends, and leaving it must work as everywhere.
     going += [
         Key("score-card", entry.key, f"app.go('{entry.mode}')", entry.label, entry.tooltip, HIDDEN)
-        for entry in screens.SCREENS
+        for entry in SCREENS
     ]
     return [*going, *TABLE]
 
 
 def placed() -> Sequence[Placed]:
     """Return every row at every of its places."""
-    return _placed(screens.SCREENS)
+    return _placed(SCREENS)
 
 
 @cache
-def _placed(_: tuple[screens.ScreenEntry, ...]) -> Sequence[Placed]:
+def _placed(_: tuple[ScreenEntry, ...]) -> Sequence[Placed]:
     return [Placed(key, place) for key in table() for place in key.where.split()]
 
 
@@ -308,6 +353,11 @@ def bindings(place: str) -> list[BindingType]:
         for key, at in placed()
         if at == place
     ]
+
+
+def set_keys(widget: Widget, place: str) -> None:
+    """Give one widget the keys of a place, instead of those that its class has for them."""
+    widget._bindings.key_to_bindings |= BindingsMap(bindings(place)).key_to_bindings
 
 
 def order() -> dict[tuple[str | None, str], int]:

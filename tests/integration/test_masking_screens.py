@@ -23,7 +23,7 @@ from bioeval_tui.sample.paths import sample_submissions
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.data.services import AppServices
-from bioeval_tui.tui.items import Given, MedalRow, ReviewSource
+from bioeval_tui.tui.items import MedalRow, NewReview, ReviewSource
 from tests.integration.marked import NAME, RULES, leaks
 from tests.integration.test_masking import OTHER, RUN, recorded, report, unmasked
 
@@ -190,8 +190,10 @@ async def test_doctor_checks_the_masking_rules_and_names_nobody(
     services = AppServices(settings, reports=[tmp_path / "reports.json"], reviewer="ada")
     try:
         (item,) = await services.review_queue(ReviewSource(reports=(tmp_path / "reports.json",)))
-        await services.give_review(item, Given("note", why="seen"))
-        await services.give_review(item, Given("override", mark="suspicious", why=f"{NAME} sent it twice"))
+        await services.give_review(item, NewReview("note", why="seen"))
+        await services.give_review(
+            item, NewReview("override", mark="suspicious", why=f"{NAME} sent it twice")
+        )
         use(Mask(load_rules(recorded / "rules.yml", recorded)))
         app = BioevalApp(services, "medals", on_quit="leave", clock=lambda: 0.0)
         async with app.run_test(size=(140, 40), notifications=True) as pilot:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from bioeval_tui.tui.batch.batch_view import Glance, GlanceKey, Rank
-from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.runs.batch_view import Glance, GlanceKey, Rank
+from bioeval_tui.tui.shared.cells import Cell
 
 NOW = datetime(2026, 11, 20, 9, 5, 0, tzinfo=UTC)
 JOBS = ("medication_reminder", "drug_interaction", "cohort_question")

@@ -23,17 +23,17 @@ from bioeval_tui.record.reviews import Opinions, ReviewedScores, fold_reviews, r
 from bioeval_tui.record.state import RunState
 from bioeval_tui.report.comparison import Comparison
 from bioeval_tui.report.previews import Loss, RunPreview
-from bioeval_tui.tui.batch.batch_view import Glance
 from bioeval_tui.tui.items import (
     BenchmarkDetail,
     BenchmarkItem,
-    Given,
     JobItem,
     MedalRow,
+    NewReview,
     ReviewItem,
     ReviewSource,
 )
-from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.runs.batch_view import Glance
+from bioeval_tui.tui.shared.cells import Cell
 
 
 class FakeView:
@@ -314,7 +314,7 @@ class FakeServices:
         self.asked.append(("review", source))
         return self.review_items(self.entries)
 
-    async def give_review(self, item: ReviewItem, given: Given) -> str:
+    async def give_review(self, item: ReviewItem, given: NewReview) -> str:
         """Keep what was said."""
         self._fail()
         number = len(self.entries) + 1

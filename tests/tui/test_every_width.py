@@ -151,7 +151,7 @@ async def test_a_shown_comparison_keeps_names_and_the_difference_at_every_width(
     async with opened(None, (100, HEIGHT), services=services, start="runs") as (app, pilot):
         await pilot.press("down", "m", "m", "equals_sign")
         await until(pilot, lambda: is_a(app.screen, "CompareDialog"))
-        await whole_at(app, pilot, widths, "ComparedRows", f"{TASK} {CHECK} +0.80")
+        await whole_at(app, pilot, widths, "CompareDialog RowList", f"{TASK} {CHECK} +0.80")
 
 
 @WIDTHS

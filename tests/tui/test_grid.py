@@ -17,8 +17,8 @@ from bioeval_tui.evaluation.engine.run_view import Intent
 from bioeval_tui.record import events
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.conclusion import conclude_batch
-from bioeval_tui.tui.batch.batch_view import CELL_WIDTH, Rank, arrange, glances_of, lines_of, planned
-from bioeval_tui.tui.batch.grid import outcome
+from bioeval_tui.tui.runs.batch_view import CELL_WIDTH, Rank, arrange, glances_of, lines_of, planned
+from bioeval_tui.tui.runs.grid import conclude
 from tests.unit.report.recorded import Recorded, Talk
 
 
@@ -262,7 +262,7 @@ def test_a_batch_says_why_each_model_lost_most() -> None:
             (("small", "kidney", good, poor), ("small", "dose", good, good), ("large", "dose", good, good))
         )
     ]
-    said, (line,) = outcome(*runs)
+    said, (line,) = conclude(*runs)
     words = "".join(cell.text for cell in line)
     assert said == conclude_batch(runs).sentence
     assert words.startswith(

@@ -15,12 +15,11 @@ from textual.binding import Binding
 from textual.dom import DOMNode
 
 from bioeval_tui import tui
-from bioeval_tui.tui import screens
+from bioeval_tui.tui import keys
 from bioeval_tui.tui.app import BioevalApp
-from bioeval_tui.tui.keys import Placed, bindings, placed
-from bioeval_tui.tui.screens import SCREENS, ScreenEntry
+from bioeval_tui.tui.keys import SCREENS, Placed, ScreenEntry, bindings, placed
+from bioeval_tui.tui.shared.app_dialogs import help_lines
 from bioeval_tui.tui.shared.base import key_name
-from bioeval_tui.tui.shared.help import help_lines
 
 DOCS = Path(__file__).parents[2] / "docs" / "screens.md"
 CHANGING = {"AskLine", "TypedLine"}
@@ -213,7 +212,7 @@ async def test_adding_a_screen_takes_one_file_and_one_line(
     (tmp_path / "shelf_screen.py").write_text(NEW_SCREEN, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     line = ScreenEntry("shelf", "6", "shelf", "Go to the shelf", "shelf_screen:ShelfScreen")
-    monkeypatch.setattr(screens, "SCREENS", (*SCREENS, line))
+    monkeypatch.setattr(keys, "SCREENS", (*SCREENS, line))
 
     class Wider(BioevalApp):
         BINDINGS = bindings("app")  # as the class has them when the table has the line from the beginning

@@ -292,7 +292,7 @@ async def test_hostile_submission_names_are_shown_literally() -> None:
     row = graded("[/x] [@click=app.quit]t[/]", "[b +", 0.5, board(50, 0.1, 0.9))
     async with opened(None, NARROW, services=FakeServices(rows=[row]), start="medals") as (app, pilot):
         assert "[/x] [@click=app.quit]" in screen_text(app)
-        await pilot.click("MedalRows", offset=(3, 0), times=2)
+        await pilot.click("Submissions RowList", offset=(3, 0), times=2)
         await loaded(app, pilot)
         assert is_a(app.screen, "MedalDetail")
         assert "[b +" in screen_text(app)

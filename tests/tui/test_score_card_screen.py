@@ -19,7 +19,7 @@ from bioeval_tui.record.events import ConversationEnded, ConversationScored, Mes
 from bioeval_tui.report.words import summary_lines
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.live import score_card_view
-from bioeval_tui.tui.shared.cells_view import score
+from bioeval_tui.units import number
 from tests.unit.report.recorded import Recorded, Talk, shown
 
 
@@ -243,7 +243,7 @@ async def test_every_statistic_of_several_trials_can_be_reached(size: tuple[int,
             assert set(said.split()) <= seen, said
         if size == NARROW:  # in place of the large digits
             for name, value in card._result.scores.items():
-                assert f"{name}   {score(value):>4} 0 ·" in screen_text(app)
+                assert f"{name}   {number(value):>4} 0 ·" in screen_text(app)
 
 
 async def test_arrows_go_from_all_trials_to_each_of_them_and_back() -> None:

@@ -40,8 +40,11 @@ class OneTranscript(App[None]):
     def compose(self) -> ComposeResult:
         yield Transcript()
 
-    def on_transcript_follow_changed(self, message: Transcript.FollowChanged) -> None:
-        self.told.append(message.following)
+    def on_mount(self) -> None:
+        self.watch(self.query_one(Transcript), "following", self.follow_changed, init=False)
+
+    def follow_changed(self, following: bool) -> None:
+        self.told.append(following)
 
     def action_clicked(self) -> None:
         self.clicked = True

@@ -21,9 +21,9 @@ from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.reading import LineReader, read_recording
 from bioeval_tui.record.state import RunState, apply
 from bioeval_tui.settings import Settings
-from bioeval_tui.tui.batch.batch_view import Glance, Rank, glances_of, is_running, planned
 from bioeval_tui.tui.data.run_list import RunList
-from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.runs.batch_view import Glance, Rank, glances_of, is_running, planned
+from bioeval_tui.tui.shared.cells import Cell
 
 LOOK_S = 0.25
 """Interval at which the recordings are read."""
@@ -55,7 +55,7 @@ class _Run:
         """Read at least one new piece; return whether there was any."""
         size = _size(self.path)
         if self._state is None or size <= self.offset:
-            return self._ask()
+            return self._ask_engine()
         with self.path.open("rb") as file:
             file.seek(self.offset)
             while data := file.read(CHUNK):
@@ -74,7 +74,7 @@ class _Run:
         for event in masked(self._reader.feed(b"\n".join([*kept, b""]))):
             apply(self._state, event)
 
-    def _ask(self) -> bool:
+    def _ask_engine(self) -> bool:
         """Check at intervals whether the engine has stopped, after which no more events arrive."""
         if self.over or self._state is None or not self.offset or monotonic() - self.asked_at < ASK_AGAIN_S:
             return False
@@ -122,7 +122,7 @@ class Batch:
         while True:
             written = still_written()
             changed, more = await asyncio.to_thread(self._look)
-            glances = self._all()
+            glances = self._all_glances()
             if more:
                 yield glances
                 await asyncio.sleep(0.01)  # the screen gets its turn between pieces
@@ -131,7 +131,10 @@ class Batch:
             if over or not (written or self._any_live()):
                 for run in self._runs.values():
                     run.close()
-                yield [_never(glance) if glance.rank is Rank.QUEUED else glance for glance in self._all()]
+                yield [
+                    _not_started(glance) if glance.rank is Rank.QUEUED else glance
+                    for glance in self._all_glances()
+                ]
                 return
             if changed:
                 yield glances
@@ -155,7 +158,7 @@ class Batch:
                     break
         return changed, any(run.has_more for run in self._runs.values() if not run.over)
 
-    def _all(self) -> list[Glance]:
+    def _all_glances(self) -> list[Glance]:
         glances: list[Glance] = []
         for path, run in self._runs.items():
             glances += run.glances or self._plan.get(path, [])
@@ -219,7 +222,7 @@ class Batches:
         return Batch(self._runs_dir, started[0] if started else None, find)
 
 
-def _never(glance: Glance) -> Glance:
+def _not_started(glance: Glance) -> Glance:
     return replace(glance, rank=Rank.NOT_MEASURED, state=Cell("– not started: the batch has ended", "warn"))
 
 
@@ -242,7 +245,7 @@ async def replayed_batch(
     """
     recordings = [(await asyncio.to_thread(read_recording, path)).events for path in paths]
     states = [RunState() for _ in recordings]
-    due = [_due(events, place) for place, events in enumerate(recordings)]
+    due = [_times(events, place) for place, events in enumerate(recordings)]
     length = max((each[-1][0] for each in due if each), default=0.0) or 1.0
     waiting = list(merge(*due))
     at, passed, last = 0, 0.0, monotonic()
@@ -259,6 +262,6 @@ async def replayed_batch(
         await asyncio.sleep(FRAME_S)
 
 
-def _due(events: Sequence[RunEvent], place: int) -> list[tuple[float, int, int]]:
+def _times(events: Sequence[RunEvent], place: int) -> list[tuple[float, int, int]]:
     began = events[0].at
     return [((event.at - began).total_seconds(), place, number) for number, event in enumerate(events)]

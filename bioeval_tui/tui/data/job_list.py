@@ -50,11 +50,11 @@ def default_folders() -> list[Path]:
     """Return the default places for jobs: the current folder, the folder of published jobs and the samples."""
     here = Path.cwd()
     folders = [here, here / "data" / "eval", here / "sample_jobs", sample_jobs()]
-    found: dict[Path, Path] = {}
+    folders_by_path: dict[Path, Path] = {}
     for folder in folders:
         if folder.is_dir():
-            found.setdefault(folder.resolve(), folder)
-    return list(found.values())
+            folders_by_path.setdefault(folder.resolve(), folder)
+    return list(folders_by_path.values())
 
 
 class JobList:

@@ -33,7 +33,7 @@ from bioeval_tui.report.run import reason_of
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean, clean_line
 from bioeval_tui.tui.data.grading import rows_at
-from bioeval_tui.tui.items import Given, ItemId, Judged, MedalRow, ReviewItem, ReviewSource
+from bioeval_tui.tui.items import ItemId, Judgement, MedalRow, NewReview, ReviewItem, ReviewSource
 
 
 class ReviewDesk:
@@ -56,7 +56,7 @@ class ReviewDesk:
         for run_id, path in zip(source.run_ids, paths, strict=True):
             queue += run_items(run_id, self._state(path), read_overlay(path))
         if source.drawn:
-            return _drawn(queue, paths, source)
+            return _sampled_items(queue, paths, source)
         rows = list(source.rows)
         for path in source.reports:
             if path not in self._rows:
@@ -64,7 +64,7 @@ class ReviewDesk:
             rows += self._rows[path]
         return [*queue, *self._submissions(rows)]
 
-    def give(self, item: ReviewItem, given: Given, author: str) -> str:
+    def give(self, item: ReviewItem, given: NewReview, author: str) -> str:
         """Append a review of an item; return the entry's id.
 
         A reviewer who scored a task and undid it has seen the judge's score, so a second score is not blind.
@@ -75,7 +75,7 @@ class ReviewDesk:
         """
         if given.blind and self._scored_before(item, author):
             given = replace(given, blind=False)
-        return self._append(item, author, **_said(item, given))
+        return self._append(item, author, **_review_fields(item, given))
 
     def _scored_before(self, item: ReviewItem, author: str) -> bool:
         if item.id.key is None:
@@ -127,7 +127,7 @@ class ReviewDesk:
                 row=row,
                 opinions=reviewed.submissions.get(key, {}),
                 notes=tuple(note for note in reviewed.notes if note.submission == key),
-                graded=_graded(row.report),
+                graded=_mark_of(row.report),
             )
 
     def _append(self, item: ReviewItem, author: str, **fields: Any) -> str:
@@ -149,7 +149,9 @@ class ReviewDesk:
         return entry
 
 
-def _drawn(items: Sequence[ReviewItem], paths: Sequence[Path], source: ReviewSource) -> list[ReviewItem]:
+def _sampled_items(
+    items: Sequence[ReviewItem], paths: Sequence[Path], source: ReviewSource
+) -> list[ReviewItem]:
     """Return the sampled items in the order of the sample, with the estimate from the reviews so far."""
     places: dict[tuple[str, ConversationKey | None, int | None], int] = {
         (run_id, ConversationKey(each.condition, each.trial), each.task): each.place
@@ -158,12 +160,12 @@ def _drawn(items: Sequence[ReviewItem], paths: Sequence[Path], source: ReviewSou
         for each in draw.items
     }
     words = progress([load_run(path) for path in paths])
-    found = [
+    placed = [
         (places[item.id.place, item.id.key, item.id.task], replace(item, sample=words))
         for item in items
         if (item.id.place, item.id.key, item.id.task) in places
     ]
-    return [item for _, item in sorted(found, key=lambda pair: pair[0])]
+    return [item for _, item in sorted(placed, key=lambda pair: pair[0])]
 
 
 def run_items(place: str, state: RunState, overlay: Overlay) -> list[ReviewItem]:
@@ -203,7 +205,7 @@ def _task_item(
         title=clean_line(str(title)),
         brief=brief_of(state, state.started, conversation.key.trial) if state.started else None,
         criteria=clean(criteria, 2000),
-        judged=_judged(conversation, verdict, number),
+        judged=_judgement(conversation, verdict, number),
         conversation=conversation,
         opinions=folded.tasks.get(reviews.TaskKey(conversation.key, number), {}),
         faults=folded.faults.get(conversation.key, {}),
@@ -213,7 +215,9 @@ def _task_item(
     )
 
 
-def _judged(conversation: ConversationState, verdict: events.TranscriptScored | None, number: int) -> Judged:
+def _judgement(
+    conversation: ConversationState, verdict: events.TranscriptScored | None, number: int
+) -> Judgement:
     tasks = verdict.tasks if verdict is not None and not verdict.error else ()
     task = next((task for task in tasks if task.task == number), None)
     judge = clean_line(verdict.judge, 100) if verdict is not None else ""
@@ -223,11 +227,11 @@ def _judged(conversation: ConversationState, verdict: events.TranscriptScored | 
             or (conversation.score.reason if conversation.score else "")
             or "not judged"
         )
-        return Judged(judge, None, reason=clean_line(why))
+        return Judgement(judge, None, reason=clean_line(why))
     if not task.measured:
-        return Judged(judge, None, reason=clean_line(reason_of(task)))
+        return Judgement(judge, None, reason=clean_line(reason_of(task)))
     quoted = tuple(quote.model_copy(update={"quote": clean(quote.quote, 2000)}) for quote in task.evidence)
-    return Judged(judge, task.score, task.passed, clean(task.reason, 10_000), quoted, task.spread)
+    return Judgement(judge, task.score, task.passed, clean(task.reason, 10_000), quoted, task.spread)
 
 
 def _graded_items(
@@ -254,12 +258,12 @@ def _graded_items(
             faults=folded.faults.get(conversation.key, {}),
             notes=tuple(n for n in folded.notes if n.submission == key),
             fault=conversation.fault or "none",
-            graded=_graded(report),
+            graded=_mark_of(report),
             condition=state.condition_name(conversation.key.condition),
         )
 
 
-def _said(item: ReviewItem, given: Given) -> dict[str, Any]:
+def _review_fields(item: ReviewItem, given: NewReview) -> dict[str, Any]:
     """Return the event's fields: the values before and after the review."""
     fields: dict[str, Any] = {"action": given.action, "why": given.why, "blind": given.blind}
     if given.action == "fault":
@@ -276,7 +280,7 @@ def _said(item: ReviewItem, given: Given) -> dict[str, Any]:
     return {**fields, "before": score, "after": given.score, "judge": judged.judge if judged else None}
 
 
-def _graded(report: TaskReport) -> events.Mark:
+def _mark_of(report: TaskReport) -> events.Mark:
     return "valid" if report.valid_submission else "invalid"
 
 

@@ -32,21 +32,21 @@ if TYPE_CHECKING:
     from bioeval_tui.record.catalogued_run import CataloguedRun
     from bioeval_tui.record.reviews import Opinions
     from bioeval_tui.settings import Settings
-    from bioeval_tui.tui.batch.batch_view import Glance
     from bioeval_tui.tui.data.batches import Batches
-    from bioeval_tui.tui.data.benchmarks import Benchmarks
+    from bioeval_tui.tui.data.grading import Benchmarks
     from bioeval_tui.tui.data.job_list import JobList
     from bioeval_tui.tui.data.reviews import ReviewDesk
     from bioeval_tui.tui.data.run_list import RunList
     from bioeval_tui.tui.items import (
         BenchmarkDetail,
         BenchmarkItem,
-        Given,
         JobItem,
         MedalRow,
+        NewReview,
         ReviewItem,
         ReviewSource,
     )
+    from bioeval_tui.tui.runs.batch_view import Glance
 
 
 Made = TypeVar("Made")
@@ -129,7 +129,7 @@ class AppServices:
 
     @_Part
     def _benchmarks(self) -> Benchmarks:
-        from bioeval_tui.tui.data.benchmarks import Benchmarks
+        from bioeval_tui.tui.data.grading import Benchmarks
 
         return Benchmarks(self._settings, self._grading)
 
@@ -138,13 +138,6 @@ class AppServices:
         from bioeval_tui.tui.data.reviews import ReviewDesk
 
         return ReviewDesk(self._settings, self._grading)
-
-    @_Part
-    def _rows(self) -> ModuleType:
-        """The source of the medal table's rows."""
-        from bioeval_tui.tui.data import grading
-
-        return grading
 
     @_Part
     def _engines(self) -> ModuleType:
@@ -297,8 +290,8 @@ class AppServices:
 
     async def problems(self) -> Sequence[Finding]:
         """Return the problems of this installation, without contacting another host."""
-        found = await asyncio.to_thread(lambda: self._doctor.examine(self._settings, online=False))
-        return [finding for finding in found if finding.state != "works"]
+        findings = await asyncio.to_thread(lambda: self._doctor.examine(self._settings, online=False))
+        return [finding for finding in findings if finding.state != "works"]
 
     async def report(self, run_ids: Sequence[str]) -> Path:
         """Write one HTML report of these runs into the current folder and return its path."""
@@ -335,24 +328,19 @@ class AppServices:
 
     async def examine(self, task_id: str, file: str) -> Verdict:
         """Return everything that is wrong with a file as a submission; cancelling ends the worker."""
-        try:
-            return await asyncio.to_thread(lambda: self._benchmarks.examine(task_id, file))
-        except asyncio.CancelledError:
-            self._grading.close()
-            raise
+        return await self._in_worker(lambda: self._benchmarks.examine(task_id, file))
 
     async def grade(self, task_id: str, file: str) -> MedalRow:
         """Grade a file; cancelling ends the worker."""
+        return await self._in_worker(lambda: self._benchmarks.grade(task_id, file))
+
+    async def _in_worker(self, call: Callable[[], Made]) -> Made:
+        """Call what a grading worker does; cancelling ends the worker."""
         try:
-            return await asyncio.to_thread(self._grade, task_id, file)
+            return await asyncio.to_thread(call)
         except asyncio.CancelledError:
             self._grading.close()
             raise
-
-    def _grade(self, task_id: str, file: str) -> MedalRow:
-        path = Path(file).expanduser().absolute()
-        row: MedalRow = self._rows.grade_row(self._grading, task_id, path)
-        return row
 
     @property
     def looked(self) -> Sequence[str]:
@@ -370,29 +358,19 @@ class AppServices:
         None means that all reports so far were given and more may follow.
         """
         submissions = self._submissions or ([] if self._reports else sample_list())
-        rows: AsyncIterator[MedalRow | None] = self._rows.all_rows(self._grading, submissions, self._reports)
-        return rows
+        return self._benchmarks.rows(submissions, self._reports)
 
     def intervals(self, rows: Sequence[MedalRow]) -> AsyncIterator[tuple[MedalRow, Uncertainty]]:
         """Yield the uncertainty of each valid row's score, one by one, where it is missing and can be computed."""
-        intervals: AsyncIterator[tuple[MedalRow, Uncertainty]] = self._rows.row_intervals(self._grading, rows)
-        return intervals
+        return self._benchmarks.intervals(rows)
 
     async def explain(self, row: MedalRow, *, show_answers: bool = False) -> Sequence[Section]:
         """Return why a valid submission's score is what it is, of private answers only if asked; cancelling ends the worker."""
         report = row.report
         if report is None or not report.valid_submission or (report.explanation and not show_answers):
             return report.explanation if report else ()
-        path = str(row.path or report.submission_path)
-        try:
-            return await asyncio.to_thread(
-                lambda: masked(
-                    self._grading.explain(replace(report, submission_path=path), show_answers=show_answers)
-                )
-            )
-        except asyncio.CancelledError:
-            self._grading.close()
-            raise
+        here = replace(report, submission_path=str(row.path or report.submission_path))
+        return await self._in_worker(lambda: masked(self._grading.explain(here, show_answers=show_answers)))
 
     # Reviews
 
@@ -407,7 +385,7 @@ class AppServices:
         """Return the reviewable items with their reviews so far."""
         return await asyncio.to_thread(lambda: self._desk.queue(source))
 
-    async def give_review(self, item: ReviewItem, given: Given) -> str:
+    async def give_review(self, item: ReviewItem, given: NewReview) -> str:
         """Save a review beside the recording or the report; return the entry's id."""
         return await asyncio.to_thread(lambda: self._desk.give(item, given, self.reviewer))
 

@@ -1,1 +1,1 @@
-"""The screen of job files."""
+"""The screens of job files, and the forms that write and run them."""

@@ -2,41 +2,304 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
+from rich.cells import cell_len
 from textual import on
 from textual.app import SuspendNotSupported
 from textual.binding import BindingType
 from textual.content import Content
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.visual import Visual
 from textual.widget import Widget
 
-from bioeval_tui.errors import BioevalError
+from bioeval_tui.errors import BioevalError, Problem
+from bioeval_tui.sample.paths import plugin_jobs, sample_jobs
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.items import JobItem
-from bioeval_tui.tui.jobs import jobs_view
-from bioeval_tui.tui.jobs.source_view import SourceView
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.shared.cells_view import Cell, bulleted
+from bioeval_tui.tui.shared.cells import Cell, bulleted, paint, spark
 from bioeval_tui.tui.shared.list_screen import ListScreen
-from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
+from bioeval_tui.tui.shared.list_table import Column, Key, Listing, number_key
+from bioeval_tui.tui.shared.rows_widget import Labelled, RowList, title_lines
+from bioeval_tui.units import number, when
 
 if TYPE_CHECKING:
     from bioeval_tui.tui.jobs.own_agent import NewJob
+    from bioeval_tui.tui.jobs.run_dialog import RunForm
+
+
+MAX_LINES = 5_000
+"""Maximum number of lines in a preview; the rest is only counted."""
+
+_KEY = re.compile(r"^(\s*(?:- +)*)([\w.$/-]+|\"[^\"]*\"|'[^']*')(:)(?=\s|$)(.*)$")
+_BLOCK = re.compile(r":\s*[|>][-+0-9]*\s*(?:#.*)?$|^\s*-\s+[|>][-+0-9]*\s*$")
+_SPACES = re.compile(r"^ *")
+
+
+class SourceRow(NamedTuple):
+    """One line on screen: the number of the file's line where it begins, and its cells."""
+
+    number: int | None
+    cells: tuple[Cell, ...]
+    kind: Literal["text", "error", "warning"] = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A text and its problems."""
+
+    text: str
+    problems: tuple[Problem, ...] = ()
+
+    def rows(self, width: int) -> list[SourceRow]:
+        """Return the rows for `width` cells beside the numbers; long lines continue in the next row."""
+        by_line: dict[int, list[Problem]] = defaultdict(list)
+        for problem in self.problems:
+            by_line[problem.line].append(problem)
+        shown = [row for problem in by_line.pop(0, []) for row in _problem_rows(problem, width)]
+        lines = self.text.split("\n")
+        if lines and not lines[-1]:
+            lines.pop()
+        for at, (line, block) in enumerate(_blocks(lines[:MAX_LINES]), 1):
+            shown += _text_rows(at, line, width, block)
+            for problem in by_line.pop(at, ()):
+                shown += _problem_rows(problem, width)
+        if len(lines) > MAX_LINES:
+            shown.append(SourceRow(None, (Cell(f"… {len(lines) - MAX_LINES:,} more lines", "quiet"),)))
+        for at in sorted(by_line):
+            shown += [row for problem in by_line[at] for row in _problem_rows(problem, width)]
+        return shown
+
+    @property
+    def first_problem(self) -> Problem | None:
+        """The problem to show first: the first error, otherwise the first warning."""
+        errors = [problem for problem in self.problems if problem.severity == "error"]
+        return min(errors or self.problems, key=lambda problem: problem.line, default=None)
+
+
+def _blocks(lines: Sequence[str]) -> list[tuple[str, bool]]:
+    """Return each line with whether it is text of a block scalar, in which a colon is only a colon."""
+    blocks = []
+    inside: int | None = None
+    for line in lines:
+        spaces = len(_SPACES.match(line).group())  # type: ignore[union-attr]
+        if inside is not None and line.strip() and spaces <= inside:
+            inside = None
+        blocks.append((line, inside is not None))
+        if inside is None and _BLOCK.search(line):
+            inside = spaces
+    return blocks
+
+
+def _text_rows(number: int, line: str, width: int, block: bool) -> list[SourceRow]:
+    line = line.replace("\t", "    ")
+    if cell_len(line) <= width:
+        return [SourceRow(number, _coloured(line, block))]
+    spaces = len(_SPACES.match(line).group())  # type: ignore[union-attr]
+    indent = min(spaces + 2, width // 2)
+    first, *rest = title_lines(line, width, width - indent)
+    return [
+        SourceRow(number, _coloured(first, block)),
+        *(SourceRow(None, (Cell(" " * indent + part),)) for part in rest),
+    ]
+
+
+def _coloured(line: str, block: bool) -> tuple[Cell, ...]:
+    """Return a YAML line with its key and comment in different tones; unknown syntax stays plain."""
+    if block:
+        return (Cell(line),)
+    if line.lstrip().startswith("#"):
+        return (Cell(line, "quiet"),)
+    match = _KEY.match(line)
+    if match is None:
+        return (Cell(line),)
+    start, key, colon, rest = match.groups()
+    return (Cell(start, "quiet"), Cell(key, "busy"), Cell(colon, "quiet"), Cell(rest))
+
+
+def _problem_rows(problem: Problem, width: int) -> list[SourceRow]:
+    kind: Literal["error", "warning"] = "warning" if problem.severity == "warning" else "error"
+    sign, tone = ("!", "warn") if kind == "warning" else ("✗", "bad")
+    at = f"{problem.line}:{problem.column}  " if problem.line and problem.column else ""
+    said = f"{problem.field}: {problem.message}" if problem.field else problem.message
+    first, *rest = title_lines(f"{sign} {at}{said}", max(8, width), max(8, width) - 2)
+    rows = [SourceRow(None, (Cell(first, tone),), kind)]  # type: ignore[arg-type]
+    return rows + [SourceRow(None, (Cell(f"  {part}", tone),), kind) for part in rest]  # type: ignore[arg-type]
+
+
+class SourceView(ScrollView, can_focus=True):
+    """Shows one text at a time and keeps its position when the file changes."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"source--error", "source--warning"}
+    DEFAULT_CSS = """
+    SourceView {
+        background: transparent;
+        overflow-x: hidden;
+        padding: 0 1;
+        scrollbar-gutter: stable;
+        & > .source--error { background: $error-muted; }
+        & > .source--warning { background: $warning-muted; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = bindings("~source")
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._shown: object = None
+        self._source = Source("")
+        self._lines: list[SourceRow] = []
+        self._for_width = -1
+        self._gutter = 3
+
+    def show(self, name: object, text: str, problems: Sequence[Problem]) -> None:
+        """Show a text; another `name` begins at its top, or at its first problem."""
+        source = Source(text, tuple(problems))
+        if source == self._source and name == self._shown:
+            return
+        other = name != self._shown
+        self._source, self._shown = source, name
+        self._for_width = -1
+        self._lay_out()
+        if other:
+            self.scroll_to(y=self._first_place(), animate=False, immediate=True)
+
+    def _first_place(self) -> int:
+        """Return the row to start at: a few above the first problem, else the top."""
+        problem = self._source.first_problem
+        if problem is None or not problem.line:
+            return 0
+        at = next((y for y, row in enumerate(self._lines) if row.number == problem.line), 0)
+        return max(0, at - 3) if at >= self.size.height - 2 else 0
+
+    def on_resize(self) -> None:
+        """Wrap the lines again."""
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        width = self.scrollable_content_region.width
+        if width <= 0 or width == self._for_width:
+            return
+        self._for_width = width
+        self._gutter = len(str(self._source.text.count("\n") + 1)) + 2
+        self._lines = self._source.rows(max(8, width - self._gutter))
+        self.virtual_size = Size(width, len(self._lines))
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one visible line."""
+        width = self.scrollable_content_region.width
+        at = y + self.scroll_offset.y
+        if at >= len(self._lines):
+            return Strip.blank(width, self.rich_style)
+        row = self._lines[at]
+        number = "" if row.number is None else str(row.number)
+        line = Content.assemble(paint(Cell(f"{number:>{self._gutter - 2}}  ", "quiet")), paint(*row.cells))
+        style = self.visual_style
+        if row.kind != "text":
+            style = style + self.get_visual_style(f"source--{row.kind}")
+        return Visual.to_strips(self, line.truncate(width, pad=True), width, 1, style, pad=True)[0]
+
+
+SPARK = 12
+
+COLUMNS: tuple[Column, ...] = (
+    Column("job", 0),
+    Column("check", 12),
+    Column("tasks", 5, True, 2),
+    Column("facts", 5, True, 4),
+    Column("asserts", 7, True, 3),
+    Column("last runs", SPARK, False, 1),
+    Column("score", 6, True),
+    Column("last run", 11, False, 5),
+)
+
+
+def listing() -> Listing[JobItem]:
+    """Return an empty table of jobs, sorted by name."""
+    return Listing(
+        COLUMNS, _keys, lambda job: f"{job.name} {job.path} {check(job).text}", lambda job: job.path
+    )
+
+
+def _keys(job: JobItem) -> tuple[Key, ...]:
+    last = job.scores[-1] if job.scores else None
+    warnings = len(job.problems) - len(job.errors)
+    when = job.last_run.timestamp() if job.last_run else None
+    return (
+        (int(_is_shipped(job)), 0.0, job.name.lower()),  # your own before the samples
+        (0, -len(job.errors) * 1000.0 - warnings, job.name.lower()),
+        number_key(job.tasks),
+        number_key(job.facts),
+        number_key(job.assertions),
+        number_key(float(job.runs)),
+        number_key(last),
+        number_key(when),
+    )
+
+
+def check(job: JobItem) -> Cell:
+    """Return the result of the check in a few words; jobs that are included in the program are samples."""
+    if not job.checked:
+        return Cell("… checking", "quiet")
+    if job.needs_code:
+        return Cell("! needs code", "warn")
+    if job.errors:
+        return Cell(f"✗ {plural(len(job.errors), 'error')}", "bad")
+    if job.problems:
+        return Cell(f"! {plural(len(job.problems), 'warning')}", "warn")
+    return Cell("✓ sample" if job.sample else "✓ ready", "good")
+
+
+def _is_shipped(job: JobItem) -> bool:
+    """Return whether a job comes with the program, also one that the sample agent cannot run."""
+    return job.sample or job.path in plugin_jobs() or job.path.parent.resolve() == sample_jobs().resolve()
+
+
+def row(job: JobItem, now: datetime, *, exact: bool = False) -> dict[str, Cell]:
+    """Return a job's cells by column name. `exact` shows when it ran last instead of how long ago."""
+    last = job.scores[-1] if job.scores else None
+    return {
+        "job": Cell(job.name, "plain" if job.runnable else "quiet"),
+        "check": check(job),
+        "tasks": _count(job.tasks),
+        "facts": _count(job.facts),
+        "asserts": _count(job.assertions),
+        "last runs": Cell(spark(job.scores, SPARK), "busy") if job.scores else _none_yet(job),
+        "score": Cell(number(last), "strong" if last is not None else "quiet"),
+        "last run": Cell(when(job.last_run, now, exact=exact) if job.last_run else "–", "quiet"),
+    }
+
+
+def _none_yet(job: JobItem) -> Cell:
+    return Cell("no mean yet" if job.runs else "no run yet", "quiet")
+
+
+def _count(number: int | None) -> Cell:
+    return Cell("–", "quiet") if number is None else Cell(f"{number:,}")
+
+
+def facts_line(job: JobItem, now: datetime, *, exact: bool = False) -> list[Cell]:
+    """Return the line above a job's text: its contents, and when it ran last."""
+    if job.tasks is None or job.facts is None or job.assertions is None:
+        return [check(job)]
+    counts = ", ".join(
+        (plural(job.tasks, "task"), plural(job.facts, "fact"), plural(job.assertions, "assertion"))
+    )
+    ran = f"   last run {when(job.last_run, now, exact=exact)}" if job.last_run else ""
+    return [check(job), Cell(f"   {counts}"), Cell(ran, "quiet")]
+
 
 SOON_S = 0.05
-REMEMBERED = 50
-"""Number of jobs whose last form is kept."""
-
-
-class JobRows(RowList):
-    """The table's rows; enter runs the job."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings("~job-rows")
 
 
 class JobsScreen(ListScreen[JobItem]):
@@ -59,7 +322,7 @@ class JobsScreen(ListScreen[JobItem]):
     """
 
     def __init__(self) -> None:
-        super().__init__(jobs_view.listing(), JobRows())
+        super().__init__(listing(), RowList("~job-rows"))
         self._to_run: tuple[Path | None, int] = None, 1
         """The job to run as soon as it is listed, and how often."""
 
@@ -77,7 +340,7 @@ class JobsScreen(ListScreen[JobItem]):
 
     def cells(self, item: JobItem) -> Mapping[str, Cell | Content]:
         """Return a job's cells."""
-        return jobs_view.row(item, datetime.now(UTC), exact=self.exact)
+        return row(item, datetime.now(UTC), exact=self.exact)
 
     def notes(self) -> list[Cell]:
         """The numbers of jobs and of jobs that cannot run."""
@@ -111,7 +374,7 @@ class JobsScreen(ListScreen[JobItem]):
         if item is None:
             return
         head = [
-            jobs_view.facts_line(item, datetime.now(UTC), exact=self.exact),
+            facts_line(item, datetime.now(UTC), exact=self.exact),
             *bulleted(item.about),
             [Cell(home_relative(item.path), "quiet")],
         ]
@@ -155,9 +418,9 @@ class JobsScreen(ListScreen[JobItem]):
 
     def _write_job(self, job: NewJob | None) -> None:
         if job is not None:
-            self.run_worker(self._written(job), group="new-job")
+            self.run_worker(self._save_job(job), group="new-job")
 
-    async def _written(self, job: NewJob) -> None:
+    async def _save_job(self, job: NewJob) -> None:
         try:
             path = await self.bioeval.services.write_job(*job)
         except (BioevalError, OSError) as error:
@@ -209,30 +472,8 @@ class JobsScreen(ListScreen[JobItem]):
             return
         from bioeval_tui.tui.jobs.run_dialog import RunDialog  # a dialog is loaded when it is opened
 
-        self.app.push_screen(RunDialog(job, self._remembered(job, repeats)), partial(self._run, job))
+        self.app.push_screen(RunDialog(job, repeats), partial(self._run, job))
 
-    def _remembered(self, job: JobItem, repeats: int) -> jobs_view.RunForm:
-        kept = self.bioeval.services.preferences
-        by_job = kept.get("run.by_job")
-        mine = by_job.get(str(job.path)) if isinstance(by_job, Mapping) else None
-        if mine is None and job.sample:
-            return jobs_view.RunForm(agent="sample", played="rehearsal", repeats=str(repeats))
-        form = jobs_view.RunForm.remembered(mine if mine is not None else kept.get("run.last"))
-        # How many conversations a run has is asked each time: enter, enter must not start a batch.
-        return replace(form, models="", repeats=str(repeats))
-
-    def _run(self, job: JobItem, form: jobs_view.RunForm | None) -> None:
-        if form is None:
-            return
-        self._remember(job.path, form.to_dict())
-        request = jobs_view.request(job, form)
-        self.bioeval.open_run(partial(self.bioeval.services.start_run, request))
-
-    def _remember(self, path: Path, form: dict[str, str]) -> None:
-        services = self.bioeval.services
-        by_job = services.preferences.get("run.by_job")
-        kept: dict[str, Any] = dict(by_job) if isinstance(by_job, Mapping) else {}
-        kept.pop(str(path), None)
-        kept[str(path)] = form
-        services.keep("run.by_job", dict(list(kept.items())[-REMEMBERED:]))
-        services.keep("run.last", {**form, "cases": "", "sample": ""})  # other jobs have other cases
+    def _run(self, job: JobItem, form: RunForm | None) -> None:
+        if form is not None:
+            self.bioeval.open_run(partial(self.bioeval.services.start_run, form.request(job)))

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from textual import on
 from textual.binding import BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Vertical
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
@@ -19,8 +19,8 @@ from bioeval_tui.evaluation.job.template import Answers, script_for
 from bioeval_tui.text import home_relative
 from bioeval_tui.tui.data.job_list import ENDINGS
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog, FormField
+from bioeval_tui.tui.shared.cells import Cell
+from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog
 
 EXAMPLES: dict[str, tuple[str, str, str]] = {
     "reminder": (Answers().task, Answers().criteria, Answers().fact),
@@ -52,12 +52,6 @@ class NewJob(NamedTuple):
     answers: Answers
 
 
-class JobField(FormField):
-    """An input line; enter writes the job."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings("~job-field")
-
-
 class OwnAgentDialog(FormDialog[NewJob]):
     """Asks for an address and three sentences; the result is the job to write."""
 
@@ -67,7 +61,8 @@ class OwnAgentDialog(FormDialog[NewJob]):
         "A simulated user asks your agent for something, twice: first it does not know a fact that matters, then "
         "it tells the fact when asked. This writes a job file that you can extend."
     )
-    LABEL_WIDTH: ClassVar[int] = 20
+    LABEL_WIDTH = 20
+    ENTER = "~job-field"
     BINDINGS: ClassVar[list[BindingType]] = bindings("own-agent")
 
     def __init__(self, path: Path) -> None:
@@ -79,22 +74,19 @@ class OwnAgentDialog(FormDialog[NewJob]):
         """One line a question, the address first."""
         spoken = {one.name: one.name for one in plugins.own_agent_protocols() if not one.is_function}
         with Vertical(classes="dialog--body"):
-            yield self._line("address", "url", Answers().url, "where your agent listens")
+            yield self.line("address", "url", Answers().url, "where your agent listens")
             task, criteria, fact = EXAMPLES["reminder"]
-            yield self._line("the user wants to", "task", task, "what the user asks your agent for")
-            yield self._line(
+            yield self.line("the user wants to", "task", task, "what the user asks your agent for")
+            yield self.line(
                 "done well if", "criteria", criteria, "how the judge tells; your agent never sees it"
             )
-            yield self._line(
+            yield self.line(
                 "the user knows", "fact", fact, "what your agent should ask for; empty for nothing"
             )
             yield self.row("start from", FormChoice(_TITLES, "reminder", id="example"))
             yield self.row("it speaks", FormChoice(spoken, Answers().protocol, id="protocol"))
-            yield self._line("saved as", "path", home_relative(self._path), "a new file, ending in .yml")
+            yield self.line("saved as", "path", home_relative(self._path), "a new file, ending in .yml")
             yield Static(id="hint", markup=False)
-
-    def _line(self, label: str, name: str, value: str, hint: str) -> Horizontal:
-        return self.row(label, JobField(value, placeholder=hint, id=name, compact=True))
 
     @on(Choice.Changed, "#example")
     def _start_from(self) -> None:

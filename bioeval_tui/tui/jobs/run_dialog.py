@@ -2,47 +2,226 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from urllib.parse import urlsplit
 
 from textual import work
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
-from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from bioeval_tui.errors import BioevalError
+from bioeval_tui.evaluation.engine.spec import OTLP_PORT, RunRequest
+from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report.plans import expected_interval
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.text import plural
 from bioeval_tui.tui.items import JobItem
-from bioeval_tui.tui.jobs import jobs_view
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs.runs_view import preview
-from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog, FormField
-from bioeval_tui.tui.shared.tones import paint
+from bioeval_tui.tui.shared.cells import Cell, paint_lines
+from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog
 from bioeval_tui.uncertainty import FEWEST_UNITS
 from bioeval_tui.units import dollars, duration
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluation.engine.spec import RunRequest
+    from bioeval_tui.record.names import Condition
     from bioeval_tui.report.previews import RunPreview
+
+
+MOST_REPEATS = 1000
+MOST_CASES = 10_000
+
+Played = Literal["job", "rehearsal"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunForm:
+    """The contents of the run dialog's form, as typed and as saved."""
+
+    agent: Literal["sample", "job", "url"] = "job"
+    url: str = ""
+    models: str = ""
+    played: Played = "job"
+    repeats: str = "1"
+    order: Literal["job", "withheld-first", "supplied-first", "random"] = "job"
+    at_once: Literal["no", "yes"] = "no"
+    evaluator: str = ""
+    judge: str = ""
+    concurrency: str = ""
+    conditions: Literal["both", "withheld", "supplied"] = "both"
+    cases: str = ""
+    sample: str = ""
+    spans: Literal["job", "yes"] = "job"
+    code: str = ""
+
+    @classmethod
+    def from_saved(cls, kept: Any) -> RunForm:
+        """Return the saved form; invalid values keep their default."""
+        if not isinstance(kept, Mapping):
+            return cls()
+        values = {}
+        for field in fields(cls):
+            value = kept.get(field.name)
+            allowed = CHOICES.get(field.name)
+            if isinstance(value, str) and (allowed is None or value in allowed):
+                values[field.name] = value
+        return cls(**values)  # type: ignore[arg-type]
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the form for saving."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @property
+    def model_names(self) -> tuple[str, ...]:
+        """The models named, without repetition."""
+        return _names(self.models)
+
+    @property
+    def judge_names(self) -> tuple[str, ...]:
+        """The judges named, without repetition; several are a panel."""
+        return _names(self.judge)
+
+    @property
+    def trials(self) -> int | None:
+        """The number of repeats; None when that is not a number from 1 to 1,000."""
+        return _number(self.repeats)
+
+    @property
+    def condition_names(self) -> tuple[Condition, ...]:
+        """The conditions of a run of this form."""
+        return CONDITIONS if self.conditions == "both" else (self.conditions,)
+
+    @property
+    def most_at_once(self) -> int | None:
+        """The maximum number of concurrent conversations; None if empty or not a number."""
+        return _number(self.concurrency)
+
+    @property
+    def has_more(self) -> bool:
+        """Whether any of the questions that are folded at first has an answer."""
+        return (self.order, self.at_once, self.concurrency, self.spans) != ("job", "no", "", "job")
+
+    @property
+    def sample_size(self) -> int | None:
+        """The size of the random sample of cases; None if empty or not a number."""
+        return _number(self.sample, MOST_CASES)
+
+    def problem(self, *, needs_code: bool = False) -> str:
+        """Return the first error in one sentence; empty if it is valid."""
+        if needs_code and not Path(self.code.strip() or "/nowhere").expanduser().is_dir():
+            return "code: give the folder with the job's Python functions"
+        if self.agent == "url":
+            parts = urlsplit(self.url.strip()) if self.url.isprintable() else urlsplit("")
+            if parts.scheme not in ("http", "https") or not parts.netloc:
+                return "address: give one such as http://127.0.0.1:8081"
+        if self.trials is None:
+            return f"repeats: give a whole number from 1 to {MOST_REPEATS:,}"
+        if self.concurrency.strip() and self.most_at_once is None:
+            return f"conversations: give a whole number from 1 to {MOST_REPEATS:,}, or nothing"
+        if self.sample.strip() and self.sample_size is None:
+            return f"sample: give a whole number from 1 to {MOST_CASES:,}, or nothing"
+        if self.played == "job" and len(_names(self.evaluator)) > 1:
+            return "evaluator: give one model; the agent's models have their own field"
+        return ""
+
+    def size_words(self, cases: int = 0) -> str:
+        """Return the size of a run of this form: `2 models × 50 cases × 2 conditions × 3 repeats: 600 conversations`."""
+        models, trials = max(1, len(self.model_names)), self.trials
+        if trials is None:
+            return ""
+        conditions = len(self.condition_names)
+        is_choice = bool(cases and (self.cases.strip() or self.sample_size))
+        parts = [plural(models, "model")] if models > 1 else []
+        parts += ["the chosen cases" if is_choice else plural(cases, "case")] if cases else []
+        parts += [plural(conditions, "condition"), *([plural(trials, "repeat")] if trials > 1 else [])]
+        total = (
+            "" if is_choice else f": {plural(models * max(1, cases) * conditions * trials, 'conversation')}"
+        )
+        at_most = f", at most {self.most_at_once} at once" if self.most_at_once else ""
+        if self.most_at_once and self.most_at_once > 1 and self.at_once == "no":
+            at_most += "; those that share a knowledge graph run one after another"
+        return f"{' × '.join(parts)}{total}{at_most}"
+
+    def request(self, job: JobItem) -> RunRequest:
+        """Return the request for the engine; `problem` must have returned an empty string."""
+        return RunRequest(
+            jobs=(job.path,),
+            agent_url=self.url.strip().rstrip("/") if self.agent == "url" else None,
+            agent_url_is_given=self.agent == "url",
+            models=self.model_names,
+            evaluator_model=self.evaluator.strip() or None if self.played == "job" else None,
+            judge_model=(self.judge_names or None) if self.played == "job" else None,
+            mode=self.played,
+            sample_agent=self.agent == "sample",
+            trials=self.trials or 1,
+            conditions=self.condition_names,
+            order=None if self.order == "job" or self.conditions != "both" else self.order,
+            parallel=self.at_once == "yes",
+            concurrency=self.most_at_once,
+            cases=(self.cases.strip() or None) if job.cases else None,
+            sample=self.sample_size if job.cases else None,
+            otlp=OTLP_PORT if self.spans == "yes" else None,
+            code=(str(Path(self.code.strip()).expanduser().absolute()),) if job.needs_code else (),
+        )
+
+
+def _names(text: str) -> tuple[str, ...]:
+    parts = (part.strip() for part in text.replace(";", ",").split(","))
+    return tuple(dict.fromkeys(part for part in parts if part))
+
+
+def _number(text: str, most: int = MOST_REPEATS) -> int | None:
+    text = text.strip()
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
+    return number if 1 <= number <= most else None
+
+
+CHOICES: dict[str, dict[str, str]] = {
+    "agent": {
+        "job": "as set in the job or the settings",
+        "sample": "the sample agent, started for this run",
+        "url": "at this address",
+    },
+    "played": {
+        "job": "as set in the job",
+        "rehearsal": "rehearsal: scripted user, rules as judge, no model",
+    },
+    "conditions": {
+        "both": "both: facts withheld and facts supplied",
+        "withheld": "facts withheld only: no mean, no difference",
+        "supplied": "facts supplied only: no mean, no difference",
+    },
+    "order": {
+        "job": "as set in the job",
+        "withheld-first": "facts withheld first",
+        "supplied-first": "facts supplied first",
+        "random": "random for each trial",
+    },
+    "at_once": {
+        "no": "one after the other",
+        "yes": "at the same time; the agent must keep sessions apart",
+    },
+    "spans": {
+        "job": "as set in the job",
+        "yes": f"receive the agent's OpenTelemetry spans on port {OTLP_PORT}",
+    },
+}
+"""The label of each choice of the form."""
 
 
 SIGNS = {"works": Cell("✓", "good"), "absent": Cell("!", "warn"), "broken": Cell("✗", "bad")}
 """The sign of what testing the connections found."""
+REMEMBERED = 50
+"""Number of jobs whose last form is kept."""
 MORE = {"no": "hidden: order, concurrency, spans", "yes": "shown: order, concurrency, spans"}
 
 
-class RunField(FormField):
-    """An input line; enter starts the run."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings("~run-field")
-
-
-class RunDialog(FormDialog[jobs_view.RunForm]):
+class RunDialog(FormDialog[RunForm]):
     """Asks how to run a job; questions that do not apply are hidden."""
 
     NAME: ClassVar[str] = "Run a job"
@@ -51,6 +230,7 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
         "adds a trial; each model is a run of its own."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("run-a-job")
+    ENTER = "~run-field"
     DEFAULT_CSS = """
     RunDialog {
         & #row-url, & #row-evaluator, & #row-judge { display: none; }
@@ -65,45 +245,40 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
     }
     """
 
-    def __init__(self, job: JobItem, form: jobs_view.RunForm) -> None:
-        super().__init__()
+    def __init__(self, job: JobItem, repeats: int) -> None:
+        super().__init__(f"Run {job.name}")
         self._job = job
-        self._form = form
+        self._repeats = repeats
         self._earlier: RunPreview | None = None
         """The newest measured run of the job, once it was read: what a conversation takes."""
         self._no_key: dict[tuple[str, str], str] = {}
         """Why a model cannot be asked, by the choices that decide which ones the run needs; only what was found out."""
 
-    @property
-    def heading(self) -> str:
-        """The job."""
-        return f"Run {self._job.name}"
-
     def compose_body(self) -> Iterable[Widget]:
         """One line per question."""
-        form = self._form
+        form = self._remembered()
         with Vertical(classes="dialog--body"):
             yield self._choice("agent", "agent", form.agent)
-            yield self._line("address", "url", form.url, "where the agent listens, with http:// or https://")
-            yield self._line(
+            yield self.line("address", "url", form.url, "where the agent listens, with http:// or https://")
+            yield self.line(
                 "agent's models", "models", form.models, "from the job; separate several with commas"
             )
             yield self._choice("evaluation", "played", form.played)
-            yield self._line(
+            yield self.line(
                 "evaluator", "evaluator", form.evaluator, "model; default: from the job or the settings"
             )
-            yield self._line("judge", "judge", form.judge, "model; separate several with commas for a panel")
-            yield self._line("repeats", "repeats", form.repeats, "1")
+            yield self.line("judge", "judge", form.judge, "model; separate several with commas for a panel")
+            yield self.line("repeats", "repeats", form.repeats, "1")
             yield self._choice("conditions", "conditions", form.conditions)
             if self._job.cases:
-                yield self._line("cases", "cases", form.cases, "all; rows and ids such as 1-20,case_7")
-                yield self._line("sample", "sample", form.sample, "all; how many to draw at random")
+                yield self.line("cases", "cases", form.cases, "all; rows and ids such as 1-20,case_7")
+                yield self.line("sample", "sample", form.sample, "all; how many to draw at random")
             if self._job.needs_code:
-                yield self._line("code", "code", form.code, "folder with the job's Python functions")
+                yield self.line("code", "code", form.code, "folder with the job's Python functions")
             yield self.row("more", Choice(MORE, "yes" if form.has_more else "no", id="more"))
             yield self._choice("order", "order", form.order)
             yield self._choice("both conditions", "at_once", form.at_once)
-            yield self._line(
+            yield self.line(
                 "conversations", "concurrency", form.concurrency, "1; how many may run at the same time"
             )
             yield self._choice("spans", "spans", form.spans)
@@ -112,17 +287,34 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
             yield Static(id="answers", markup=False)
 
     def _choice(self, label: str, name: str, value: str) -> Horizontal:
-        return self.row(label, FormChoice(jobs_view.CHOICES[name], value, id=name))
+        return self.row(label, FormChoice(CHOICES[name], value, id=name))
 
-    def _line(self, label: str, name: str, value: str, hint: str) -> Horizontal:
-        return self.row(label, RunField(value, placeholder=hint, id=name, compact=True))
+    def _remembered(self) -> RunForm:
+        """Return the form as it was given for this job or, if it never was, for the last one."""
+        kept, job = self.bioeval.services.preferences, self._job
+        by_job = kept.get("run.by_job")
+        mine = by_job.get(str(job.path)) if isinstance(by_job, Mapping) else None
+        if mine is None and job.sample:
+            return RunForm(agent="sample", played="rehearsal", repeats=str(self._repeats))
+        form = RunForm.from_saved(mine if mine is not None else kept.get("run.last"))
+        # How many conversations a run has is asked each time: enter, enter must not start a batch.
+        return replace(form, models="", repeats=str(self._repeats))
+
+    def _remember(self, form: dict[str, str]) -> None:
+        services, path = self.bioeval.services, str(self._job.path)
+        by_job = services.preferences.get("run.by_job")
+        kept: dict[str, Any] = dict(by_job) if isinstance(by_job, Mapping) else {}
+        kept.pop(path, None)
+        kept[path] = form
+        services.keep("run.by_job", dict(list(kept.items())[-REMEMBERED:]))
+        services.keep("run.last", {**form, "cases": "", "sample": ""})  # other jobs have other cases
 
     @property
-    def form(self) -> jobs_view.RunForm:
+    def form(self) -> RunForm:
         """The form as filled in so far."""
         choices = {choice.id: choice.value for choice in self.query(Choice) if choice.id != "more"}
         typed = {field.id: field.value for field in self.query(Input)}
-        return jobs_view.RunForm(**cast("dict[str, Any]", {**choices, **typed}))
+        return RunForm(**cast("dict[str, Any]", {**choices, **typed}))
 
     def hint(self, *, trying: bool) -> Cell:
         """Return the size of the run or the form's problem, and show the questions that apply."""
@@ -131,12 +323,13 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
         self.set_class(form.played == "job", "-models")
         self.set_class(form.conditions != "both", "-single")
         self.set_class(self.query_one("#more", Choice).value == "yes", "-more")
-        problem = jobs_view.wrong(form, needs_code=self._job.needs_code)
-        return (
-            Cell(problem, "bad" if trying else "warn")
-            if problem
-            else Cell(jobs_view.size_words(form, self._job.cases), "quiet")
-        )
+        if problem := form.problem(needs_code=self._job.needs_code):
+            return Cell(problem, "bad" if trying else "warn")
+        return Cell(form.size_words(self._job.cases), "quiet")
+
+    @property
+    def _problem(self) -> str:
+        return self.form.problem(needs_code=self._job.needs_code)
 
     def on_mount(self) -> None:
         """Read what a conversation of this job took."""
@@ -164,31 +357,28 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
             self._find_key(form)
         elif why := self._no_key[form.agent, form.played]:
             lines.insert(0, Cell(f"! {why}", "warn"))
-        self.query_one("#told", Static).update(
-            Content("\n").join([paint(line) for line in lines if line.text])
-        )
+        self.query_one("#told", Static).update(paint_lines(line for line in lines if line.text))
 
     @work(group="key")
-    async def _find_key(self, form: jobs_view.RunForm) -> None:
+    async def _find_key(self, form: RunForm) -> None:
         """Find out whether the run's models have their keys."""
-        if jobs_view.wrong(form, needs_code=self._job.needs_code):
+        if form.problem(needs_code=self._job.needs_code):
             return
         self._no_key[form.agent, form.played] = ""
         try:
-            found = await self.bioeval.services.why_no_key(jobs_view.request(self._job, form))
+            why = await self.bioeval.services.why_no_key(form.request(self._job))
         except (BioevalError, OSError):
             return  # the run will say what is wrong
-        self._no_key[form.agent, form.played] = found
+        self._no_key[form.agent, form.played] = why
         self.tell()
 
     def action_test(self) -> None:
         """Ask the agent and the models once whether they answer."""
-        if jobs_view.wrong(self.form, needs_code=self._job.needs_code):
+        if self._problem:
             self.tell(trying=True)
             return
         self._say_answers([Cell("◌ testing…", "busy")])
-        request = jobs_view.request(self._job, self.form)
-        self._test(request)
+        self._test(self.form.request(self._job))
 
     @work(group="connections", exclusive=True)
     async def _test(self, request: RunRequest) -> None:
@@ -208,17 +398,19 @@ class RunDialog(FormDialog[jobs_view.RunForm]):
         )
 
     def _say_answers(self, lines: list[Cell]) -> None:
-        self.query_one("#answers", Static).update(Content("\n").join([paint(line) for line in lines]))
+        self.query_one("#answers", Static).update(paint_lines(lines))
 
     def action_give(self) -> None:
         """Close with the form, unless something in it is wrong."""
-        if jobs_view.wrong(self.form, needs_code=self._job.needs_code):
+        if self._problem:
             self.tell(trying=True)
-        else:
-            self.dismiss(self.form)
+            return
+        form = self.form
+        self._remember(form.to_dict())
+        self.dismiss(form)
 
 
-def estimate_words(form: jobs_view.RunForm, earlier: RunPreview | None, cases: int = 0) -> str:
+def estimate_words(form: RunForm, earlier: RunPreview | None, cases: int = 0) -> str:
     """Return the interval to expect from the form's repeats and, from the job's newest measured run, their time and cost."""
     if form.trials is None or cases:
         return ""
@@ -230,14 +422,14 @@ def estimate_words(form: jobs_view.RunForm, earlier: RunPreview | None, cases: i
     )
     if earlier is None or earlier.seconds is None:
         return words
-    runs = max(1, len(form.model_names)) * len(form.held)
+    runs = max(1, len(form.model_names)) * len(form.condition_names)
     told = [
-        f"{plural(one, 'trial')} {_took(earlier, one * runs)}"
+        f"{plural(one, 'trial')} {_time_and_cost(earlier, one * runs)}"
         for one in dict.fromkeys((form.trials, max(FEWEST_UNITS, form.trials)))
     ]
     return f"{words}\njudging by the last measured run: {', '.join(told)}"
 
 
-def _took(earlier: RunPreview, conversations: int) -> str:
+def _time_and_cost(earlier: RunPreview, conversations: int) -> str:
     cost = "" if not earlier.dollars else f" and {dollars(earlier.dollars * conversations)}"
     return f"about {duration((earlier.seconds or 0.0) * conversations)}{cost}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bioeval_tui.report import findings as of, rows
 from bioeval_tui.report.result import result_of
 from bioeval_tui.report.sentences import sentence
-from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.cells import Cell
 
 if TYPE_CHECKING:
     from bioeval_tui.record.state import ConversationState, MessageState, RunState
@@ -51,7 +51,7 @@ def caption(state: RunState, trial: int) -> str:
         return sentence(_end(state, conversation))
     finding: of.Finding | None = None
     if conversation.messages:
-        finding = _newest(state, conversation, trial) or _fallen(state, conversation)
+        finding = _newest(state, conversation, trial) or _no_longer_true(state, conversation)
     if finding is None and conversation.turns <= 1:
         finding = _beginning(state, conversation)
     return sentence(finding) if finding else ""
@@ -104,7 +104,7 @@ def _asks(conversation: ConversationState, newest: MessageState) -> bool:
     return asked.turn > 1 and asked.done and "?" in asked.text
 
 
-def _fallen(state: RunState, conversation: ConversationState) -> of.NoLongerHolds | None:
+def _no_longer_true(state: RunState, conversation: ConversationState) -> of.NoLongerHolds | None:
     """Return an assertion that held and does not any more since the newest turn."""
     for checks in conversation.checks.values():
         before = checks[-2].status if len(checks) > 1 else ""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events, on
@@ -22,11 +20,9 @@ from bioeval_tui.tui.live import heads_view, spans
 from bioeval_tui.tui.live.heads_view import Head
 from bioeval_tui.tui.live.spans import Waterfall
 from bioeval_tui.tui.live.transcript import Transcript
-from bioeval_tui.tui.shared.brief_view import asked_lines, who_and_what
-from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.cells import Cell, asked_lines, paint, spread, who_and_what
+from bioeval_tui.tui.shared.line_widgets import TabLine
 from bioeval_tui.tui.shared.rows_widget import Labelled
-from bioeval_tui.tui.shared.tab_line_widget import TabLine
-from bioeval_tui.tui.shared.tones import paint, spread
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
@@ -109,10 +105,6 @@ class ConversationFrame(Vertical):
         self.brief.show([*rest, *asked_lines(brief, self.condition)])
         self.add_class("-waiting")
 
-    def show_parting(self, message: int | None) -> None:
-        """Mark the first message that the other condition does not share."""
-        self.transcript.part_at(message)
-
     def show_conversation(
         self, conversation: ConversationState | None, change: ConversationChange | None
     ) -> None:
@@ -177,12 +169,11 @@ class Conversations(Vertical):
         yield Horizontal(id="frames")
 
     async def mount_frames(self) -> None:
-        """Add the conversations. Their imports run alongside the first paint, not before it."""
-        module = await asyncio.to_thread(import_module, "bioeval_tui.tui.live.conversations_widget")
-        self.frames = {condition: module.ConversationFrame(condition) for condition in CONDITIONS}
+        """Add the conversations."""
+        self.frames = {condition: ConversationFrame(condition) for condition in CONDITIONS}
         await self.query_one("#frames").mount_all(self.frames.values())
         self.apply_preferences()
-        self.take({})
+        self.show_changes({})
 
     def apply_preferences(self) -> None:
         """Apply the saved display settings."""
@@ -222,7 +213,7 @@ class Conversations(Vertical):
         for frame in self.frames.values():
             frame.show_conversation(None, None)
 
-    def begun(self, changed: Mapping[ConversationKey, ConversationChange]) -> None:
+    def show_started(self, changed: Mapping[ConversationKey, ConversationChange]) -> None:
         """Show the conversation that starts, unless the user has chosen one."""
         state = self.watched.state
         if state is not None and state.only_condition:
@@ -231,7 +222,7 @@ class Conversations(Vertical):
             if "conversation_started" in change.kinds and not self.user_moved:
                 self.show(key.condition, max(self.watched.trial, key.trial))
 
-    def take(self, changed: Mapping[ConversationKey, ConversationChange]) -> None:
+    def show_changes(self, changed: Mapping[ConversationKey, ConversationChange]) -> None:
         """Show the changes in the conversations of the trial."""
         state, now = self.watched.state, self.watched.link.now
         for key, conversation in (state.conversations if state else {}).items():
@@ -266,7 +257,7 @@ class Conversations(Vertical):
                 frame.show_brief(brief_of(state, state.started, trial))
         parting = rows.parting(state, trial) if len(heads_view.conditions(state)) > 1 else None
         for frame in self.frames.values():
-            frame.show_parting(parting)
+            frame.transcript.part_at(parting)
         tabs = [
             (
                 condition,
@@ -362,8 +353,7 @@ class Conversations(Vertical):
         """Go to the other condition."""
         state, active = self.watched.state, self.watched.condition
         both = heads_view.conditions(state) if state else CONDITIONS
-        at = both.index(active) if active in both else -1
-        self.look_at(both[(at + 1) % len(both)], self.watched.trial)
+        self.look_at(heads_view.other_condition(both, active), self.watched.trial)
 
     def action_other_trial(self, by: int) -> None:
         """Switch to another trial of the run."""

@@ -159,7 +159,7 @@ class Feed:
             async for batch in batches:
                 await self._fold(batch)
         finally:
-            self._tell()
+            self._post_now()
             if isinstance(batches, AsyncGenerator):
                 await batches.aclose()
 
@@ -174,22 +174,22 @@ class Feed:
             if event.seq:
                 self.last_at = event.at
             if count % 32 == 31 and self._clock() - began >= SLICE_S:
-                self._tell_soon()
+                self._post_soon()
                 await asyncio.sleep(0)
                 began = self._clock()
-        self._tell_soon()
+        self._post_soon()
 
-    def _tell_soon(self) -> None:
+    def _post_soon(self) -> None:
         """Post now if the last post was at least one frame ago, otherwise one frame later."""
         if self._timer is not None:
             return
         wait = self._posted_at + FRAME_S - self._clock()
         if wait <= 0:
-            self._tell()
+            self._post_now()
         else:
-            self._timer = asyncio.get_running_loop().call_later(wait, self._tell)
+            self._timer = asyncio.get_running_loop().call_later(wait, self._post_now)
 
-    def _tell(self) -> None:
+    def _post_now(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -263,7 +263,7 @@ class RunLink:
         """Whether every event up to `seq` was folded, and the screen was told."""
         return self._feed is not None and self._feed.has_posted(seq)
 
-    def anew(self) -> RunLink:
+    def reopened(self) -> RunLink:
         """Return a link to the same run, not followed yet: a replay is shown from its beginning."""
         view = self.view
 

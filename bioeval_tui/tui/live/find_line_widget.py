@@ -8,7 +8,7 @@ from textual import on
 
 from bioeval_tui.markdown import pattern_of
 from bioeval_tui.text import plural
-from bioeval_tui.tui.shared.ask_line_widget import AskLine
+from bioeval_tui.tui.shared.line_widgets import AskLine
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition

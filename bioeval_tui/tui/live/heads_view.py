@@ -3,6 +3,7 @@ clean, not measured."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -12,8 +13,8 @@ from bioeval_tui.record.state import NOT_CLEAN
 from bioeval_tui.report.findings import NoUplift
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.text import plural, upper_first
-from bioeval_tui.tui.shared.cells_view import Cell, Tone, score, score_tone
-from bioeval_tui.units import clock, duration, latency_short
+from bioeval_tui.tui.shared.cells import Cell, Tone, score_tone
+from bioeval_tui.units import clock, duration, latency_short, number
 
 if TYPE_CHECKING:
     from bioeval_tui.record.events import OperatorActed, Warned
@@ -39,6 +40,12 @@ ENDINGS: dict[str, Cell] = {
 def conditions(state: RunState) -> tuple[Condition, ...]:
     """Return the run's conditions in the order of the screen."""
     return state.started.conditions if state.started else CONDITIONS
+
+
+def other_condition(both: Sequence[Condition], here: Condition) -> Condition:
+    """Return the condition after this one; the first after the last, and after one that is not shown."""
+    at = both.index(here) if here in both else -1
+    return both[(at + 1) % len(both)]
 
 
 def title_notes(state: RunState) -> list[Cell]:
@@ -76,10 +83,6 @@ def title_state(
         return Cell(f"{replayed}{word}{after}", tone)
     if link == "interrupted":
         return Cell(f"! INTERRUPTED{after}", "bad")
-    if link == "failed":
-        return Cell("! COULD NOT START", "bad")
-    if link == "waiting" or state.started is None:
-        return Cell("◌ WAITING", "quiet")
     if state.paused and link != "replay":
         return Cell(f"‖ PAUSED{elapsed}", "warn")
     if demo:
@@ -147,16 +150,11 @@ def short_state(state: RunState, condition: Condition, trial: int) -> Cell:
         sign = ENDINGS[conversation.ended.how] if conversation.ended else Cell("■")
         value = conversation.score.score if conversation.score else None
         tone = score_tone(value) if sign.tone == "plain" else sign.tone
-        return Cell(f"{sign.text.split()[0]} {score(value)}", tone)
+        return Cell(f"{sign.text.split()[0]} {number(value)}", tone)
     turn = conversation.turns
     if not turn:
         return Cell("● preparing", "busy")
-    return Cell(f"‖ turn {turn}", "warn") if is_paused(state, condition) else Cell(f"● turn {turn}", "busy")
-
-
-def is_paused(state: RunState, condition: Condition) -> bool:
-    """Whether this condition is paused."""
-    return condition in state.paused
+    return Cell(f"‖ turn {turn}", "warn") if condition in state.paused else Cell(f"● turn {turn}", "busy")
 
 
 def operator_has(state: RunState, condition: Condition) -> bool:
@@ -194,7 +192,7 @@ def _conversation_state(state: RunState, conversation: ConversationState, now: d
     imported = state.started is not None and state.started.source is not None
     limit = "" if imported else f" of at most {conversation.max_messages // 2}"
     where = f"turn {conversation.turns}{limit}" if conversation.turns else "before turn 1"
-    if is_paused(state, conversation.key.condition) and newest.done:
+    if conversation.key.condition in state.paused and newest.done:
         return Cell(f"‖ paused · {where}", "warn")
     if operator_has(state, conversation.key.condition) and (newest.role == "user") != newest.done:
         return Cell(f"✎ waiting for your message · {where}", "warn")
@@ -219,7 +217,7 @@ def _doing(state: RunState, conversation: ConversationState, now: datetime | Non
 def score_cell(conversation: ConversationState) -> Cell:
     """Return the score; until there is one, how many assertions hold, because nothing else is known of the result."""
     if conversation.score is not None:
-        return Cell(score(conversation.score.score), score_tone(conversation.score.score))
+        return Cell(number(conversation.score.score), score_tone(conversation.score.score))
     if conversation.ended is not None and conversation.ended.reason == "cancelled":
         return Cell("–", "quiet")
     checks = conversation.latest_checks()

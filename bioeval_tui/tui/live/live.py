@@ -21,23 +21,22 @@ from bioeval_tui.tui.live.conversations_widget import Conversations
 from bioeval_tui.tui.live.feed import Changes, RunLink, StateChanged, Watched
 from bioeval_tui.tui.live.find_line_widget import FindLine
 from bioeval_tui.tui.live.operator import Operator
-from bioeval_tui.tui.live.panel_deck_widget import PanelDeck
+from bioeval_tui.tui.live.panels import PanelDeck
 from bioeval_tui.tui.live.replay_bar import ReplayControls
 from bioeval_tui.tui.live.stage_widget import STAGE_CSS, Stage
-from bioeval_tui.tui.shared.ask_line_widget import AskLine
 from bioeval_tui.tui.shared.base import BaseScreen
-from bioeval_tui.tui.shared.brief_view import brief_head, who_and_what
-from bioeval_tui.tui.shared.copying import Copied
+from bioeval_tui.tui.shared.cells import brief_head, who_and_what
+from bioeval_tui.tui.shared.line_widgets import AskLine
+from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import Labelled
-from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.run_view import Opener
     from bioeval_tui.record.state import RunState
-    from bioeval_tui.tui.batch.batch_view import Glance
-    from bioeval_tui.tui.batch.grid import GridScreen
     from bioeval_tui.tui.live.score_card import ScoreCard, Selection
     from bioeval_tui.tui.live.score_card_view import CardEvidence
+    from bioeval_tui.tui.runs.batch_view import Glance
+    from bioeval_tui.tui.runs.grid import GridScreen
 
 TICK_S = 0.1
 
@@ -80,7 +79,6 @@ class LiveScreen(BaseScreen):
             & PanelDeck > TabLine { display: block; }
             & PanelDeck Panel { display: none; border: none; }
             & PanelDeck Panel.-shown { display: block; }
-            & .panel--name { display: none; }
         }
         &.-tall PanelDeck { height: 14; }
         &.-tall ReplayControls { height: auto; }
@@ -174,7 +172,7 @@ class LiveScreen(BaseScreen):
         if old.view is not None:
             for conversation in self.conversations.frames.values():
                 conversation.show_conversation(None, None)
-            await self._replace_link(old.anew(), keep=True)
+            await self._replace_link(old.reopened(), keep=True)
 
     async def _replace_link(self, link: RunLink, *, keep: bool = False) -> None:
         old, self.watched.link, self._caption = self.link, link, ""
@@ -204,7 +202,7 @@ class LiveScreen(BaseScreen):
             return
         changes = event.changes
         self._undrawn.add(changes)
-        self.conversations.begun(changes.conversations)
+        self.conversations.show_started(changes.conversations)
         if self.is_active:
             self._draw()
         self.conversations.show_new_spans()
@@ -221,7 +219,7 @@ class LiveScreen(BaseScreen):
         """Draw what has changed. Behind a box nothing is drawn: the box's own keys come first."""
         changes, self._undrawn = self._undrawn, Changes()
         running = self.has_class("-running")
-        self.conversations.take(changes.conversations)
+        self.conversations.show_changes(changes.conversations)
         if not changes.only_text or not running:
             self._show_all()
 
@@ -279,7 +277,7 @@ class LiveScreen(BaseScreen):
     def _assertion_chosen(self, event: PanelDeck.AssertionChosen) -> None:
         if self.state is not None:
             # Here and below: a box is loaded when it is opened, after the first paint.
-            from bioeval_tui.tui.live.assertion_detail import AssertionDetail
+            from bioeval_tui.tui.live.details import AssertionDetail
 
             shown = AssertionDetail(self.state, self.watched.trial, event.index, self.watched.condition)
             self.app.push_screen(shown)
@@ -360,7 +358,7 @@ class LiveScreen(BaseScreen):
             lines = heads_view.waiting(link.status, link.failure, link.waited_s, keys, ended=ended)
             if self.bioeval.captions and link.status in ("waiting", "replay"):
                 lines = self.bioeval.introduction()
-            self.query_one("#notice", Static).update(Content("\n").join([paint(line) for line in lines]))
+            self.show_notice(lines)
         sentence = heads_view.banner(state, link.status, link.failure, link.now) if state else ""
         banner = self.query_one("#banner", Static)
         banner.display = bool(sentence) and not self.watched.presenting
@@ -441,9 +439,10 @@ class LiveScreen(BaseScreen):
     def action_manner(self) -> None:
         """Show how the simulated user speaks."""
         if self.state is not None:
-            from bioeval_tui.tui.live.manner import MannerDialog  # a box is loaded when it is opened
+            from bioeval_tui.report.result import result_of
+            from bioeval_tui.tui.live.details import MannerDialog
 
-            self.app.push_screen(MannerDialog(self.state))
+            self.app.push_screen(MannerDialog(result_of(self.state)))
 
     # The grid
 
@@ -466,10 +465,10 @@ class LiveScreen(BaseScreen):
         if self.known_batch is not None:
             self.app.push_screen(self.bioeval.grid_of(self.known_batch))
             return
-        from bioeval_tui.tui.batch.grid import GridScreen
+        from bioeval_tui.tui.runs.grid import GridScreen
 
-        link = self.link
-        self.app.push_screen(GridScreen(self._glances, self._open, now=lambda: link.now))
+        link, opened = self.link, partial(self.bioeval.open_conversation, batch_id=None)
+        self.app.push_screen(GridScreen(self._glances, opened, now=lambda: link.now))
 
     def action_to_grid(self) -> None:
         """Go back to the grid that the conversation was opened from; from there, back to the screen before this one."""
@@ -477,13 +476,10 @@ class LiveScreen(BaseScreen):
         cast("GridScreen", self.app.screen).leads_up = True
 
     async def _glances(self) -> AsyncIterator[Sequence[Glance]]:
-        from bioeval_tui.tui.batch.batch_view import glances_of
+        from bioeval_tui.tui.runs.batch_view import glances_of
 
         async for state, gone in self.link.changes():
             yield glances_of(state, gone=gone)
-
-    def _open(self, glance: Glance) -> None:
-        self.bioeval.open_conversation(glance, None)
 
     # The end
 
@@ -530,9 +526,8 @@ class LiveScreen(BaseScreen):
             card.key_owners.add(self.replay, self.replay.KEYS)
         self.app.push_screen(card, partial(self._card_closed, card))
 
-    def action_to_card(self) -> None:
-        """Return to the row of the score card from which this was opened."""
-        self.action_score_card()
+    action_to_card = action_score_card
+    """The card opens at the row from which this was opened."""
 
     def _card_closed(self, card: ScoreCard, evidence: CardEvidence | None) -> None:
         if evidence is not None:

@@ -1,22 +1,15 @@
-"""The operator's controls: pause, step, cancel, playing the user, and what quitting does to a run in progress."""
+"""The operator's controls: pause, step, cancel, and playing the user."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on
-from textual.binding import BindingType
-from textual.content import Content
+from textual import on, work
 from textual.message import Message
-from textual.widget import Widget
-from textual.widgets import Static
 
-from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.live.heads_view import LinkState, operator_has
-from bioeval_tui.tui.shared.ask_line_widget import AskLine
-from bioeval_tui.tui.shared.dialogs import Dialog
+from bioeval_tui.tui.shared.line_widgets import AskLine
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.run_view import IntentKind
@@ -106,10 +99,10 @@ class Operator(AskLine):
         self._plays = wanted
 
     @on(AskLine.Entered)
-    def _said(self, event: AskLine.Entered) -> None:
+    def _send_typed(self, event: AskLine.Entered) -> None:
         event.stop()
         if event.text.strip():
-            self._intend("say", self.watched.condition, event.text.strip())
+            self._send("say", self.watched.condition, event.text.strip())
             self.clear()
 
     # Keys
@@ -123,30 +116,28 @@ class Operator(AskLine):
             return False
         return applies(action, state, watched.link.status, watched.condition, watched.trial)
 
-    def _intend(self, kind: IntentKind, condition: Condition | None = None, text: str = "") -> None:
-        self.run_worker(self._send(kind, condition, text), group="intents")
-
-    async def _send(self, kind: IntentKind, condition: Condition | None, text: str) -> None:
+    @work(group="intents")
+    async def _send(self, kind: IntentKind, condition: Condition | None = None, text: str = "") -> None:
         refused = await self.watched.link.send(kind, condition, text)
         if refused:
             self.app.notify(refused, severity="warning", markup=False)
 
     def action_pause(self) -> None:
         """Pause both conversations."""
-        self._intend("pause")
+        self._send("pause")
 
     def action_resume(self) -> None:
         """Continue."""
-        self._intend("resume")
+        self._send("resume")
 
     def action_step(self) -> None:
         """Step: allow one message."""
-        self._intend("step")
+        self._send("step")
 
     def action_take_over(self) -> None:
         """Play the user in the active condition."""
         self.taken.add(self.watched.condition)
-        self._intend("take_over", self.watched.condition)
+        self._send("take_over", self.watched.condition)
 
     def action_say(self) -> None:
         """Reopen the line for the user's message."""
@@ -155,44 +146,12 @@ class Operator(AskLine):
     def action_give_back(self) -> None:
         """Let the evaluator play the user again."""
         self.taken.discard(self.watched.condition)
-        self._intend("give_back", self.watched.condition)
+        self._send("give_back", self.watched.condition)
 
     def action_cancel(self) -> None:
         """End the active conversation."""
-        self._intend("cancel", self.watched.condition)
+        self._send("cancel", self.watched.condition)
 
     def action_cancel_all(self) -> None:
         """End the run."""
-        self._intend("cancel")
-
-
-class QuitScreen(Dialog[bool]):
-    """True to stop the runs, False to leave them running, None to stay. The id of a run that is being started is ""."""
-
-    NAME: ClassVar[str] = "Quit"
-    HEADING: ClassVar[str] = "A run is in progress"
-    BINDINGS: ClassVar[list[BindingType]] = bindings("quit")
-
-    def __init__(self, run_ids: Sequence[str]) -> None:
-        super().__init__()
-        self._run_ids = run_ids
-
-    def compose_body(self) -> Iterable[Widget]:
-        """Explain each answer."""
-        known = self._run_ids[0] if len(self._run_ids) == 1 else ""
-        again = f"bioeval-tui watch {known} shows it again" if known else "bioeval-tui runs list names it"
-        several = (
-            f"There are {len(self._run_ids)}; the answer is for all.\n" if len(self._run_ids) > 1 else ""
-        )
-        yield Static(
-            Content(
-                f"{several}The engine runs by itself. Left alone, it continues and is recorded;\n"
-                f"{again}.\n"
-                "Stopped, it keeps what was said so far.\n"
-            ),
-            markup=False,
-        )
-
-    def action_answer(self, stop: bool) -> None:
-        """Close with the answer."""
-        self.dismiss(stop)
+        self._send("cancel")

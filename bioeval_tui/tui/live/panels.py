@@ -1,31 +1,34 @@
-"""The three lower panels of the live screen: tasks, latencies and assertions."""
+"""The three lower panels of the live screen, tasks, latencies and assertions: side by side, or one at a time behind tabs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rich.cells import cell_len
+from textual import on
 from textual.app import ComposeResult
-from textual.containers import Vertical
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.message import Message
 
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report import rows
 from bioeval_tui.text import shorten
 from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.live.heads_view import conditions
-from bioeval_tui.tui.shared.cells_view import Cell, Tone, joined, uplift as uplift_cell
+from bioeval_tui.tui.shared.cells import Cell, Tone, joined, left, paint, right, spread, uplift as uplift_cell
+from bioeval_tui.tui.shared.line_widgets import TabLine
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, LinePainter, RowList, RowPainter, title_lines
-from bioeval_tui.tui.shared.tones import left, paint, right, spread
 from bioeval_tui.units import latency_short
 
 if TYPE_CHECKING:
     from bioeval_tui.record.events import AssertionChecked, TaskScored
     from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import ConversationState, RunState
+    from bioeval_tui.tui.live.feed import Watched
 
 
 def task_cell(row: rows.TaskRow, condition: Condition, conversation: ConversationState | None) -> Cell:
@@ -189,8 +192,8 @@ class Panel(Vertical):
         super().__init__(id=id)
         self.border_title = name
         self.rows = RowList()
-        self._head = DrawnPanel(classes="panel--head")
-        self._foot = DrawnPanel(classes="panel--foot")
+        self._head = DrawnPanel()
+        self._foot = DrawnPanel()
 
     def compose(self) -> ComposeResult:
         """Lay out the three parts."""
@@ -344,7 +347,10 @@ class LatencyPanel(Panel):
             titles = " " * room + "".join(f"{name:>{column}}" for name in FIGURES)
             lines = [paint(Cell(titles, "quiet")).truncate(width)]
             for name, times in summaries:
-                figures = (_second(ms, column) for ms in (times.average_ms, times.p90_ms, times.max_ms))
+                figures = (
+                    Cell(f"{latency_short(ms):>{column}}", "plain" if ms is not None else "quiet")
+                    for ms in (times.average_ms, times.p90_ms, times.max_ms)
+                )
                 title = left(Cell(state.condition_name(name), "quiet"), room - 1)
                 lines.append(paint(title, " ", *figures).truncate(width))
             return Content("\n").join(lines)
@@ -356,10 +362,6 @@ class LatencyPanel(Panel):
         turns = latency_rows(state, look.trial, look.now)
         bars = turns[index].bars.values() if index < len(turns) else ()
         return next((bar.message for bar in bars), None)
-
-
-def _second(ms: float | None, width: int) -> Cell:
-    return Cell(f"{latency_short(ms):>{width}}", "plain" if ms is not None else "quiet")
 
 
 class AssertionsPanel(Panel):
@@ -412,3 +414,131 @@ def _marks(row: rows.AssertionRow, condition: Condition, turns: int, shown: int,
         marks[max(marks, default=1)] = final
     first = max(1, turns - shown + 1)
     return Content(between).join([paint(marks.get(turn, Cell(" "))) for turn in range(first, turns + 1)])
+
+
+NAMES = ("tasks", "latency", "assertions")
+
+
+class PanelDeck(Vertical):
+    """Tasks, latency and assertions of the run. `enter` on a row posts what to show of it."""
+
+    KEYS: ClassVar[str] = "live/panels"
+    DEFAULT_CSS = """
+    PanelDeck {
+        height: 12;
+        & > TabLine { display: none; }
+        & > Horizontal { height: 1fr; }
+        & Panel { width: 1fr; border: round $line; border-title-color: $quiet; }
+        & Panel:focus-within { border: round $primary; border-title-color: $foreground; }
+    }
+    """
+
+    class TaskChosen(Message):
+        """A task was opened."""
+
+    class AssertionChosen(Message):
+        """An assertion was opened."""
+
+        def __init__(self, index: int) -> None:
+            super().__init__()
+            self.index = index
+
+    class MessageChosen(Message):
+        """A message was opened."""
+
+        def __init__(self, number: int) -> None:
+            super().__init__()
+            self.number = number
+
+    def __init__(self, watched: Watched) -> None:
+        super().__init__()
+        self.watched = watched
+        self.shown = NAMES[0]
+        self._tabs = TabLine()
+        self._latency = LatencyPanel("Latency", id="latency")
+        self._panels: dict[str, TasksPanel | LatencyPanel | AssertionsPanel] = {
+            "tasks": TasksPanel("Tasks", id="tasks"),
+            "latency": self._latency,
+            "assertions": AssertionsPanel("Assertions", id="assertions"),
+        }
+
+    def compose(self) -> ComposeResult:
+        """Tabs, and the panels."""
+        yield self._tabs
+        with Horizontal():
+            yield from self._panels.values()
+
+    def on_mount(self) -> None:
+        """Mark the first panel."""
+        self._mark()
+
+    def on_resize(self) -> None:
+        """Draw again once the panels have their size: names are wrapped where there is room."""
+        self.call_after_refresh(self.show)
+
+    @property
+    def look(self) -> Look:
+        """The conditions to draw: both if there is room, otherwise the active one."""
+        state, watched = self.watched.state, self.watched
+        both = heads_view.conditions(state) if state else CONDITIONS
+        wide = self.app.size.width >= 120
+        return Look(watched.trial, both if wide else (watched.condition,), watched.link.now)
+
+    def show(self) -> None:
+        """Draw every panel."""
+        if self.watched.state is not None:
+            for panel in self._panels.values():
+                panel.show(self.watched.state, self.look)
+
+    def show_latency(self) -> None:
+        """Redraw the panel with running times."""
+        if self.watched.state is not None:
+            self._latency.show(self.watched.state, self.look)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Panels are empty before a conversation has started."""
+        if action != "next_panel":
+            return True
+        return self.watched.has_begun and not self.watched.waits_for_presentation(action)
+
+    def action_next_panel(self) -> None:
+        """Focus the next panel; the first time, the visible one."""
+        if self.has_focus_within:
+            self.shown = NAMES[(NAMES.index(self.shown) + 1) % len(NAMES)]
+        self._mark()
+        self._panels[self.shown].rows.focus()
+
+    def bring_up(self, name: str) -> None:
+        """Show a panel where there is room for one, without the focus."""
+        self.shown = name
+        self._mark()
+
+    def _mark(self) -> None:
+        for name, panel in self._panels.items():
+            panel.set_class(name == self.shown, "-shown")
+        self._tabs.set_tabs([(name, Content(name.capitalize())) for name in NAMES], self.shown)
+
+    @on(RowList.Chosen)
+    def _chosen(self, event: RowList.Chosen) -> None:
+        event.stop()
+        name = next(name for name, panel in self._panels.items() if panel.rows is event.rows)
+        if name == "tasks":
+            self.post_message(self.TaskChosen())
+        elif name == "assertions":
+            self.post_message(self.AssertionChosen(event.index))
+        elif self.watched.state is not None:
+            number = self._latency.message_at(self.watched.state, self.look, event.index)
+            if number is not None:
+                self.post_message(self.MessageChosen(number))
+
+    @on(TabLine.Picked)
+    def _picked(self, event: TabLine.Picked) -> None:
+        event.stop()
+        self.bring_up(event.name)
+        self._panels[self.shown].rows.focus()
+
+    def on_descendant_focus(self) -> None:
+        """Select the focused panel's tab."""
+        for name, panel in self._panels.items():
+            if panel.has_focus_within and name != self.shown:
+                self.bring_up(name)

@@ -16,10 +16,9 @@ from textual.widget import Widget
 
 from bioeval_tui.record.names import TurnMark
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.shared.cells_view import Cell, Tone, joined
+from bioeval_tui.tui.shared.cells import Cell, Tone, eighth, joined, paint
 from bioeval_tui.tui.shared.dialogs import Dialog
 from bioeval_tui.tui.shared.rows_widget import RowList
-from bioeval_tui.tui.shared.tones import paint
 from bioeval_tui.units import clock
 
 if TYPE_CHECKING:
@@ -95,9 +94,6 @@ def _begun(state: RunState | None, mark: TurnMark) -> int:
     return talk.turns if talk else 0
 
 
-EIGHTHS = " ▁▂▃▄▅▆▇█"
-
-
 def assertions(
     marks: Sequence[TurnMark], now_s: float, width: int, height: int, *, demo: bool = False
 ) -> list[list[Cell]]:
@@ -119,10 +115,7 @@ def assertions(
         value = mark.passed or 0.0
         for x in range(first, min(width, max(last, first + 1), now + 1 if demo else width)):
             levels[x] = (max(1, round(value * height * 8)), "busy" if x <= now else "quiet")
-    return [
-        joined((EIGHTHS[max(0, min(8, level - 8 * row))], tone) for level, tone in levels)
-        for row in reversed(range(height))
-    ]
+    return [joined((eighth(level, row), tone) for level, tone in levels) for row in reversed(range(height))]
 
 
 def bar(marks: Sequence[TurnMark], given: int, now_s: float, width: int, *, demo: bool = False) -> list[Cell]:
@@ -159,12 +152,6 @@ SPEEDS: tuple[float, ...] = (0.5, 1, 2, 4, 8, 16, 32)
 WORDS = {0.5: "half as fast", 1: "as recorded"}
 
 
-class SpeedRows(RowList):
-    """The speeds; enter plays."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings("~speed-rows")
-
-
 class ReplayDialog(Dialog[float]):
     """The result is the chosen speed, or None if the dialog was closed."""
 
@@ -176,18 +163,12 @@ class ReplayDialog(Dialog[float]):
     """
 
     def __init__(self, job: str, speed: float) -> None:
-        super().__init__()
-        self._job = job
+        super().__init__(f"Replay {job}")
         self._at = SPEEDS.index(speed) if speed in SPEEDS else 1
-
-    @property
-    def heading(self) -> str:
-        """What is replayed."""
-        return f"Replay {self._job}"
 
     def compose_body(self) -> Iterable[Widget]:
         """The speeds."""
-        yield SpeedRows()
+        yield RowList("~speed-rows")
 
     def on_mount(self) -> None:
         """Select the speed of the last time."""

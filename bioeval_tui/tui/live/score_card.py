@@ -19,20 +19,19 @@ from bioeval_tui.report.sentences import sentence
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.live import score_card_view
+from bioeval_tui.tui.live import heads_view, score_card_view
 from bioeval_tui.tui.live.panels import names_head, wrapped_row
 from bioeval_tui.tui.live.score_card_view import CardEvidence
-from bioeval_tui.tui.shared.cells_view import Cell, packed, score, score_tone
-from bioeval_tui.tui.shared.copying import Copied
+from bioeval_tui.tui.shared.cells import Cell, left, packed, paint, paint_lines, right, score_tone, spread
 from bioeval_tui.tui.shared.dialogs import Dialog
+from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, Labelled, RowList, title_lines
-from bioeval_tui.tui.shared.tones import left, paint, right, spread
-from bioeval_tui.units import signed
+from bioeval_tui.units import number, signed
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import RunState
-    from bioeval_tui.report.result import RunResult, TrialResult
+    from bioeval_tui.report.result import TrialResult
 
 SHOWN, BAR = 5, 6
 """Number of gains, and width of their bars."""
@@ -89,19 +88,6 @@ class Selection(NamedTuple):
 
     row: int
     condition: Condition
-
-
-class EvidenceRows(RowList):
-    """The rows of the card; enter opens those with evidence."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings("~evidence-rows")
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Ask the card."""
-        card = self.screen
-        if action != "choose":
-            return super().check_action(action, parameters)
-        return isinstance(card, ScoreCard) and card.opens
 
 
 class ScoreCard(Dialog[CardEvidence]):
@@ -180,36 +166,32 @@ class ScoreCard(Dialog[CardEvidence]):
 
         `overall` is the card of all trials from which this one was opened.
         """
-        super().__init__()
-        self._result = result
         self._trial = result.trial(trial)
+        # The conclusion is about all trials.
+        here = f" · here: {self._trial.name}" if self._trial.name else ""
+        super().__init__(f"{score_card_view.subject(result)}{here}")
+        self._result = result
         self._overall = overall
         self._both = self._trial.by_condition
         self._is_empty = score_card_view.is_empty(self._trial)
-        self._rows = self._listed()
+        self._rows = self._build_rows()
         self._condition = looked_at.condition if looked_at else score_card_view.to_explain(self._trial)
-        self._list, self._side = EvidenceRows(), GainsPanel()
+        self._list, self._side = RowList("~evidence-rows", lambda: self.opens), GainsPanel()
         self._list.cursor = looked_at.row if looked_at else 0
 
-    def _listed(self) -> list[score_card_view.Row]:
+    def _build_rows(self) -> list[score_card_view.Row]:
         """Return the rows."""
         return score_card_view.rows(self._result, self._trial)
 
     def _value(self, condition: Condition) -> float | None:
         """Return a condition's score in large digits."""
-        held = self._both[condition]
-        return held.score if held else None
+        talk = self._both[condition]
+        return talk.score if talk else None
 
     @property
     def looked_at(self) -> Selection:
         """The row under the cursor, and the condition."""
         return Selection(self._list.cursor, self._condition)
-
-    @property
-    def heading(self) -> str:
-        """What was evaluated, and which of its trials is shown; the conclusion is about all of them."""
-        which = self._trial.name
-        return score_card_view.subject(self._result) + (f" · here: {which}" if which else "")
 
     def compose_body(self) -> Iterable[Widget]:
         """Scores, bars, rows, details."""
@@ -222,16 +204,14 @@ class ScoreCard(Dialog[CardEvidence]):
             why.show(score_card_view.why_empty(self._trial, self._result.conclusion.sentence))
             yield why
         elif notes := score_card_view.notes(self._result):
-            yield Static(
-                Content("\n").join([paint(note) for note in notes]), classes="card--line", markup=False
-            )
+            yield Static(paint_lines(notes), classes="card--line", markup=False)
         with Horizontal(id="headline"):
             for name in self._both:
                 with Vertical(classes="card--score"):
                     yield Static(Content.styled(self._result.condition_name(name), "$quiet"), markup=False)
                     value = self._value(name)
-                    yield Digits(score(value).replace("–", "-"), classes=f"-{score_tone(value)}")
-            yield Static(self._rest(), classes="card--rest", markup=False)
+                    yield Digits(number(value).replace("–", "-"), classes=f"-{score_tone(value)}")
+            yield Static(self._totals_text(), classes="card--rest", markup=False)
         yield Static(id="reviewed", markup=False)
         yield DrawnPanel(classes="card--bars")
         with Horizontal(id="columns"):
@@ -243,7 +223,7 @@ class ScoreCard(Dialog[CardEvidence]):
         if faults := score_card_view.faults(self._result):
             yield Static(Content(faults), id="faults", markup=False)
 
-    def _rest(self) -> Content:
+    def _totals_text(self) -> Content:
         if self._result.only_condition:
             return Content.styled("mean and difference need both conditions", "$quiet")
         mean, uplift = self._totals()
@@ -301,7 +281,7 @@ class ScoreCard(Dialog[CardEvidence]):
         name = left(Cell(self._result.condition_name(condition), "quiet"), max(COLUMN - 1, longest))
         value = self._value(condition)
         return (
-            name if self._roomy else Content.assemble(name, right(Cell(score(value), score_tone(value)), 5))
+            name if self._roomy else Content.assemble(name, right(Cell(number(value), score_tone(value)), 5))
         )
 
     @property
@@ -372,7 +352,7 @@ class ScoreCard(Dialog[CardEvidence]):
         name = Content.styled(f"{self._result.condition_name(self._condition)}  ", "$quiet")
         if self._roomy:  # its row may have cut it
             name = Content.assemble((f"{row.mark}{row.label.text}".strip() + "\n", "bold"), name)
-        body = Content("\n").join([paint(line._replace(text=shorten(line.text, 400))) for line in lines[:5]])
+        body = paint_lines(line._replace(text=shorten(line.text, 400)) for line in lines[:5])
         self.query_one("#details", Static).update(Content.assemble(name, body))
 
     @on(RowList.Highlighted)
@@ -406,9 +386,7 @@ class ScoreCard(Dialog[CardEvidence]):
 
     def action_other(self) -> None:
         """Switch to the other condition."""
-        both = self._trial.conditions
-        at = both.index(self._condition) if self._condition in both else -1
-        self._condition = both[(at + 1) % len(both)]
+        self._condition = heads_view.other_condition(self._trial.conditions, self._condition)
         self._show_condition()
 
     def action_other_trial(self, by: int) -> None:
@@ -437,10 +415,10 @@ class ScoreCard(Dialog[CardEvidence]):
 
     def on_screen_resume(self) -> None:
         """Show the scores after reviews, now and whenever the card is shown again."""
-        self._reviewed(self._result.run_id)
+        self._show_reviewed(self._result.run_id)
 
     @work(group="reviewed")
-    async def _reviewed(self, run_id: str) -> None:
+    async def _show_reviewed(self, run_id: str) -> None:
         try:
             scores, said = await self.bioeval.services.from_runs(reviewed, run_id)
         except (BioevalError, OSError):
@@ -478,13 +456,9 @@ class RunCard(ScoreCard):
 
     def __init__(self, result: RunResult, looked_at: Selection | None = None) -> None:
         super().__init__(result, result.trials[0], looked_at, self)
+        self.heading = f"{score_card_view.subject(result)} · {plural(result.planned_trials, 'trial')}"
 
-    @property
-    def heading(self) -> str:
-        """What was evaluated."""
-        return f"{score_card_view.subject(self._result)} · {plural(self._result.planned_trials, 'trial')}"
-
-    def _listed(self) -> list[score_card_view.Row]:
+    def _build_rows(self) -> list[score_card_view.Row]:
         return score_card_view.run_rows(self._result)
 
     def _value(self, condition: Condition) -> float | None:

@@ -14,8 +14,7 @@ from bioeval_tui.report.run import reason_of, why_not_asked
 from bioeval_tui.report.sentences import NEEDS_BOTH
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.live import panels
-from bioeval_tui.tui.shared.brief_view import who_and_what
-from bioeval_tui.tui.shared.cells_view import Cell, Tone, score, score_tone, uplift
+from bioeval_tui.tui.shared.cells import Cell, Tone, score_tone, uplift, who_and_what
 from bioeval_tui.units import duration, latency, number
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ def legend(conversation: ConversationResult) -> list[list[Cell]]:
 
 def score_words(conversation: ConversationResult | None) -> str:
     """Return the score with two decimals, or a dash."""
-    return score(conversation.score if conversation else None)
+    return number(conversation.score if conversation else None)
 
 
 class CardEvidence(NamedTuple):
@@ -133,11 +132,11 @@ def brief_cells(result: RunResult, *, brief: bool = False) -> list[list[Cell]]:
     """Return who was tested by whom and the facts, and, unless it is to be `brief`, how much was held."""
     if brief:
         return who_and_what(result.brief)
-    held = [plural(len(result.conversations), "conversation")]
+    size = [plural(len(result.conversations), "conversation")]
     if result.worked_s is not None:
-        held.append(duration(result.worked_s))
+        size.append(duration(result.worked_s))
     (*agent, others), facts = who_and_what(result.brief)
-    return [[*agent, others._replace(text=f"{others.text} · {' · '.join(held)}")], facts]
+    return [[*agent, others._replace(text=f"{others.text} · {' · '.join(size)}")], facts]
 
 
 def brief_text(result: RunResult) -> list[str]:
@@ -161,23 +160,23 @@ def conclusion(result: RunResult) -> Cell:
 
 def to_explain(trial: TrialResult) -> Condition:
     """Return the condition with more to explain: one without a score, otherwise the one with the lower score."""
-    values = {held.condition: held.score for held in trial.held} or dict.fromkeys(trial.conditions)
+    values = {talk.condition: talk.score for talk in trial.held} or dict.fromkeys(trial.conditions)
     return min(values, key=lambda name: -1.0 if values[name] is None else values[name] or 0.0)
 
 
 def is_empty(trial: TrialResult) -> bool:
     """Return whether no conversation began, so that the card has nothing to show but the reason."""
-    return not any(held.has_begun for held in trial.held)
+    return not any(talk.has_begun for talk in trial.held)
 
 
 def why_empty(trial: TrialResult, conclusion: str = "") -> list[list[Cell]]:
     """Return why no conversation began, unless the conclusion says so, and what to do about it, as lines with a label."""
     lines = []
-    for held in {held.reason: held for held in trial.held if held.is_scored}.values():
-        if held.cause.removeprefix("no conversation took place: ") not in conclusion:
-            lines.append([Cell("what went wrong  ", "quiet"), Cell(held.cause, "bad")])
-        lines += [[Cell("it sent          ", "quiet"), Cell(held.received)]] if held.received else []
-        for label, way in zip_longest(["what you can do"], held.ways):
+    for talk in {talk.reason: talk for talk in trial.held if talk.is_scored}.values():
+        if talk.cause.removeprefix("no conversation took place: ") not in conclusion:
+            lines.append([Cell("what went wrong  ", "quiet"), Cell(talk.cause, "bad")])
+        lines += [[Cell("it sent          ", "quiet"), Cell(talk.received)]] if talk.received else []
+        for label, way in zip_longest(["what you can do"], talk.ways):
             lines += [[Cell(f"{label or '':<15}  ", "quiet"), Cell(way)]] if way else []
     return lines
 
@@ -188,23 +187,23 @@ def notes(result: RunResult) -> list[Cell]:
     if result.user_faults_words:
         cells.append(Cell(result.user_faults_words, "warn"))
     unmeasured: dict[str, list[str]] = {}
-    for held in result.conversations:
-        if held.is_scored and held.score is None:
-            unmeasured.setdefault(held.reason, []).append(held.name)
+    for talk in result.conversations:
+        if talk.is_scored and talk.score is None:
+            unmeasured.setdefault(talk.reason, []).append(talk.name)
     for reason, names in unmeasured.items():
         cause = reason.removeprefix("not measured: ")
         if cause.removeprefix("evaluator failed: ") not in result.conclusion.sentence:
             listed = " and ".join(dict.fromkeys(names))
             cells.append(Cell(f"{listed} could not be measured: {cause}", "bad"))
-    for held in result.conversations:
-        if held.ended_early and not (held.is_scored and held.score is None):
-            cells.append(Cell(f"{held.name} {held.ended_early}", "warn"))
+    for talk in result.conversations:
+        if talk.ended_early and not (talk.is_scored and talk.score is None):
+            cells.append(Cell(f"{talk.name} {talk.ended_early}", "warn"))
     return cells
 
 
 def headline(result: RunResult, trial: TrialResult) -> list[tuple[str, str]]:
     """Return the conditions' scores, by name, as text."""
-    return [(result.condition_name(name), score_words(held)) for name, held in trial.by_condition.items()]
+    return [(result.condition_name(name), score_words(talk)) for name, talk in trial.by_condition.items()]
 
 
 def mean(result: RunResult, trial: TrialResult) -> str:
@@ -212,7 +211,7 @@ def mean(result: RunResult, trial: TrialResult) -> str:
 
     For a single condition, return what is missing, because its score is not a mean.
     """
-    return NEEDS_BOTH if result.only_condition else score(trial.mean)
+    return NEEDS_BOTH if result.only_condition else number(trial.mean)
 
 
 def reviewed_words(
@@ -262,9 +261,9 @@ def _task_rows(trial: TrialResult) -> list[Row]:
     rows = []
     for row in trial.tasks:
         cells, details = {}, {}
-        for name, held in trial.by_condition.items():
-            cells[name] = _task_cell(row, name, held)
-            details[name] = _task_detail(row, name, held)
+        for name, talk in trial.by_condition.items():
+            cells[name] = _task_cell(row, name, talk)
+            details[name] = _task_detail(row, name, talk)
         evidence: dict[Condition, CardEvidence] = {}
         for condition, task in row.verdicts.items():
             if (quoted := report_rows.task_evidence(task)) is not None:
@@ -273,24 +272,24 @@ def _task_rows(trial: TrialResult) -> list[Row]:
     return rows
 
 
-def _task_cell(row: report_rows.TaskRow, condition: Condition, held: ConversationResult | None) -> Cell:
+def _task_cell(row: report_rows.TaskRow, condition: Condition, talk: ConversationResult | None) -> Cell:
     if (task := row.verdicts[condition]) is not None:
         return panels.verdict_cell(task)
     if row.only not in (None, condition):
         return Cell("–", "quiet")
-    if held is None or not held.ending:
+    if talk is None or not talk.ending:
         return Cell("·", "quiet")
-    return Cell("–", "quiet") if held.end_reason == "cancelled" else Cell("? –", "warn")
+    return Cell("–", "quiet") if talk.end_reason == "cancelled" else Cell("? –", "warn")
 
 
 def _task_detail(
-    row: report_rows.TaskRow, condition: Condition, held: ConversationResult | None
+    row: report_rows.TaskRow, condition: Condition, talk: ConversationResult | None
 ) -> list[Cell]:
     task = row.verdicts[condition]
     if task is None and row.only not in (None, condition):
         return [Cell(words.NOT_HERE, "quiet")]
     if task is None:
-        why = held.judge_error if held else None
+        why = talk.judge_error if talk else None
         return [Cell(f"could not be measured: {why}" if why else "not judged", "warn")]
     lines = [Cell(task.reason or "the judge gave no reason")]
     if why := why_not_asked(task):
@@ -299,13 +298,13 @@ def _task_detail(
         lines.insert(0, Cell(f"unproved: {words.UNPROVED}", "warn"))
     if task.spread:
         lines.append(Cell(f"the verdicts differ by {number(task.spread)}", "quiet"))
-    lines += [Cell(f"! {warning}", "warn") for warning in (held.checks_missing if held else ())]
+    lines += [Cell(f"! {warning}", "warn") for warning in (talk.checks_missing if talk else ())]
     for item in task.evidence:
-        turn = held.turns.get(item.message) if held and item.message else None
+        turn = talk.turns.get(item.message) if talk and item.message else None
         where = f"turn {turn}" if turn else "not found in the transcript"
         lines.append(Cell(f"“{plain(item.quote)}”  {where}", "quiet" if turn else "warn"))
     if task.asked and not why:
-        turn = held.turns.get(task.asked) if held else None
+        turn = talk.turns.get(task.asked) if talk else None
         lines.append(Cell(f"asked for in turn {turn}: “{plain(task.asked_words)}”", "quiet"))
     return lines
 
@@ -315,7 +314,7 @@ def _tone_rows(trial: TrialResult) -> list[Row]:
     if not trial.tones:
         return []
     cells = {
-        name: Cell(score(tone), "quiet") for name, tone in zip(trial.conditions, trial.tones, strict=True)
+        name: Cell(number(tone), "quiet") for name, tone in zip(trial.conditions, trial.tones, strict=True)
     }
     about = [Cell("The judge's rating of the agent's tone. It is not part of the score.", "quiet")]
     return [Row("  ", Cell("tone (not in score)", "quiet"), cells, details=dict.fromkeys(cells, about))]
@@ -342,14 +341,14 @@ def _assertion_rows(trial: TrialResult) -> list[Row]:
     return rows
 
 
-def _turn_of(held: ConversationResult | None, turn: int | None) -> CardEvidence | None:
+def _turn_of(talk: ConversationResult | None, turn: int | None) -> CardEvidence | None:
     """Return the agent's message of the turn that decided an assertion, here or else in the other condition.
 
     An assertion that nothing decided leads to the agent's last message.
     """
-    if held is None or not held.answers:
+    if talk is None or not talk.answers:
         return None
-    return CardEvidence(held.condition, held.answer_in(turn) or held.answers[-1].message, None, "assertions")
+    return CardEvidence(talk.condition, talk.answer_in(turn) or talk.answers[-1].message, None, "assertions")
 
 
 def _since(row: report_rows.AssertionRow, condition: Condition, last: AssertionChecked) -> Cell:
@@ -373,19 +372,19 @@ def _time_row(result: RunResult, both: Both) -> Row:
     cells: dict[Condition, Cell] = {}
     details: dict[Condition, list[Cell]] = {}
     evidence: dict[Condition, CardEvidence] = {}
-    for condition, held in both.items():
-        if held is None or held.latency.average_ms is None:
+    for condition, talk in both.items():
+        if talk is None or talk.latency.average_ms is None:
             cells[condition] = Cell("–", "quiet")
             continue
-        times = held.latency
+        times = talk.latency
         late = 0 < target < (times.average_ms or 0.0)
         cells[condition] = Cell(latency(times.average_ms), "warn" if late else "plain")
         said = f"p90 {latency(times.p90_ms)}, longest {latency(times.max_ms)}"
         first = times.first_token_ms
         token = "" if first is None else f", median first token {latency(first)}"
         details[condition] = [Cell(f"{said}{token}; target {latency(target)} on average")]
-        if held.slowest_answer is not None:
-            evidence[condition] = CardEvidence(condition, held.slowest_answer.message, None, "latency")
+        if talk.slowest_answer is not None:
+            evidence[condition] = CardEvidence(condition, talk.slowest_answer.message, None, "latency")
     return Row("  ", Cell("average answer", "quiet"), cells, details=details, evidence=evidence)
 
 
@@ -393,10 +392,10 @@ def _failure_row(both: Both) -> Row:
     cells: dict[Condition, Cell] = {}
     details: dict[Condition, list[Cell]] = {}
     evidence: dict[Condition, CardEvidence] = {}
-    for condition, held in both.items():
-        failures = held.request_failures if held else ()
+    for condition, talk in both.items():
+        failures = talk.request_failures if talk else ()
         cells[condition] = Cell(
-            str(held.failures) if held else "–", "bad" if held and held.failures else "quiet"
+            str(talk.failures) if talk else "–", "bad" if talk and talk.failures else "quiet"
         )
         lines = [Cell(f"{f.error} ({f.peer}, attempt {f.request_attempt})") for f in failures]
         details[condition] = lines or [Cell("no request failed", "quiet")]
@@ -409,9 +408,9 @@ def _fact_row(both: Both) -> Row:
     cells: dict[Condition, Cell] = {}
     details: dict[Condition, list[Cell]] = {}
     evidence: dict[Condition, CardEvidence] = {}
-    for condition, held in both.items():
-        facts = held.facts if held else ()
-        known = len(held.job.get("facts") or ()) if held and condition == "supplied" else 0
+    for condition, talk in both.items():
+        facts = talk.facts if talk else ()
+        known = len(talk.job.get("facts") or ()) if talk and condition == "supplied" else 0
         cells[condition] = Cell(f"{len(facts)} of {known}" if known else "–", "quiet")
         lines = [
             Cell(f"fact {f.fact} in turn {f.turn}, {'asked' if f.asked else 'not asked'}: {f.text}")
@@ -448,7 +447,7 @@ def _task_shares(result: RunResult) -> list[Row]:
                 )
                 row.cells[side.condition] = _share(task.passed)
                 lowest = _where_lowest(result, side.condition, task.title)
-                row.details[side.condition] = [Cell(f"mean score {score(task.score.mean)}{lowest}")]
+                row.details[side.condition] = [Cell(f"mean score {number(task.score.mean)}{lowest}")]
     return [rows[key] for key in sorted(rows)]
 
 
@@ -493,8 +492,8 @@ def _share(proportion: Proportion) -> Cell:
 
 def _trial_row(trial: TrialResult) -> Row:
     cells = {
-        name: Cell(score_words(held), score_tone(held.score if held else None))
-        for name, held in trial.by_condition.items()
+        name: Cell(score_words(talk), score_tone(talk.score if talk else None))
+        for name, talk in trial.by_condition.items()
     }
     details = {name: [Cell("enter opens this trial's card", "quiet")] for name in trial.by_condition}
     return Row("  ", Cell(trial.name), cells, uplift(trial.uplift), details, trial=trial.trial)
@@ -513,8 +512,8 @@ def run_totals(result: RunResult) -> tuple[str, Cell]:
     """Return the mean of both conditions over all trials, and the difference that the facts make."""
     difference = result.summary.uplift
     if not result.clean:
-        return score(result.mean), Cell("not shown", "warn")
-    return score(result.mean), uplift(difference.mean if difference else None)
+        return number(result.mean), Cell("not shown", "warn")
+    return number(result.mean), uplift(difference.mean if difference else None)
 
 
 def spread_of(result: RunResult, condition: Condition, width: int) -> list[Cell]:
@@ -533,7 +532,7 @@ def spread_of(result: RunResult, condition: Condition, width: int) -> list[Cell]
 
 def faults(result: RunResult) -> str:
     """Return in how many conversations each broke down, as the recording says; empty if none did."""
-    counts = Counter(held.fault for held in result.conversations)
+    counts = Counter(talk.fault for talk in result.conversations)
     peers: tuple[Fault, ...] = ("agent", "evaluator", "judge", "infrastructure")
     listed = [f"{peer} {counts[peer]}" for peer in peers if counts[peer]]
     return f"broke down, by conversation: {' · '.join(listed)}" if listed else ""
@@ -544,7 +543,7 @@ def as_text(result: RunResult, trial: TrialResult | None = None) -> str:
     names = result.conditions if trial is None else trial.conditions
     lines = [conclusion(result).text, *brief_text(result), *(note.text for note in notes(result))]
     if trial is None:
-        scores = [(result.condition_name(name), score(value)) for name, value in result.scores.items()]
+        scores = [(result.condition_name(name), number(value)) for name, value in result.scores.items()]
         (whole, gain), shown = run_totals(result), run_rows(result)
     elif is_empty(trial):
         return "\n".join(lines)

@@ -15,9 +15,8 @@ from bioeval_tui.record.tool_calls import call_text
 from bioeval_tui.text import compact_json, plural, shorten
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view
-from bioeval_tui.tui.shared.cells_view import Cell, Tone
+from bioeval_tui.tui.shared.cells import Cell, Tone, paint_lines
 from bioeval_tui.tui.shared.dialogs import Dialog, DialogText
-from bioeval_tui.tui.shared.tones import paint
 from bioeval_tui.units import latency
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def title(span: AgentSpan, message: MessageState, *, headed: bool = False) -> st
     if meaning.error:
         said += ", failed" + (f": {meaning.error}" if meaning.error != "failed" else "")
     return ", ".join(
-        [said, *(trouble for trouble in _troubles(span, message) if not headed or trouble != FAILED)]
+        [said, *(trouble for trouble in _problems(span, message) if not headed or trouble != FAILED)]
     )
 
 
@@ -60,15 +59,15 @@ def detail(span: AgentSpan) -> dict[str, object]:
     return span.model_dump(mode="json", exclude_defaults=True)
 
 
-def _troubles(span: AgentSpan, message: MessageState) -> list[str]:
+def _problems(span: AgentSpan, message: MessageState) -> list[str]:
     return [
         *(["late"] if span.span_id in message.late_spans else []),
         *(["received twice"] if span.span_id in message.doubled_spans else []),
-        *([FAILED] if not _is_of_the_answer(span, message) else []),
+        *([FAILED] if not _belongs_to_answer(span, message) else []),
     ]
 
 
-def _is_of_the_answer(span: AgentSpan, message: MessageState) -> bool:
+def _belongs_to_answer(span: AgentSpan, message: MessageState) -> bool:
     return span.trace_id in (message.traceparent or "")
 
 
@@ -107,7 +106,7 @@ def waterfall(conversation: ConversationState | None, turn: int | None, width: i
     first = min(span.start_ns for span in message.spans)
     scale = bars / max(1, max(span.end_ns for span in message.spans) - first)
     for spans in sorted(traces.values(), key=lambda trace: min(span.start_ns for span in trace)):
-        of_the_answer = _is_of_the_answer(spans[0], message)
+        of_the_answer = _belongs_to_answer(spans[0], message)
         root = (message.traceparent or "").split("-")[2] if of_the_answer and message.traceparent else ""
         if not of_the_answer:
             lines.append([Cell("a failed attempt", "warn")])
@@ -128,7 +127,7 @@ def _rows(
     tree = ordered(spans, root)
     for span, depth in tree[:MOST_ROWS]:
         kind = meaning_of(span).kind
-        troubles = _troubles(span, message)
+        troubles = _problems(span, message)
         tone: Tone = "bad" if span.status == "error" else "warn" if troubles else "plain"
         indent = " " * min(depth, names // 3)
         begins = min(bars - 1, int((span.start_ns - first) * scale))
@@ -180,18 +179,12 @@ class Waterfall(Dialog[None]):
     """
 
     def __init__(self, state: RunState, trial: int, condition: Condition, turn: int) -> None:
-        super().__init__()
+        super().__init__(waterfall_heading(state.conversation(condition, trial), turn))
         self._state = state
         self._trial = trial
         self._condition = condition
         self._turn: int | None = turn
         self._shown: object = None
-
-    @property
-    def heading(self) -> str:
-        """Which turn it is."""
-        which = self._state.condition_name(self._condition) if self._state.only_condition is None else ""
-        return "   ".join(filter(None, (waterfall_heading(self._conversation, self._turn), which)))
 
     @property
     def _conversation(self) -> ConversationState | None:
@@ -226,9 +219,7 @@ class Waterfall(Dialog[None]):
 
     def action_other(self) -> None:
         """Go to the other condition, at the same turn where spans of that came."""
-        both = heads_view.conditions(self._state)
-        at = both.index(self._condition) if self._condition in both else -1
-        self._condition = both[(at + 1) % len(both)]
+        self._condition = heads_view.other_condition(heads_view.conditions(self._state), self._condition)
         if self._turn not in turns_with_spans(self._conversation):
             self._turn = None
         self.show_new()
@@ -244,7 +235,9 @@ class Waterfall(Dialog[None]):
         if seen == self._shown or not body.size.width:
             return
         self._shown = seen
-        self.query_one(".dialog--heading", Static).update(Content(self.heading))
+        which = self._state.condition_name(self._condition) if self._state.only_condition is None else ""
+        heading = "   ".join(filter(None, (waterfall_heading(conversation, self._turn), which)))
+        self.query_one(".dialog--heading", Static).update(Content(heading))
         lines = waterfall(conversation, self._turn, body.size.width)
-        body.update(Content("\n").join([paint(*line) for line in lines]))
+        body.update(paint_lines(lines))
         self.refresh_bindings()

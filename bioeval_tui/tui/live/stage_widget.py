@@ -16,10 +16,8 @@ from bioeval_tui.report import rows
 from bioeval_tui.report.brief import brief_of
 from bioeval_tui.tui.live import heads_view, panels
 from bioeval_tui.tui.live.panels import wrapped_row
-from bioeval_tui.tui.shared.brief_view import lost_lines
-from bioeval_tui.tui.shared.cells_view import Cell, score_tone
+from bioeval_tui.tui.shared.cells import Cell, left, lost_lines, right, score_tone
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, Labelled, hanging
-from bioeval_tui.tui.shared.tones import left, right
 from bioeval_tui.units import number
 
 if TYPE_CHECKING:
@@ -42,7 +40,6 @@ LiveScreen.-presenting {
     & Stage > * { margin-right: 1; }
     &.-wide ReplayControls { dock: bottom; margin-bottom: 1; }
     &.-narrow Stage { height: auto; padding: 0 1 0 2; border-top: solid $line; }
-    &.-narrow Talk { padding: 1 2 0 2; }
     &.-narrow #stage-assertions { display: none; }
     &.-narrow.-ended Conversations { display: none; }
     &.-narrow.-ended Stage { height: 1fr; border: none; }

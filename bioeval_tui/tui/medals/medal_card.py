@@ -19,16 +19,14 @@ from bioeval_tui.grade.outcomes import Verdict
 from bioeval_tui.grade.task_report import percent
 from bioeval_tui.report.conclusion import conclude_grading
 from bioeval_tui.text import clean, plural
+from bioeval_tui.tui import review_view
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.medals import medals_view
+from bioeval_tui.tui.medals import histogram_view, medals_view
 from bioeval_tui.tui.medals.medals_view import column_number, medal_cell, standing
-from bioeval_tui.tui.review import review_view
-from bioeval_tui.tui.shared import histogram_view
-from bioeval_tui.tui.shared.cells_view import Cell, Tone, packed
-from bioeval_tui.tui.shared.copying import Copied
+from bioeval_tui.tui.shared.cells import Cell, Line, Tone, packed, paint
 from bioeval_tui.tui.shared.dialogs import Dialog, DialogText, Tell, WorkDialog
+from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import Labelled
-from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.explanation import Section
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.items import MedalRow
     from bioeval_tui.tui.shared.program import Program
 
-Line = list[Cell]
 AROUND = 2
 _CHANCES: dict[str, tuple[str, Tone]] = {
     "gold": ("█", "gold"),
@@ -109,7 +106,7 @@ def _standing_lines(report: TaskReport, width: int) -> list[Line]:
     lines = packed([[fact] for fact in facts if fact.text], width, " · ")
     if report.uncertainty is not None:
         lines += packed([[fact] for fact in _interval(report.uncertainty)], width, " · ")
-    lines += _tries(report)
+    lines += _attempt_lines(report)
     if report.beats_human is not None:
         words = "above the human median" if report.beats_human else "not above the human median"
         share = "" if report.human_percentile is None else f", human percentile {report.human_percentile:.1f}"
@@ -117,7 +114,7 @@ def _standing_lines(report: TaskReport, width: int) -> list[Line]:
     return [*lines, []]
 
 
-def _tries(report: TaskReport) -> list[Line]:
+def _attempt_lines(report: TaskReport) -> list[Line]:
     extra = report.extra
     own = (extra.agent_looks or extra.looks or 0) if extra else 0
     if own < 2:
@@ -222,15 +219,9 @@ class FindingsDialog(Dialog[None]):
     ABOUT: ClassVar[str] = "Every problem with the file, not only the first."
 
     def __init__(self, task_id: str, file: str, verdict: Verdict) -> None:
-        super().__init__()
-        self._task_id = task_id
+        super().__init__(f"Validated for {task_id}")
         self._file = file
         self._found = verdict
-
-    @property
-    def heading(self) -> str:
-        """The task."""
-        return f"Validated for {self._task_id}"
 
     def compose_body(self) -> Iterable[Widget]:
         """The verdict, then the findings."""
@@ -267,14 +258,9 @@ class ErrorView(Dialog[None]):
     BINDINGS: ClassVar[list[BindingType]] = bindings("error-view")
 
     def __init__(self, row: MedalRow, sections: Sequence[Section]) -> None:
-        super().__init__()
+        super().__init__(f"{row.task_id} · {row.agent}")
         self._row = row
         self._sections = sections
-
-    @property
-    def heading(self) -> str:
-        """Task and agent."""
-        return f"{self._row.task_id} · {self._row.agent}"
 
     def compose_body(self) -> Iterable[Widget]:
         """Every section: its title, its table, its note."""
@@ -382,7 +368,9 @@ class MedalDetail(Dialog[None]):
     def copies(self) -> Sequence[Copied]:
         """The submission, numbers unrounded."""
         marks = {id(self._row): self._reviews or {}}
-        return (Copied("this submission, separated by tabs", lambda: medals_view.copied([self._row], marks)),)
+        return (
+            Copied("this submission, separated by tabs", lambda: medals_view.as_tabs([self._row], marks)),
+        )
 
     def caption(self) -> str:
         """The conclusion on the submission."""

@@ -22,16 +22,14 @@ from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.items import MedalRow, ReviewSource
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals import medals_view
-from bioeval_tui.tui.medals.agents_widget import Agents
 from bioeval_tui.tui.medals.medal_card import MedalCard, MedalDetail, examine, explain
-from bioeval_tui.tui.medals.submissions_widget import GradedFeed, Submissions
-from bioeval_tui.tui.shared.ask_line_widget import FilterLine
+from bioeval_tui.tui.medals.tables import Agents, GradedFeed, Submissions
 from bioeval_tui.tui.shared.base import AtRest, BaseScreen
-from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.copying import Copied
+from bioeval_tui.tui.shared.cells import Cell, paint
 from bioeval_tui.tui.shared.dialogs import ExportDialog, Tell, WorkDialog
+from bioeval_tui.tui.shared.line_widgets import FilterLine
+from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, RowList
-from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
     from bioeval_tui.tui.medals.medals_view import Entry, MedalTable
@@ -177,9 +175,7 @@ class MedalsScreen(BaseScreen):
         self.title_bar.say(
             (self.NAME, "by agent") if self.grouped else (self.NAME,), notes if count else (), self.feed.state
         )
-        trouble = self.query_one("#trouble", Static)
-        trouble.display = bool(self.feed.failure)
-        trouble.update(Content(f"! Grading stopped: {self.feed.failure}"))
+        self.show_trouble(self.feed.failure and f"Grading stopped: {self.feed.failure}")
         self.query_one("#notice", Static).update(self._notice())
 
     def _notice(self) -> Content:
@@ -316,10 +312,10 @@ class MedalsScreen(BaseScreen):
             return ()
         rows, marks = [one.row for one in shown], self.submissions.marks
         return (
-            Copied("this submission, separated by tabs", lambda: medals_view.copied([entry.row], marks)),
+            Copied("this submission, separated by tabs", lambda: medals_view.as_tabs([entry.row], marks)),
             Copied(
                 f"the submissions shown ({len(shown):,}), separated by tabs",
-                lambda: medals_view.copied(rows, marks),
+                lambda: medals_view.as_tabs(rows, marks),
             ),
         )
 
@@ -338,7 +334,7 @@ class MedalsScreen(BaseScreen):
             return
         rows, folder = [entry.row for entry in self.table.visible], self.bioeval.folder
         try:
-            text = medals_view.exported(rows, self.submissions.marks, chosen)
+            text = medals_view.as_document(rows, self.submissions.marks, chosen)
             name = f"bioeval-tui-medals-{datetime.now():%Y-%m-%d-%H%M%S}"
             path = write_beside(folder, name, chosen.endings[0], text)
         except StorageError as error:

@@ -14,9 +14,9 @@ from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.record.reviews import mark_words
 from bioeval_tui.report.formats.registry import Format, format_of
 from bioeval_tui.text import plural
-from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.copying import tabbed
+from bioeval_tui.tui.shared.cells import Cell
 from bioeval_tui.tui.shared.list_table import Column, Sorting
+from bioeval_tui.tui.shared.output import tabbed
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.task_report import TaskReport
@@ -70,7 +70,7 @@ def medal_cell(row: MedalRow) -> Cell:
     return medal._replace(text=f"{medal.text} !") if partial else medal
 
 
-def graded_as(row: MedalRow) -> Mark:
+def file_mark(row: MedalRow) -> Mark:
     """Return the state of the file in the reviewers' terms."""
     return "valid" if row.report is not None and row.report.valid_submission else "invalid"
 
@@ -118,8 +118,8 @@ def row_cells(row: MedalRow) -> dict[str, Cell]:
         "score": Cell(column_number(report.score), "strong"),
         "95 % interval": _interval(report),
         "pctl": Cell("–" if percentile is None else f"{percentile:.1f}"),
-        "> median": _yes(report.above_median),
-        "> human": _yes(report.beats_human),
+        "> median": _yes_cell(report.above_median),
+        "> human": _yes_cell(report.beats_human),
         "next medal": next_medal(row),
     }
 
@@ -133,7 +133,7 @@ def _interval(report: TaskReport) -> Cell:
     )
 
 
-def exported(rows: Iterable[MedalRow], marks: Mapping[int, Opinions], chosen: Format) -> str:
+def as_document(rows: Iterable[MedalRow], marks: Mapping[int, Opinions], chosen: Format) -> str:
     """Return a document of these rows as `medals` writes it; `marks` has the reviews of each, by its identity."""
     graded, reports, failed = [], [], []
     for row in rows:
@@ -146,12 +146,12 @@ def exported(rows: Iterable[MedalRow], marks: Mapping[int, Opinions], chosen: Fo
     return str(chosen.write("medals", reports, reviews, failed))
 
 
-def copied(rows: Sequence[MedalRow], marks: Mapping[int, Opinions]) -> str:
+def as_tabs(rows: Sequence[MedalRow], marks: Mapping[int, Opinions]) -> str:
     """Return submissions as rows for a spreadsheet, numbers unrounded."""
-    return tabbed(csv.reader(StringIO(exported(rows, marks, format_of("csv")))))
+    return tabbed(csv.reader(StringIO(as_document(rows, marks, format_of("csv")))))
 
 
-def _yes(value: bool | None) -> Cell:
+def _yes_cell(value: bool | None) -> Cell:
     if value is None:
         return Cell("–   ", "quiet")
     return Cell("✓   ", "good") if value else Cell("✗   ", "quiet")

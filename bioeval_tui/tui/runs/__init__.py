@@ -1,1 +1,1 @@
-"""The screen of recorded runs, and their comparison."""
+"""The screens of recorded runs: their list, the comparison of two, and the grid of a batch."""

@@ -16,9 +16,8 @@ from bioeval_tui.report.rows import first_difference
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import score_card_view
 from bioeval_tui.tui.live.conversations_widget import LiveTranscript
-from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.cells import Cell, paint
 from bioeval_tui.tui.shared.dialogs import Dialog
-from bioeval_tui.tui.shared.tones import paint
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
@@ -90,7 +89,7 @@ class PassagesDialog(Dialog[None]):
     """
 
     def __init__(self, runs: tuple[RunResult, RunResult], condition: Condition, title: str) -> None:
-        super().__init__()
+        super().__init__(f"{runs[0].brief.job}: {title}")
         self._condition = condition
         self._title = title
         self._passages = [Passage(name, run) for name, run in zip("AB", runs, strict=True)]
@@ -103,11 +102,6 @@ class PassagesDialog(Dialog[None]):
 
         differing = (at for at, trial in enumerate(self._trials) if len(set(cells(trial))) > 1)
         self._at = next(differing, 0)
-
-    @property
-    def heading(self) -> str:
-        """The job, and the row that the passages are about."""
-        return f"{self._passages[0].result.brief.job}: {self._title}"
 
     def compose_body(self) -> Iterable[Widget]:
         """A beside B, or above where there is no room."""

@@ -19,19 +19,13 @@ from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live.replay_bar import ReplayDialog
 from bioeval_tui.tui.runs import runs_view
-from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.cells import Cell
 from bioeval_tui.tui.shared.list_screen import ListScreen
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
 
 if TYPE_CHECKING:
     from bioeval_tui.record.catalogued_run import CataloguedRun
     from bioeval_tui.report.previews import RunPreview
-
-
-class RunRows(RowList):
-    """The table's rows; enter opens the run."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings("~run-rows")
 
 
 class RunsScreen(ListScreen["CataloguedRun"]):
@@ -54,7 +48,7 @@ class RunsScreen(ListScreen["CataloguedRun"]):
     """
 
     def __init__(self) -> None:
-        super().__init__(runs_view.listing(), RunRows())
+        super().__init__(runs_view.listing(), RowList("~run-rows"))
         self.marked: list[str] = []
         self._deleted: list[str] = []
         """The runs deleted from here, newest last."""
@@ -192,40 +186,34 @@ class RunsScreen(ListScreen["CataloguedRun"]):
         """Review the marked runs, or this one."""
         self.bioeval.review(ReviewSource(tuple(self._chosen_ids())))
 
-    def action_report(self) -> None:
+    @work(group="report")
+    async def action_report(self) -> None:
         """Write the report in the background; a toast names the file."""
-        self.run_worker(self._report(self._chosen_ids()), group="report")
-
-    async def _report(self, run_ids: Sequence[str]) -> None:
         try:
-            path = await self.bioeval.services.report(run_ids)
+            path = await self.bioeval.services.report(self._chosen_ids())
         except (BioevalError, OSError) as error:
             self.tell(f"Could not write the report: {error}", bad=True)
         else:
             self.tell(f"Wrote {home_relative(path)}")
 
-    def action_delete(self) -> None:
+    @work(group="delete")
+    async def action_delete(self) -> None:
         """Move this run to the trash. Marks are ignored: they are for comparing."""
-        if (run := self.looked_at) is not None:
-            self.run_worker(self._delete(run.run_id), group="delete")
-
-    async def _delete(self, run_id: str) -> None:
+        if (run := self.looked_at) is None:
+            return
         try:
-            await self.bioeval.services.delete_runs([run_id])
+            await self.bioeval.services.delete_runs([run.run_id])
         except (BioevalError, OSError) as error:
             self.tell(f"Could not delete: {error}", bad=True)
             return
-        self._deleted.append(run_id)
+        self._deleted.append(run.run_id)
         self.tell(f"Moved 1 run to the trash; in Runs, {self.key('undo')} restores it")
         self.refresh_items()
         self.refresh_bindings()
 
-    def action_undo(self) -> None:
-        """Restore the most recently deleted runs."""
-        self._undo()
-
     @work(group="delete")
-    async def _undo(self) -> None:
+    async def action_undo(self) -> None:
+        """Restore the most recently deleted runs."""
         try:
             count = await self.bioeval.services.undo_delete()
         except (BioevalError, OSError) as error:

@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING
 
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.text import plural, shorten
-from bioeval_tui.tui.shared.brief_view import lost_lines, who_and_what
-from bioeval_tui.tui.shared.cells_view import Cell, score, score_tone, signed, spark, uplift
+from bioeval_tui.tui.shared.cells import Cell, Line, lost_lines, score_tone, spark, uplift, who_and_what
 from bioeval_tui.tui.shared.list_table import Column, Key, Listing, Sorting, number_key, text_key
-from bioeval_tui.units import ago, date, when
+from bioeval_tui.units import ago, date, number, signed, when
 
 if TYPE_CHECKING:
     from bioeval_tui.record.catalogued_run import CataloguedRun, Status
     from bioeval_tui.report.previews import RunPreview
     from bioeval_tui.report.result import RunResult
 
-Line = list[Cell]
 TREND = 40
 STARTED = 4
 """The column of the time at which a run began: what the table is sorted by at first."""
@@ -111,7 +109,7 @@ def row(run: CataloguedRun, now: datetime, *, marked: bool, exact: bool) -> dict
         "started": Cell(when(run.began, now, exact=exact), "quiet"),
         "withheld": _score(run.scores.get("withheld")),
         "supplied": _score(run.scores.get("supplied")),
-        "mean": Cell(score(run.score), score_tone(run.score)),
+        "mean": Cell(number(run.score), score_tone(run.score)),
         "difference": uplift(run.uplift),
         "messages": Cell(f"{run.messages:,}", "quiet"),
         "fault": Cell("–", "quiet") if run.fault == "none" else Cell(run.fault, "warn"),
@@ -119,7 +117,7 @@ def row(run: CataloguedRun, now: datetime, *, marked: bool, exact: bool) -> dict
 
 
 def _score(value: float | None) -> Cell:
-    return Cell(score(value), "plain" if value is not None else "quiet")
+    return Cell(number(value), "plain" if value is not None else "quiet")
 
 
 def trend(runs: Iterable[CataloguedRun], of: CataloguedRun) -> list[CataloguedRun]:
@@ -200,7 +198,7 @@ def _score_lines(run: CataloguedRun, names: Mapping[str, str]) -> list[Line]:
     def value(condition: str, label: str) -> Line:
         if condition not in run.scores and run.scores:
             return [Cell(f"{label:<{width}}not run", "quiet")]
-        return [Cell(f"{label:<{width}}", "quiet"), Cell(score(run.scores.get(condition)), "strong")]
+        return [Cell(f"{label:<{width}}", "quiet"), Cell(number(run.scores.get(condition)), "strong")]
 
     lines = [value(condition, label) for condition, label in zip(CONDITIONS, labels, strict=True)]
     if run.only_condition:
@@ -210,7 +208,7 @@ def _score_lines(run: CataloguedRun, names: Mapping[str, str]) -> list[Line]:
         *lines,
         [
             Cell(f"{'mean':<{width}}", "quiet"),
-            Cell(score(run.score), "strong"),
+            Cell(number(run.score), "strong"),
             Cell("  of both", "quiet"),
         ],
         *_reviewed_line(run, width),
@@ -252,8 +250,8 @@ def trend_lines(history: Sequence[CataloguedRun], run: CataloguedRun, width: int
         lines.append([Cell(pointer, "strong")])
     if known:
         best, worst = max(known), min(known)
-        lines.append([Cell(f"best {score(best)}   worst {score(worst)}   last {score(known[-1])}")])
-    before = _before(history, run)
+        lines.append([Cell(f"best {number(best)}   worst {number(worst)}   last {number(known[-1])}")])
+    before = _previous(history, run)
     if before is not None and before.score is not None and run.score is not None:
         lines.append([Cell(f"{signed(run.score - before.score)} since the previous run")])
         if other := run.differs_from(before):
@@ -261,6 +259,6 @@ def trend_lines(history: Sequence[CataloguedRun], run: CataloguedRun, width: int
     return lines
 
 
-def _before(history: Sequence[CataloguedRun], run: CataloguedRun) -> CataloguedRun | None:
+def _previous(history: Sequence[CataloguedRun], run: CataloguedRun) -> CataloguedRun | None:
     earlier = [one for one in history if one.began < run.began and one.score is not None]
     return earlier[-1] if earlier else None

@@ -17,15 +17,14 @@ from textual.dom import DOMNode
 from textual.keys import _get_unicode_name_from_key
 from textual.screen import Screen
 from textual.widget import Widget
+from textual.widgets import Static
 
 from bioeval_tui.text import plural
-from bioeval_tui.tui.keys import KeyOwners, order
-from bioeval_tui.tui.screens import SCREENS
-from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.tones import paint, spread
+from bioeval_tui.tui.keys import SCREENS, KeyOwners, order
+from bioeval_tui.tui.shared.cells import Cell, paint, paint_lines, spread
 
 if TYPE_CHECKING:
-    from bioeval_tui.tui.shared.copying import Copied
+    from bioeval_tui.tui.shared.output import Copied
     from bioeval_tui.tui.shared.program import Program
 
 
@@ -375,9 +374,24 @@ class BaseScreen(Screen[None]):
         """Whether the screen is visible: on top, or behind a dialog."""
         return self.is_active or (self.is_current and self.app.screen.is_modal)
 
+    def show_notice(self, lines: Iterable[Cell]) -> None:
+        """Show what stands in the place of an empty screen."""
+        self.query_one("#notice", Static).update(paint_lines(lines))
+
+    def show_trouble(self, sentence: str) -> None:
+        """Show above the body what is wrong; nothing without a sentence."""
+        trouble = self.query_one("#trouble", Static)
+        trouble.display = bool(sentence)
+        trouble.update(Content(f"! {sentence}"))
+
     def tell(self, sentence: str, *, bad: bool = False) -> None:
         """Show a short message for a few seconds; foreign text in it stays literal."""
         self.app.notify(sentence, severity="warning" if bad else "information", markup=False)
+
+
+def unreadable(failure: str) -> list[Cell]:
+    """Return the notice of a screen whose items could not be read."""
+    return [Cell("! Could not be read", "strong"), Cell(""), Cell(failure, "bad")]
 
 
 class RefreshedScreen(BaseScreen):

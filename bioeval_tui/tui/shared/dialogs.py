@@ -34,10 +34,9 @@ from textual.worker import Worker
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.report.formats.registry import Format, format_of
 from bioeval_tui.text import clean_line, home_relative, plural
-from bioeval_tui.tui.keys import KeyOwners, bindings
+from bioeval_tui.tui.keys import KeyOwners, bindings, set_keys
 from bioeval_tui.tui.shared.base import KeysFooter
-from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.tones import paint
+from bioeval_tui.tui.shared.cells import Cell, paint
 from bioeval_tui.units import duration
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ if TYPE_CHECKING:
     from textual.style import Style as VisualStyle
     from textual.visual import RenderOptions
 
-    from bioeval_tui.tui.shared.copying import Copied
+    from bioeval_tui.tui.shared.output import Copied
     from bioeval_tui.tui.shared.program import Program
 
 
@@ -141,6 +140,8 @@ class Dialog(ModalScreen[Result], Generic[Result]):
     NAME: ClassVar[str] = ""
     ABOUT: ClassVar[str] = ""
     HEADING: ClassVar[str] = ""
+    LABEL_WIDTH: ClassVar[int] = 16
+    """Width of what stands before the fields of a form, in cells."""
     BINDINGS: ClassVar[list[BindingType]] = bindings("dialog")
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
     DEFAULT_CSS = """
@@ -155,6 +156,8 @@ class Dialog(ModalScreen[Result], Generic[Result]):
         }
         & .dialog--heading { text-style: bold; height: 1; margin-bottom: 1; }
         & .dialog--body { height: auto; max-height: 100%; }
+        & .form--row { height: 1; }
+        & .form--row > .form--label { color: $quiet; }
         & KeysFooter { dock: bottom; background: $surface; padding: 0; margin-top: 1; }
         &.-narrow > .dialog--box { width: 100%; max-height: 100%; padding: 0 1; }
         &.-narrow .dialog--heading { margin-bottom: 0; }
@@ -162,9 +165,11 @@ class Dialog(ModalScreen[Result], Generic[Result]):
     }
     """
 
-    def __init__(self) -> None:
+    def __init__(self, heading: str = "") -> None:
+        """`heading` is the first line, if it is not always the same one."""
         self._behind = Behind()
         super().__init__()
+        self.heading = heading or self.HEADING
         self.key_owners = KeyOwners(self)
         """Widgets of the screen below whose keys apply here, too."""
 
@@ -207,14 +212,15 @@ class Dialog(ModalScreen[Result], Generic[Result]):
             yield from self.compose_body()
             yield KeysFooter()
 
-    @property
-    def heading(self) -> str:
-        """The first line."""
-        return self.HEADING
-
     def compose_body(self) -> Iterable[Widget]:
         """Yield the widgets between heading and keys."""
         return ()
+
+    def row(self, label: str, field: Widget) -> Horizontal:
+        """Return the line of a question."""
+        words = Static(label, classes="form--label", markup=False)
+        words.styles.width = self.LABEL_WIDTH
+        return Horizontal(words, field, classes="form--row", id=f"row-{field.id}")
 
     def action_close(self) -> None:
         """Close without a result."""
@@ -270,7 +276,11 @@ Form = TypeVar("Form")
 
 
 class FormField(Input):
-    """An input line. The keys for up and down belong to the dialog."""
+    """An input line, whose place in the table of keys says what enter does. Up and down belong to the dialog."""
+
+    def __init__(self, enter: str, value: str, placeholder: str = "", *, id: str) -> None:
+        super().__init__(value, placeholder=placeholder, id=id, compact=True)
+        set_keys(self, enter)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave the arrows to the dialog, and to its line of keys."""
@@ -288,23 +298,19 @@ class FormChoice(Choice):
 class FormDialog(Dialog[Form]):
     """The result is the complete form; None if the dialog was closed. A subclass draws `#told` below its lines."""
 
-    LABEL_WIDTH: ClassVar[int] = 16
+    ENTER: ClassVar[str] = ""
+    """The place in the table of keys that says what enter does in its lines."""
     DEFAULT_CSS = """
     FormDialog {
-        & .dialog--body { height: auto; }
-        & .form--row { height: 1; }
-        & .form--row > .form--label { color: $quiet; }
         & .form--row > Input { width: 1fr; height: 1; border: none; padding: 0 1; background: $surface-lighten-1; }
         & .form--row > Input:focus { background: $block-cursor-blurred-background; }
         & #hint { height: auto; margin-top: 1; }
     }
     """
 
-    def row(self, label: str, field: Widget) -> Horizontal:
-        """Return the line of a question."""
-        words = Static(label, classes="form--label", markup=False)
-        words.styles.width = self.LABEL_WIDTH
-        return Horizontal(words, field, classes="form--row", id=f"row-{field.id}")
+    def line(self, label: str, name: str, value: str, hint: str = "") -> Horizontal:
+        """Return the line of a question that is answered by typing; the answer is the field's with the id `name`."""
+        return self.row(label, FormField(self.ENTER, value, hint, id=name))
 
     def on_mount(self) -> None:
         """Begin at the first question."""
@@ -325,7 +331,7 @@ class FormDialog(Dialog[Form]):
 
     def tell(self, *, trying: bool = False) -> None:
         """Show the form's problem, or a summary of the answers."""
-        self.query_one("#hint", Static).update(Content("\n").join([paint(self.hint(trying=trying))]))
+        self.query_one("#hint", Static).update(paint(self.hint(trying=trying)))
 
     @on(Choice.Changed)
     @on(Input.Changed)
@@ -349,12 +355,6 @@ class FormDialog(Dialog[Form]):
 _DRIVE = re.compile(r"^/[A-Za-z]:")
 
 
-class PathField(Input):
-    """The line for the path."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings("~path-field")
-
-
 class PathDialog(Dialog[str]):
     """The result is a path, or None if the dialog was closed."""
 
@@ -369,20 +369,16 @@ class PathDialog(Dialog[str]):
     """
 
     def __init__(self, heading: str, hint: str, last: str = "") -> None:
-        super().__init__()
-        self._heading = heading
+        super().__init__(heading)
         self._hint = hint
         self._last = last
-
-    @property
-    def heading(self) -> str:
-        """What the file is for."""
-        return self._heading
 
     def compose_body(self) -> Iterable[Widget]:
         """The input line, and a description of the expected path."""
         hint = "path of the file: type it, paste it, or drop the file here"
-        yield PathField(self._last, placeholder=hint, compact=True)
+        field = Input(self._last, placeholder=hint, compact=True)
+        set_keys(field, "~path-field")
+        yield field
         yield Static(self._hint, classes="path--hint", markup=False)
 
     @on(Input.Submitted)
@@ -451,18 +447,12 @@ class WorkDialog(Dialog[Result], Generic[Result]):
     BINDINGS: ClassVar[list[BindingType]] = bindings("work")
 
     def __init__(self, heading: str, work: Callable[[Tell], Awaitable[Result]]) -> None:
-        super().__init__()
-        self._heading = heading
+        super().__init__(heading)
         self._work = work
         self._steps: list[str] = []
         self._failure = ""
         self._began = monotonic()
         self._worker: Worker[None] | None = None
-
-    @property
-    def heading(self) -> str:
-        """A description of the work."""
-        return self._heading
 
     def compose_body(self) -> Iterable[Widget]:
         """The messages, and the elapsed time."""

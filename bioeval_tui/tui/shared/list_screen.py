@@ -13,13 +13,12 @@ from textual.widgets import Static
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.text import plural
-from bioeval_tui.tui.shared.ask_line_widget import FilterLine
-from bioeval_tui.tui.shared.base import AtRest, RefreshedScreen
-from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.copying import Copied, tabbed
+from bioeval_tui.tui.shared.base import AtRest, RefreshedScreen, unreadable
+from bioeval_tui.tui.shared.cells import Cell
+from bioeval_tui.tui.shared.line_widgets import FilterLine
 from bioeval_tui.tui.shared.list_table import Listing, ListTable, Sorting, TableHead
+from bioeval_tui.tui.shared.output import Copied, tabbed
 from bioeval_tui.tui.shared.rows_widget import RowList
-from bioeval_tui.tui.shared.tones import paint
 
 Item = TypeVar("Item")
 TIMES_MOVE_S = 10.0
@@ -37,6 +36,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
     """Interval of reloading while the screen is visible; 0 for never."""
     NEEDS_ROWS: ClassVar[frozenset[str]] = frozenset({"filter", "sort", "reverse"})
     LEAST: ClassVar[int] = 16
+    LOADING: ClassVar[str] = "Reading…"
     AUTO_FOCUS = ""
     SIDE: ClassVar[int] = 40
     """Least width of the side. It is beside the table only where the table keeps all its columns, otherwise below."""
@@ -99,10 +99,6 @@ class ListScreen(RefreshedScreen, Generic[Item]):
     def empty(self) -> list[Cell]:
         """Return the text of an empty screen: what to do first."""
         return []
-
-    def loading_words(self) -> str:
-        """Return the loading message."""
-        return "Reading…"
 
     # Life
 
@@ -168,17 +164,14 @@ class ListScreen(RefreshedScreen, Generic[Item]):
             changed = failure != self.failure
             self.failure = failure
         else:
-            changed = bool(self.failure) or not self.loaded or not self._same(items)
+            same = list(map(id, items)) == list(map(id, self.listing.items))
+            changed = bool(self.failure) or not self.loaded or not same
             self.failure = ""
             if changed:
                 self.listing.fill(items)
         self.loaded = True
         if changed:
             self.redraw()
-
-    def _same(self, items: Sequence[Item]) -> bool:
-        old = self.listing.items
-        return len(old) == len(items) and all(a is b for a, b in zip(old, items, strict=True))
 
     # Drawing
 
@@ -190,7 +183,8 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         self.set_class(bool(listing.items), "-filled")
         longest = min(LONGEST_NAME, listing.first_width)
         self.table.set_least(max(self.LEAST, longest))
-        self.table.show(len(listing.visible), self._cells_at, listing.sorting, listing.keys)
+        drawn = self._drawn
+        self.table.show(len(drawn), lambda at, _: self.cells(drawn[at]), listing.sorting, listing.keys)
         wished = listing.place_of(self._wished) if self._wished is not None else None
         if wished is not None:
             self._wished = None
@@ -207,9 +201,6 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         if listing.items and self.focused is None and self.is_current:
             rows.focus()
 
-    def _cells_at(self, index: int, width: int) -> Mapping[str, Cell | Content]:
-        return self.cells(self._drawn[index])
-
     def show_words(self) -> None:
         """Update the title and, without rows, the notice."""
         listing = self.listing
@@ -217,14 +208,11 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         if listing.filter:
             notes.append(Cell(f"{len(listing.visible):,} shown: “{listing.filter}”", "warn"))
         self.title_bar.say((self.NAME,), notes, self.state())
-        trouble = self.query_one("#trouble", Static)
-        trouble.display = bool(self.failure) and bool(listing.items)
-        trouble.update(Content(f"! {self.failure}"))
+        self.show_trouble(self.failure if listing.items else "")
         if self.failure:
-            lines = [Cell("! Could not be read", "strong"), Cell(""), Cell(self.failure, "bad")]
+            self.show_notice(unreadable(self.failure))
         else:
-            lines = self.empty() if self.loaded else [Cell(self.loading_words(), "strong")]
-        self.query_one("#notice", Static).update(Content("\n").join([paint(line) for line in lines]))
+            self.show_notice(self.empty() if self.loaded else [Cell(self.LOADING, "strong")])
 
     def go_to(self, identity: Hashable) -> None:
         """Put the cursor on an item, at once or when it has been loaded."""

@@ -15,9 +15,8 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.cells import STYLES, Cell, left, paint, right
 from bioeval_tui.tui.shared.rows_widget import Heights, RowList
-from bioeval_tui.tui.shared.tones import STYLES, left, paint, right
 
 Item = TypeVar("Item")
 Key = tuple[int, float, str]
@@ -208,15 +207,15 @@ class TableHead(Widget):
             super().__init__()
             self.column = column
 
-    def __init__(self, columns: Sequence[Column], least: int, enough: int) -> None:
+    def __init__(self, table: ListTable) -> None:
         super().__init__()
-        self._columns, self._least, self._enough = tuple(columns), least, enough
+        self._table = table
         self._sorting = Sorting(0)
 
-    def set_least(self, least: int) -> None:
-        """Give the first column another least width."""
-        self._least = least
-        self.refresh()
+    @property
+    def _fitting(self) -> list[Column]:
+        # One cell less than the rows have, because of their scrollbar.
+        return self._table.fitting(self.size.width - 1)
 
     def show(self, sorting: Sorting) -> None:
         """Mark the column that is sorted by."""
@@ -226,9 +225,8 @@ class TableHead(Widget):
 
     def render(self) -> Content:
         """Draw the names."""
-        chosen, sign = self._columns[self._sorting.column].name, "▴" if self._sorting.reverse else "▾"
-        # One cell less than the rows have, because of their scrollbar.
-        columns = fit(self._columns, self.size.width - 1, self._least, self._enough)
+        chosen, sign = self._table.columns[self._sorting.column].name, "▴" if self._sorting.reverse else "▾"
+        columns = self._fitting
         full = any(each.name == chosen and cell_len(chosen) >= each.width for each in columns)
         names = {each.name: Cell(each.name, "quiet") for each in columns}
         names |= {chosen: Cell(chosen if full else chosen + sign, "strong")}
@@ -242,9 +240,9 @@ class TableHead(Widget):
     def on_click(self, event: events.Click) -> None:
         """Report the clicked column."""
         at = 0
-        for column in fit(self._columns, self.size.width - 1, self._least, self._enough):
+        for column in self._fitting:
             if at <= event.x <= at + column.width:
-                index = next(i for i, known in enumerate(self._columns) if known.name == column.name)
+                index = [known.name for known in self._table.columns].index(column.name)
                 self.post_message(self.Picked(index))
                 return
             at += column.width + 1
@@ -260,15 +258,19 @@ class ListTable(Vertical):
     def __init__(self, rows: RowList, columns: Sequence[Column], least: int = 16, enough: int = 0) -> None:
         super().__init__()
         self.rows = rows
-        self._columns, self._least, self._enough = tuple(columns), least, enough
-        self._head = TableHead(columns, least, enough)
+        self.columns, self._least, self._enough = tuple(columns), least, enough
+        self._head = TableHead(self)
         self._names: Sequence[tuple[Key, ...]] = ()
         rows.show_blurred_cursor()
+
+    def fitting(self, width: int) -> list[Column]:
+        """Return the columns that fit into so many cells."""
+        return fit(self.columns, width, self._least, self._enough)
 
     @property
     def least_width(self) -> int:
         """The width at which every column is shown, with the padding and the scrollbar."""
-        return self._least + sum(column.width + 1 for column in self._columns[1:]) + 3
+        return self._least + sum(column.width + 1 for column in self.columns[1:]) + 3
 
     def compose(self) -> ComposeResult:
         """Heading above rows."""
@@ -279,7 +281,7 @@ class ListTable(Vertical):
         """Give the first column another least width, in cells; the rows follow with the next `show`."""
         if least != self._least:
             self._least = least
-            self._head.set_least(least)
+            self._head.refresh()
 
     def show(
         self, count: int, cells: CellsOf, sorting: Sorting, names: Sequence[tuple[Key, ...]] = ()
@@ -287,7 +289,7 @@ class ListTable(Vertical):
         """Show `count` rows; with `names`, the keys by which each is sorted, names that are too long go on below."""
 
         def painter(index: int, width: int) -> Content:
-            columns = fit(self._columns, width, self._least, self._enough)
+            columns = self.fitting(width)
             return line_of(columns, cells(index, columns[0].width), whole=bool(names))
 
         self._head.show(sorting)
@@ -296,8 +298,8 @@ class ListTable(Vertical):
 
     def _heights(self, width: int) -> Heights:
         """Return how many lines each row has in so many cells."""
-        rooms = _names(fit(self._columns, width, self._least, self._enough))
-        shown = [(at, rooms[column.name]) for at, column in enumerate(self._columns) if column.name in rooms]
+        rooms = _names(self.fitting(width))
+        shown = [(at, rooms[column.name]) for at, column in enumerate(self.columns) if column.name in rooms]
         heights = [max(_lines(keys[at][2], room) for at, room in shown) for keys in self._names]
         return heights if max(heights, default=1) > 1 else 1
 

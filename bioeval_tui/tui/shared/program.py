@@ -11,10 +11,10 @@ from textual.screen import Screen
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.run_view import Opener
     from bioeval_tui.record.state import RunState
-    from bioeval_tui.tui.batch.batch_view import Glance
     from bioeval_tui.tui.data.services import AppServices
     from bioeval_tui.tui.items import ReviewSource
-    from bioeval_tui.tui.shared.cells_view import Cell
+    from bioeval_tui.tui.runs.batch_view import Glance
+    from bioeval_tui.tui.shared.cells import Cell
 
 
 class Program(Protocol):

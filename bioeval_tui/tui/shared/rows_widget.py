@@ -22,9 +22,9 @@ from textual.style import Style
 from textual.visual import Visual
 from textual.widget import Widget
 
-from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.shared.cells_view import Cell
-from bioeval_tui.tui.shared.tones import paint, readable
+from bioeval_tui.tui.keys import bindings, set_keys
+from bioeval_tui.tui.shared.cells import Cell, paint
+from bioeval_tui.tui.shared.themes import readable
 
 MOST_BARS_KEPT = 100
 
@@ -139,7 +139,11 @@ RowPainter = Callable[[int, int], Content]
 
 
 class RowList(ScrollView, can_focus=True):
-    """Rows with a cursor. Posts `Highlighted` when the cursor moves and `Chosen` on enter or a second click."""
+    """Rows with a cursor. Posts `Highlighted` when the cursor moves and `Chosen` on enter or a second click.
+
+    `enter` is the place in the table of keys that says what enter does here, and `opens` whether it does so on the row
+    under the cursor.
+    """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--cursor", "rows--hover"}
     DEFAULT_CSS = """
@@ -161,24 +165,21 @@ class RowList(ScrollView, can_focus=True):
             self.rows = rows
             self.index = index
 
-        @property
-        def control(self) -> RowList:
-            """The list that posted it."""
-            return self.rows
-
     class Chosen(Highlighted):
         """The row at `index` was opened."""
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None, cursor: bool = True) -> None:
+    def __init__(self, enter: str = "", opens: Callable[[], bool] = lambda: True) -> None:
         self._drawn: dict[tuple[int, int, Style], list[Strip]] = {}
-        super().__init__(id=id, classes=classes)
+        super().__init__()
+        if enter:
+            set_keys(self, enter)
+        self._opens = opens
         self._row_count = 0
         self._heights: Heights | Callable[[int], Heights] = 1
         self._lines: Heights = 1
         self._starts: Sequence[int] = ()
         """The first line of each row, if rows have different heights."""
         self._painter: RowPainter | None = None
-        self._has_cursor = cursor
         self._blurred_cursor = False
         self.cursor = 0
         self.user_moved = False
@@ -266,7 +267,7 @@ class RowList(ScrollView, can_focus=True):
         Without rows, nothing can be opened.
         """
         if action == "choose":
-            return self._row_count > 0
+            return self._row_count > 0 and self._opens()
         return action not in ("scroll_left", "scroll_right")
 
     def action_move(self, by: int) -> None:
@@ -330,7 +331,7 @@ class RowList(ScrollView, can_focus=True):
         if self._painter is None or index >= self._row_count:
             return Strip.blank(width, self.rich_style)
         style = self.visual_style
-        selected = self._has_cursor and index == self.cursor and (self.has_focus or self._blurred_cursor)
+        selected = index == self.cursor and (self.has_focus or self._blurred_cursor)
         if selected:
             style = style + self.get_visual_style("rows--cursor")
         key = (index, width, style)

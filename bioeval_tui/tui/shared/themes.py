@@ -1,13 +1,13 @@
-"""The four themes, and what makes others legible. Colour only repeats what a sign or word says."""
+"""The four themes, and what makes others and the text under a cursor legible. Colour only repeats what a sign or word says."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
+from rich.style import Style as RichStyle
 from textual.color import BLACK, WHITE, Color
 from textual.theme import Theme
-
-from bioeval_tui.tui.shared.tones import contrast
 
 DEFAULT_VARIABLES = {
     "quiet": "#8a8f99",
@@ -151,3 +151,32 @@ def legible(variables: Mapping[str, str], *, dark: bool) -> dict[str, str]:
             share += 0.1
         colours[name] = colour.blend(end, share).hex if share else variables[name]
     return colours
+
+
+def contrast(one: Color, other: Color) -> float:
+    """Return the contrast ratio of two colours, 1 to 21, as WCAG 2.2 defines it."""
+    darker, lighter = sorted((_luminance(one), _luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(color: Color) -> float:
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in color.normalized
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+READABLE = 4.5
+"""Minimum contrast of a text with the cursor behind it, as WCAG 2.2 requires (criterion 1.4.3)."""
+
+
+@lru_cache(maxsize=1024)
+def readable(style: RichStyle) -> RichStyle:
+    """Return the style with its text blended towards black or white, as far as it takes to be read on its background."""
+    if style.color is None or style.bgcolor is None:
+        return style
+    ink, ground = Color.from_rich_color(style.color), Color.from_rich_color(style.bgcolor)
+    end = max(BLACK, WHITE, key=lambda color: contrast(color, ground))
+    blended = (ink.blend(end, tenth / 10) for tenth in range(11))
+    best = next((color for color in blended if contrast(color, ground) >= READABLE), end)
+    return style + RichStyle.from_color(best.rich_color)

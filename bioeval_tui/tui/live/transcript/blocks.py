@@ -82,7 +82,7 @@ class Block:
     lines: list[Line] | None = field(default=None, repr=False)
     before: list[Line] | None = field(default=None, repr=False)
     """The previously painted lines, which are reused if they did not change."""
-    found: Any = field(default=None, repr=False)
+    highlights: Any = field(default=None, repr=False)
 
     @property
     def signature(self) -> tuple[Any, ...]:
@@ -166,7 +166,7 @@ def message_blocks(
 
     The agreed words of a bare sign-off mean nothing to a reader, so only that it signs off is shown.
     """
-    blocks = [Block("gap")] if _parted(message, choices) else []
+    blocks = [Block("gap")] if _has_gap(message, choices) else []
     if message.message == choices.parting:
         blocks.append(Block("parting", "the conversations differ from here"))
     first = len(blocks)
@@ -221,7 +221,7 @@ def _spans(message: MessageState, choices: Choices) -> Iterator[Block]:
             yield from _detail(json.dumps(spans.detail(span), ensure_ascii=False, indent=2), "json")
 
 
-def _parted(message: MessageState, choices: Choices) -> bool:
+def _has_gap(message: MessageState, choices: Choices) -> bool:
     if message.message <= 1:
         return False
     return choices.roomy or (message.role == "user" and not choices.dense)
@@ -318,15 +318,12 @@ def _marks(message: MessageState) -> tuple[Mark, ...]:
 def _failures(message: MessageState) -> Iterator[Block]:
     for index, failure in enumerate(message.failures):
         last = index == len(message.failures) - 1
-        yield Block("note", _failure(failure, message.role), sign=_failure_sign(failure), style="warn")
+        sign = "✗" if failure.wait_ms is None else "↻"
+        yield Block("note", _failure(failure, message.role), sign=sign, style="warn")
         if last and message.waited_ms >= 1000:
             yield Block(
                 "note", f"waited {latency(message.waited_ms)} in total, not part of the latency", style="note"
             )
-
-
-def _failure_sign(failure: events.RequestFailed) -> str:
-    return "✗" if failure.wait_ms is None else "↻"
 
 
 def _failure(failure: events.RequestFailed, role: str) -> str:
@@ -419,12 +416,13 @@ def generation_line(event: dict[str, Any]) -> GenerationLine:
     """
     match event:
         case {"systemPrompt": prompt}:
-            return GenerationLine("⚙", f"system prompt, {_size(_as_text(prompt))}", _as_text(prompt))
+            text = _as_text(prompt)
+            return GenerationLine("⚙", f"system prompt, {plural(len(text.split()), 'word')}", text)
         case {"request": {"function": {"name": str(name)}} as request}:
             return _function(name, request)
         case {"output": output}:
-            text = _as_text(output)
-            return GenerationLine("←", _title(text or "(nothing)"), _pretty(output), _language(output))
+            text, language = _as_text(output), "" if isinstance(output, str) else "json"
+            return GenerationLine("←", _title(text or "(nothing)"), _pretty(output), language)
         case {"content": content, "summaryDirection": _}:
             return GenerationLine(
                 "◇", f"knowledge request: {_title(_as_text(content))}", _pretty(event), "json"
@@ -454,12 +452,3 @@ def _pretty(value: Any) -> str:
     if isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, indent=2, default=str)
-
-
-def _language(value: Any) -> str:
-    return "" if isinstance(value, str) else "json"
-
-
-def _size(text: str) -> str:
-    words = len(text.split())
-    return f"{words:,} word{'' if words == 1 else 's'}"

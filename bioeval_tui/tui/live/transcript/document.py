@@ -208,7 +208,7 @@ class Document:
         assert self.painter is not None
         if block.lines is None:
             block.lines = self.painter.paint(block)
-            block.found = None
+            block.highlights = None
             if block.height != len(block.lines):
                 block.height = len(block.lines)
                 self._heights.set(index, self.items[index].height)

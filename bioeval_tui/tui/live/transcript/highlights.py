@@ -98,12 +98,7 @@ class Highlights:
         self.version += 1
         return self.current
 
-    def point_out(self, item: int, quote: str | None) -> re.Pattern[str] | None:
-        """Mark `quote` in an item as evidence (None marks nothing) and return its pattern."""
-        patterns = self.point_out_all([(item, quote)] if quote else [])
-        return patterns.get(item)
-
-    def point_out_all(self, quotes: Iterable[tuple[int, str]]) -> dict[int, re.Pattern[str]]:
+    def point_out(self, quotes: Iterable[tuple[int, str]]) -> dict[int, re.Pattern[str]]:
         """Mark several quotations as (item, quote), instead of the previous ones; return the patterns by item."""
         by_item: dict[int, list[str]] = {}
         for item, quote in quotes:
@@ -122,9 +117,9 @@ class Highlights:
         if (self.pattern is None and evidence is None) or block.lines is None:
             return []
         key = (self.version, item, number)
-        if block.found is None or block.found[0] != key:
-            block.found = (key, self._spans(item, number, block, evidence))
-        spans: list[list[Span]] = block.found[1]
+        if block.highlights is None or block.highlights[0] != key:
+            block.highlights = (key, self._spans(item, number, block, evidence))
+        spans: list[list[Span]] = block.highlights[1]
         return spans[line] if line < len(spans) else []
 
     def line_of(self, match: Match, block: Block) -> int:

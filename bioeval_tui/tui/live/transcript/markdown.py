@@ -208,20 +208,20 @@ def _heading(text: str, start: int, end: int) -> str:
 
 
 _STYLES: tuple[tuple[_TokenType, str], ...] = (
-    (Comment, "code.comment"),
-    (Keyword, "code.keyword"),
-    (String, "code.string"),
-    (Number, "code.number"),
-    (Name.Function, "code.name"),
-    (Name.Class, "code.name"),
-    (Name.Tag, "code.keyword"),
-    (Name.Attribute, "code.name"),
-    (Name.Builtin, "code.keyword"),
-    (Operator.Word, "code.keyword"),
+    (Comment, "code-comment"),
+    (Keyword, "code-keyword"),
+    (String, "code-string"),
+    (Number, "code-number"),
+    (Name.Function, "code-name"),
+    (Name.Class, "code-name"),
+    (Name.Tag, "code-keyword"),
+    (Name.Attribute, "code-name"),
+    (Name.Builtin, "code-keyword"),
+    (Operator.Word, "code-keyword"),
 )
 
 
-def coloured(code: str, language: str) -> Text:
+def highlight_code(code: str, language: str) -> Text:
     """Return `code` as literal text with its tokens coloured; plain when the language is not known."""
     text = Text(style="code", overflow="fold")
     lexer = _lexer(language.lower()) if language else None
@@ -250,7 +250,9 @@ def warm_up() -> None:
     """Load the lexers that answers use most, which takes Pygments a tenth of a second, in the background."""
     if not _warm.is_set():
         _warm.set()
-        Thread(target=lambda: [coloured("x", name) for name in _COMMON], name="lexers", daemon=True).start()
+        Thread(
+            target=lambda: [highlight_code("x", name) for name in _COMMON], name="lexers", daemon=True
+        ).start()
 
 
 _COMMON = ("json", "python", "sql", "bash", "yaml")
@@ -302,14 +304,14 @@ class _Table(TableElement):
         words = [max(map(cell_len, " ".join(column).split()), default=1) for column in texts]
         room = options.max_width - len(GAP) * (len(widths) - 1)
         if sum(widths) <= room:
-            yield from _fitting(console, head, body, widths)
+            yield from _plain_table(console, head, body, widths)
         elif sum(words) <= room:
-            yield _wrapping(head, body, _shared(widths, words, room))
+            yield _wrapped_table(head, body, _share_room(widths, words, room))
         else:
-            yield from _in_lines(head, body)
+            yield from _lines_of_cells(head, body)
 
 
-def _fitting(console: Console, head: Row, body: list[Row], widths: list[int]) -> Iterator[Segment]:
+def _plain_table(console: Console, head: Row, body: list[Row], widths: list[int]) -> Iterator[Segment]:
     """Yield a table that needs no wrapping: many times faster than Rich's Table, which streams need."""
     rule = console.get_style("markdown.table.border")
     for row in [head, None, *body]:
@@ -324,7 +326,7 @@ def _fitting(console: Console, head: Row, body: list[Row], widths: list[int]) ->
         yield Segment.line()
 
 
-def _shared(widths: list[int], words: list[int], room: int) -> list[int]:
+def _share_room(widths: list[int], words: list[int], room: int) -> list[int]:
     """Return the columns' widths in cells, the widest narrowed until all fit, but none below its longest word."""
     widths = widths.copy()
     for _ in range(sum(widths) - room):
@@ -333,7 +335,7 @@ def _shared(widths: list[int], words: list[int], room: int) -> list[int]:
     return widths
 
 
-def _wrapping(head: Row, body: list[Row], widths: list[int]) -> Table:
+def _wrapped_table(head: Row, body: list[Row], widths: list[int]) -> Table:
     """Return a table whose columns must share too little room."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, style="markdown.table.border")
     for cell, width in zip(head, widths, strict=True):
@@ -343,7 +345,7 @@ def _wrapping(head: Row, body: list[Row], widths: list[int]) -> Table:
     return table
 
 
-def _in_lines(head: Row, body: list[Row]) -> Iterator[Text]:
+def _lines_of_cells(head: Row, body: list[Row]) -> Iterator[Text]:
     """Yield a line `heading: cell` for each cell of a table that has no room for the words of its columns side by side."""
     for number, row in enumerate(body):
         if number:
@@ -353,7 +355,7 @@ def _in_lines(head: Row, body: list[Row]) -> Iterator[Text]:
     yield from () if body else (cell.content for cell in head)
 
 
-def finished(text: str) -> str:
+def close_marks(text: str) -> str:
     """Close the bold words or code of an unfinished text, so that no bare marks flash up."""
     if text.count("`") % 2:
         return f"{text}`"

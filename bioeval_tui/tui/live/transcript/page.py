@@ -250,7 +250,7 @@ class PageView(ScrollView):
             self._laid_out = () if again else self._laid_out
             return
         self._laid_out_in = self.scrollable_content_region.size
-        styles = {name: self._style(name.replace(".", "-")) for name in STYLE_NAMES}
+        styles = {name: self._style(name) for name in STYLE_NAMES}
         styles["base"] = self.rich_style
         as_now = (width, tuple(styles.values()))
         if again or as_now != self._laid_out:

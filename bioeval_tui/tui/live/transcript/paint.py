@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Mapping
 
 from rich.cells import cell_len, set_cell_size
@@ -15,39 +16,7 @@ from textual.strip import Strip
 
 from bioeval_tui.text import clean
 from bioeval_tui.tui.live.transcript.blocks import Block, Line, Mark
-from bioeval_tui.tui.live.transcript.markdown import TranscriptMarkdown, coloured, finished
-
-STYLE_NAMES = (
-    "speaker-user",
-    "speaker-assistant",
-    "speaker-operator",
-    "side-user",
-    "side-assistant",
-    "side-operator",
-    "parting",
-    "note",
-    "event",
-    "latency",
-    "fact",
-    "warn",
-    "bad",
-    "good",
-    "caret",
-    "rule",
-    "heading",
-    "link",
-    "inline-code",
-    "code",
-    "code.comment",
-    "code.keyword",
-    "code.string",
-    "code.number",
-    "code.name",
-    "match",
-    "match-current",
-    "evidence",
-    "cursor",
-)
+from bioeval_tui.tui.live.transcript.markdown import TranscriptMarkdown, close_marks, highlight_code
 
 CSS = """
 Transcript {
@@ -76,7 +45,6 @@ Transcript {
     & > .transcript--fact { color: $text-success; }
     & > .transcript--warn { color: $text-warning; }
     & > .transcript--bad { color: $text-error; }
-    & > .transcript--good { color: $text-success; }
     & > .transcript--caret { color: $text-primary; }
     & > .transcript--rule { color: $foreground 30%; }
     & > .transcript--heading { color: $foreground; text-style: bold; }
@@ -94,6 +62,8 @@ Transcript {
     & > .transcript--cursor { background: $foreground 10%; }
 }
 """
+STYLE_NAMES = tuple(re.findall(r"\.transcript--([\w-]+)", CSS))
+"""The styles that lines are painted in."""
 
 
 SPEAKER = 5
@@ -124,7 +94,7 @@ class Painter:
         self.edge = min(self.width, self.left + self.body + self.right)
         self.styles = styles
         self.base = styles["base"]
-        theme = Theme({**styles, **_markdown_styles(styles)}, inherit=False)
+        theme = Theme({**styles, **markdown_styles(styles)}, inherit=False)
         self._console = Console(
             file=io.StringIO(),
             width=self.body,
@@ -174,16 +144,16 @@ class Painter:
         return Strip([Segment(" " * max(0, cells - used), self.base), *segments]).crop(0, cells)
 
     def _rows(self, block: Block) -> list[list[Segment]]:
-        text = _drawable(block.text)
+        text = _clean_text(block.text)
         match block.kind:
             case "markdown":
-                return self._render(TranscriptMarkdown(finished(text) if block.live else text)) or [[]]
+                return self._render(TranscriptMarkdown(close_marks(text) if block.live else text)) or [[]]
             case "code":
-                return self._ruled(coloured(text, block.language))
+                return self._ruled(highlight_code(text, block.language))
             case "plain-code":
                 return self._ruled(Text(text, style="code", overflow="fold"))
             case "detail-code":
-                return self._ruled(coloured(text, block.language))
+                return self._ruled(highlight_code(text, block.language))
             case "detail":
                 return self._ruled(Text(text, style="note", overflow="fold"))
             case "note":
@@ -210,7 +180,7 @@ class Painter:
     def _render(self, renderable: RenderableType, width: int | None = None) -> list[list[Segment]]:
         options = self._console.options.update(width=max(4, width or self.body), height=None)
         rows = self._console.render_lines(renderable, options, pad=False)
-        rows = [_trimmed(row) for row in rows]
+        rows = [_without_padding(row) for row in rows]
         while len(rows) > 1 and not any(segment.text.strip() for segment in rows[-1]):
             rows.pop()
         while len(rows) > 1 and not any(segment.text.strip() for segment in rows[0]):
@@ -292,7 +262,7 @@ def _cells(row: Iterable[Segment]) -> int:
     return sum(cell_len(segment.text) for segment in row)
 
 
-def _trimmed(row: list[Segment]) -> list[Segment]:
+def _without_padding(row: list[Segment]) -> list[Segment]:
     """Return a row without the spaces that Rich fills lines with."""
     row = [segment for segment in row if segment.text and not segment.control]
     while row and not (kept := row[-1].text.rstrip(" ")):
@@ -302,7 +272,7 @@ def _trimmed(row: list[Segment]) -> list[Segment]:
     return row
 
 
-def _drawable(text: str) -> str:
+def _clean_text(text: str) -> str:
     """Clean the text again in any case, and replace tabs with spaces."""
     if text.isascii() and text.isprintable():
         return text
@@ -315,7 +285,8 @@ def _add_caret(rows: list[list[Segment]], body: int, style: Style) -> None:
         rows[-1].append(Segment("▌", style))
 
 
-def _markdown_styles(styles: Mapping[str, Style]) -> dict[str, Style]:
+def markdown_styles(styles: Mapping[str, Style]) -> dict[str, Style]:
+    """Return Rich's styles of Markdown, made of those named `heading`, `link`, `inline-code`, `code`, `note` and `rule`."""
     bold, italic = Style(bold=True), Style(italic=True)
     heading = styles["heading"]
     return {

@@ -51,24 +51,11 @@ class Transcript(PageView, can_focus=True):
     click opens and closes it, `e` shows and hides what the agent did, `f` follows the end.
     """
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"transcript--{name.replace('.', '-')}" for name in STYLE_NAMES}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"transcript--{name}" for name in STYLE_NAMES}
 
     DEFAULT_CSS = CSS
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("~transcript")
-
-    class FollowChanged(Message):
-        """The transcript began or stopped to follow its end."""
-
-        def __init__(self, transcript: Transcript, following: bool) -> None:
-            super().__init__()
-            self.transcript = transcript
-            self.following = following
-
-        @property
-        def control(self) -> Transcript:
-            """The transcript."""
-            return self.transcript
 
     class Scrolled(Message):
         """The reader scrolled; not posted when the program scrolls."""
@@ -79,7 +66,7 @@ class Transcript(PageView, can_focus=True):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
-        self._found = Highlights()
+        self._highlights = Highlights()
         self._cursor: Fold | None = None
         self._now: datetime | None = None
         self._waiting: set[int] = set()
@@ -106,7 +93,7 @@ class Transcript(PageView, can_focus=True):
         if fresh:
             self._cursor = None
             self._top = Spot(0, 0, 0)
-            self._found = Highlights()
+            self._highlights = Highlights()
             self.following = self.may_follow
         self._lay_out(again=True)
 
@@ -127,46 +114,48 @@ class Transcript(PageView, can_focus=True):
             if self._stream_timer is None:
                 self._stream_timer = self.set_timer(delay, self._flush)
             return
-        self._take(now | self._waiting)
+        self._read(now | self._waiting)
 
     def find(self, pattern: str) -> int:
         """Look for words (ignoring case, line ends and Markdown marks), mark all matches and return their number.
 
         An empty pattern ends the search. Matches in messages that arrive later are counted, too.
         """
-        total = self._found.look_for(pattern, self._page)
+        total = self._highlights.look_for(pattern, self._page)
         self.refresh()
         return total
 
     def find_next(self, direction: int = 1) -> tuple[int, int]:
         """Go to the next match (or, with -1, the previous one); return its position (from 1) and the number of matches."""
-        match = self._found.step(1 if direction >= 0 else -1, self._top)
+        match = self._highlights.step(1 if direction >= 0 else -1, self._top)
         if match is None:
             return 0, 0
         block = self._page.blocks(match.item)[match.block]
         if self._laid_out:
             self._page.lines(match.item, block)
-        self._reveal(Spot(match.item, match.block, self._found.line_of(match, block)))
-        return self._found.position, self._found.total
+        self._reveal(Spot(match.item, match.block, self._highlights.line_of(match, block)))
+        return self._highlights.position, self._highlights.total
 
     @property
     def matches(self) -> tuple[int, int]:
         """Which match is the current one (from 1, 0 before the first) and how many there are."""
-        return self._found.position, self._found.total
+        return self._highlights.position, self._highlights.total
 
     def jump_to(self, message: int, quote: str | None = None) -> bool:
         """Bring a message into view and mark `quote` in it; return whether the message (and quote) is there."""
         index = self._page.numbers.get(message)
         if index is None:
             return False
-        wanted = self._found.point_out(index, quote)
+        wanted = self._highlights.point_out([(index, quote)] if quote else []).get(index)
         spot, there = Spot(index, 0, 0), wanted is None
         for number, block in enumerate(self._page.blocks(index)):
             if block.kind == "gap" and number == 0:
                 spot = Spot(index, 1, 0)
             if wanted is not None and wanted.search(block.text):
                 lines = self._page.lines(index, block) if self._laid_out else []
-                rows = (row for row, _ in enumerate(lines) if self._found.spans(index, number, block, row))
+                rows = (
+                    row for row, _ in enumerate(lines) if self._highlights.spans(index, number, block, row)
+                )
                 spot, there = Spot(index, number, next(rows, 0)), True
                 break
         self._reveal(spot)
@@ -180,7 +169,7 @@ class Transcript(PageView, can_focus=True):
         numbers = self._page.numbers
         if quotes:
             self.jump_to(*quotes[0])
-        self._found.point_out_all(
+        self._highlights.point_out(
             (numbers[message], quote) for message, quote in quotes if message in numbers
         )
         self.refresh()
@@ -229,7 +218,7 @@ class Transcript(PageView, can_focus=True):
         choices = self._page.choices
         if message != choices.parting:
             before, choices.parting = choices.parting, message
-            self._take({number for number in (before, message) if number is not None})
+            self._read({number for number in (before, message) if number is not None})
 
     @property
     def shows_events(self) -> bool:
@@ -324,7 +313,7 @@ class Transcript(PageView, can_focus=True):
         strip = line.strip
         if line.timer:
             strip = with_timer(strip, self._page, self._now)
-        spans = self._found.spans(spot.item, spot.block, block, spot.line)
+        spans = self._highlights.spans(spot.item, spot.block, block, spot.line)
         key = line_key(spot)
         selection = self._selected
         if selection is not None and (span := selection.get_span(key)) is not None:
@@ -345,10 +334,6 @@ class Transcript(PageView, can_focus=True):
         self._selected = selection
         self.refresh()
 
-    def watch_following(self, following: bool) -> None:
-        """Tell the screen."""
-        self.post_message(self.FollowChanged(self, following))
-
     # Inside.
 
     def _can_wait(self, number: int) -> bool:
@@ -362,9 +347,9 @@ class Transcript(PageView, can_focus=True):
     def _flush(self) -> None:
         self._stream_timer = None
         if self._waiting:
-            self._take(set())
+            self._read(set())
 
-    def _take(self, numbers: set[int]) -> None:
+    def _read(self, numbers: set[int]) -> None:
         numbers = numbers | self._waiting
         self._waiting.clear()
         if self._stream_timer is not None:
@@ -382,11 +367,11 @@ class Transcript(PageView, can_focus=True):
         self._pause = max(STREAM_INTERVAL, STREAM_SHARE * (self._streamed_at - begun))
 
     def _count_again(self, numbers: set[int]) -> None:
-        if self._found.pattern is not None:
+        if self._highlights.pattern is not None:
             for number in numbers:
                 if (index := self._page.numbers.get(number)) is not None:
-                    self._found.count(index, self._page)
-            self._found.version += 1
+                    self._highlights.count(index, self._page)
+            self._highlights.version += 1
 
     def _rebuild_all(self) -> None:
         for index in range(len(self._page.items)):

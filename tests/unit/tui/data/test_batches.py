@@ -13,8 +13,8 @@ from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, write_event
 from bioeval_tui.settings import Settings
-from bioeval_tui.tui.batch.batch_view import Glance, Rank
 from bioeval_tui.tui.data.services import AppServices
+from bioeval_tui.tui.runs.batch_view import Glance, Rank
 
 IDS = [f"20261120-090000-000{number}" for number in range(3)]
 

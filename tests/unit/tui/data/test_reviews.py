@@ -21,7 +21,7 @@ from bioeval_tui.record.reviews import mark_of
 from bioeval_tui.report.result import load_run
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
-from bioeval_tui.tui.items import Given, MedalRow, ReviewSource
+from bioeval_tui.tui.items import MedalRow, NewReview, ReviewSource
 from tests.command import call
 from tests.unit.record.test_versions import GOLDEN
 
@@ -77,12 +77,14 @@ async def test_two_people_can_review_a_run(settings: Settings, recording: Path) 
     assert first.judged is not None
     assert first.judged.score is not None
     assert load_run(recording).reviewed is None
-    await ada.give_review(first, Given("override", score=0.5, why="half of it"))
+    await ada.give_review(first, NewReview("override", score=0.5, why="half of it"))
     await ben.give_review(
-        (await ben.review_queue(source))[0], Given("override", score=1.0, why="all of it", blind=True)
+        (await ben.review_queue(source))[0], NewReview("override", score=1.0, why="all of it", blind=True)
     )
-    await ada.give_review(items[1], Given("accept", score=items[1].judged.score if items[1].judged else None))
-    note = await ada.give_review(items[0], Given("note", why="odd"))
+    await ada.give_review(
+        items[1], NewReview("accept", score=items[1].judged.score if items[1].judged else None)
+    )
+    note = await ada.give_review(items[0], NewReview("note", why="odd"))
     again = await ada.review_queue(source)
     assert again[0].conversation is first.conversation, "a reader's place in the transcript must not be lost"
     opinions = again[0].opinions
@@ -104,7 +106,7 @@ async def test_two_people_can_review_a_run(settings: Settings, recording: Path) 
 
 async def test_a_second_score_is_never_blind_even_after_an_undo(settings: Settings, recording: Path) -> None:
     desk, source = desk_of(settings), ReviewSource((ID,))
-    blind = Given("override", score=0.5, why="half of it", blind=True)
+    blind = NewReview("override", score=0.5, why="half of it", blind=True)
     first, second = (await desk.review_queue(source))[:2]
     await desk.undo_review(first, await desk.give_review(first, blind))
     for item, one in ((first, desk), (first, desk_of(settings, "ben")), (second, desk)):
@@ -118,7 +120,7 @@ async def test_a_fault_applies_to_the_whole_conversation(settings: Settings, rec
     desk = desk_of(settings)
     source = ReviewSource((str(recording),))
     item = (await desk.review_queue(source))[0]
-    await desk.give_review(item, Given("fault", fault="evaluator", why="it never asked"))
+    await desk.give_review(item, NewReview("fault", fault="evaluator", why="it never asked"))
     faults = [bool(found.faults) for found in await desk.review_queue(source)]
     assert faults == [True] * 3 + [False] * 3
     found = load_run(recording).reviewed
@@ -131,7 +133,7 @@ async def test_with_masked_names_reviews_can_be_read_but_not_added(
 ) -> None:
     desk = desk_of(settings, "Ada")
     await desk.give_review(
-        (await desk.review_queue(ReviewSource((ID,))))[0], Given("override", score=0.5, why="Ada saw it")
+        (await desk.review_queue(ReviewSource((ID,))))[0], NewReview("override", score=0.5, why="Ada saw it")
     )
     use(Mask(Rules((LiteralRule.of("Ada", "[NAME]", is_name=True),))))
     try:
@@ -139,7 +141,7 @@ async def test_with_masked_names_reviews_can_be_read_but_not_added(
         assert "Ada" not in str(item.opinions)
         assert len(item.opinions) == 1
         with pytest.raises(UsageError, match="without --redact"):
-            await desk_of(settings, "ben").give_review(item, Given("note", why="hm"))
+            await desk_of(settings, "ben").give_review(item, NewReview("note", why="hm"))
     finally:
         use(Mask())
 
@@ -167,9 +169,9 @@ async def test_marks_of_submissions_are_stored_beside_the_report(settings: Setti
     items = await desk.review_queue(ReviewSource(reports=(whole,)))
     assert [(item.title, item.graded) for item in items] == [("made/a", "valid"), ("made/b", "invalid")]
     await desk.give_review(
-        items[0], Given("override", mark="suspicious", why="the scores of the leaderboard's first")
+        items[0], NewReview("override", mark="suspicious", why="the scores of the leaderboard's first")
     )
-    await desk.give_review(items[1], Given("accept", mark="invalid"))
+    await desk.give_review(items[1], NewReview("accept", mark="invalid"))
     for place in (whole, folder, single):
         rows = await rows_at(settings, place)
         assert mark_of((await desk.marks(rows))[0]) == "suspicious"
@@ -181,7 +183,7 @@ async def test_marks_of_submissions_are_stored_beside_the_report(settings: Setti
     assert (folder / "reviews.overlay.jsonl").is_file()
     unsaved = replace(items[0], row=replace(rows[0], folder=None))
     with pytest.raises(UsageError, match="without a report"):
-        await desk.give_review(unsaved, Given("accept", mark="valid"))
+        await desk.give_review(unsaved, NewReview("accept", mark="valid"))
     assert await desk.review_queue(ReviewSource(rows=(replace(rows[0], folder=None),))) == []
 
 
@@ -192,7 +194,7 @@ async def test_exported_medal_tables_include_the_reviewers_marks(settings: Setti
     whole.write_text(json.dumps({"task_reports": [report("made/a").to_dict(), report("made/b").to_dict()]}))
     desk = desk_of(settings)
     item = (await desk.review_queue(ReviewSource(reports=(folder,))))[0]
-    await desk.give_review(item, Given("override", mark="invalid", why="=leaked <b>"))
+    await desk.give_review(item, NewReview("override", mark="invalid", why="=leaked <b>"))
     for kind, words in (
         ("html", "reviewed: invalid (ada: =leaked &lt;b&gt;)"), ("md", "invalid (ada: =leaked &lt;b&gt;)"),
         ("csv", "invalid (ada: =leaked <b>)"),

@@ -1,6 +1,6 @@
 """Long texts wrap below themselves, beside their labels."""
 
-from bioeval_tui.tui.shared.cells_view import Cell
+from bioeval_tui.tui.shared.cells import Cell
 from bioeval_tui.tui.shared.rows_widget import hanging
 
 TEXT = "Count the elderly patients who take warfarin"

@@ -1,1 +1,0 @@
-"""The screen of a batch: every conversation as a tile."""

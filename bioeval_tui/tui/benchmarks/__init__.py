@@ -1,1 +1,0 @@
-"""The screen of machine-learning tasks."""

@@ -1,0 +1,626 @@
+"""The home screen: what to do next, recent runs with their results, and problems."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+
+from rich.cells import cell_len, set_cell_size
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.widget import Widget
+
+from bioeval_tui.errors import BioevalError
+from bioeval_tui.evaluation.engine.spec import RunRequest
+from bioeval_tui.record.names import CONDITIONS
+from bioeval_tui.report.findings import CompareNext, RepeatNext, ReviewNext, RunNext, WatchNext
+from bioeval_tui.report.sentences import next_step
+from bioeval_tui.sample.paths import DEMO_JOB, SAMPLE_AGENT, sample_jobs
+from bioeval_tui.text import home_relative, plural
+from bioeval_tui.tui.items import ReviewSource
+from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.runs import runs_view
+from bioeval_tui.tui.runs.runs_view import AGENT_FAILED, NO_SCORE, STATUS, status_of
+from bioeval_tui.tui.shared.base import AtRest, RefreshedScreen
+from bioeval_tui.tui.shared.cells import Cell, Line, bulleted, joined, paint, score_tone, spark
+from bioeval_tui.tui.shared.output import Copied
+from bioeval_tui.tui.shared.rows_widget import DrawnPanel, Labelled, RowList
+from bioeval_tui.uncertainty import FEWEST_UNITS
+from bioeval_tui.units import ago, number
+
+if TYPE_CHECKING:
+    from bioeval_tui.evaluation.wiring.doctor import Finding
+    from bioeval_tui.record.catalogued_run import CataloguedRun
+    from bioeval_tui.report.previews import RunPreview
+    from bioeval_tui.tui.items import JobItem
+
+
+RECENT, NEXT, PROBLEMS = 12, 5, 8
+"""Maximum number of rows in each list."""
+LABELS = 34
+"""Width of what stands before and after the bars of a condition."""
+Does = Literal["", "sample", "own", "open", "compare", "review", "job", "go"]
+"""What enter does with what `HomeEntry.on` names: runs, or a job and, to run it, how often."""
+
+
+class HomeEntry(NamedTuple):
+    """A row, its details beside the lists, and what enter does."""
+
+    row: tuple[Cell, ...]
+    about: tuple[Line, ...] = ()
+    does: Does = ""
+    on: tuple[str, ...] = ()
+    run: CataloguedRun | None = None
+
+    @property
+    def text(self) -> str:
+        """The row and its details, for copying."""
+        lines = [self.row, *self.about]
+        return "\n".join("".join(cell.text for cell in line).strip() for line in lines).strip()
+
+
+def first_steps() -> list[HomeEntry]:
+    """Return the three first steps for users without any runs."""
+    return [
+        _next(
+            "Evaluate your own agent",
+            "over HTTP, or any chat model",
+            "A job is a file that names the agent, the tasks, the facts the user may share and the assertions"
+            " to check. Press Enter, and give your agent's address and what a user wants from it.",
+            command="bioeval-tui new job.yml",
+            does="own",
+            on=(),
+        ),
+        _next(
+            "Start a first run",
+            "the sample agent, offline, in about ten seconds",
+            "A simulated user asks the sample agent for a medication reminder, twice: first knowing no facts,"
+            " then with two facts to share. You watch both conversations, then see the scores and how they "
+            "are calculated.",
+            "Nothing leaves this machine: a script plays the user, and rules replace the judge model.",
+            command="bioeval-tui demo",
+            does="sample",
+        ),
+        _next(
+            "Grade submissions for medals",
+            "biomedical machine-learning tasks",
+            "Score predictions with the task's own metric and place them on its leaderboard. Press Enter for "
+            "the medal table, with three submissions to try.",
+            command="bioeval-tui grade submissions.jsonl",
+            does="go",
+            on=("medals",),
+        ),
+    ]
+
+
+HOW: tuple[Line, ...] = (
+    [Cell("         ┌──────────── talks ────────────┐", "quiet")],
+    [Cell("         │                               ▼", "quiet")],
+    [Cell("     evaluator", "strong"), Cell("                      "), Cell("your agent", "strong")],
+    [Cell("   plays a user                     its state, its graph", "quiet")],
+    [Cell("         │                               │", "quiet")],
+    [Cell("         ▼                               ▼", "quiet")],
+    [Cell("       judge", "strong"), Cell("                        "), Cell("assertions", "strong")],
+    [Cell("  scores the tasks              check what it really did", "quiet")],
+    [],
+    [Cell("Each job runs twice: first the user knows no facts,")],
+    [Cell("then the user shares them when asked. The difference")],
+    [Cell("between the scores is what your agent gains by asking.")],
+)
+"""How an evaluation works, for users without any runs."""
+
+
+def _next(
+    what: str,
+    more: str,
+    *about: str,
+    command: str = "",
+    does: Does,
+    on: tuple[str, ...] = (),
+    run: CataloguedRun | None = None,
+    parts: Iterable[tuple[str, str]] = (),
+) -> HomeEntry:
+    lines: list[Line] = [[Cell(what, "strong")], []]
+    for paragraph in about:
+        lines += [[Cell(paragraph)], []]
+    if command:
+        lines += [[Cell("in a shell: ", "quiet"), Cell(command, "busy")], []]
+    lines += bulleted(parts, "quiet")
+    row = (Cell("▸ ", "busy"), Cell(what, "strong"), Cell(f"  {more}", "quiet"))
+    return HomeEntry(row, tuple(lines), does, on, run)
+
+
+def next_steps(
+    runs: Sequence[CataloguedRun], jobs: Sequence[JobItem], previews: Mapping[str, RunPreview]
+) -> list[HomeEntry]:
+    """Return suggestions derived from the runs, their conclusions and the jobs, most urgent first.
+
+    Your own agent is suggested first until one has run.
+    """
+    if not runs:
+        return first_steps()
+    own = any(run.agent not in ("", SAMPLE_AGENT) and not run.imported for run in runs)
+    ended = [run for run in runs if run.status == "completed" and run.measured]
+    steps = [_watch(run) for run in runs if run.status == "running"]
+    if ended:
+        in_question = ended[0] in last_runs(runs)
+        steps += _repeat(ended[0], jobs, previews) if in_question else []
+        steps += _compare(ended)
+    steps += _review(ended)
+    steps += _run_first(jobs)
+    yours, _, medals = first_steps()
+    return [*([] if own else [yours]), *steps[:NEXT], medals]
+
+
+def _watch(run: CataloguedRun) -> HomeEntry:
+    return _next(*next_step(WatchNext(run.job)), does="open", on=(run.run_id,), run=run)
+
+
+def _repeat(
+    newest: CataloguedRun, jobs: Sequence[JobItem], previews: Mapping[str, RunPreview]
+) -> list[HomeEntry]:
+    """Suggest more trials of the newest run's job, unless they would give the same scores again."""
+    job = next((job for job in jobs if job.name == newest.job and job.runnable), None)
+    known = previews.get(newest.run_id)
+    # The scripts and rules of a rehearsal give the same scores each time, and so may its agent.
+    if job is None or known is None or newest.rehearsal or not 0 < known.trials < FEWEST_UNITS:
+        return []
+    command = f"bioeval-tui run {home_relative(job.path)} --repeat {FEWEST_UNITS}"
+    finding = RepeatNext(newest.job, known.trials, FEWEST_UNITS)
+    return [
+        _next(
+            *next_step(finding),
+            command=command,
+            does="job",
+            on=(str(job.path), str(FEWEST_UNITS)),
+            run=newest,
+        )
+    ]
+
+
+def _compare(ended: Sequence[CataloguedRun]) -> list[HomeEntry]:
+    """Suggest to compare the newest run with the one before of the same job, if their scores differ."""
+    newest = ended[0]
+    before = next((run for run in ended[1:] if run.job == newest.job), None)
+    if before is None or newest.scores == before.scores:
+        return []
+    finding = CompareNext(newest.job, _score(before), _score(newest))
+    both = (before.run_id, newest.run_id)
+    command = f"bioeval-tui runs compare {' '.join(both)}"
+    return [_next(*next_step(finding), command=command, does="compare", on=both, run=newest)]
+
+
+def _review(ended: Sequence[CataloguedRun]) -> list[HomeEntry]:
+    """Suggest to review the newest run with a judge that nobody has reviewed."""
+    run = next((run for run in ended if not run.rehearsal and not run.reviewers), None)
+    if run is None:
+        return []
+    command = f"bioeval-tui review {run.run_id}"
+    return [_next(*next_step(ReviewNext(run.job)), command=command, does="review", on=(run.run_id,), run=run)]
+
+
+def _run_first(jobs: Sequence[JobItem]) -> list[HomeEntry]:
+    """Suggest to run the first job that was never run."""
+    job = next((job for job in jobs if job.runnable and not job.runs), None)
+    if job is None:
+        return []
+    path = "" if job.sample else home_relative(job.path)
+    finding = RunNext(job.name, path, job.tasks or 0, job.facts or 0, job.assertions or 0)
+    return [_next(*next_step(finding), does="job", on=(str(job.path), "1"), parts=job.about)]
+
+
+def last_runs(runs: Iterable[CataloguedRun]) -> list[CataloguedRun]:
+    """Return the newest ended run of each job."""
+    by_job: dict[str, CataloguedRun] = {}
+    for run in runs:
+        if run.status != "running":
+            by_job.setdefault(run.job, run)
+    return list(by_job.values())
+
+
+def _score(run: CataloguedRun) -> float | None:
+    """Return the mean, or the score of the only condition."""
+    only = run.only_condition
+    return run.scores[only] if only else run.score
+
+
+def _scores(run: CataloguedRun) -> tuple[Cell, ...]:
+    """Return `0.47 → 1.00`, both conditions' scores, or the score of the only one."""
+    values = [run.scores.get(name) for name in ((run.only_condition,) if run.only_condition else CONDITIONS)]
+    cells = [Cell(f"{number(value):>4}", score_tone(value)) for value in values]
+    return (
+        (cells[0], Cell(" → ", "quiet"), cells[1], Cell("  "))
+        if len(cells) > 1
+        else (cells[0], Cell(" " * 9))
+    )
+
+
+def recent(
+    runs: Sequence[CataloguedRun], previews: Mapping[str, RunPreview], now: datetime, width: int
+) -> list[HomeEntry]:
+    """Return the newest runs; `previews` are their conclusions by id, as far as known. Agents' names get a third of `width`."""
+    shown = runs[:RECENT]
+    jobs = min(24, max((cell_len(run.job) for run in shown), default=0))
+    agents = min(max(32, width // 3), max((cell_len(run.agent_words) for run in shown), default=0))
+    entries = []
+    for run in shown:
+        state = status_of(run)
+        known = previews.get(run.run_id)
+        said = known.brief if known else ""
+        row = (
+            *_scores(run),
+            Cell(set_cell_size(run.job, max(jobs, cell_len(run.job))) + "  "),
+            Cell(set_cell_size(run.agent_words, max(agents, cell_len(run.agent_words))) + "  ", "quiet"),
+            Cell(said or state.text, "plain" if said and state.tone != "bad" else state.tone),
+            *([Cell(f", {plural(known.trials, 'trial')}")] if known and said else []),
+            Cell(f"  {ago(run.began, now)}", "quiet"),
+        )
+        entries.append(HomeEntry(row, does="open", on=(run.run_id,), run=run))
+    return entries
+
+
+def trends(runs: Iterable[CataloguedRun], width: int, height: int, now: datetime) -> list[Line]:
+    """Return the scores of each agent in each job by condition, oldest first, as bars with their newest and best value.
+
+    What ran last is first.
+    """
+    alike: dict[tuple[str, str], list[CataloguedRun]] = {}
+    for run in runs:
+        if run.status != "running":
+            alike.setdefault((run.job, run.agent_words), []).append(run)
+    lines: list[Line] = []
+    for (job, agent), newest_first in alike.items():
+        shown = newest_first[: max(1, (width - LABELS) // 2)][::-1]
+        rows = [row for name in CONDITIONS if (row := _trend(name, [run.scores.get(name) for run in shown]))]
+        if not rows or len(lines) + len(rows) + 1 > height:
+            continue
+        first = f", the first {ago(shown[0].began, now)}" if len(shown) > 1 else ""
+        scored = next(run for run in newest_first if any(value is not None for value in run.scores.values()))
+        if scored is not newest_first[0]:
+            first = f", the last score {ago(scored.began, now)}"
+        lines += [
+            [
+                Cell(f"{job}  ", "strong"),
+                Cell(agent),
+                Cell(f"  {plural(len(shown), 'run')}", "quiet"),
+                Cell(first, "quiet"),
+            ],
+            *rows,
+        ]
+        if len(lines) < height:
+            lines.append([])
+    return lines
+
+
+def _trend(name: str, values: Sequence[float | None]) -> Line:
+    """Return the bars of a condition, `·` for a run without a score; nothing where no run has one."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return []
+    bars = joined((f"{spark([value], 1)} ", score_tone(value)) for value in values)
+    said = f" {number(known[-1])}" + (f", best {number(max(known))}" if len(known) > 1 else "")
+    return [Cell(f"  {name:<10}", "quiet"), *bars, Cell(said, "quiet")]
+
+
+def problems(
+    findings: Iterable[Finding],
+    jobs: Iterable[JobItem],
+    runs: Sequence[CataloguedRun],
+    previews: Mapping[str, RunPreview],
+    now: datetime,
+) -> list[HomeEntry]:
+    """Return the problems: parts of the installation, jobs that cannot run or whose last run failed, interrupted runs; hints last."""
+    entries = []
+    for finding in findings:
+        broken = finding.state == "broken"
+        if broken or finding.part == "openai endpoint":
+            about: list[Line] = [[Cell(finding.part, "strong")], [Cell(finding.said)]]
+            about += [[Cell(finding.to_do, "busy")]] if finding.to_do else []
+            about += [[], [Cell("bioeval-tui doctor examines every part.", "quiet")]]
+            sign = Cell("✗ ", "bad") if broken else Cell("– ", "quiet")
+            entries.append(HomeEntry((sign, Cell(f"{finding.part}: {finding.said}")), tuple(about)))
+    for job in jobs:
+        if job.checked and job.errors and not job.needs_code:
+            about = [[Cell(home_relative(job.path), "strong")], []]
+            about += [
+                [
+                    Cell(f"{error.line}: ", "quiet"),
+                    Cell(f"{error.field}: " if error.field else "", "busy"),
+                    Cell(error.message),
+                ]
+                for error in job.errors
+            ]
+            row = (Cell("✗ ", "bad"), Cell(f"{job.name} cannot run: {plural(len(job.errors), 'error')}"))
+            entries.append(HomeEntry(row, tuple(about), "job", (str(job.path),)))
+    for run in last_runs(runs[:RECENT]):
+        state, known = status_of(run), previews.get(run.run_id)
+        if state in (AGENT_FAILED, NO_SCORE, STATUS["failed"]):
+            said = known.brief if known and known.brief else state.text.partition(" ")[2]
+            row = (Cell("✗ ", "bad"), Cell(f"{run.job}: {said}, {ago(run.began, now)}"))
+            entries.append(HomeEntry(row, does="open", on=(run.run_id,), run=run))
+    for run in runs[:RECENT]:
+        if run.status == "interrupted":
+            about = [
+                [Cell(f"{run.job}, {ago(run.began, now)}", "strong")], [],
+                [Cell("Its engine stopped before the run ended. The recording is kept, and you can resume the run from there.")], [],
+                [Cell("in a shell: ", "quiet"), Cell(f"bioeval-tui runs resume {run.run_id}", "busy")],
+            ]  # fmt: skip
+            row = (Cell("◐ ", "warn"), Cell(f"{run.job} was interrupted {ago(run.began, now)}"))
+            entries.append(HomeEntry(row, tuple(about), "open", (run.run_id,)))
+    return sorted(entries, key=lambda entry: entry.row[0].tone == "quiet")[:PROBLEMS]
+
+
+REFRESH_S = 2.0
+ROOMY = 10
+"""Minimum height of the details that have empty lines."""
+
+
+class HomeList(Vertical):
+    """A framed list of entries."""
+
+    DEFAULT_CSS = """
+    HomeList {
+        height: auto; border: round $line; border-title-color: $quiet; padding: 0 1;
+        &:focus-within { border: round $primary; border-title-color: $foreground; }
+        & RowList { height: auto; max-height: 5; }
+    }
+    """
+
+    def __init__(self, title: str, *, id: str) -> None:
+        super().__init__(id=id)
+        self.border_title = title
+        self.rows = RowList("~home-rows", lambda: self.entry is not None and bool(self.entry.does))
+        self.entries: Sequence[HomeEntry] = ()
+
+    def compose(self) -> ComposeResult:
+        """The rows."""
+        yield self.rows
+
+    @property
+    def entry(self) -> HomeEntry | None:
+        """The entry under the cursor."""
+        return self.entries[self.rows.cursor] if self.rows.cursor < len(self.entries) else None
+
+    def show(self, entries: Sequence[HomeEntry], empty: str) -> None:
+        """Show these entries, or why the list is empty."""
+        self.entries = entries
+        self.rows.can_focus = bool(entries)
+
+        def painted(at: int, width: int) -> Content:
+            row = self.entries[at].row if self.entries else (Cell(empty, "quiet"),)
+            return _whole_cells(row, width)
+
+        self.rows.set_rows(max(1, len(entries)), painted)
+
+
+def _whole_cells(row: Sequence[Cell], width: int) -> Content:
+    """Return a line without those of its last cells that have no room; the details say them in full."""
+    while len(row) > 1 and cell_len("".join(cell.text for cell in row).rstrip()) > width:
+        row = row[:-1]
+    return paint(*row).truncate(width, ellipsis=True)
+
+
+class HomeScreen(RefreshedScreen):
+    """The first screen."""
+
+    NAME = "Home"
+    AUTO_FOCUS = ""
+    ABOUT = (
+        "What to do next, your newest runs with their results, and problems with this installation. The panel"
+        " below the lists describes the selected row."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = bindings("home")
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
+    DEFAULT_CSS = """
+    HomeScreen {
+        & #recent RowList { max-height: 8; }
+        & #below { height: 1fr; }
+        & .home--scores { width: 1fr; height: 1fr; border: round $line; border-title-color: $quiet; padding: 0 1; }
+        & #about { width: 1fr; border: round $line; border-title-color: $quiet; padding: 0 2; }
+        &.-narrow HomeList RowList { max-height: 3; }
+        &.-narrow #recent RowList { max-height: 5; }
+        &.-narrow .home--scores { display: none; }
+        &.-short #below { display: none; }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.at_rest: AtRest = AtRest(self, self._look)
+        self.lists = (
+            HomeList("What next", id="next"),
+            HomeList("Recent runs", id="recent"),
+            HomeList("Problems", id="problems"),
+        )
+        self._runs: Sequence[CataloguedRun] = ()
+        self._jobs: Sequence[JobItem] = ()
+        self._findings: Sequence[Finding] | None = None
+        """What was examined; None until that is done."""
+        self._previews: dict[str, RunPreview] = {}
+        """The conclusions of ended runs, by id."""
+        self._unread: set[str] = set()
+        """Runs whose recordings could not be read; opening one shows the reason."""
+        self._loaded = False
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Three lists; below them the scores over time, and the details of the selected row."""
+        yield from self.lists
+        with Horizontal(id="below"):
+            yield DrawnPanel(classes="home--scores")
+            with VerticalScroll(id="about", can_focus=False):
+                yield Labelled()
+
+    def on_mount(self) -> None:
+        """Load, and refresh regularly."""
+        self.query_one(".home--scores", DrawnPanel).draw(self._scores)
+        self._draw()
+        self.refresh_items()
+        self.refresh_every(REFRESH_S)
+        self.after_paint(self._examine)
+
+    def on_screen_resume(self) -> None:
+        """Bring the lists up to date when the screen is shown again."""
+        if self._loaded:
+            self.refresh_items()
+
+    async def load_items(self) -> None:
+        """Load runs and jobs, then the conclusions of the newest runs."""
+        services = self.bioeval.services
+        try:
+            runs, jobs = await services.runs(), await services.jobs()
+        except (BioevalError, OSError) as error:
+            self.tell(f"Could not read runs and jobs: {error}", bad=True)
+            return
+        if (
+            not self._loaded
+            or list(map(id, runs)) != list(map(id, self._runs))
+            or list(map(id, jobs)) != list(map(id, self._jobs))
+        ):
+            self._runs, self._jobs, self._loaded = runs, jobs, True
+            self._draw()
+        for run in runs[:RECENT]:
+            if (
+                run.status != "running"
+                and run.run_id not in self._previews
+                and run.run_id not in self._unread
+            ):
+                await self._read(run.run_id)
+
+    async def _read(self, run_id: str) -> None:
+        try:
+            self._previews[run_id] = await self.bioeval.services.from_runs(runs_view.preview, run_id)
+        except (BioevalError, OSError):
+            self._unread.add(run_id)
+        else:
+            self._draw()
+
+    @work(group="problems")
+    async def _examine(self) -> None:
+        try:
+            self._findings = await self.bioeval.services.problems()
+        except (BioevalError, OSError) as error:
+            self._findings = ()
+            self.tell(f"Could not check this installation: {error}", bad=True)
+        self._draw()
+
+    # Drawing
+
+    @property
+    def here(self) -> HomeList:
+        """The list with the focus, or the first list."""
+        return next((one for one in self.lists if one.rows.has_focus), self.lists[0])
+
+    @property
+    def entry(self) -> HomeEntry | None:
+        """The entry under its cursor."""
+        return self.here.entry
+
+    def _draw(self) -> None:
+        if not self.query(HomeList):  # the application is leaving
+            return
+        now = datetime.now(UTC)
+        following, newest, failing = self.lists
+        reading = "Reading…"
+        following.show(next_steps(self._runs, self._jobs, self._previews) if self._loaded else (), reading)
+        newest.show(
+            recent(self._runs, self._previews, now, self.size.width),
+            "No runs yet" if self._loaded else reading,
+        )
+        listed = problems(self._findings or (), self._jobs, self._runs, self._previews, now)
+        failing.show(listed, "None found" if self._findings is not None else "Examining…")
+        scores = self.query_one(".home--scores", DrawnPanel)
+        scores.border_title = "Scores over time" if self._runs else "How it works"
+        scores.refresh()
+        live = sum(run.status == "running" for run in self._runs)
+        notes = [Cell(plural(len(self._runs), "run"), "quiet"), Cell(plural(len(self._jobs), "job"), "quiet")]
+        self.title_bar.say(
+            (self.NAME,), notes if self._loaded else (), Cell(f"● {live} live", "good") if live else Cell("")
+        )
+        if self.focused is None and self._loaded and self.is_current:
+            self.lists[0].rows.focus()
+        self._look()
+
+    def _scores(self, width: int) -> Content:
+        """Draw the jobs' scores over time or, without any runs, how an evaluation works."""
+        height = self.query_one(".home--scores", DrawnPanel).size.height
+        how = HOW if self._loaded else ([Cell("Reading…", "quiet")],)
+        lines = trends(self._runs, width, height, datetime.now(UTC)) if self._runs else how
+        return Content("\n").join([_whole_cells(line, width) for line in lines])
+
+    def _look(self) -> None:
+        """Show the details of the selected row."""
+        entry = self.entry
+        about = self.query_one("#about", VerticalScroll)
+        about.border_title = "" if entry is None else "Details" if entry.about else "This run"
+        lines = [[Cell("Reading…", "quiet")]] if entry is None else list(entry.about)
+        if entry is not None and entry.run is not None:
+            width = max(20, about.scrollable_content_region.width)
+            preview = self._previews.get(entry.run.run_id)
+            card = runs_view.card(entry.run, self._runs, datetime.now(UTC), width, preview)
+            # Where few lines fit, the list's row stands for the card's first line.
+            lines += card if about.size.height >= ROOMY else [line for line in card[1:] if line]
+        about.query_one(Labelled).show(lines)
+        self.refresh_bindings()
+
+    @on(RowList.Highlighted)
+    def _moved(self) -> None:
+        self.at_rest.moved()
+
+    def on_descendant_focus(self) -> None:
+        """Follow the focus."""
+        self.at_rest.moved()
+
+    def on_resize(self) -> None:
+        """Draw for the new width."""
+        self.call_after_refresh(self._look)
+
+    def copies(self) -> Sequence[Copied]:
+        """The selected row and its details."""
+        entry = self.entry
+        return (Copied("this row and its details", lambda: entry.text),) if entry is not None else ()
+
+    def caption(self) -> str:
+        """The conclusion of the selected run."""
+        run = self.entry.run if self.entry is not None else None
+        preview = self._previews.get(run.run_id) if run is not None else None
+        return preview.sentence if preview else ""
+
+    # Keys
+
+    def action_next_list(self) -> None:
+        """Go to the next list that has rows."""
+        filled = [one for one in self.lists if one.entries]
+        if filled:
+            at = filled.index(self.here) if self.here in filled else -1
+            filled[(at + 1) % len(filled)].rows.focus()
+
+    @on(RowList.Chosen)
+    async def _chosen(self) -> None:
+        entry, program = self.entry, self.bioeval
+        if entry is None:
+            return
+        services = program.services
+        match entry.does:
+            case "sample":
+                request = RunRequest(
+                    jobs=(sample_jobs() / DEMO_JOB,), sample_agent=True, mode="rehearsal", graph="embedded"
+                )
+                program.open_run(partial(services.start_run, request))
+            case "own":
+                await program.new_job()
+            case "open":
+                program.open_run(partial(services.open_recording, entry.on[0]))
+            case "compare":
+                program.compare(*entry.on)
+            case "review":
+                program.review(ReviewSource(entry.on))
+            case "job":
+                path, *repeats = entry.on
+                await program.show_job(path, repeats=int(repeats[0]) if repeats else 0)
+            case "go":
+                await program.action_go(entry.on[0])

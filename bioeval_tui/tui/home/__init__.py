@@ -1,1 +1,0 @@
-"""The first screen: what to do next, recent runs, problems."""

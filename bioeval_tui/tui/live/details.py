@@ -1,0 +1,306 @@
+"""The boxes that open over the live screen: an assertion turn by turn, and how the simulated user speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.binding import BindingType
+from textual.widget import Widget
+from textual.widgets import Static
+
+from bioeval_tui.record.tool_calls import tool_calls_text
+from bioeval_tui.text import compact_json, plural
+from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.live import heads_view
+from bioeval_tui.tui.shared.cells import Cell, Tone, paint_lines
+from bioeval_tui.tui.shared.dialogs import Dialog, DialogText
+from bioeval_tui.tui.shared.rows_widget import Labelled
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.events import AssertionChecked, StateObserved
+    from bioeval_tui.record.names import Condition
+    from bioeval_tui.record.state import ConversationState, RunState
+    from bioeval_tui.report.manner import RunManner
+    from bioeval_tui.report.result import RunResult
+
+
+Facts = list[tuple[str, list[Cell]]]
+
+_CHANGE_TONES: dict[str, Tone] = {"+": "good", "−": "bad"}
+_STATUS = {
+    "passed": Cell("✓ passed", "good"),
+    "failed": Cell("✗ not true", "bad"),
+    "not_measured": Cell("? could not be measured", "warn"),
+}
+
+
+def _definition(state: RunState, trial: int, index: int) -> dict[str, Any]:
+    items = state.job_of(trial).get("assertions") or []
+    item = items[index] if index < len(items) else {}
+    return item if isinstance(item, dict) else {}
+
+
+def assertion_heading(state: RunState, trial: int, index: int) -> str:
+    """Return the assertion's name and weight."""
+    item = _definition(state, trial, index)
+    asked = item.get("toolCalls")
+    calls = tool_calls_text(asked) if isinstance(asked, dict) else ""
+    name = (
+        item.get("name") or item.get("expression") or item.get("cypher") or calls or f"assertion {index + 1}"
+    )
+    return f"{name}   weight {float(item.get('weight', 1.0)):g}"
+
+
+def turn_lines(state: RunState, condition: Condition, trial: int, index: int) -> list[int]:
+    """Return the turns after which the assertion was checked."""
+    conversation = state.conversation(condition, trial)
+    return [check.after_turn for check in conversation.checks.get(index, ())] if conversation else []
+
+
+def detail(state: RunState, condition: Condition, trial: int, index: int, turn: int | None) -> Facts:
+    """Return labelled lines for the check after `turn`; None means the final check or, before it, the newest."""
+    facts: Facts = [(kind, [Cell(text)]) for kind, text in _question(state, trial, index)]
+    conversation, name = state.conversation(condition, trial), state.condition_name(condition)
+    check = _check(conversation, index, turn)
+    if conversation is None or check is None:
+        facts.append((name, [Cell("not checked yet", "quiet")]))
+        return facts
+    when = "at the end" if check.final else f"after turn {check.after_turn}"
+    status = _STATUS[check.status]
+    if check.status == "failed" and not check.final:
+        status = Cell("· not true", "plain")
+    facts.append((name, [status._replace(text=f"{status.text}, {when}")]))
+    facts.append(("expected", [Cell(compact_json(check.expected))]))
+    facts.append(("observed", [Cell(compact_json(check.observed))]))
+    if check.why:
+        facts.append(("because", [Cell(check.why)]))
+    if check.error:
+        facts.append(("error", [Cell(check.error, "bad")]))
+    if check.warning:
+        facts.append(("warning", [Cell(check.warning, "warn")]))
+    if conversation.submissions:
+        facts += _submission(conversation, index)
+    facts += _change_lines(conversation, check.after_turn)
+    return facts
+
+
+def _question(state: RunState, trial: int, index: int) -> list[tuple[str, str]]:
+    item = _definition(state, trial, index)
+    labelled: list[tuple[str, str]] = [
+        (key, str(item[key])) for key in ("expression", "cypher", "medal", "task") if key in item
+    ]
+    asked = item.get("toolCalls")
+    return [*labelled, ("tool calls", tool_calls_text(asked))] if isinstance(asked, dict) else labelled
+
+
+def _check(conversation: ConversationState | None, index: int, turn: int | None) -> AssertionChecked | None:
+    if conversation is None:
+        return None
+    checks = conversation.checks.get(index, [])
+    if turn is not None:
+        return next((check for check in checks if check.after_turn == turn), None)
+    return conversation.final_checks.get(index) or (checks[-1] if checks else None)
+
+
+def _submission(conversation: ConversationState, index: int) -> Facts:
+    graded = next((item for item in conversation.submissions if item.assertion == index), None)
+    if graded is None:
+        return []
+    if graded.error:
+        return [("grading", [Cell(graded.error, "bad")])]
+    return [("score", [Cell(str((graded.report or {}).get("score")))])]
+
+
+def _change_lines(conversation: ConversationState, turn: int) -> Facts:
+    """Return what changed in object context and graph between the previous turn and this one."""
+    after = _observation(conversation, turn)
+    before = _observation(conversation, turn - 1)
+    if after is None or before is None:
+        return [("changed", [Cell("the state was not observed on both sides of this turn", "quiet")])]
+    if after.error or before.error:
+        return [("changed", [Cell(f"not observed: {after.error or before.error}", "warn")])]
+    facts: Facts = []
+    for label, old, new in (
+        ("context", before.object_context, after.object_context),
+        ("graph", before.graph, after.graph),
+    ):
+        if not old and not new:
+            continue  # there is none
+        lines = changes(old, new)
+        cells = [Cell(line, _CHANGE_TONES.get(line[:1], "plain")) for line in lines]
+        words = f"nothing changed in turn {turn}"
+        facts.append((label, cells or [Cell(words, "quiet")]))
+    return facts
+
+
+def _observation(conversation: ConversationState, turn: int) -> StateObserved | None:
+    return next((seen for seen in reversed(conversation.observations) if seen.after_turn == turn), None)
+
+
+LABEL = 12
+"""Width of the column of labels, in cells."""
+
+
+class AssertionDetail(Dialog[None]):
+    """Opened from the timeline; arrows switch turns, `tab` switches the condition."""
+
+    NAME: ClassVar[str] = "Assertion"
+    ABOUT: ClassVar[str] = "What was checked, expected and observed after a turn, and what that turn changed."
+    BINDINGS: ClassVar[list[BindingType]] = bindings("assertion")
+    DEFAULT_CSS = """
+    AssertionDetail.-narrow > .dialog--box { height: 100%; }
+    AssertionDetail.-narrow .dialog--body { height: 1fr; }
+    """
+
+    def __init__(self, state: RunState, trial: int, index: int, condition: Condition) -> None:
+        super().__init__(assertion_heading(state, trial, index))
+        self._state = state
+        self._trial = trial
+        self._index = index
+        self._condition = condition
+        self._turn: int | None = None
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Without a second condition there is nothing to switch to."""
+        return action != "other" or self._state.only_condition is None
+
+    def compose_body(self) -> Iterable[Widget]:
+        """One text, scrollable."""
+        with DialogText():
+            yield Labelled(id="detail")
+
+    def on_mount(self) -> None:
+        """Show the newest check."""
+        self._show()
+
+    def action_turn(self, by: int) -> None:
+        """Go to another turn."""
+        turns = turn_lines(self._state, self._condition, self._trial, self._index)
+        if not turns:
+            return
+        at = turns.index(self._turn) if self._turn in turns else len(turns) - 1
+        self._turn = turns[max(0, min(len(turns) - 1, at + by))]
+        self._show()
+
+    def action_other(self) -> None:
+        """Go to the other condition."""
+        self._condition = heads_view.other_condition(heads_view.conditions(self._state), self._condition)
+        self._turn = None
+        self._show()
+
+    def _show(self) -> None:
+        facts = detail(self._state, self._condition, self._trial, self._index, self._turn)
+        lines: list[list[Cell]] = []
+        for label, cells in facts:
+            names = (label, *[""] * len(cells))
+            lines += [
+                [Cell(name.ljust(LABEL), "quiet"), cell] for name, cell in zip(names, cells, strict=False)
+            ]
+            lines.append([])
+        self.query_one(Labelled).show(lines)
+
+
+# What changed in the agent's state
+
+LONGEST = 40
+
+
+def changes(before: Any, after: Any, path: str = "") -> list[str]:
+    """Return lines `+ path: value`, `− path: value`, `~ path: old → new` for two JSON-like values.
+
+    Items of a list that have an `id` are matched by it, others by their place. At most `LONGEST` lines.
+    """
+    lines: list[str] = []
+    _compare(before, after, path, lines)
+    if len(lines) > LONGEST:
+        lines[LONGEST:] = [f"… and {len(lines) - LONGEST} more changes"]
+    return lines
+
+
+def _compare(before: Any, after: Any, path: str, lines: list[str]) -> None:
+    if before == after:
+        return
+    old, new = _as_mapping(before), _as_mapping(after)
+    if old is None or new is None:
+        lines.append(f"~ {path}: {_short(before)} → {_short(after)}")
+        return
+    for key in [*old, *(key for key in new if key not in old)]:
+        inner = f"{path}.{key}" if path else str(key)
+        if key not in new:
+            lines.append(f"− {inner}: {_short(old[key])}")
+        elif key not in old:
+            lines.append(f"+ {inner}: {_short(new[key])}")
+        else:
+            _compare(old[key], new[key], inner, lines)
+
+
+def _as_mapping(value: Any) -> dict[Any, Any] | None:
+    if isinstance(value, dict):
+        return value
+    if isinstance(value, list | tuple):
+        return {
+            (item["id"] if isinstance(item, dict) and item.get("id") is not None else number): item
+            for number, item in enumerate(value)
+        }
+    return None
+
+
+def _short(value: Any) -> str:
+    text = compact_json(value)
+    return text if len(text) <= 160 else text[:159] + "…"
+
+
+STATISTIC, VALUE = 32, 28
+"""Widths of the columns of statistics and of their values, in cells."""
+
+
+class MannerDialog(Dialog[None]):
+    """Statistics by condition, beside those of people who played patients."""
+
+    NAME: ClassVar[str] = "How the user speaks"
+    HEADING: ClassVar[str] = "How the simulated user speaks"
+    ABOUT: ClassVar[str] = (
+        "Counted from the simulated user's messages, without a model. A value is marked when its 95 % "
+        "interval lies outside the range of the middle 90 % of conversations with people: the user is then "
+        "unlike these people."
+    )
+
+    def __init__(self, run: RunResult | None) -> None:
+        super().__init__()
+        self._found = run.manners if run is not None else ()
+        self._scripted = run is not None and run.kind_of("evaluator") == "scripted"
+
+    def compose_body(self) -> Iterable[Widget]:
+        """The table."""
+        with DialogText():
+            yield Static(
+                paint_lines(manner_lines(self._found, self._scripted)),
+                markup=False,
+            )
+
+
+def manner_lines(manners: Sequence[RunManner], scripted: bool = False) -> list[list[Cell]]:
+    """Return a row for each statistic and condition, with the values of people beside it."""
+    if scripted:
+        return [[Cell("Not measured: a script plays the user, and says the job's lines.", "quiet")]]
+    if not manners:
+        return [[Cell("no messages from the simulated user yet", "quiet")]]
+    lines: list[list[Cell]] = []
+    for one in manners:
+        conversations = plural(one.conversations, "conversation")
+        interval = any(row.measure.interval for row in one.rows)
+        heads = f"{'value (95 % interval)' if interval else 'value':<{VALUE}}people (middle 90 %)"
+        lines.append(
+            [Cell(f"{f'{one.title}, {conversations}':<{STATISTIC}}", "strong"), Cell(heads, "quiet")]
+        )
+        for row in one.rows:
+            said = f"{row.found} !" if row.unlike else row.found
+            tone: Tone = "warn" if row.unlike else "plain"
+            lines.append(
+                [Cell(f"{row.label:<{STATISTIC}}"), Cell(f"{said:<{VALUE}}", tone), Cell(row.people, "quiet")]
+            )
+        lines.append([])
+    if any(row.unlike for one in manners for row in one.rows):
+        lines.append([Cell("! unlike these people: the whole interval is outside their middle 90 %", "warn")])
+    return [*lines, [Cell(manners[0].note, "quiet")]]

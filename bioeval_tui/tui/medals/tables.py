@@ -1,0 +1,491 @@
+"""The two tables of the medals screen: the submissions, as they are graded, and their agents."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from time import monotonic
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.message import Message
+
+from bioeval_tui.errors import BioevalError
+from bioeval_tui.record.reviews import mark_of
+from bioeval_tui.report import agents
+from bioeval_tui.report.agents import Standing, standings
+from bioeval_tui.report.sentences import rank_words
+from bioeval_tui.tui.medals import medals_view
+from bioeval_tui.tui.medals.medals_view import Entry, MedalTable, Tally, medal_cell, next_medal
+from bioeval_tui.tui.review_view import with_mark
+from bioeval_tui.tui.shared.cells import Cell, Tone, paint
+from bioeval_tui.tui.shared.list_table import Column, ListTable, Sorting, TableHead
+from bioeval_tui.tui.shared.rows_widget import DrawnPanel, RowList
+
+if TYPE_CHECKING:
+    from bioeval_tui.grade.task_report import Uncertainty
+    from bioeval_tui.record.reviews import Opinions
+    from bioeval_tui.tui.data.services import AppServices
+    from bioeval_tui.tui.items import MedalRow
+    from bioeval_tui.tui.shared.base import BaseScreen
+    from bioeval_tui.tui.shared.program import Program
+
+
+INTERVALS_S = 0.5
+"""Interval of redraws while confidence intervals are computed, in seconds."""
+
+
+class Submissions(ListTable):
+    """One row a submission. Posts `Changed` when the rows, or what is known of them, have changed."""
+
+    KEYS: ClassVar[str] = "medals/submissions"
+
+    class Changed(Message):
+        """Other rows are shown, in another order, or with other values."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            RowList("~medal-rows"), medals_view.COLUMNS, medals_view.MIN_TASK, medals_view.TASK_WIDTH
+        )
+        self.id = "medals"
+        self.table = MedalTable()
+        self.looked_at: Entry | None = None
+        """The submission under the cursor."""
+        self.marks: dict[int, Opinions] = {}
+        """The reviews of each row, by the row's identity."""
+
+    @property
+    def opinions(self) -> Opinions | None:
+        """The reviews of the selected submission."""
+        return self.marks.get(id(self.looked_at.row)) if self.looked_at else None
+
+    def restore(self) -> None:
+        """Apply the saved sorting."""
+        kept = self._services.preferences
+        match kept.get("medals.sorting"):
+            case [int(column), bool(reverse)] if 0 <= column < len(medals_view.COLUMNS):
+                self.table.sorting = Sorting(column, reverse)
+
+    @property
+    def _services(self) -> AppServices:
+        return cast("Program", self.app).services
+
+    def _tell(self, sentence: str) -> None:
+        self.app.notify(sentence, severity="warning", markup=False)
+
+    # Rows
+
+    def clear(self) -> None:
+        """Remove every row; sorting and filter stay."""
+        before, self.table = self.table, MedalTable()
+        self.table.sorting, self.table.filter = before.sorting, before.filter
+        self.looked_at, self.marks = None, {}
+
+    def put(self, rows: Mapping[int, MedalRow]) -> None:
+        """Put rows in the places of others, known by their identity; the cursor and the reviews stay with them."""
+        at = self.looked_at
+        self.table.put(rows)
+        if at is not None:
+            row = rows.get(id(at.row), at.row)
+            self.looked_at = next((entry for entry in self.table.entries if entry.row is row), None)
+        self.marks |= {id(row): self.marks[old] for old, row in rows.items() if old in self.marks}
+        self.redraw()
+
+    def redraw(self) -> None:
+        """Filter, sort and draw; a cursor that was moved stays on its row."""
+        self.table.arrange()
+        self.draw()
+
+    def draw(self) -> None:
+        """Draw the rows in their order."""
+        table = self.table
+        self.show(len(table.visible), self._cells, table.sorting)
+        at = table.place_of(self.looked_at) if self.rows.user_moved else 0
+        if at != self.rows.cursor:
+            self.rows.move_to(at)
+        self._look_at(at)
+        self.post_message(self.Changed())
+
+    @on(RowList.Highlighted)
+    def _moved(self, event: RowList.Highlighted) -> None:
+        self._look_at(event.index)
+
+    def _look_at(self, index: int) -> None:
+        visible = self.table.visible
+        self.looked_at = visible[index] if index < len(visible) else None
+
+    def _cells(self, index: int, width: int) -> Mapping[str, Cell]:
+        row = self.table.visible[index].row
+        cells = medals_view.row_cells(row)
+        if len(row.task_id) > width:
+            # Its own name says more than its domain.
+            name = row.task_id.rpartition("/")[2]
+            cells["task"] = Cell(f"…/{name}" if len(name) + 2 <= width else name)
+        if opinions := self.marks.get(id(row)):
+            cells["medal"] = with_mark(cells["medal"], medals_view.file_mark(row), mark_of(opinions))
+        return cells
+
+    def search(self, text: str) -> None:
+        """Show only rows with these words."""
+        self.table.filter = text
+        self.redraw()
+
+    # Reviews and intervals
+
+    @work(group="marks")
+    async def read_marks(self) -> None:
+        """Read the reviews, in the background."""
+        rows = [entry.row for entry in self.table.entries if entry.row.folder is not None]
+        if not rows:
+            return
+        try:
+            opinions_of = await self._services.marks(rows)
+        except (BioevalError, OSError) as error:
+            self._tell(f"Could not read the reviews: {error}")
+            return
+        marks = {id(row): opinions for row, opinions in zip(rows, opinions_of, strict=True) if opinions}
+        if marks != self.marks:
+            self.marks = marks
+            self.draw()
+
+    @work(group="intervals", exclusive=True)
+    async def read_intervals(self) -> None:
+        """Resample the scores in the background."""
+        rows = [entry.row for entry in self.table.entries]
+        if not rows:
+            return
+        waiting: dict[int, MedalRow] = {}
+        began = monotonic()
+        arriving = self._services.intervals(rows)
+        try:
+            async with aclosing(cast("AsyncGenerator[tuple[MedalRow, Uncertainty]]", arriving)) as intervals:
+                async for row, sure in intervals:
+                    assert row.report is not None
+                    waiting[id(row)] = replace(row, report=replace(row.report, uncertainty=sure))
+                    if monotonic() - began > INTERVALS_S:
+                        self.put(waiting)
+                        waiting, began = {}, monotonic()
+        except (BioevalError, OSError) as error:
+            self._tell(f"Could not compute the intervals of the scores: {error}")
+        if waiting:
+            self.put(waiting)
+
+    # Order
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Without rows, or behind the agents, there is nothing to sort."""
+        return bool(self.table.entries) and self.display
+
+    @on(TableHead.Picked)
+    def _head_picked(self, event: TableHead.Picked) -> None:
+        self._sort_by(event.column)
+
+    def action_sort(self, by: int) -> None:
+        """Sort by another column."""
+        self._sort_by(self.table.sorting.column + by)
+
+    def _sort_by(self, column: int) -> None:
+        self.table.sort_by(column)
+        self._sorted()
+
+    def action_reverse(self) -> None:
+        """Reverse the order."""
+        self.table.reverse()
+        self._sorted()
+
+    def _sorted(self) -> None:
+        self.draw()
+        self._services.keep("medals.sorting", list(self.table.sorting))
+
+
+FRAME_S = 0.05
+SHARE = 10
+"""After a redraw while rows stream in, wait for this many times its duration."""
+SLICE_S = 0.008
+"""How long rows are added before control returns to the screen, in seconds."""
+
+
+class GradedFeed:
+    """Grades, or reads reports, in a worker of the screen; calls `taken` once the existing rows are in."""
+
+    def __init__(self, screen: BaseScreen, submissions: Submissions, taken: Callable[[], None]) -> None:
+        self._screen = screen
+        self._submissions = submissions
+        self._taken = taken
+        self.samples = False
+        """Whether the shown submissions are the samples."""
+        self.is_stopped = False
+        """Whether the user stopped the grading."""
+        self.is_done = False
+        """Whether nothing is being taken in."""
+        self.failure = ""
+        """Why the grading stopped by itself."""
+        self._watching = False
+        self._redraw_planned = False
+        self._pause = FRAME_S
+
+    @property
+    def is_grading(self) -> bool:
+        """Whether submissions are still to come that the screen waits for."""
+        return not self.is_done and not self._watching
+
+    @property
+    def state(self) -> Cell:
+        """The state for the title."""
+        if self.failure:
+            return Cell("! stopped", "bad")
+        if not self.is_done:
+            return Cell("● grading…", "busy")
+        if self._watching:
+            return Cell("● watching", "quiet")
+        if self.is_stopped:
+            return Cell("■ stopped before the rest was graded", "warn")
+        return Cell("■ all graded" if self._submissions.table.entries else "")
+
+    def start(self) -> None:
+        """Take rows in."""
+        self.is_stopped = self.is_done = False
+        self._screen.run_worker(self._take(self._screen.bioeval.services.medals()), group="medals")
+
+    def finish(self) -> None:
+        """Draw the rows so far; nothing more is awaited."""
+        self.is_done = True
+        self._submissions.redraw()
+        self._taken()
+
+    def stop(self) -> None:
+        """Stop grading; finished results are kept."""
+        self._screen.workers.cancel_group(self._screen, "medals")
+        self.is_stopped = True
+        self.finish()
+
+    async def _take(self, rows: AsyncIterator[MedalRow | None]) -> None:
+        """Add the existing rows, then follow new reports in a worker without end."""
+        began = monotonic()
+        try:
+            async for row in rows:
+                if row is None:
+                    self._watching = True
+                    self.finish()
+                    self._screen.run_worker(self._take(rows), group="feed")
+                    return
+                self.is_done = False
+                self._submissions.table.add(row)
+                self._redraw_soon()
+                if monotonic() - began > SLICE_S:
+                    await asyncio.sleep(0)
+                    began = monotonic()
+        except (BioevalError, OSError) as error:
+            self.failure = str(error) or type(error).__name__
+        except asyncio.CancelledError:
+            if isinstance(rows, AsyncGenerator):
+                await rows.aclose()  # and with it who grades
+            raise
+        self._watching = False
+        self.finish()
+
+    def _redraw_soon(self) -> None:
+        """Redraw the first row at once, later ones at most once a frame, and more seldom as the table grows."""
+        if len(self._submissions.table.entries) == 1:
+            self._redraw()
+        elif not self._redraw_planned:
+            self._redraw_planned = True
+            self._screen.set_timer(self._pause, self._redraw)
+
+    def _redraw(self) -> None:
+        self._redraw_planned = False
+        if not self.is_done:
+            began = monotonic()
+            self._submissions.redraw()
+            self._pause = max(FRAME_S, SHARE * (monotonic() - began))
+
+
+GROUP_COLUMNS: tuple[Column, ...] = (
+    Column("agent, domain", 0),
+    Column("reports", 8, True),
+    Column("● gold", 7, True),
+    Column("◐ silver", 9, True),
+    Column("◔ bronze", 9, True),
+    Column("– none", 7, True, 2),
+    Column("invalid", 8, True, 1),
+    Column("not graded", 11, True, 4),
+    Column("> median", 9, True, 3),
+    Column("pctl valid", 10, True),
+    Column("pctl all", 8, True),
+    Column("any medal", 14, True, 5),
+    Column("rank", 10, False, 6),
+)
+MIN_NAME = 14
+
+
+class Group(NamedTuple):
+    """An agent's totals, in one domain or, without one, in all."""
+
+    agent: str
+    domain: str | None
+    totals: Tally
+
+    @property
+    def words(self) -> str:
+        """The filter that shows only these rows."""
+        return self.agent if self.domain is None else f"{self.agent} {self.domain}"
+
+
+def groups(entries: Iterable[Entry]) -> list[Group]:
+    """Return every agent, most gold first, then silver, bronze and percentile of all; its domains by name, if there are several."""
+    whole: dict[str, Tally] = {}
+    parts: dict[str, dict[str, Tally]] = {}
+    for entry in entries:
+        agent = entry.row.agent
+        whole.setdefault(agent, Tally()).add(entry)
+        parts.setdefault(agent, {}).setdefault(entry.domain, Tally()).add(entry)
+    grouped: list[Group] = []
+    for agent, totals in sorted(whole.items(), key=lambda pair: _rank(*pair)):
+        grouped.append(Group(agent, None, totals))
+        domains = parts[agent] if len(parts[agent]) > 1 else {}
+        grouped += [Group(agent, domain, domains[domain]) for domain in sorted(domains)]
+    return grouped
+
+
+def _rank(agent: str, totals: Tally) -> tuple[float, ...] | tuple[float | str, ...]:
+    by = totals.by
+    # With invalid and not graded ones as 0: a file that cannot be scored must not lift its agent above another.
+    zeros = totals.average_with_zeros or 0.0
+    return (-by["gold"], -by["silver"], -by["bronze"], -zeros, -totals.valid, agent.lower())
+
+
+def entries(table: Iterable[Entry]) -> list[agents.AgentEntry]:
+    """Return the submissions in the form that the statistics of agents need."""
+    made = []
+    for entry in table:
+        report = entry.row.report
+        valid = report is not None and entry.standing != "invalid"
+        percentile = report.leaderboard_percentile if report is not None and valid else None
+        won = entry.standing in ("gold", "silver", "bronze")
+        partial = report is not None and report.rows_missing > 0
+        made.append(agents.AgentEntry(entry.row.agent, entry.row.task_id, percentile, won, partial))
+    return made
+
+
+def submission_lines(group: Group, submissions: Iterable[Entry]) -> list[list[Cell]]:
+    """Return a line for each of a group's submissions: medal, task, score and place, or why it has none."""
+    lines: list[list[Cell]] = [[Cell(f"submissions of {group.words}", "quiet")]]
+    for entry in submissions:
+        row, report = entry.row, entry.row.report
+        if row.agent != group.agent or group.domain not in (None, entry.domain):
+            continue
+        medal = medal_cell(row)
+        line = [Cell(f"{medal.text:<13}", medal.tone), Cell(f"{row.task_id:<28} ")]
+        if report is not None and entry.standing != "invalid":
+            place = f"place {report.place_words} " if report.place_words else ""
+            line += [Cell(f"{report.score_words:<20} ", "strong"), Cell(f"{place:<22}")]
+        lines.append([*line, next_medal(row)])
+    return lines
+
+
+def group_cells(group: Group, standing: agents.Standing | None = None) -> dict[str, Cell]:
+    """Return a group's cells by the names of the columns; `standing` is the agent's, once it is known."""
+    waiting = "…" if group.domain is None else ""
+    totals, by = group.totals, group.totals.by
+    whole = group.domain is None
+    partial = " !" if totals.partial else ""
+    name = Cell(group.agent, "strong") if group.domain is None else Cell(f"   {group.domain or '–'}")
+    name = name._replace(text=name.text + partial)
+
+    def count(number: int, tone: Tone) -> Cell:
+        return Cell(f"{number:,}", tone) if number else Cell("·", "quiet")
+
+    average = "–" if totals.average is None else f"{totals.average:.1f}"
+    zeros = "–" if totals.average_with_zeros is None else f"{totals.average_with_zeros:.1f}"
+    return {
+        "agent, domain": name,
+        "reports": Cell(f"{totals.rows:,}", "strong" if whole else "plain"),
+        "● gold": count(by["gold"], "gold"),
+        "◐ silver": count(by["silver"], "silver"),
+        "◔ bronze": count(by["bronze"], "bronze"),
+        "– none": count(by["none"], "plain"),
+        "invalid": count(by["invalid"], "bad"),
+        "not graded": count(by["not_graded"], "warn"),
+        "> median": count(totals.above_median, "plain"),
+        "pctl valid": Cell(average, "plain"),
+        "pctl all": Cell(zeros, "strong" if whole else "plain"),
+        "any medal": Cell(standing.medal_words if standing and whole else waiting),
+        "rank": Cell(rank_words(standing.rank).removeprefix("rank ") if standing and whole else waiting),
+    }
+
+
+class Agents(ListTable):
+    """The submissions shown, by agent and domain. Posts `Opened` for the row that was chosen."""
+
+    class Opened(Message):
+        """An agent, or one of its domains, was chosen."""
+
+        def __init__(self, group: Group) -> None:
+            super().__init__()
+            self.group = group
+
+    DEFAULT_CSS = """
+    Agents {
+        & RowList { height: auto; max-height: 50%; }
+        & DrawnPanel { height: 1fr; border-top: solid $line; }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(RowList("~group-rows"), GROUP_COLUMNS, MIN_NAME)
+        self.id = "groups"
+        self._groups: list[Group] = []
+        self._submissions: Sequence[Entry] = ()
+        self._chosen_ones = DrawnPanel()
+        self._standings: dict[str, Standing] = {}
+        """The standings of the agents over tasks, as far as they have been computed."""
+
+    def compose(self) -> ComposeResult:
+        """The table, and the submissions of the selected agent below it."""
+        yield from super().compose()
+        yield self._chosen_ones
+
+    def on_mount(self) -> None:
+        """Draw the submissions of the selected agent."""
+        self._chosen_ones.draw(self._draw_submissions)
+
+    def draw(self, submissions: Sequence[Entry]) -> None:
+        """Draw the totals of these submissions."""
+        self._groups, self._submissions = groups(submissions), submissions
+        self.show(len(self._groups), self._cells, Sorting(-1))
+        self._chosen_ones.refresh()
+
+    @on(RowList.Highlighted)
+    def _moved(self) -> None:
+        self._chosen_ones.refresh()
+
+    def _draw_submissions(self, width: int) -> Content:
+        if self.rows.cursor >= len(self._groups):
+            return Content("")
+        lines = submission_lines(self._groups[self.rows.cursor], self._submissions)
+        return Content("\n").join([paint(*line).truncate(width, ellipsis=True) for line in lines])
+
+    @work(exclusive=True)
+    async def rank(self, submissions: Sequence[Entry]) -> None:
+        """Compare the agents beside the screen: with many of them it takes a moment."""
+        ranked = await asyncio.to_thread(standings, entries(submissions))
+        self._standings = {one.agent: one for one in ranked.agents}
+        self.draw(submissions)
+
+    def _cells(self, index: int, width: int) -> Mapping[str, Cell]:
+        group = self._groups[index]
+        return group_cells(group, self._standings.get(group.agent))
+
+    @on(TableHead.Picked)
+    def _head_picked(self, event: TableHead.Picked) -> None:
+        event.stop()  # the order of the agents is fixed
+
+    @on(RowList.Chosen)
+    def _chosen(self, event: RowList.Chosen) -> None:
+        event.stop()
+        if event.index < len(self._groups):
+            self.post_message(self.Opened(self._groups[event.index]))

@@ -1,0 +1,503 @@
+"""The review screen: judged tasks and graded submissions beside the transcript, with the judge's evidence marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from textwrap import wrap
+from typing import ClassVar
+
+from rich.cells import cell_len
+from textual import on, work
+from textual.binding import BindingType
+from textual.containers import Container, Vertical, VerticalScroll
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from bioeval_tui.errors import BioevalError
+from bioeval_tui.record.state import ConversationState
+from bioeval_tui.tui import review_view
+from bioeval_tui.tui.items import ItemId, NewReview, ReviewItem, ReviewSource
+from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.live.transcript import Transcript
+from bioeval_tui.tui.medals.medal_card import MedalCard
+from bioeval_tui.tui.review_view import ReviewDialog
+from bioeval_tui.tui.shared.base import RefreshedScreen, unreadable
+from bioeval_tui.tui.shared.cells import Cell, Line, brief_head, left, right, who_and_what
+from bioeval_tui.tui.shared.output import Copied
+from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
+
+OTHERS_S = 2.0
+"""Interval of checks for other people's reviews."""
+LEAST_WHERE = 10
+"""How many cells the first column may have in any case; where there is room, two fifths of the list."""
+
+
+class ReviewTranscript(Transcript):
+    """A transcript without following: nothing streams in here."""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Hide following."""
+        return action != "follow" and super().check_action(action, parameters)
+
+
+class QueueRows(RowList):
+    """The queue; enter goes from one quotation of the judge's to the next."""
+
+    def on_resize(self) -> None:
+        """Wrap the titles for the new width; the list has none before it is laid out."""
+        if isinstance(self.screen, ReviewScreen):
+            self.screen.set_rows()
+
+
+class ReviewScreen(RefreshedScreen):
+    """Queue, transcript, and the scores of the judge and reviewers."""
+
+    NAME = "Review"
+    ABOUT = (
+        "Accept or override judged tasks and graded submissions. Reviews are saved beside the recording with "
+        "the reviewer, time and reason; the recording itself does not change. Each reviewer's latest review "
+        "counts; where reviewers differ (≠), the score is their mean. Blind hides the judge's score until you"
+        " have given yours."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = bindings("review")
+    AUTO_FOCUS = ""
+    DEFAULT_CSS = """
+    ReviewScreen {
+        & #review { height: 1fr; display: none; layout: horizontal; }
+        &.-filled #review { display: block; }
+        & #brief { max-height: 5; padding: 0 2; display: none; }
+        &.-narrow #brief { max-height: 3; padding: 0 1; }
+        &.-short #brief { max-height: 1; }
+        & #queue { width: 60; border-right: solid $line; padding: 0 1; }
+        & #queue RowList { height: 1fr; }
+        & #heads { height: 1; }
+        &.-short #heads { display: none; }
+        & #look { width: 1fr; }
+        & ReviewTranscript { height: 1fr; }
+        & MedalCard { height: 1fr; display: none; padding: 0 2; scrollbar-gutter: stable; }
+        &.-submission MedalCard { display: block; }
+        &.-submission ReviewTranscript { display: none; }
+        & #said { height: 14; border-top: solid $line; padding: 0 2; }
+        &.-narrow #review { layout: vertical; }
+        &.-narrow #queue { width: 100%; height: 5; border-right: none; border-bottom: solid $line; }
+        &.-narrow #said { height: 8; padding: 0 1; }
+        &.-narrow.-submission #said { height: 6; }
+    }
+    """
+
+    def __init__(self, source: ReviewSource, *, blind: bool = False) -> None:
+        super().__init__()
+        self._source = source
+        self.blind = blind
+        self.items: list[ReviewItem] = []
+        self.shown: list[ReviewItem] = []
+        self._prefixes: dict[str, str] = {}
+        """What tells the items of several runs apart, by run."""
+        self.seen: set[ItemId] = set()
+        """Items whose judge's score was shown: a score given after that is not blind, even if it is hidden again."""
+        self._scoring = False
+        """Whether what follows a score by one key is not yet drawn: pressed twice by mistake, the key gives one score."""
+        self.only_to_do = False
+        self.wished: ItemId | None = None
+        self.at_quote = 0
+        self._given: list[tuple[ItemId, str]] = []
+        """The reviews of this session that were not undone, newest last."""
+        self.rows = QueueRows("~queue-rows", lambda: bool(self.quotes))
+        self._where = self._outcome = 0
+        """The widths of the first and of the last column, in cells."""
+        self._loaded = False
+        self._failure = ""
+        self._shown: ItemId | None = None
+        self._marked: list[tuple[int, str]] = []
+        self._conversation: ConversationState | None = None
+
+    @property
+    def me(self) -> str:
+        """The reviewer."""
+        return self.bioeval.services.reviewer
+
+    @property
+    def looked_at(self) -> ReviewItem | None:
+        """The item under the cursor now."""
+        at = self.rows.cursor
+        return self.shown[at] if at < len(self.shown) else None
+
+    @property
+    def quotes(self) -> list[tuple[int, str]]:
+        """The judge's quotations that are marked."""
+        return review_view.quotes(self.looked_at, self.blind, self.me) if self.looked_at else []
+
+    def lines_of(self, item: ReviewItem) -> list[Line]:
+        """Return the lines of an item that may be shown now."""
+        return review_view.lines(item, self.blind, self.me, seen=item.id in self.seen)
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Problems, queue, transcript or card, and its reviews."""
+        yield Static(id="trouble", markup=False)
+        yield Static(id="notice", markup=False)
+        yield Labelled(id="brief")
+        with Container(id="review"):
+            with Vertical(id="queue"):
+                yield Static(id="heads", markup=False)
+                yield self.rows
+            with Vertical(id="look"):
+                yield ReviewTranscript()
+                card = MedalCard()
+                card.can_focus = True  # to be scrolled by keys
+                yield card
+                with VerticalScroll(id="said", can_focus=False):
+                    yield Labelled()
+
+    def on_mount(self) -> None:
+        """Load the queue, and check for other people's reviews regularly."""
+        self.blind = self.blind or self.bioeval.services.preferences.get("review.blind") is True
+        self.rows.show_blurred_cursor()
+        self._show_words()
+        self.refresh_items()
+        self.refresh_every(OTHERS_S)
+
+    async def load_items(self) -> None:
+        """Read the queue again; the cursor stays on its item."""
+        try:
+            items = await self.bioeval.services.review_queue(self._source)
+        except (BioevalError, OSError) as error:
+            self._failure = str(error) or type(error).__name__
+        else:
+            if self._failure or not self._loaded or list(items) != self.items:
+                self._failure = ""
+                self.take(items)
+        self._loaded = True
+        self._show_words()
+
+    def take(self, items: Sequence[ReviewItem]) -> None:
+        """Show these items."""
+        self.items = list(items)
+        self._prefixes = review_view.prefixes(self.items)
+        self.redraw()
+
+    # Drawing
+
+    def redraw(self) -> None:
+        """Refresh everything from the items; the cursor stays on its item, or goes to the requested one."""
+        at = self.wished or (self.looked_at.id if self.looked_at else None)
+        self.shown = [item for item in self.items if not self.only_to_do or review_view.to_do(item, self.me)]
+        if self.only_to_do and at is not None and at not in {item.id for item in self.shown}:
+            # The item that was just reviewed stays until the user moves on.
+            stays = next((item for item in self.items if item.id == at), None)
+            self.shown = [item for item in self.items if item in self.shown or item is stays]
+        self.set_class(bool(self.items), "-filled")
+        outcomes = (review_view.outcome(item, self.blind, self.me).text for item in self.shown)
+        self._outcome = max(map(cell_len, (*outcomes, review_view.heads(self.shown)[2])))
+        self.set_rows()
+        place = next((n for n, item in enumerate(self.shown) if item.id == at), None)
+        if place is not None and place != self.rows.cursor:
+            self.rows.move_to(place)
+        self.wished = None
+        self.look()
+        self._show_words()
+        if self.items and self.focused is None and self.is_current:
+            self.rows.focus()
+
+    def set_rows(self) -> None:
+        """Give each row as many lines as its title needs, and the columns their heads."""
+        width = self.rows.scrollable_content_region.width
+        longest = max((cell_len(review_view.where(item)) for item in self.shown), default=0)
+        self._where = min(longest, max(LEAST_WHERE, width * 2 // 5))
+        lines = [len(self._title(item, width)) for item in self.shown] if width else 1
+        self.rows.set_rows(len(self.shown), self._row, lines=lines)
+        trial, task, score = (Cell(head, "quiet") for head in review_view.heads(self.shown))
+        heads = self._columns(Cell(""), trial, task, score, width) if width else Content("")
+        self.query_one("#heads", Static).update(heads)
+
+    def _title(self, item: ReviewItem, width: int) -> list[str]:
+        number = f"{item.id.task} " if item.id.task else ""
+        title = f"{self._prefixes.get(item.id.place, '')}{number}{item.title}"
+        return wrap(title, max(20, width - self._where - self._outcome - 4)) or [""]
+
+    def _row(self, index: int, width: int) -> Content:
+        item = self.shown[index]
+        title, *more = self._title(item, width)
+        line = self._columns(
+            review_view.sign(item, self.me),
+            Cell(review_view.where(item, self._where), "quiet"),
+            Cell(title),
+            review_view.outcome(item, self.blind, self.me),
+            width,
+        )
+        return Content("\n").join([line, *(Content(" " * (self._where + 3) + part) for part in more)])
+
+    def _columns(self, sign: Cell, where: Cell, title: Cell, outcome: Cell, width: int) -> Content:
+        room = width - self._where - self._outcome - 4
+        parts = (
+            left(sign, 2),
+            left(where, self._where),
+            " ",
+            left(title, room),
+            " ",
+            right(outcome, self._outcome),
+        )
+        return Content.assemble(*parts)
+
+    def look(self) -> None:
+        """Show the item under the cursor."""
+        item = self.looked_at
+        self.set_class(item is not None and item.row is not None, "-submission")
+        if item is not None and item.row is not None:
+            self.query_one(MedalCard).show(item.row)
+        self._show_transcript(item)
+        lines = [] if item is None else [*review_view.heading(item, self.blind), *self.lines_of(item)]
+        brief, head = item.brief if item else None, self.query_one("#brief", Labelled)
+        head.display = brief is not None
+        if brief is not None:
+            head.show(brief_head(brief) if self.has_class("-tall") else who_and_what(brief))
+        if item is not None and not review_view.is_hidden(item, self.blind, self.me):
+            self.seen.add(item.id)
+        self.query_one("#said Labelled", Labelled).show(lines)
+        if item is None or item.id != self._shown:
+            self.query_one("#said").scroll_home(animate=False)
+        self._shown = item.id if item else None
+        self.refresh_bindings()
+
+    def _show_transcript(self, item: ReviewItem | None) -> None:
+        """Bind the transcript and mark the evidence, when either is another than before."""
+        transcript = self.query_one(ReviewTranscript)
+        conversation = item.conversation if item else None
+        if conversation is not self._conversation or conversation is None:
+            self._conversation = conversation
+            transcript.show(conversation)
+        quotes = review_view.quotes(item, self.blind, self.me) if item else []
+        if item is None or item.id != self._shown or quotes != self._marked:
+            self._marked = quotes
+            self.at_quote = 0
+            self.call_after_refresh(self._point_out, quotes, item is None or item.id != self._shown)
+
+    def _point_out(self, quotes: Sequence[tuple[int, str]], fresh: bool) -> None:
+        transcript = self.query_one(ReviewTranscript)
+        transcript.mark_evidence(quotes)
+        if fresh and not quotes:
+            transcript.scroll_home(animate=False)  # a conversation is read from its beginning
+
+    def _show_words(self) -> None:
+        item = self.looked_at
+        path = (self.NAME, item.subject) if item else (self.NAME,)
+        notes = [Cell(review_view.progress(self.items, self.me), "quiet")] if self.items else []
+        if self.items and self.items[0].sample:
+            notes.append(Cell(self.items[0].sample, "quiet"))
+        if self.blind:
+            notes.append(Cell("blind", "warn"))
+        if self.only_to_do:
+            notes.append(Cell(f"{len(self.shown)} to do", "warn"))
+        self.title_bar.say(path, notes, Cell(f"as {self.me}", "quiet"))
+        self.show_trouble(self._failure if self.items else "")
+        self.show_notice(self._notice())
+
+    def _notice(self) -> list[Cell]:
+        if self._failure:
+            return unreadable(self._failure)
+        if not self._loaded:
+            return [Cell("Reading…", "strong")]
+        return [
+            Cell("Nothing to review", "strong"),
+            Cell(""),
+            Cell(
+                "You can review the tasks of conversations that have ended, and graded submissions.", "quiet"
+            ),
+        ]
+
+    @on(RowList.Highlighted)
+    def _moved(self, event: RowList.Highlighted) -> None:
+        if event.rows is self.rows:
+            self.look()
+            self._show_words()
+
+    # Keys
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Hide actions that do not apply to the selected item."""
+        item = self.looked_at
+        match action:
+            case "blind" | "seeing":
+                judged = any(item.judged is not None for item in self.items)
+                return judged and self.blind == (action == "seeing")
+            case "to_do" | "everything":
+                return bool(self.items) and self.only_to_do == (action == "everything")
+            case "accept" | "give" | "override" | "score" | "mark" | "fault" | "note" | "pane":
+                return item is not None and self._applies(action, item)
+            case "undo":
+                return bool(self._given) or self._own_last() is not None
+        return True
+
+    def _applies(self, action: str, item: ReviewItem) -> bool:
+        kept_back = review_view.is_hidden(item, self.blind, self.me)
+        judged = item.judged is not None and item.judged.score is not None
+        match action:
+            case "accept":
+                return item.row is not None or (judged and not kept_back)
+            case "override":
+                return item.row is None and judged and not kept_back
+            case "score":
+                return item.row is None and (kept_back or not judged)
+            case "give":
+                return bool(item.sample)  # elsewhere, digits go to the other screens
+            case "mark":
+                return item.row is not None
+            case "fault":
+                return item.id.key is not None
+        return True
+
+    def _own_last(self) -> str | None:
+        """Return the id of my newest entry on the selected item."""
+        item = self.looked_at
+        if item is None:
+            return None
+        own = [item.opinions.get(self.me), item.faults.get(self.me)]
+        own += [note for note in item.notes if note.author == self.me]
+        known = [entry for entry in own if entry is not None]
+        return max(known, key=lambda entry: entry.seq).review if known else None
+
+    # What a reviewer gives
+
+    def action_accept(self) -> None:
+        """Accept the judge's score or the grading."""
+        item = self.looked_at
+        if item is None:
+            return
+        score = item.judged.score if item.judged else None
+        mark = item.graded if item.row is not None else None
+        self._give(item, NewReview("accept", score=score, mark=mark))
+
+    def action_give(self, score: float) -> None:
+        """Give a score with one key."""
+        item = self.looked_at
+        if item is not None and not self._scoring:
+            self._scoring = True
+            self._score(item, review_view.ReviewForm("override", score=str(score)))
+
+    def action_override(self) -> None:
+        """Ask for another score and the reason."""
+        self._ask("override")
+
+    action_score = action_override
+    """Before the judge's score is shown, the key is labelled so."""
+
+    def action_mark(self) -> None:
+        """Ask for a mark of the submission and the reason."""
+        item = self.looked_at
+        self._ask("mark", "valid" if item is not None and item.graded == "invalid" else "invalid")
+
+    def action_fault(self) -> None:
+        """Ask who is at fault."""
+        self._ask("fault", self.looked_at.fault if self.looked_at else "none")
+
+    def action_note(self) -> None:
+        """Ask for a note."""
+        self._ask("note")
+
+    def _ask(self, kind: review_view.Kind, choice: str = "") -> None:
+        item = self.looked_at
+        if item is None:
+            return
+        about = item.title if kind != "fault" else review_view.where(item)
+        self.app.push_screen(ReviewDialog(kind, about, choice), partial(self._asked, item))
+
+    def _asked(self, item: ReviewItem, form: review_view.ReviewForm | None) -> None:
+        if form is not None:
+            self._score(item, form)
+
+    def _score(self, item: ReviewItem, form: review_view.ReviewForm) -> None:
+        blind = form.kind == "override" and review_view.is_hidden(item, self.blind, self.me)
+        self._give(item, form.review(blind and item.id not in self.seen))
+
+    @work(group="review")
+    async def _give(self, item: ReviewItem, given: NewReview) -> None:
+        try:
+            entry = await self.bioeval.services.give_review(item, given)
+        except (BioevalError, OSError) as error:
+            self.tell(f"Could not save the review: {error}", bad=True)
+            self._scoring = False
+            return
+        self._given.append((item.id, entry))
+        if given.action in ("accept", "override") and (item.sample or not given.blind):
+            # Go to the next item; after a blind score outside of a sample, show the judge's first.
+            at = next((n for n, other in enumerate(self.shown) if other.id == item.id), -1)
+            following = review_view.next_to_do([i for i in self.shown if i.id != item.id], at - 1, self.me)
+            if following is not None:
+                self.wished = [i for i in self.shown if i.id != item.id][following].id
+        await self.load_items()
+        self.call_after_refresh(setattr, self, "_scoring", False)
+        if all(not review_view.to_do(other, self.me) for other in self.items):
+            self.tell(f"Everything is reviewed. {self.key('undo')} undoes the last review.")
+
+    def action_undo(self) -> None:
+        """Undo my newest entry of this session, else my newest on the selected item."""
+        item, entry = self.looked_at, self._own_last()
+        if self._given:
+            identity, entry = self._given[-1]
+            item = next((known for known in self.items if known.id == identity), None)
+        if item is not None and entry is not None:
+            self._undo(item, entry)
+
+    @work(group="review")
+    async def _undo(self, item: ReviewItem, entry: str) -> None:
+        try:
+            await self.bioeval.services.undo_review(item, entry)
+        except (BioevalError, OSError) as error:
+            self.tell(f"Could not undo the review: {error}", bad=True)
+            return
+        self._given = [kept for kept in self._given if kept[1] != entry]
+        self.wished = item.id
+        await self.load_items()
+        self.tell(f"Undone: {review_view.where(item)}, {item.title}")
+
+    # Looking
+
+    def action_blind(self, on_: bool = True) -> None:
+        """Hide the judge's score."""
+        self.blind = on_
+        self.bioeval.services.keep("review.blind", on_)
+        self.redraw()
+
+    def action_seeing(self) -> None:
+        """Show the judge's score."""
+        self.action_blind(False)
+
+    def action_to_do(self) -> None:
+        """Show only the items that I have not reviewed."""
+        self.only_to_do = True
+        self.redraw()
+
+    def action_everything(self) -> None:
+        """Show all."""
+        self.only_to_do = False
+        self.redraw()
+
+    @on(RowList.Chosen)
+    def _chosen(self) -> None:
+        """Go to the next quotation."""
+        quotes = self.quotes
+        if quotes:
+            self.query_one(Transcript).mark_evidence([*quotes[self.at_quote :], *quotes[: self.at_quote]])
+            self.at_quote = (self.at_quote + 1) % len(quotes)
+
+    def action_pane(self) -> None:
+        """Go to the transcript (or the card), or back to the queue."""
+        item = self.looked_at
+        beside = self.query_one(Transcript if item is None or item.row is None else MedalCard)
+        (self.rows if beside.has_focus else beside).focus()
+
+    def copies(self) -> Sequence[Copied]:
+        """The item's details."""
+        item = self.looked_at
+        if item is None:
+            return ()
+        lines = [*review_view.heading(item, self.blind), *self.lines_of(item)]
+        return (Copied("this item", lambda: "\n".join("".join(c.text for c in line) for line in lines)),)
+
+    def action_back(self) -> None:
+        """Go from the transcript or card to the queue; from there, back to where the review was opened."""
+        if not self.rows.has_focus:
+            self.rows.focus()
+        else:
+            self.app.pop_screen()

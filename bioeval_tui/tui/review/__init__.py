@@ -1,1 +1,0 @@
-"""The screen on which people review scores and submissions."""

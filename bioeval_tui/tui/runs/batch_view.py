@@ -1,0 +1,408 @@
+"""Summaries of many conversations, of one run or of a whole batch, sorted by what needs attention."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from bioeval_tui.record.names import CONDITIONS
+from bioeval_tui.report import rows
+from bioeval_tui.report.brief import Brief, brief_of
+from bioeval_tui.report.sentences import rank_words
+from bioeval_tui.report.statistics.differences import rank as ranking_of
+from bioeval_tui.text import clean, plural, shorten
+from bioeval_tui.tui.live import heads_view
+from bioeval_tui.tui.shared.cells import Cell, Tone, spark
+from bioeval_tui.uncertainty import FEWEST_UNITS
+from bioeval_tui.units import duration, latency_short, number
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.names import Condition
+    from bioeval_tui.record.state import ConversationState, RunState
+
+
+CELL_WIDTH, CELL_HEIGHT = 38, 4
+MOST_LATENCIES = CELL_WIDTH
+NO_SCORE = Cell("–", "quiet")
+_NOT_MEASURED = frozenset({"evaluator_failed", "timed_out", "cancelled"})
+
+
+class Rank(IntEnum):
+    """How urgently a conversation needs attention: lower is more urgent."""
+
+    NOT_MEASURED = 0
+    AGENT_FAILED = 1
+    WAITING = 2
+    SLOW = 3
+    RUNNING = 4
+    QUEUED = 5
+    DONE = 6
+
+
+_WORDS: dict[Rank, tuple[str, str]] = {
+    Rank.NOT_MEASURED: ("!", "not measured"),
+    Rank.AGENT_FAILED: ("✗", "agent failed"),
+    Rank.WAITING: ("‖", "waiting"),
+    Rank.SLOW: ("◷", "slow"),
+    Rank.RUNNING: ("●", "in progress"),
+    Rank.QUEUED: ("◌", "queued"),
+    Rank.DONE: ("■", "done"),
+}
+
+
+_TONES: dict[Rank, Tone] = {
+    Rank.NOT_MEASURED: "bad",
+    Rank.AGENT_FAILED: "bad",
+    Rank.WAITING: "warn",
+    Rank.SLOW: "warn",
+}
+
+
+def briefs(glances: Iterable[Glance], facts_of: Container[str] | None = None) -> list[list[Cell]]:
+    """Return the agents and who tested them, then what each job is about with its facts: a line each.
+
+    `facts_of` limits facts to these jobs.
+    """
+    known = [(glance.job, glance.brief) for glance in glances if glance.brief is not None]
+    if not known:
+        return []
+    agents = list(dict.fromkeys(brief.agent for _, brief in known))
+    label = "agents  " if len(agents) > 1 else "agent  "
+    others = known[0][1].others_words
+    lines = [[Cell(label, "quiet"), Cell(" and ".join(agents)), Cell(f"   {others}", "quiet")]]
+    for job, brief in dict(known).items():
+        facts = f"   facts {brief.facts_words}" if facts_of is None or job in facts_of else ""
+        lines.append([Cell(f"{job}  ", "strong"), Cell(brief.about_words), Cell(facts, "quiet")])
+    return lines
+
+
+class GlanceKey(NamedTuple):
+    """Identifies a conversation of a run."""
+
+    run_id: str
+    condition: Condition
+    trial: int
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """One conversation in a few values. `since` is when the pending answer was requested."""
+
+    key: GlanceKey
+    rank: Rank
+    state: Cell
+    score: Cell = NO_SCORE
+    value: float | None = None
+    job: str = ""
+    model: str = ""
+    latencies_ms: tuple[float, ...] = ()
+    slow_ms: float = 0.0
+    since: datetime | None = None
+    tasks: tuple[tuple[str, float], ...] = ()
+    """The judge's score of each task, by its title."""
+    case: str = ""
+    """The trial's case and persona; empty if the job has none."""
+    case_trial: int = 1
+    """The number of the trial among those of its case."""
+    named: str = ""
+    """What the job calls the condition, once the run has started."""
+    brief: Brief | None = None
+    """What the run is about; None until it has started."""
+
+    @property
+    def condition(self) -> str:
+        """What the condition is called."""
+        return self.named or self.key.condition
+
+    @property
+    def trial(self) -> str:
+        """The trial's name: `trial 3`, `17`, `17, trial 2`."""
+        if not self.case:
+            return f"trial {self.key.trial}"
+        return self.case + (f", trial {self.case_trial}" if self.case_trial > 1 else "")
+
+    def ranked(self, now: datetime | None) -> Rank:
+        """Return how urgently it needs attention now: a pending answer may have become slow since."""
+        if self.rank is not Rank.RUNNING or now is None or self.since is None:
+            return self.rank
+        return Rank.SLOW if self.waited_ms(now) > self.slow_ms else self.rank
+
+    def waited_ms(self, now: datetime) -> float:
+        """Return for how long the answer has been awaited."""
+        return max(0.0, (now - self.since).total_seconds() * 1000) if self.since else 0.0
+
+    @property
+    def words(self) -> str:
+        """The text that the filter searches."""
+        sign, word = _WORDS[self.rank]
+        return (
+            f"{self.job} {self.model} {self.condition} {self.trial} {self.state.text} {sign} {word}".lower()
+        )
+
+
+def glances_of(state: RunState, *, gone: bool = False) -> list[Glance]:
+    """Return a summary of every conversation of a run, including queued ones; `gone` means that its engine has stopped."""
+    started = state.started
+    if started is None:
+        return []
+    over = gone or state.ended is not None
+    glances = []
+    for trial in range(1, started.trials + 1):
+        for condition in heads_view.conditions(state):
+            conversation = state.conversation(condition, trial)
+            key = GlanceKey(started.run_id, condition, trial)
+            if conversation is not None:
+                glances.append(_with_names(state, _glance(state, conversation, key, gone)))
+            elif over:
+                glances.append(_not_run(state, key))
+            else:
+                glances.append(_empty_glance(state, key, Rank.QUEUED, Cell("◌ queued", "quiet")))
+    return glances
+
+
+def planned(
+    run_id: str,
+    job_path: str,
+    model: str | None,
+    trials: int,
+    conditions: Sequence[Condition] = CONDITIONS,
+) -> list[Glance]:
+    """Return glances at the conversations of a run that has not started."""
+    to_come = Cell("◌ queued", "quiet")
+    job = clean(Path(job_path).stem, 80)
+    return [
+        Glance(
+            GlanceKey(run_id, condition, trial), Rank.QUEUED, to_come, job=job, model=clean(model or "", 80)
+        )
+        for trial in range(1, trials + 1)
+        for condition in conditions
+    ]
+
+
+def _empty_glance(state: RunState, key: GlanceKey, rank: Rank, words: Cell) -> Glance:
+    started = state.started
+    assert started is not None
+    return _with_names(state, Glance(key, rank, words, job=started.job_name, model=state.asked_model or ""))
+
+
+def _with_names(state: RunState, glance: Glance) -> Glance:
+    case, named = state.case(glance.key.trial), state.condition_name(glance.key.condition)
+    brief = brief_of(state, state.started) if state.started else None
+    glance = replace(glance, named=named, brief=brief)
+    return glance if case is None else replace(glance, case=clean(case.words, 120), case_trial=case.trial)
+
+
+def _not_run(state: RunState, key: GlanceKey) -> Glance:
+    why = state.ended.detail if state.ended else "engine stopped"
+    return _empty_glance(state, key, Rank.NOT_MEASURED, Cell(f"– not run{f': {why}' if why else ''}", "warn"))
+
+
+def _glance(state: RunState, conversation: ConversationState, key: GlanceKey, gone: bool) -> Glance:
+    started = state.started
+    assert started is not None
+    head = heads_view.head(state, key.condition, key.trial, None)
+    latencies = conversation.latencies_ms
+    target = rows.target_ms(state)
+    slow = 2 * target if target > 0 else 60_000.0
+    rank = _rank(state, conversation, gone)
+    if rank is Rank.RUNNING and latencies and latencies[-1] > slow:
+        rank = Rank.SLOW
+    newest = conversation.messages[-1] if conversation.messages else None
+    awaited = newest is not None and newest.role == "assistant" and not newest.done and rank >= Rank.SLOW
+    interrupted = gone and conversation.ended is None
+    return Glance(
+        key,
+        rank,
+        Cell("! engine stopped", "bad") if interrupted else _short_state(state, conversation, head.state),
+        head.score if conversation.score else NO_SCORE,
+        conversation.score.score if conversation.score else None,
+        started.job_name,
+        state.asked_model or "",
+        tuple(latencies[-MOST_LATENCIES:]),
+        slow,
+        newest.started_at if newest and awaited else None,
+        tuple((task.title, task.score) for task in conversation.verdict.tasks if task.measured)
+        if conversation.verdict
+        else (),
+    )
+
+
+def _short_state(state: RunState, conversation: ConversationState, whole: Cell) -> Cell:
+    """Return the state as short text for a cell; for conversations in progress, the message number."""
+    if conversation.ended is not None or state.ended is not None or not conversation.messages:
+        return whole
+    return heads_view.short_state(state, conversation.key.condition, conversation.key.trial)
+
+
+def _rank(state: RunState, conversation: ConversationState, gone: bool) -> Rank:
+    if conversation.ended is not None:
+        if conversation.ended.reason in _NOT_MEASURED or (
+            conversation.phase == "ended" and conversation.score is None
+        ):
+            return Rank.NOT_MEASURED
+        if conversation.score is not None and conversation.score.score is None:
+            return Rank.NOT_MEASURED
+        if (
+            conversation.score is None
+            and conversation.phase == "judging"
+            and state.ended is None
+            and not gone
+        ):
+            return Rank.RUNNING  # the judge reads it
+        return Rank.AGENT_FAILED if conversation.ended.reason == "agent_failed" else Rank.DONE
+    if state.ended is not None or gone:
+        return Rank.NOT_MEASURED
+    condition = conversation.key.condition
+    if condition in state.paused or heads_view.operator_has(state, condition):
+        return Rank.WAITING
+    return Rank.RUNNING
+
+
+def arrange(glances: Iterable[Glance], now: datetime | None, words: str = "") -> list[Glance]:
+    """Return the conversations to show, in order: failed, waiting and slow ones first, finished ones last, lowest score first."""
+    wanted = words.lower().split()
+    kept = [glance for glance in glances if not wanted or all(word in glance.words for word in wanted)]
+    order = {name: at for at, name in enumerate(CONDITIONS)}
+
+    def place(glance: Glance) -> tuple[int, float, str, int, int]:
+        rank, key = glance.ranked(now), glance.key
+        value = glance.value if rank is Rank.DONE and glance.value is not None else 0.0
+        return rank, value, key.run_id, key.trial, order.get(key.condition, 9)
+
+    return sorted(kept, key=place)
+
+
+def counts(glances: Sequence[Glance], now: datetime | None, *, words: bool = True) -> list[Cell]:
+    """Return the number of conversations in each state, for the title; without `words`, only signs and numbers."""
+    counted = Counter(glance.ranked(now) for glance in glances)
+    cells = [Cell(plural(len(glances), "conversation"), "quiet")] if words else []
+    for rank, (sign, word) in _WORDS.items():
+        if counted[rank]:
+            said = f"{sign} {counted[rank]:,}{f' {word}' if words else ''}"
+            cells.append(Cell(said, _TONES.get(rank, "quiet")))
+    return cells
+
+
+def standings(glances: Sequence[Glance]) -> str:
+    """Return the models' ranks with intervals, the condition with the facts first; empty where they cannot be ranked.
+
+    Models are compared on the jobs and cases that all of them ran; trials of the same case are averaged.
+    """
+    found_ranks = []
+    for condition in reversed(CONDITIONS):
+        scores: dict[str, dict[str, list[float]]] = {}
+        for glance in glances:
+            if glance.key.condition == condition and glance.value is not None and glance.model:
+                scores.setdefault(glance.model, {}).setdefault(f"{glance.job} {glance.case}", []).append(
+                    glance.value
+                )
+        ranking = ranking_of(scores) if len(scores) > 1 else None
+        if ranking is not None and ranking.cases >= FEWEST_UNITS:
+            ranks = ", ".join(f"{one.name} {rank_words(one)}" for one in ranking.ranks)
+            found_ranks.append(f"{condition_of(glances, condition)}: {ranks}")
+    return "; ".join(found_ranks)
+
+
+def is_running(glances: Iterable[Glance]) -> bool:
+    """Whether any conversation is queued or in progress."""
+    return any(Rank.WAITING <= glance.rank <= Rank.QUEUED for glance in glances)
+
+
+def lines_of(
+    glance: Glance, now: datetime | None, several: bool, width: int, beside: Iterable[Glance] = ()
+) -> tuple[tuple[Cell, ...], ...]:
+    """Return a cell's three lines for `width` characters: name and score, state, latencies.
+
+    With `several` runs the name says job and model, and the state which conversation of the run it is. Names that do
+    not fit are cut so that they differ from those `beside`.
+    """
+    key, slow = glance.key, glance.ranked(now) is Rank.SLOW
+    room = width - len(glance.score.text) - 2
+    name = name_of(glance, room, beside) if several else _conversation(glance, room)
+    gap = max(2, width - len(name) - len(glance.score.text))
+    first = (Cell(name, "strong"), Cell(" " * gap), glance.score)
+    short = _conversation(glance, width // 2 + 4) if glance.case else f"{glance.condition} {key.trial}"
+    which = f"{short}  " if several else ""
+    waited = f" · {duration(glance.waited_ms(now) / 1000)}" if now is not None and glance.since else ""
+    room = max(1, width - len(which) - len(waited))
+    state_text = glance.state.text
+    if len(state_text) > room:  # how many messages it took is the first thing to go
+        state_text = shorten(state_text.partition(" · ")[0], room)
+    state = Cell(state_text + waited, "warn" if slow else glance.state.tone)
+    most = max([glance.slow_ms, *glance.latencies_ms, 1.0])
+    newest = latency_short(glance.latencies_ms[-1]) if glance.latencies_ms else ""
+    if now is not None and glance.waited_ms(now) > glance.slow_ms:
+        newest = ""  # the wait is what is slow, and stands beside the state
+    newest_text = f"{'◷ slow  ' if slow else ''}{newest}".rstrip()
+    room = max(1, width - len(newest_text) - 1)
+    bars = f"{spark(glance.latencies_ms, room, 0.0, most):<{room}} "
+    return (
+        first,
+        (Cell(which, "quiet"), state),
+        (Cell(bars, "busy"), Cell(newest_text, "warn" if slow else "quiet")),
+    )
+
+
+def _conversation(glance: Glance, room: int) -> str:
+    """Return which conversation of its run it is: the condition with the trial, or the case, which is cut where it must be."""
+    condition = glance.condition
+    if not glance.case:
+        return f"{condition} · {glance.trial}"
+    return f"{shorten(glance.trial, max(1, room - len(condition) - 3))} · {condition}"
+
+
+def condition_of(glances: Iterable[Glance], condition: Condition) -> str:
+    """Return what all jobs call a condition; its own name if theirs differ."""
+    names = {glance.condition for glance in glances if glance.key.condition == condition}
+    return names.pop() if len(names) == 1 else condition
+
+
+def name_of(glance: Glance, room: int, beside: Iterable[Glance] = ()) -> str:
+    """Return job and model (of a single job, only the model), each cut where both do not fit, but not like those `beside`."""
+    job, model = glance.job, glance.model
+    if not model:
+        return shorten(job, max(1, room))
+    jobs, models = {job: None}, {model: None}
+    for other in beside:
+        jobs[other.job] = models[other.model] = None
+    if len(jobs) == 1 and len(models) > 1:
+        return distinct(list(models), max(1, room))[model]
+    if len(job) + len(model) + 3 > room:
+        half = max(1, (room - 3) // 2)
+        model = distinct(list(models), max(half, room - 3 - len(job)))[model]
+        job = distinct(list(jobs), max(1, room - 3 - len(model)))[job]
+    return f"{job} · {model}"
+
+
+def whole_name(glance: Glance) -> str:
+    """Return which conversation it is, without a cut."""
+    parts = (glance.job, glance.model, glance.condition, glance.trial, f"run {glance.key.run_id}")
+    return " · ".join(filter(None, parts))
+
+
+def task_scores(glance: Glance) -> str:
+    """Return the score of each task, which says why the conversation scores as it does."""
+    return " · ".join(f"{number(value)} {title}" for title, value in glance.tasks)
+
+
+def distinct(names: Sequence[str], width: int) -> dict[str, str]:
+    """Return names cut to a width so that different ones stay different, where any cut does that."""
+    common = next((at for at, letters in enumerate(zip(*names, strict=False)) if len(set(letters)) > 1), 0)
+    cuts: tuple[Callable[[str], str], ...] = (
+        lambda name: shorten(name, max(1, width)),
+        lambda name: name if len(name) <= width else f"…{name[1 - width :]}",
+        lambda name: name if len(name) <= width else shorten(f"…{name[common:]}", max(1, width)),
+    )
+    shortened = [{name: cut(name) for name in names} for cut in cuts]
+    return next((cut for cut in shortened if len(set(cut.values())) == len(set(names))), shortened[0])
+
+
+def as_row(glance: Glance) -> str:
+    """Return a conversation as one line of text, for copying."""
+    parts = [glance.job, glance.model, glance.condition, glance.trial, glance.state.text]
+    return "\t".join([glance.key.run_id, *parts, number(glance.value)])

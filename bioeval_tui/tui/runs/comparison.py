@@ -1,0 +1,378 @@
+"""The comparison of two runs: conclusions, then conditions, tasks, assertions and times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from textwrap import wrap
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
+
+from textual import on
+from textual.binding import BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widget import Widget
+
+from bioeval_tui.report import sentences
+from bioeval_tui.report.comparison import (
+    AssertionComparison,
+    Change,
+    Comparison,
+    ConditionComparison,
+    ValueComparison,
+    compare,
+)
+from bioeval_tui.report.statistics.differences import Difference
+from bioeval_tui.report.statistics.estimates import Proportion
+from bioeval_tui.text import plural, shorten
+from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.shared.cells import Cell, Line, Tone, paint
+from bioeval_tui.tui.shared.dialogs import Dialog, Tell, WorkDialog
+from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
+from bioeval_tui.units import latency, latency_change, number, number3, signed
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.names import Condition
+    from bioeval_tui.tui.shared.program import Program
+
+
+NUMBER = 8
+SCORE = "score"
+"""The title of the first row of a condition."""
+TIMES, FAILURES = "average answer", "failures of the agent"
+"""The rows of the score card that explain the parts timing and penalty."""
+PLOT, WIDE = 25, 105
+"""Width of the plot of differences, and the minimum width at which it is shown."""
+VERDICTS: dict[str, Cell] = {
+    "better": Cell("▲ better", "good"),
+    "worse": Cell("▼ worse", "bad"),
+    "same": Cell("= same", "quiet"),
+    "not distinguishable": Cell(f"· {sentences.VERDICTS['not distinguishable']}", "quiet"),
+    "not measured": Cell("? not measured", "warn"),
+}
+CHANGES: dict[Change, str] = {
+    "fixed": "fixed",
+    "broken": "broken",
+    "changed": "◐ changed",
+    "same": "= same",
+    "not comparable": "? not comparable",
+}
+
+
+class ComparisonRow(NamedTuple):
+    """A line of the table; `condition` and `title` name what it compares; empty if it compares nothing."""
+
+    line: Line
+    condition: str = ""
+    title: str = ""
+    more: tuple[str, ...] = ()
+    """The rest of a title that is longer than its column: a line each below the first."""
+
+
+def head(comparison: Comparison) -> list[Line]:
+    """Return which runs are compared, how they differ in setup, and a sentence for each condition."""
+    shown: list[Line] = [*map(_brief_line, comparison.brief_words), []]
+    if not comparison.conditions:
+        shown.append([Cell("the runs have no condition in common", "warn")])
+    shown += ([Cell(condition.sentence)] for condition in comparison.conditions)
+    shown += ([Cell(line, "quiet")] for line in comparison.advice)
+    return [*shown, *([Cell(f"! {note}", "warn")] for note in comparison.notes)]
+
+
+def table(comparison: Comparison, width: int, *, only_differences: bool = False) -> list[ComparisonRow]:
+    """Return the rows for `width` cells, the largest changes first; with `only_differences`, without unchanged rows."""
+    reach = _reach(comparison)
+    told = [_change_cell(check) for condition in comparison.conditions for check in condition.assertions]
+    told += [
+        _verdict(difference, is_time=difference is condition.latency)
+        for condition in comparison.conditions
+        for difference in (*(value.difference for value in _values(condition)), condition.latency)
+    ]
+    verdicts = max((len(cell.text) for cell in told), default=0)
+    return [
+        row
+        for condition in comparison.conditions
+        for row in _condition(condition, width, verdicts, reach, only_differences)
+    ]
+
+
+def _reach(comparison: Comparison) -> float:
+    """Return the range of the plot: the largest difference or end of an interval."""
+    values: list[float] = [
+        abs(end)
+        for condition in comparison.conditions
+        for value in _values(condition)
+        for end in (value.change or 0.0, *_interval(value.difference))
+    ]
+    return max(0.1, *values, 0.1)
+
+
+def _values(condition: ConditionComparison) -> tuple[ValueComparison, ...]:
+    return (condition.whole, *condition.parts, *condition.tasks)
+
+
+def _interval(difference: Difference | None) -> tuple[float, ...]:
+    """Return both ends of a difference's interval; empty without one."""
+    interval = difference.estimate.interval if difference is not None else None
+    return (interval.low, interval.high) if interval else ()
+
+
+def _verdict(difference: Difference | None, *, is_time: bool = False) -> Cell:
+    """Return the verdict of a row; where there are too few pairs for one, only the direction."""
+    if difference is None:
+        return VERDICTS["not measured"]
+    if difference.verdict != "too few":
+        return VERDICTS[difference.verdict]
+    change = difference.mean or 0.0
+    if not round(change, 2):
+        return VERDICTS["same"]
+    higher, lower = ("slower", "faster") if is_time else ("higher", "lower")
+    return Cell(f"↑ {higher}" if change > 0 else f"↓ {lower}", "quiet")
+
+
+def forest(difference: Difference | None, reach: float, width: int) -> Line:
+    """Return a difference on a scale around 0: `●`, with `├─┤` for its interval where there is one."""
+    middle = width // 2
+    cells = [" "] * width
+    cells[middle] = "│"
+    if difference is None or difference.mean is None:
+        return [Cell("".join(cells), "quiet")]
+
+    def place(at: float) -> int:
+        return max(0, min(width - 1, middle + round(at / reach * middle)))
+
+    if interval := _interval(difference):
+        low, high = map(place, interval)
+        for x in range(low, high + 1):
+            cells[x] = "─" if x != middle else "┼"
+        cells[low], cells[high] = "├", "┤"
+    cells[place(difference.mean)] = "●"
+    return [Cell("".join(cells), _verdict(difference).tone)]
+
+
+def _brief_line(line: str) -> Line:
+    """Return a line of the brief; `A`, `B` and `facts` are labels, below which the rest wraps."""
+    label, gap, rest = line.partition("  ")
+    if not gap or len(label) > len("facts"):
+        return [Cell(line, "strong")]
+    return [Cell(f"{label}  ", "strong" if len(label) == 1 else "quiet"), Cell(rest)]
+
+
+def _condition(
+    condition: ConditionComparison, width: int, verdicts: int, reach: float, only_differences: bool
+) -> list[ComparisonRow]:
+    plot = PLOT if width >= WIDE else 0
+    label = max(16, min(56, width - 3 * NUMBER - 5 - verdicts - plot))
+    heading = f"{'A':>{NUMBER}}{'B':>{NUMBER}}{'B − A':>{NUMBER + 1}}"
+    half = (plot - 2) // 2
+    scale = f"  {'A better':<{half}}0{'B better':>{half}}" if plot else ""
+    name = f"{shorten(condition.title, label - 1):<{label}}".upper()
+
+    def row(title: str, line: Line) -> ComparisonRow:
+        shown, *numbers = line
+        first, *more = wrap(shown.text, label - 1) or [""]
+        return ComparisonRow(
+            [shown._replace(text=f"{first:<{label}}"), *numbers], condition.condition, title, tuple(more)
+        )
+
+    tasks = sorted(condition.tasks, key=lambda task: -abs(task.change or 0.0))
+    checks = sorted(condition.assertions, key=lambda check: check.change == "same")
+    evidence = {
+        "timing": TIMES,
+        "penalty": FAILURES,
+        "task": next((task.title for task in tasks), ""),
+        "assertion": next((check.title for check in checks), ""),
+    }
+    rows = [
+        (_moved(part), row(evidence.get(part.name, ""), _value(part, reach, plot, is_part=True)))
+        for part in condition.parts
+    ]
+    rows += [(_moved(task), row(task.title, _value(task, reach, plot))) for task in tasks]
+    rows += [(check.change != "same", row(check.title, _check(check, plot))) for check in checks]
+    rows.sort(key=lambda changed: not changed[0])
+    shown = [one for changed, one in rows if changed or not only_differences]
+    if condition.latency is not None:
+        shown.append(row(TIMES, _time(condition.latency, condition.averages_ms, plot)))
+    if same := len(rows) - sum(changed for changed, _ in rows) if only_differences else 0:
+        shown.append(ComparisonRow([Cell(f"{plural(same, 'row')} without a difference", "quiet")]))
+    return [
+        ComparisonRow([Cell(name, "strong"), Cell(heading + scale, "quiet")]),
+        row(SCORE, _value(condition.whole, reach, plot, "strong")),
+        *shown,
+        ComparisonRow([]),
+    ]
+
+
+def _moved(value: ValueComparison) -> bool:
+    """Return whether a row shows a difference, also one of which only the mean is 0."""
+    return bool(round(value.change or 0.0, 2)) or len(set(_interval(value.difference))) > 1
+
+
+def _value(
+    value: ValueComparison,
+    reach: float,
+    plot: int,
+    tone: Tone = "plain",
+    *,
+    is_part: bool = False,
+) -> Line:
+    # A part is a small share of the score.
+    change = "–" if value.change is None else signed(value.change, 3 if is_part else 2)
+    written = number3 if is_part else number
+    means = (side.mean if side else None for side in (value.a, value.b))
+    return [
+        Cell(value.title, tone),
+        Cell("".join(f"{written(mean):>{NUMBER}}" for mean in means), tone),
+        Cell(f"{change:>{NUMBER + 1}}  ", tone),
+        *([*forest(value.difference, reach, plot - 2), Cell("  ")] if plot else []),
+        _verdict(value.difference),
+    ]
+
+
+def _check(check: AssertionComparison, plot: int) -> Line:
+    weight = f"{check.weight:g}× "
+    return [
+        Cell(weight + check.title),
+        _share_cell(check.a),
+        _share_cell(check.b),
+        Cell(" " * (NUMBER + 3 + plot)),
+        _change_cell(check),
+    ]
+
+
+def _change_cell(check: AssertionComparison) -> Cell:
+    """Return what became of an assertion, in colour only if chance alone would rarely do it."""
+    difference = check.difference
+    said, higher = CHANGES[check.change], difference is not None and (difference.mean or 0.0) > 0
+    if difference is not None and difference.verdict in ("better", "worse"):
+        return Cell(f"{'▲' if higher else '▼'} {said.removeprefix('◐ ')}", "good" if higher else "bad")
+    return Cell(f"{'↑' if higher else '↓'} {said}" if check.change in ("fixed", "broken") else said, "quiet")
+
+
+def _share_cell(proportion: Proportion | None) -> Cell:
+    """Return `✓` or `✗` for one trial, the share of trials for several."""
+    share = proportion.share if proportion is not None else None
+    if share is None:
+        return Cell(f"{'–':>{NUMBER}}", "quiet")
+    if share in (0.0, 1.0):
+        return Cell(f"{'✓' if share else '✗':>{NUMBER}}", "good" if share else "bad")
+    return Cell(f"{share:>{NUMBER}.0%}", "warn")
+
+
+def _time(difference: Difference, averages_ms: tuple[float | None, float | None], plot: int) -> Line:
+    a, b = map(latency, averages_ms)
+    change = "–" if difference.mean is None else latency_change(difference.mean)
+    return [
+        Cell(TIMES),
+        Cell(f"{a:>{NUMBER}}{b:>{NUMBER}}{change:>{NUMBER + 1}}  {' ' * plot}"),
+        _verdict(difference, is_time=True),
+    ]
+
+
+def open_comparison(program: Program, a: str, b: str) -> None:
+    """Read both recordings, then show the comparison of run B with run A."""
+
+    async def work(tell: Tell) -> Comparison:
+        return await program.services.from_runs(compare, a, b)
+
+    def show(comparison: Comparison | None) -> None:
+        if comparison is not None:
+            program.push_screen(CompareDialog(comparison))
+
+    program.push_screen(WorkDialog("Reading both recordings", work), show)
+
+
+class CompareDialog(Dialog[None]):
+    """Shows a finished comparison; enter shows the passages of both runs that a row compares."""
+
+    NAME: ClassVar[str] = "Compare two runs"
+    ABOUT: ClassVar[str] = (
+        "Run B compared with run A, by condition. Differences are paired by trial. An interval needs at least"
+        " five pairs, and a difference in response times needs runs of equal concurrency. Press Enter to see "
+        "what both runs did."
+    )
+    HEADING: ClassVar[str] = "B compared with A"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("compare")
+    DEFAULT_CSS = """
+    CompareDialog > .dialog--box { width: 96%; max-width: 150; height: 90%; }
+    CompareDialog #head { height: auto; max-height: 50%; }
+    CompareDialog RowList { height: 1fr; margin-top: 1; }
+    CompareDialog.-narrow > .dialog--box { width: 100%; height: 100%; }
+    """
+
+    def __init__(self, comparison: Comparison) -> None:
+        super().__init__()
+        self._comparison = comparison
+        self._only_differences = False
+        self._table: list[ComparisonRow] = []
+        self._list = RowList("~compared-rows", lambda: bool(self.here.title))
+
+    def compose_body(self) -> Iterable[Widget]:
+        """How the runs differ in setup, the conclusions, and the table."""
+        with VerticalScroll(id="head"):
+            yield Labelled()
+        yield self._list
+
+    def on_mount(self) -> None:
+        """Focus the table."""
+        self._list.focus()
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        self._draw()
+        self._list.move_to(next((at for at, row in enumerate(self._table) if row.title), 0))
+
+    def on_resize(self) -> None:
+        """Draw for the new width."""
+        self.call_after_refresh(self._draw)
+
+    @property
+    def here(self) -> ComparisonRow:
+        """The row under the cursor."""
+        at = self._list.cursor
+        return self._table[at] if at < len(self._table) else ComparisonRow([])
+
+    def caption(self) -> str:
+        """The conclusions."""
+        return " ".join(condition.sentence for condition in self._comparison.conditions)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """One key toggles between differences and all rows."""
+        if action in ("differences", "every_row"):
+            return self._only_differences == (action == "every_row")
+        return True
+
+    def action_differences(self) -> None:
+        """Hide rows that are the same."""
+        self._show(only_differences=True)
+
+    def action_every_row(self) -> None:
+        """Show rows that are the same."""
+        self._show(only_differences=False)
+
+    def _show(self, *, only_differences: bool) -> None:
+        self._only_differences = only_differences
+        self._draw()
+        self.refresh_bindings()
+
+    def _draw(self) -> None:
+        width = self._list.scrollable_content_region.width
+        if width > 0:
+            self._table = table(self._comparison, width, only_differences=self._only_differences)
+            self._list.set_rows(len(self._table), self._row, lines=[1 + len(row.more) for row in self._table])
+            self.query_one("#head Labelled", Labelled).show(head(self._comparison))
+
+    def _row(self, at: int, width: int) -> Content:
+        row = self._table[at]
+        return Content("\n").join([paint(*row.line), *map(Content, row.more)])
+
+    @on(RowList.Highlighted)
+    def _moved(self) -> None:
+        self.refresh_bindings()
+
+    @on(RowList.Chosen)
+    def _chosen(self) -> None:
+        # Transcripts are slow to load and not needed for the table.
+        from bioeval_tui.tui.runs.passages import PassagesDialog
+
+        a, b = self._comparison.a, self._comparison.b
+        self.app.push_screen(PassagesDialog((a, b), cast("Condition", self.here.condition), self.here.title))

@@ -1,0 +1,342 @@
+"""The grid: every conversation of a batch, or of a run with several trials."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from typing import ClassVar
+
+from textual import on, work
+from textual.binding import BindingType
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from bioeval_tui.errors import BioevalError
+from bioeval_tui.report.conclusion import conclude_batch
+from bioeval_tui.report.result import RunResult
+from bioeval_tui.text import plural
+from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.runs import batch_view, board_view
+from bioeval_tui.tui.runs.batch_view import Glance
+from bioeval_tui.tui.runs.tile_grid_widget import Lines, TileGrid
+from bioeval_tui.tui.shared.base import BaseScreen, unreadable
+from bioeval_tui.tui.shared.cells import Cell, paint_lines
+from bioeval_tui.tui.shared.line_widgets import FilterLine
+from bioeval_tui.tui.shared.output import Copied
+from bioeval_tui.tui.shared.rows_widget import Labelled, hanging
+from bioeval_tui.units import number
+
+MOST_ABOUT = 6
+"""Number of lines for what all jobs are about; if they need more, only the selected one's facts, or only it, are shown."""
+LOOK_S = 0.25
+"""Waiting times grow, and the order may change, even without new events."""
+
+Source = Callable[[], AsyncIterator[Sequence[Glance]]]
+"""Yields all conversations whenever one has changed, until all have ended."""
+
+
+class GridScreen(BaseScreen):
+    """Tiles sorted by what needs attention; calls `opened` with the chosen one."""
+
+    NAME = "Grid"
+    AUTO_FOCUS = ""
+    ABOUT = (
+        "Every conversation at once: its state, turn, latencies and score. Failed, waiting and "
+        "slow conversations come first. Finished ones come last, lowest score first."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = bindings("grid")
+    DEFAULT_CSS = """
+    GridScreen {
+        & TileGrid { height: 1fr; padding: 0 1; display: none; }
+        & #about { max-height: 6; margin: 1 2 0 2; }
+        &.-normal #about { max-height: 7; margin: 0 2; }
+        &.-short #about { display: none; }
+        & #verdict { height: auto; padding: 1 2 0 2; text-style: bold; display: none; }
+        & #why { max-height: 6; padding: 0 2; }
+        &.-normal #verdict { padding: 0 2; }
+        &.-normal #why { max-height: 3; }
+        &.-short #why { display: none; }
+        & #board { height: auto; padding: 1 2; display: none; }
+        & #here { height: auto; max-height: 4; padding: 0 2; color: $quiet; display: none; }
+        &.-normal #here { max-height: 3; }
+        &.-filled #here { display: block; }
+        &.-short #here { display: none; }
+        &.-filled #board { display: block; }
+        &.-normal #board { padding: 0 2; }
+        &.-short #board { display: none; }
+        &.-filled TileGrid { display: block; }
+    }
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        opened: Callable[[Glance], None],
+        *,
+        batch_id: str | None = None,
+        now: Callable[[], datetime | None] = lambda: datetime.now(UTC),
+    ) -> None:
+        super().__init__()
+        self._source = source
+        self._opened = opened
+        self._now = now
+        self.batch_id = batch_id
+        self.grid = TileGrid()
+        self.glances: Sequence[Glance] = ()
+        self.shown: list[Glance] = []
+        self._several = False
+        self._filter = ""
+        self._loaded = self._source_over = False
+        self._began: tuple[float, int] | None = None
+        """When the grid was opened, and how many conversations had ended by then."""
+        self._failure = ""
+        self.leads_up = False
+        """Whether going back leaves the run shown below it, too."""
+        self._ranked: Sequence[Glance] | None = None
+        self._standings = ""
+        self._lost: list[list[Cell]] = []
+        """Where each model lost most, and why, once all conversations have ended."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether every conversation has ended."""
+        return self._loaded and self._source_over
+
+    def compose_body(self) -> Iterable[Widget]:
+        """The grid, and a line for the filter."""
+        yield Static(id="notice", markup=False)
+        yield Labelled(id="about")
+        yield Static(id="verdict", markup=False)
+        yield Labelled(id="why")
+        yield Static(id="board", markup=False)
+        yield self.grid
+        yield Static(id="here", markup=False)
+        yield FilterLine("job, model, condition or state", self._search, self.grid.focus)
+
+    def on_mount(self) -> None:
+        """Draw, and follow the batch."""
+        self._draw()
+        self._follow()
+        self.set_interval(LOOK_S, self._tick)
+
+    def on_resize(self) -> None:
+        """Lay out the board and the tiles for the new size, also once nothing changes any more."""
+        self.call_after_refresh(self._draw)
+
+    def on_screen_resume(self) -> None:
+        """Focus the tiles."""
+        if self.glances:
+            self.grid.focus()
+
+    @work(group="grid")
+    async def _follow(self) -> None:
+        try:
+            async for glances in self._source():
+                self._loaded = True
+                self.glances = glances
+                self._several = len({(glance.job, glance.model) for glance in glances}) > 1
+                self._draw()
+        except (BioevalError, OSError) as error:
+            self._failure = str(error) or type(error).__name__
+        self._loaded = self._source_over = True
+        self._draw()
+        await self._conclude()
+
+    async def _conclude(self) -> None:
+        """Show which model did best, or that none can be called best, once all conversations have ended."""
+        run_ids = list(dict.fromkeys(glance.key.run_id for glance in self.glances))
+        if not run_ids or batch_view.is_running(self.glances):
+            return
+        try:
+            sentence, self._lost = await self.bioeval.services.from_runs(conclude, *run_ids)
+        except (BioevalError, OSError) as error:
+            sentence, self._lost = f"Could not read the recordings to compare the models: {error}", []
+        self._show_lost()
+        for verdict in self.query("#verdict").results(Static):  # none, if the screen was left meanwhile
+            verdict.update(Content(sentence))
+            verdict.display = bool(sentence)
+
+    def _show_lost(self) -> None:
+        """Say why each model lost most; where there are few lines, without what the judge quotes."""
+        for why in self.query("#why").results(Labelled):
+            why.show(self._lost if self.has_class("-tall") else [line[:2] for line in self._lost])
+
+    def _left_s(self) -> float | None:
+        """Estimate the time left from the conversations that ended since the grid was opened."""
+        ended = sum(glance.rank in board_view.OVER for glance in self.glances)
+        now = self.bioeval.clock()
+        if self._began is None:
+            self._began = (now, ended)
+        began, before = self._began
+        if ended <= before or now <= began:
+            return None
+        return (now - began) / (ended - before) * (len(self.glances) - ended)
+
+    def _tick(self) -> None:
+        if self.in_view and batch_view.is_running(self.glances):
+            self._draw()
+
+    # Drawing
+
+    def _draw(self) -> None:
+        now = self._now()
+        self.shown = batch_view.arrange(self.glances, now, self._filter)
+        shown, several = self.shown, self._several
+        runs = {glance.key.run_id: glance for glance in self.glances}.values()
+
+        def lines(index: int, width: int) -> Lines:
+            return batch_view.lines_of(shown[index], now, several, width, runs)
+
+        filled = bool(self.glances)
+        self.set_class(filled, "-filled")
+        lines_above = (
+            board_view.board(
+                self.glances,
+                self.size.width - 4,
+                self.size.height // (2 if self.has_class("-tall") else 4),
+                self._left_s(),
+            )
+            if filled
+            else []
+        )
+        self.query_one("#board", Static).update(paint_lines(lines_above))
+        self._show_lost()
+        self.grid.show([glance.key for glance in shown], lines)
+        self._show_selected()
+        if filled and self.focused is None and self.is_active:
+            self.grid.focus()
+        self._show_words(now)
+
+    @on(TileGrid.Moved)
+    def _show_selected(self) -> None:
+        """Say in full which conversation is selected, and what its tasks score."""
+        here = self.shown[self.grid.cursor :][:1]
+        lines = [line for one in here for line in (batch_view.whole_name(one), batch_view.task_scores(one))]
+        self.query_one("#here", Static).update(Content("\n".join(lines)))
+        every = batch_view.briefs(self.glances)
+        selected = [glance.job for glance in here]
+        for about in (
+            every,
+            batch_view.briefs(self.glances, selected),
+            [*every[:1], *batch_view.briefs(here)[1:]],
+        ):
+            if sum(len(hanging(line, self.size.width - 4)) for line in about) <= MOST_ABOUT:
+                break
+        self.query_one("#about", Labelled).show(about)
+
+    def _show_words(self, now: datetime | None) -> None:
+        runs = len({glance.key.run_id for glance in self.glances})
+        name = f"{'batch of ' if self.batch_id else ''}{plural(runs, 'run')}"
+        if len({glance.job for glance in self.glances}) == 1:
+            name = f"{self.glances[0].job} · {name}" if runs > 1 else self.glances[0].job
+        on = batch_view.is_running(self.glances)
+        notes = batch_view.counts(self.glances, now, words=self.wide or not on) if self.glances else []
+        if self._filter:
+            notes.insert(0, Cell(f"{len(self.shown):,} shown: “{self._filter}”", "warn"))
+        if not on and self._ranked is not self.glances:
+            self._ranked, self._standings = self.glances, batch_view.standings(self.glances)
+        if not on and self._standings:
+            notes.append(Cell(self._standings))
+        state = (
+            Cell("● LIVE", "good") if on else Cell("■ ENDED") if self._loaded else Cell("◌ READING", "quiet")
+        )
+        if self._failure:
+            state = Cell("! stopped", "bad")
+        self.title_bar.say((self.NAME, name) if self.glances else (self.NAME,), notes, state)
+        lines = [Cell("Reading the recordings…", "strong")]
+        if self._failure:
+            lines = unreadable(self._failure)
+        elif self._loaded:
+            lines = [Cell("No conversations yet", "strong"), Cell(""), Cell("esc goes back", "quiet")]
+        self.show_notice(lines)
+        self.refresh_keys()
+
+    # Keys
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Filtering needs conversations; stopping needs a batch in progress."""
+        if action == "filter":
+            return bool(self.glances)
+        if action == "stop":
+            return self.batch_id is not None and batch_view.is_running(self.glances)
+        return True
+
+    @on(TileGrid.Chosen)
+    def _chosen(self, event: TileGrid.Chosen) -> None:
+        glance = self.shown[event.index]
+        if glance.rank is batch_view.Rank.QUEUED:
+            self.tell("This conversation has not started yet.")
+        else:
+            self.dismiss(None)
+            self._opened(glance)
+
+    @work(group="stop")
+    async def action_stop(self) -> None:
+        """End the batch."""
+        if self.batch_id is not None:
+            refused = await self.bioeval.services.stop_batch(self.batch_id)
+            self.tell(
+                refused
+                or "Stopping the batch: conversations in progress are cancelled, and no more will start.",
+                bad=bool(refused),
+            )
+
+    def copies(self) -> Sequence[Copied]:
+        """The selected cell, and every cell."""
+        shown, at = self.shown, self.grid.cursor
+        if not shown:
+            return ()
+        return (
+            Copied("this conversation, separated by tabs", lambda: batch_view.as_row(shown[at])),
+            Copied(
+                f"every conversation shown ({len(shown):,})",
+                lambda: "\n".join(map(batch_view.as_row, shown)),
+            ),
+        )
+
+    def caption(self) -> str:
+        """Which model did best, once that is known."""
+        return str(self.query_one("#verdict", Static).content)
+
+    def action_filter(self) -> None:
+        """Open the line for the filter."""
+        self.query_one(FilterLine).open(self._filter)
+
+    def _search(self, text: str) -> str:
+        self._filter = text
+        self._draw()
+        return plural(len(self.shown), "conversation")
+
+    async def action_back(self) -> None:
+        """Clear the filter; without one, go back."""
+        if self._filter:
+            self.query_one(FilterLine).drop()
+        else:
+            self.dismiss(None)
+            if self.leads_up:
+                await self.bioeval.action_go_back()
+
+
+def conclude(*runs: RunResult) -> tuple[str, list[list[Cell]]]:
+    """Return which model of several did best, in one sentence, and why each model's lowest conversation lost points.
+
+    Of one run, it is the run's own conclusion; of a single model, each job's lowest conversation is explained.
+    """
+    by_model = len({run.state.asked_model for run in runs}) > 1
+    lowest: dict[str, tuple[float, RunResult]] = {}
+    for run in runs:
+        name = (run.state.asked_model if by_model else run.brief.job) or board_view.NO_MODEL
+        value_lost = lost.score if (lost := run.lowest) is not None else None
+        if value_lost is not None and value_lost < lowest.get(name, (1.0, run))[0]:
+            lowest[name] = value_lost, run
+    lines = []
+    for name, (value, run) in sorted(lowest.items(), key=lambda one: one[1][0]):
+        assert run.lowest is not None
+        place = run.place_words(run.lowest)
+        where = f"{run.brief.job}, {place}" if by_model else place
+        start = Cell(f"{name} lost most in {where} ({number(value)}):", "quiet")
+        for loss in run.lowest.why_lost[:1]:
+            quoted = f"   turn {loss.turn}: “{loss.quoted}”" if loss.quoted else ""
+            lines.append([start, Cell(f" {loss.reason}"), Cell(quoted, "quiet")])
+    return conclude_batch(runs).sentence, lines

@@ -1,0 +1,45 @@
+"""Numbers and durations as the screens write them."""
+
+import pytest
+
+from bioeval_tui.tui.shared.cells import Cell, packed, spark, uplift
+from bioeval_tui.units import clock, duration, number, signed
+
+
+@pytest.mark.parametrize(
+    ("elapsed", "text"), [(0, "00:00"), (72.9, "01:12"), (3661, "1:01:01"), (-3, "00:00")]
+)
+def test_elapsed_time_is_shown_as_a_clock(elapsed: float, text: str) -> None:
+    assert clock(elapsed) == text
+
+
+@pytest.mark.parametrize(("elapsed", "text"), [(8.4, "8 s"), (108, "1 m 48 s"), (7380, "2 h 03 m")])
+def test_a_duration_is_shown_in_words(elapsed: float, text: str) -> None:
+    assert duration(elapsed) == text
+
+
+def test_a_missing_score_is_a_dash_and_never_zero() -> None:
+    assert number(None) == "–"
+    assert number(0.0) == "0.00"
+
+
+@pytest.mark.parametrize(("value", "text"), [(0.7, "+0.70"), (-0.1, "−0.10"), (0.001, "±0.00")])
+def test_differences_carry_their_sign(value: float, text: str) -> None:
+    assert signed(value) == text
+
+
+def test_uplift_needs_both_conditions() -> None:
+    assert uplift(0.7) == Cell("+0.70", "good")
+    assert uplift(None).text == "–"
+
+
+def test_a_sparkline_has_a_fixed_scale_and_shows_gaps() -> None:
+    assert spark([0.0, 0.5, 1.0, None], 10) == "▁▅█·"
+    assert spark([0.1] * 20, 5) == "▁" * 5
+    assert spark([], 5) == ""
+
+
+def test_entries_that_do_not_fit_beside_each_other_begin_the_next_line() -> None:
+    entries = [[Cell("one")], [Cell("two"), Cell("!")], [Cell("three")]]
+    lines = packed(entries, 10)
+    assert ["".join(cell.text for cell in line) for line in lines] == ["one  two!", "three"]
