@@ -27,7 +27,7 @@ from bioeval_tui.evaluation.spending import FILE_NAME, load_prices
 from bioeval_tui.evaluation.wiring.resume import rerun_offer
 from bioeval_tui.files import write_or_print, write_private
 from bioeval_tui.record.catalogue import Catalogue, find_recording
-from bioeval_tui.record.paths import overlay_path, recording_path
+from bioeval_tui.record.runs import overlay_path, recording_path
 from bioeval_tui.report import explanation
 from bioeval_tui.report.agreement import agreement_report, rated_tasks, with_labels
 from bioeval_tui.report.comparison import compare as compare_runs

@@ -27,8 +27,8 @@ from bioeval_tui.evaluation.traces.joined import Traces
 from bioeval_tui.evaluation.wiring.parts import prepare_run
 from bioeval_tui.evaluation.wiring.resume import prepare_resumed
 from bioeval_tui.record import events
-from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.reading import follow
+from bioeval_tui.record.runs import recording_path
 from bioeval_tui.record.state import Change, RunState, apply
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import say

@@ -27,7 +27,7 @@ from bioeval_tui.tui.items import JobItem
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.job.models import EvaluationJob
-    from bioeval_tui.record.catalogued_run import CataloguedRun
+    from bioeval_tui.record.runs import CataloguedRun
 
 ENDINGS = (".yml", ".yaml")
 SHOWN_BYTES = 1_000_000

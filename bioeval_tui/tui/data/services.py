@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from bioeval_tui.grade.runs import Runs
     from bioeval_tui.grade.service import Grading
     from bioeval_tui.grade.task_report import Uncertainty
-    from bioeval_tui.record.catalogued_run import CataloguedRun
     from bioeval_tui.record.reviews import Opinions
+    from bioeval_tui.record.runs import CataloguedRun
     from bioeval_tui.settings import Settings
     from bioeval_tui.tui.batch.batch_view import Glance
     from bioeval_tui.tui.data.batches import Batches
