@@ -188,7 +188,7 @@ def _use_rules(context: click.Context, parameter: click.Parameter, path: Path | 
     if path is None:
         return
     # Needed only for masking.
-    from bioeval_tui.record.masking.current import use
+    from bioeval_tui.record.masking import use
     from bioeval_tui.record.masking.mask import Mask
     from bioeval_tui.record.masking.rules import load_rules
     from bioeval_tui.settings import Settings

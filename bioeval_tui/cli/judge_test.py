@@ -26,7 +26,7 @@ from bioeval_tui.evaluation.wiring.rescore import (
 from bioeval_tui.printed import Fields
 from bioeval_tui.record.catalogue import find_recording
 from bioeval_tui.record.events import SentinelsJudged
-from bioeval_tui.record.masking.current import current
+from bioeval_tui.record.masking import current
 from bioeval_tui.report.findings import JudgeFault
 from bioeval_tui.report.formats.agreement import print_reactions, print_sentinels, print_stability
 from bioeval_tui.report.judge_checks import SentinelCheck, Stability, scores_of, sentinel_checks

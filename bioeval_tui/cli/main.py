@@ -183,7 +183,7 @@ def _say(error: BioevalError) -> None:
 
 
 def _write_error(sentence: str) -> None:
-    from bioeval_tui.record.masking.current import masked  # only after a failure
+    from bioeval_tui.record.masking import masked  # only after a failure
 
     _write(f"error: {masked(sentence)}")
 

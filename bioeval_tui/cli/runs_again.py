@@ -15,7 +15,7 @@ from bioeval_tui.errors import ExitCode
 from bioeval_tui.evaluation.engine.attach import sender_name
 from bioeval_tui.evaluation.wiring.rescore import Rescorer
 from bioeval_tui.evaluation.wiring.resume import rerun_offer, resume_spec
-from bioeval_tui.record.masking.current import current
+from bioeval_tui.record.masking import current
 from bioeval_tui.report.agreement import change, rated_tasks
 from bioeval_tui.report.formats.agreement import PrintedChange, change_dict, change_words
 from bioeval_tui.report.formats.console import print_judged_again

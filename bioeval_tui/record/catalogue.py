@@ -23,7 +23,7 @@ from urllib.parse import quote
 
 from bioeval_tui.errors import RecordingError, UsageError
 from bioeval_tui.record.live import is_live
-from bioeval_tui.record.masking.current import masked, masking
+from bioeval_tui.record.masking import masked, masking
 from bioeval_tui.record.runs import (
     OVERLAY,
     SUFFIX,

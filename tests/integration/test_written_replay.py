@@ -13,7 +13,7 @@ from rich.style import Style
 from bioeval_tui.cli.written_replay import write_replay
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.events import MessageCompleted
-from bioeval_tui.record.masking.current import use
+from bioeval_tui.record.masking import use
 from bioeval_tui.record.masking.mask import Mask
 from bioeval_tui.record.masking.rules import load_rules
 from bioeval_tui.record.reading import read_recording

@@ -27,7 +27,7 @@ from bioeval_tui.evaluation.spending import Prices
 from bioeval_tui.files import write_beside
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record import reviews
-from bioeval_tui.record.masking.current import masking
+from bioeval_tui.record.masking import masking
 from bioeval_tui.record.names import SPEAKERS, Condition
 from bioeval_tui.report import words
 from bioeval_tui.report.explanation import BarPiece, composite_bar

@@ -10,7 +10,7 @@ from itertools import groupby
 from bioeval_tui import units
 from bioeval_tui.record import reviews
 from bioeval_tui.record.events import TaskScored
-from bioeval_tui.record.masking.current import masking
+from bioeval_tui.record.masking import masking
 from bioeval_tui.record.names import CONDITIONS, SPEAKERS, Condition
 from bioeval_tui.report import words
 from bioeval_tui.report.formats.registry import Asked

@@ -16,7 +16,7 @@ from bioeval_tui.evaluation.engine.intents import send_intent
 from bioeval_tui.evaluation.engine.spec import EngineSpec
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.live import is_live, read_live
-from bioeval_tui.record.masking.current import masked
+from bioeval_tui.record.masking import masked
 from bioeval_tui.record.reading import LineReader, read_recording
 from bioeval_tui.record.runs import recording_path
 from bioeval_tui.record.state import RunState, apply

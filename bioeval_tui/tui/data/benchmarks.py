@@ -18,7 +18,7 @@ from bioeval_tui.grade.outcomes import Verdict, verdict_of
 from bioeval_tui.grade.service import Grading
 from bioeval_tui.grade.tasks.prepare import remove_drafts
 from bioeval_tui.isolation import program_command
-from bioeval_tui.record.masking.current import masked
+from bioeval_tui.record.masking import masked
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean, clean_line
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Board

@@ -15,7 +15,7 @@ from bioeval_tui.grade.outcomes import Invalid, NotGraded, load_outcomes
 from bioeval_tui.grade.service import Grading
 from bioeval_tui.grade.submissions import extract_agent_from_submission_path
 from bioeval_tui.grade.task_report import TaskReport
-from bioeval_tui.record.masking.current import masked
+from bioeval_tui.record.masking import masked
 from bioeval_tui.report.reviews import reports_folder, submission_key
 from bioeval_tui.text import clean_line
 from bioeval_tui.tui.items import MedalRow

@@ -17,7 +17,7 @@ from bioeval_tui.errors import StorageError
 from bioeval_tui.evaluation.engine.spec import EngineSpec, RunRequest, spec_of
 from bioeval_tui.files import write_whole
 from bioeval_tui.grade.outcomes import Verdict
-from bioeval_tui.record.masking.current import masked
+from bioeval_tui.record.masking import masked
 from bioeval_tui.settings import private_dir
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pytest
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.grading import TaskReport
-from bioeval_tui.record.masking.current import use
+from bioeval_tui.record.masking import use
 from bioeval_tui.record.masking.mask import Mask
 from bioeval_tui.record.masking.rules import LiteralRule, Rules
 from bioeval_tui.record.overlay import read_overlay
