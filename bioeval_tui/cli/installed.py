@@ -14,6 +14,7 @@ import bioeval_tui
 from bioeval_tui import plugins
 from bioeval_tui.cli.options import JSON_LIST, with_options
 from bioeval_tui.errors import ExitCode, UsageError
+from bioeval_tui.evaluation.engine.spec import RunRequest
 from bioeval_tui.sample.paths import agent_names, copy_samples, find_job, job_names, list_names
 from bioeval_tui.settings import Settings
 from bioeval_tui.streams import has_screen
@@ -127,9 +128,7 @@ def doctor(job: Path | None, as_json: bool, **options: Any) -> int:
 
     Exit codes: 0 everything that is needed works; 3 something is missing or broken.
     """
-    # Only the examination needs nearly everything.
-    from bioeval_tui.evaluation.engine.spec import RunRequest
-    from bioeval_tui.evaluation.wiring.doctor import connections, examine
+    from bioeval_tui.evaluation.wiring.doctor import connections, examine  # which need nearly everything
 
     settings = Settings.from_environment()
     findings = examine(settings)
