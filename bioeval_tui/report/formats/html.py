@@ -32,7 +32,7 @@ from bioeval_tui.record.names import SPEAKERS, Condition
 from bioeval_tui.report import words
 from bioeval_tui.report.explanation import BarPiece, composite_bar
 from bioeval_tui.report.formats.registry import TARGET, Asked
-from bioeval_tui.report.message_blocks import MessageBlock, message_blocks, plain
+from bioeval_tui.report.messages import MessageBlock, message_blocks, plain
 from bioeval_tui.report.result import MessageResult, RunResult, load_run, title_of
 from bioeval_tui.report.run import ConversationResult, why_not_asked
 from bioeval_tui.report.sentences import (
