@@ -119,6 +119,3 @@ def serve_tab(places: tuple[Path, ...], read_only: bool, run_id: str | None) -> 
     start = partial(services.open_recording, run_id, speed=1.0) if run_id else screen
     run_app(shown(services, start, on_quit="leave" if read_only else "ask"))
     return ExitCode.OK
-
-
-COMMANDS: list[click.Command] = [app, tui, serve_tab]

@@ -51,7 +51,7 @@ class LazyGroup(click.Group):
         if cmd_name not in self.table:
             return None
         module = import_module(f"bioeval_tui.cli.{self.table[cmd_name][0]}")
-        commands: list[click.Command] = module.COMMANDS
+        commands = (each for each in vars(module).values() if isinstance(each, click.Command))
         return self.change(cmd_name, next(command for command in commands if command.name == cmd_name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -83,6 +83,3 @@ def _check(lines: BinaryIO, name: str, as_json: bool) -> int:
                 f"{checked.marked:,} marked, {checked.void:,} void" + (f" ({rules})" if rules else "")
             )
     return code
-
-
-COMMANDS: list[click.Command] = [guards]

@@ -153,6 +153,3 @@ def doctor(job: Path | None, as_json: bool, **options: Any) -> int:
             if finding.to_do:
                 say(f"  {'':<18} → {finding.to_do}")
     return ExitCode.NOT_MEASURED if any(finding.state == "broken" for finding in findings) else ExitCode.OK
-
-
-COMMANDS: list[click.Command] = [docs, samples, doctor]

@@ -145,6 +145,3 @@ def _graded(runs: Runs, settings: Settings) -> Loaded:
         ),
         tuple(item for item in ordered if isinstance(item, NotGraded)),
     )
-
-
-COMMANDS: list[click.Command] = [medals]

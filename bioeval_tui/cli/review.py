@@ -105,6 +105,3 @@ def _show(
         BioevalApp(services, "runs", on_quit="leave", over_it=lambda app: app.review(source, blind=blind))
     )
     return ExitCode.OK
-
-
-COMMANDS: list[click.Command] = [review]

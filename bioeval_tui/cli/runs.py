@@ -96,9 +96,6 @@ def runs() -> None:
     """List, show, replay, resume, judge again, import and delete recorded runs."""
 
 
-COMMANDS: list[click.Command] = [runs, list_runs]
-
-
 SIGNS = {
     "running": "● live",
     "completed": "■ completed",

@@ -320,6 +320,3 @@ def _scores_in(file: Path) -> dict[str, float]:
         return {str(name): float(score) for name, score in scores.items()}
     except (ValueError, KeyError, TypeError, AttributeError):
         raise UsageError(f"{file}: not what `judge-test --json` prints: no scores of sentinels") from None
-
-
-COMMANDS: list[click.Command] = [resume, rescore, judge_test]

@@ -478,6 +478,3 @@ def plan(
     else:
         print_plan(made, plain_console())
     return ExitCode.OK
-
-
-COMMANDS: list[click.Command] = [show, report, compare, explain, export, agreement, gate, plan]

@@ -132,6 +132,3 @@ def schema(what: tuple[str, ...], output_dir: Path | None) -> int:
         write_whole(output_dir / f"{name}.schema.json", schema_text(name))
     say(f"wrote {plural(len(NAMES), 'schema')} to {output_dir}")
     return ExitCode.OK
-
-
-COMMANDS: list[click.Command] = [schema]

@@ -113,6 +113,3 @@ async def _serve(options: ServeOptions, warning: str) -> int:
         if warning:
             say(warning, err=True)
         return await stop
-
-
-COMMANDS: list[click.Command] = [serve]

@@ -149,6 +149,3 @@ def _size(text: str) -> tuple[int, int]:
             f"from {LEAST[0]}x{LEAST[1]} to {MOST[0]}x{MOST[1]}"
         )
     return size
-
-
-COMMANDS: list[click.Command] = [watch, replay]
