@@ -31,7 +31,7 @@ from bioeval_tui.evaluation.spending import FILE_NAME, load_prices
 from bioeval_tui.evaluation.wiring.start import hosts_of, prepare_batch, run_followed, run_prepared
 from bioeval_tui.record.catalogue import find_recording
 from bioeval_tui.record.names import CONDITIONS, Condition
-from bioeval_tui.record.paths import recording_path
+from bioeval_tui.record.runs import recording_path
 from bioeval_tui.report import result
 from bioeval_tui.report.conclusion import conclude_batch
 from bioeval_tui.report.document import run_document

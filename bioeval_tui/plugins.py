@@ -32,7 +32,7 @@ BUILT_IN: Mapping[Group, tuple[str, ...]] = {
     "evaluators": ("human", "llm", "scripted"),
     "judges": ("llm", "rules"),
     "graphs": ("embedded", "neo4j"),
-    "formats": ("csv", "html", "json", "junit", "md", "openai-jsonl"),
+    "formats": ("csv", "html", "json", "junit", "md", "openai-jsonl", "parquet"),
     "importers": ("bioeval-tui", "openai-jsonl", "transcripts"),
     "metrics": (),
     "jobs": (),

@@ -19,8 +19,6 @@ from bioeval_tui.peer_limits import MAX_COMBINING, MAX_DEPTH, MAX_TEXT, MAX_VALU
 SHORTEST_SECRET = 8
 """Shorter secrets, such as the key `x` of a local server, also occur in ordinary words."""
 
-_TAB_NEWLINE = "\t\n"
-
 # Whole escape sequences first, so that their payload does not stay behind as stray letters.
 _SEQUENCES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI

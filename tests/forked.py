@@ -175,7 +175,7 @@ if __name__ == "__main__":
     isolation.is_program = True
     gc.set_threshold(200_000, 20, 20)  # as in __main__
     for name in (
-        "doctor",
+        "installed",
         "headless",
         "jobs",
         "run",

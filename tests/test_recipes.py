@@ -188,7 +188,7 @@ def test_adding_a_guard_takes_one_function_and_one_line(monkeypatch: pytest.Monk
 def a_command(name: str) -> ModuleType:
     """Return the file of a new command that prints its own name."""
     module = ModuleType(f"bioeval_tui.cli.{name}")
-    module.COMMANDS = [click.Command(name, callback=lambda: click.echo(f"this is {name}"))]  # type: ignore[attr-defined]
+    module.command = click.Command(name, callback=lambda: click.echo(f"this is {name}"))  # type: ignore[attr-defined]
     return module
 
 

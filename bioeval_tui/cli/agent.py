@@ -129,6 +129,3 @@ async def _open_graph(settings: Settings, file: Path, neo4j: bool) -> tuple[Any,
         await embedded.aclose()
         raise
     return embedded, str(embedded.path), graph_id(embedded.path)
-
-
-COMMANDS: list[click.Command] = [agent]

@@ -1,9 +1,10 @@
-"""`app`: the terminal application; and how every command opens a screen."""
+"""`app`: the terminal application, in a terminal or in a tab of `serve`; and how every command opens a screen."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -62,19 +63,13 @@ def open_app(places: tuple[Path, ...] = (), settings: Settings | None = None) ->
     return ExitCode.OK
 
 
-COMMANDS: list[click.Command] = [app, tui]
-
-
 def show(services: AppServices, start: Opener | str, on_quit: OnQuit) -> None:
-    """Run the application, starting with a run or the screen of that name, and close its services.
+    """Run the application, starting with a run or the screen of that name.
 
     Raises:
         ScreenCrashError: a screen crashed; the terminal is restored.
     """
-    try:
-        run_app(BioevalApp(services, start, on_quit=on_quit))
-    finally:
-        services.close()
+    run_app(BioevalApp(services, start, on_quit=on_quit))
 
 
 def show_started(spec: EngineSpec, settings: Settings, view: FollowedRun, on_quit: OnQuit) -> None:
@@ -93,11 +88,34 @@ def show_started(spec: EngineSpec, settings: Settings, view: FollowedRun, on_qui
 
 
 def run_app(app: BioevalApp) -> None:
-    """Run the application until the user quits.
+    """Run the application until the user quits, and close its services.
 
     Raises:
         ScreenCrashError: a screen crashed; the terminal is restored.
     """
-    app.run()
+    try:
+        app.run()
+    finally:
+        app.services.close()
     if app.crash is not None:
         raise ScreenCrashError(f"{type(app.crash).__name__}: {app.crash}") from app.crash
+
+
+@click.command("serve-tab", hidden=True)
+@click.argument("places", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--read-only", is_flag=True)
+@click.option("--run", "run_id")
+def serve_tab(places: tuple[Path, ...], read_only: bool, run_id: str | None) -> int:
+    """Draw one tab (started by `serve`); with --read-only it shows only recordings, with --run the replay of one."""
+    settings = Settings.from_environment()
+    if read_only:
+        from bioeval_tui.tui.read_only import ReadOnlyApp, ReadOnlyServices  # other tabs do not need it
+
+        services = cast(AppServices, ReadOnlyServices(settings))
+        shown: type[BioevalApp] = ReadOnlyApp
+    else:
+        services, shown = AppServices(settings, job_places=places), BioevalApp
+    screen = "runs" if read_only else "jobs" if places else "home"
+    start = partial(services.open_recording, run_id, speed=1.0) if run_id else screen
+    run_app(shown(services, start, on_quit="leave" if read_only else "ask"))
+    return ExitCode.OK

@@ -76,6 +76,3 @@ def baseline(task_id: str, kind: str, seed: int, output_dir: Path, as_json: bool
     else:
         say(str(listing))
     return ExitCode.OK
-
-
-COMMANDS = [baseline]

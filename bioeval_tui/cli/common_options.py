@@ -51,7 +51,7 @@ class LazyGroup(click.Group):
         if cmd_name not in self.table:
             return None
         module = import_module(f"bioeval_tui.cli.{self.table[cmd_name][0]}")
-        commands: list[click.Command] = module.COMMANDS
+        commands = (each for each in vars(module).values() if isinstance(each, click.Command))
         return self.change(cmd_name, next(command for command in commands if command.name == cmd_name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -188,7 +188,7 @@ def _use_rules(context: click.Context, parameter: click.Parameter, path: Path | 
     if path is None:
         return
     # Needed only for masking.
-    from bioeval_tui.record.masking.current import use
+    from bioeval_tui.record.masking import use
     from bioeval_tui.record.masking.mask import Mask
     from bioeval_tui.record.masking.rules import load_rules
     from bioeval_tui.settings import Settings

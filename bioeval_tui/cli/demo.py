@@ -102,6 +102,3 @@ def demo(
         show_demo(spec, settings, source, pace=pace, loop=loop)
 
     return show_run(spec, settings, leave_running=False, show=open_demo)
-
-
-COMMANDS: list[click.Command] = [demo]

@@ -18,6 +18,3 @@ def engine(spec: Path) -> int:
     """Run the engine process (started by the program itself)."""
     ended = run_spec_file(spec, Settings.from_environment(), decider_of)
     return ExitCode.OK if all(end.status == "completed" for end in ended) else ExitCode.NOT_MEASURED
-
-
-COMMANDS: list[click.Command] = [engine]

@@ -385,6 +385,3 @@ def ledger_verify(file: Path | None, data_dir: Path | None, head: str, as_json: 
         if verified.head:
             say(f"head: {verified.head}")
     return ExitCode.BELOW if verified.problems else ExitCode.OK
-
-
-COMMANDS: list[click.Command] = [grade, grade_sample, validate, ledger]

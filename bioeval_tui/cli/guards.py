@@ -14,7 +14,7 @@ from bioeval_tui.cli.options import complete_run
 from bioeval_tui.errors import ExitCode, InputError, UsageError
 from bioeval_tui.evaluation.guards.checks import Hit, check_transcripts
 from bioeval_tui.record.catalogue import Catalogue
-from bioeval_tui.record.masking.current import current
+from bioeval_tui.record.masking import current
 from bioeval_tui.report.frames import transcript_lines
 from bioeval_tui.report.result import load_run
 from bioeval_tui.settings import Settings
@@ -83,6 +83,3 @@ def _check(lines: BinaryIO, name: str, as_json: bool) -> int:
                 f"{checked.marked:,} marked, {checked.void:,} void" + (f" ({rules})" if rules else "")
             )
     return code
-
-
-COMMANDS: list[click.Command] = [guards]

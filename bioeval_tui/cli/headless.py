@@ -30,7 +30,7 @@ from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.names import CONDITIONS, SPEAKERS
 from bioeval_tui.record.outline import fold_file
-from bioeval_tui.record.paths import recording_path
+from bioeval_tui.record.runs import recording_path
 from bioeval_tui.record.state import Change, RunState, lighten
 from bioeval_tui.report.conclusion import conclude_batch
 from bioeval_tui.report.deciding import Decider, decider_of

@@ -335,9 +335,6 @@ def _question(question: str, default: str) -> str:
     return str(click.prompt(question, default=default or None)).strip()
 
 
-COMMANDS: list[click.Command] = [check, assert_, new]
-
-
 def read_context(
     source: str, condition: Condition, after_turn: int | None
 ) -> tuple[dict[str, Any] | None, dict[str, Any]]:

@@ -35,18 +35,18 @@ COMMANDS: Table = {
     "app": ("app", "Open the terminal application."),
     "demo": ("demo", "Watch a live evaluation, offline, without an API key or a server."),
     "run": ("run", "Evaluate an agent with one or more jobs."),
-    "plan": ("plan", "Plan how many cases and trials you need."),
+    "plan": ("runs_report", "Plan how many cases and trials you need."),
     "watch": ("watch", "Attach to a run in progress."),
     "serve": ("serve", "Open the application in a browser."),
     "review": ("review", "Review judged scores and graded submissions."),
-    "judge-test": ("judge_test", "Test whether a judge changes its mind."),
+    "judge-test": ("runs_again", "Test whether a judge changes its mind."),
     "runs": ("runs", "List, show, replay, report and manage recorded runs."),
     "new": ("jobs", "Create a job file from a few questions."),
     "check": ("jobs", "Check job files for errors."),
     "schema": ("schemas", "Print the JSON Schema of job files, or of what a command prints."),
     "guards": ("guards", "Check the simulated user's messages in transcripts."),
     "assert": ("jobs", "Try an assertion on a saved state or the graph."),
-    "samples": ("samples", "List or copy the sample jobs and submissions."),
+    "samples": ("installed", "List or copy the sample jobs and submissions."),
     "agent": ("agent", "Start the sample agent."),
     "grade": ("grade", "Grade submissions against leaderboards."),
     "grade-sample": ("grade", "Grade one file."),
@@ -55,11 +55,11 @@ COMMANDS: Table = {
     "medals": ("medals", "Show graded reports as a medal table."),
     "ledger": ("grade", "Check the ledger of graded submissions."),
     "baseline": ("baseline", "Create baseline submissions for a task."),
-    "docs": ("docs", "Read the documentation, offline."),
-    "doctor": ("doctor", "Check the installation and suggest fixes."),
+    "docs": ("installed", "Read the documentation, offline."),
+    "doctor": ("installed", "Check the installation and suggest fixes."),
     "engine": ("engine", ""),
     "tui": ("app", ""),
-    "serve-tab": ("serve_tab", ""),
+    "serve-tab": ("app", ""),
 }
 
 
@@ -183,7 +183,7 @@ def _say(error: BioevalError) -> None:
 
 
 def _write_error(sentence: str) -> None:
-    from bioeval_tui.record.masking.current import masked  # only after a failure
+    from bioeval_tui.record.masking import masked  # only after a failure
 
     _write(f"error: {masked(sentence)}")
 

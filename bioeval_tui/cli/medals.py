@@ -19,7 +19,7 @@ from bioeval_tui.grade.batch.run import uncertainties
 from bioeval_tui.grade.console import long_work, medal_table
 from bioeval_tui.grade.outcomes import Loaded
 from bioeval_tui.grade.runs import Runs
-from bioeval_tui.record.masking.current import current, masked
+from bioeval_tui.record.masking import current, masked
 from bioeval_tui.report.agents import Standings, entries_of, standings
 from bioeval_tui.report.formats.medal_pages import AGENT_COLUMNS, AGENTS_NOTE, agent_rows, medals_dicts
 from bioeval_tui.report.formats.registry import choose, names
@@ -145,6 +145,3 @@ def _graded(runs: Runs, settings: Settings) -> Loaded:
         ),
         tuple(item for item in ordered if isinstance(item, NotGraded)),
     )
-
-
-COMMANDS: list[click.Command] = [medals]

@@ -101,13 +101,7 @@ def _show(
         find_recording(text, settings.runs_dir)
     services = AppServices(settings, reviewer=clean_line(reviewer, 80))
     source = ReviewSource(tuple(runs), reports=tuple(map(Path, reports)), drawn=drawn)
-    try:
-        run_app(
-            BioevalApp(services, "runs", on_quit="leave", over_it=lambda app: app.review(source, blind=blind))
-        )
-    finally:
-        services.close()
+    run_app(
+        BioevalApp(services, "runs", on_quit="leave", over_it=lambda app: app.review(source, blind=blind))
+    )
     return ExitCode.OK
-
-
-COMMANDS: list[click.Command] = [review]

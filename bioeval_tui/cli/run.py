@@ -149,6 +149,3 @@ def _is_headless(options: dict[str, Any]) -> bool:
         or bool(gate_files(options))
         or not has_screen()
     )
-
-
-COMMANDS: list[click.Command] = [run]

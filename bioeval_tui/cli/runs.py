@@ -13,7 +13,7 @@ from bioeval_tui.consoles import CellColumn, plain_console, write_table
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.printed import Fields
 from bioeval_tui.record.catalogue import Catalogue, RunFilter
-from bioeval_tui.record.catalogued_run import CataloguedRun
+from bioeval_tui.record.runs import CataloguedRun
 from bioeval_tui.record.times import parse_time
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import print_json_text, say
@@ -94,9 +94,6 @@ RUNS: Table = {
 )
 def runs() -> None:
     """List, show, replay, resume, judge again, import and delete recorded runs."""
-
-
-COMMANDS: list[click.Command] = [runs, list_runs]
 
 
 SIGNS = {

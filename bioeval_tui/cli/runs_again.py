@@ -1,28 +1,55 @@
-"""`runs resume` and `runs rescore`: run what is missing, and judge transcripts again."""
+"""`runs resume` and `rescore`, and `judge-test`: run what is missing, judge transcripts again, and ask a judge again after
+changes that should not matter, and about what is known."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 from typing_extensions import TypedDict
 
-from bioeval_tui.cli.options import HEADLESS, JOB_FILE, complete_run, find_run, with_options
+from bioeval_tui.cli.options import HEADLESS, JOB_FILE, JSON, complete_run, find_run, with_options
 from bioeval_tui.consoles import plain_console
-from bioeval_tui.errors import ExitCode
+from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.engine.attach import sender_name
-from bioeval_tui.evaluation.wiring.rescore import Rescorer
+from bioeval_tui.evaluation.wiring.rescore import (
+    CHANGES,
+    CONTROLLED,
+    CONTROLS,
+    JudgeAsked,
+    JudgeTester,
+    Rescorer,
+    draw,
+)
 from bioeval_tui.evaluation.wiring.start import rerun_offer, resume_spec
-from bioeval_tui.record.masking.current import current
+from bioeval_tui.printed import Fields
+from bioeval_tui.record.catalogue import find_recording
+from bioeval_tui.record.events import SentinelsJudged
+from bioeval_tui.record.masking import current
 from bioeval_tui.report.agreement import change, rated_tasks
-from bioeval_tui.report.formats.agreement import PrintedChange, change_dict, change_words
+from bioeval_tui.report.findings import JudgeFault
+from bioeval_tui.report.formats.agreement import (
+    PrintedChange,
+    change_dict,
+    change_words,
+    print_reactions,
+    print_sentinels,
+    print_stability,
+)
 from bioeval_tui.report.formats.console import print_judged_again
+from bioeval_tui.report.judge_checks import SentinelCheck, Stability, scores_of, sentinel_checks
+from bioeval_tui.report.judge_test import Reaction, reactions_of, stability_of
 from bioeval_tui.report.result import load_run
 from bioeval_tui.report.reviews import PrintedJudging, judged_again_dicts
+from bioeval_tui.settings import Settings
 from bioeval_tui.streams import has_screen
 from bioeval_tui.terminal import print_json, say
+from bioeval_tui.text import plural
 
 
 @click.command(
@@ -154,4 +181,142 @@ def rescore(
     return code
 
 
-COMMANDS: list[click.Command] = [resume, rescore]
+class PrintedSentinels(TypedDict):
+    """What the judge gets wrong about conversations with known verdicts, and its scores of them."""
+
+    faults: dict[JudgeFault, Annotated[dict[str, Any], Fields(SentinelCheck, accused=bool)]]
+    scores: dict[str, float]
+
+
+class PrintedJudgeTest(TypedDict):
+    """What changes do to a judge's verdicts, as `judge-test --json` prints it."""
+
+    conversations: int
+    changes: dict[str, Annotated[dict[str, Any], Fields(Stability, accused=bool)]]
+    controls: dict[str, Annotated[dict[str, Any], Fields(Reaction, reacts=bool)]]
+    sentinels: PrintedSentinels
+    errors: list[str]
+
+
+@click.command(
+    "judge-test",
+    epilog="\b\nExamples:\n  bioeval-tui judge-test 7f3a\n  bioeval-tui judge-test 7f3a 91c2 --conversations 60 --judge-model gpt-4.1 --json",
+)
+@click.argument("run", metavar="RUN...", nargs=-1, required=True, shell_complete=complete_run)
+@click.option(
+    "--conversations",
+    type=click.IntRange(1),
+    default=60,
+    help="Number of conversations to sample from all runs.",
+)
+@click.option("--seed", type=int, default=1, help="Random seed of the sample.")
+@with_options("judge_models", "allow_hosts")
+@click.option("--rules", is_flag=True, help="Test the job's rules judge.")
+@JOB_FILE
+@click.option(
+    "--fail-on-accused", is_flag=True, help="Exit with 1 if a change has a significant effect on the judge."
+)
+@click.option(
+    "--since",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="What --json printed earlier: also say how far the judge's scores of the sentinels have moved since.",
+)
+@JSON
+def judge_test(
+    run: tuple[str, ...],
+    conversations: int,
+    seed: int,
+    judge_models: tuple[str, ...],
+    allow_hosts: tuple[str, ...],
+    rules: bool,
+    job_file: Path | None,
+    fail_on_accused: bool,
+    since: Path | None,
+    as_json: bool,
+) -> int:
+    """Ask the judge about recorded conversations again, unchanged and after changes that should not matter; then about others.
+
+    The changes are other speaker names, reversed tasks, meaningless padding, a polite ending, and "this deserves 1.0".
+    For a sound judge, at most 1 % of all tests find an effect by chance. The controls, for the first five
+    conversations, are an empty conversation, swapped roles, another topic, and an agent that always says "Go away, I
+    don't care."; a judge that does not score them clearly lower fails (exit code 1). The sentinels are twelve
+    conversations with known verdicts, asked first and last; a judge that is too lenient or too strict about them,
+    drifts, or invents quotations fails, too. Nothing is recorded. RUN is a run's id, its beginning or end, or a
+    recording file.
+    """
+    settings = Settings.from_environment()
+    earlier = _scores_in(since) if since else None
+    paths = dict.fromkeys(find_recording(name, settings.runs_dir) for name in run)
+    testers = [
+        JudgeTester(
+            path, settings, judge_models=judge_models, allow_hosts=allow_hosts, rules=rules, job_file=job_file
+        )
+        for path in paths
+    ]
+    if hosts := list(dict.fromkeys(host for tester in testers for host in tester.hosts)):
+        say(f"transcripts are sent to: {', '.join(hosts)}", err=True)
+    drawn = list(draw(testers, conversations, seed))
+    if not drawn:
+        raise UsageError("these runs have no conversation that can be judged")
+    count = sum(len(own) for _, own in drawn)
+    controlled = min(count, CONTROLLED)
+    say(
+        f"{plural(count, 'conversation')}, each asked up to {1 + len(CHANGES)} times, "
+        f"and {plural(controlled * len(CONTROLS), 'control')}"
+        + ("" if drawn[0][0].job.scorer.kind == "rules" else "; 12 sentinels, twice"),
+        err=True,
+    )
+    asked: list[JudgeAsked] = []
+    failures: list[str] = []
+    known = [_sentinels(drawn[0][0], after=False)]
+    for tester, own in drawn:
+        asked_again, more = asyncio.run(tester.ask(own, controlled))
+        controlled -= min(controlled, len(own))
+        asked += asked_again
+        failures += more
+    known.append(_sentinels(drawn[0][0], after=True))
+    failures += [error for one in known for error in one.errors]
+    errors = [current().text(error) for error in failures]
+    for error in errors:
+        say(f"note: {error}", err=True)
+    stability, reactions = stability_of(asked), reactions_of(asked)
+    checks = sentinel_checks(known, earlier)
+    if as_json:
+        changes = {name: {**asdict(one), "accused": one.accused} for name, one in stability.items()}
+        controls = {name: {**asdict(one), "reacts": one.reacts} for name, one in reactions.items()}
+        faults = {one.fault: {**asdict(one), "accused": one.accused} for one in checks}
+        tested: PrintedJudgeTest = {
+            "conversations": count,
+            "changes": changes,
+            "controls": controls,
+            "sentinels": {"faults": faults, "scores": scores_of(known[0])},
+            "errors": errors,
+        }
+        print_json(tested, indent=2)
+    else:
+        print_stability(stability, {change.name: change.about for change in CHANGES}, plain_console())
+        print_reactions(reactions, {control.name: control.about for control in CONTROLS}, plain_console())
+        print_sentinels(checks, plain_console())
+    if not stability or not all(one.is_comparable for one in reactions.values()):
+        return ExitCode.NOT_MEASURED
+    accused = fail_on_accused and any(one.accused for one in stability.values())
+    sound = all(one.reacts for one in reactions.values()) and not any(one.accused for one in checks)
+    return ExitCode.OK if sound and not accused else ExitCode.BELOW
+
+
+def _sentinels(tester: JudgeTester, *, after: bool) -> SentinelsJudged:
+    fields = asyncio.run(tester.ask_sentinels(after=after))
+    return SentinelsJudged(run_id=tester.run_id, seq=0, at=datetime.now(UTC), **fields)
+
+
+def _scores_in(file: Path) -> dict[str, float]:
+    """Return the scores of the sentinels in what `--json` printed earlier.
+
+    Raises:
+        UsageError: the file is something else.
+    """
+    try:
+        scores = json.loads(file.read_text(encoding="utf-8"))["sentinels"]["scores"]
+        return {str(name): float(score) for name, score in scores.items()}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise UsageError(f"{file}: not what `judge-test --json` prints: no scores of sentinels") from None

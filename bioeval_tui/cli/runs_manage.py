@@ -157,6 +157,3 @@ def record_to(run_id: str, folder: Path) -> int:
         raise UsageError(refused)
     say(f"{path.stem} is now recorded in {folder.absolute()}", err=True)
     return ExitCode.OK
-
-
-COMMANDS: list[click.Command] = [import_run, delete, prune, record_to]

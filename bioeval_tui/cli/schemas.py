@@ -40,7 +40,7 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "grade": ("cli.grade:PrintedBatch",),
     "grade-sample": ("grade.task_report:TaskReport", "cli.grade:PrintedFailure"),
     "guards": ("evaluation.guards.checks:Hit", "evaluation.guards.checks:GuardTotals"),
-    "judge-test": ("cli.judge_test:PrintedJudgeTest",),
+    "judge-test": ("cli.runs_again:PrintedJudgeTest",),
     "ledger-verify": ("cli.grade:PrintedLedger",),
     "medals": ("list", "grade.task_report:TaskReport", "report.formats.medal_pages:PrintedNotGraded"),
     "medals-agents": ("list", "report.agents:PrintedStanding"),
@@ -58,7 +58,7 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "runs-rescore": ("list", "cli.runs_again:PrintedRescored"),
     "runs-resume": (_RESULT,),
     "runs-show": (_RESULT,),
-    "samples": ("cli.samples:PrintedSamples", "cli.samples:PrintedCopies"),
+    "samples": ("cli.installed:PrintedSamples", "cli.installed:PrintedCopies"),
     "tasks-check": ("list", "grade.batch.pool:Checked"),
     "tasks-list": ("list", "grade.task_console:PrintedTask", "grade.task_console:PrintedBroken"),
     "tasks-prepare": ("list", "cli.tasks:PrintedPrepared"),
@@ -132,6 +132,3 @@ def schema(what: tuple[str, ...], output_dir: Path | None) -> int:
         write_whole(output_dir / f"{name}.schema.json", schema_text(name))
     say(f"wrote {plural(len(NAMES), 'schema')} to {output_dir}")
     return ExitCode.OK
-
-
-COMMANDS: list[click.Command] = [schema]

@@ -13,7 +13,7 @@ from bioeval_tui.cli.terminal import code_of_signal
 from bioeval_tui.errors import UsageError
 from bioeval_tui.isolation import program_command
 from bioeval_tui.record.catalogue import Catalogue
-from bioeval_tui.record.masking.current import rules_path
+from bioeval_tui.record.masking import rules_path
 from bioeval_tui.serve.access import is_loopback
 from bioeval_tui.serve.server import ServeOptions, serving
 from bioeval_tui.settings import Settings
@@ -113,6 +113,3 @@ async def _serve(options: ServeOptions, warning: str) -> int:
         if warning:
             say(warning, err=True)
         return await stop
-
-
-COMMANDS: list[click.Command] = [serve]

@@ -43,20 +43,17 @@ def show_demo(spec: EngineSpec, settings: Settings, source: FollowedRun, *, pace
     async def open_view() -> RunView:
         return shown
 
-    try:
-        app = DemoApp(
-            services,
-            open_view,
-            shown,
-            pace=pace,
-            loop=loop,
-            graded=not spec.local_model,
-            local_model=spec.local_model,
-            on_quit="cancel",
-        )
-        run_app(app)
-    finally:
-        services.close()
+    app = DemoApp(
+        services,
+        open_view,
+        shown,
+        pace=pace,
+        loop=loop,
+        graded=not spec.local_model,
+        local_model=spec.local_model,
+        on_quit="cancel",
+    )
+    run_app(app)
 
 
 def show_recorded_demo(settings: Settings, name: str, *, pace: Pace, loop: bool) -> int:
@@ -80,25 +77,18 @@ def show_recorded_demo(settings: Settings, name: str, *, pace: Pace, loop: bool)
         async def open_view() -> RunView:
             return shown
 
-        try:
-            if name == "batch":
-                run_app(BatchDemoApp(services, paths, shown, pace=pace, loop=loop, on_quit="leave"))
-            else:
-                run_app(
-                    DemoApp(services, open_view, shown, pace=pace, loop=loop, graded=False, on_quit="leave")
-                )
-            if name == "batch":
-                advice = "compare your own models: bioeval-tui run JOB.yml --model A --model B --repeat 5"
-            else:
-                advice = "evaluate your own agent: bioeval-tui new job.yml"
-            # After the last screen: the first one waits for no statistics.
-            from bioeval_tui.report.conclusion import conclude_batch
-            from bioeval_tui.report.result import load_run
+        if name == "batch":
+            run_app(BatchDemoApp(services, paths, shown, pace=pace, loop=loop, on_quit="leave"))
+            advice = "compare your own models: bioeval-tui run JOB.yml --model A --model B --repeat 5"
+        else:
+            run_app(DemoApp(services, open_view, shown, pace=pace, loop=loop, graded=False, on_quit="leave"))
+            advice = "evaluate your own agent: bioeval-tui new job.yml"
+        # After the last screen: the first one waits for no statistics.
+        from bioeval_tui.report.conclusion import conclude_batch
+        from bioeval_tui.report.result import load_run
 
-            console = plain_console()
-            sentence = conclude_batch([load_run(path) for path in paths]).sentence
-            console.print(Text(sentence), soft_wrap=True)
-            console.print(Text(advice), soft_wrap=True)
-        finally:
-            services.close()
+        console = plain_console()
+        sentence = conclude_batch([load_run(path) for path in paths]).sentence
+        console.print(Text(sentence), soft_wrap=True)
+        console.print(Text(advice), soft_wrap=True)
     return ExitCode.OK

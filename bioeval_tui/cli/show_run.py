@@ -15,7 +15,7 @@ from bioeval_tui.errors import ScreenCrashError
 from bioeval_tui.evaluation.engine.attach import FollowedRun
 from bioeval_tui.evaluation.engine.processes import start_engine, stop_run
 from bioeval_tui.evaluation.engine.spec import EngineSpec
-from bioeval_tui.record.paths import recording_path
+from bioeval_tui.record.runs import recording_path
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import say
 

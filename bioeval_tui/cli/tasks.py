@@ -245,6 +245,3 @@ def tasks_split(
         say(f"{name}: {divided.rows[name]:,} rows, grade with --data-dir {divided.folders[name]}")
     say(f"the seed's SHA-256: {divided.commitment}")
     return ExitCode.OK
-
-
-COMMANDS: list[click.Command] = [tasks]

@@ -1,26 +1,30 @@
-"""`watch` and `runs replay`: a run in progress or a recorded one on the live screen."""
+"""`watch` and `runs replay`: a run in progress or a recorded one on the live screen, or its replay in a file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import click
 
 from bioeval_tui.cli.app import show
 from bioeval_tui.cli.options import OutputFile, complete_run
 from bioeval_tui.cli.terminal import need_terminal
-from bioeval_tui.errors import ExitCode
+from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
 from bioeval_tui.evaluation.engine.run_view import RunView
-from bioeval_tui.record.catalogue import Catalogue
+from bioeval_tui.files import write_private
+from bioeval_tui.record.catalogue import Catalogue, find_recording
 from bioeval_tui.record.live import is_live
+from bioeval_tui.record.replay import reading_times, replay_times
 from bioeval_tui.settings import Settings
+from bioeval_tui.terminal import say
+from bioeval_tui.text import clean_line
+from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.data.services import AppServices
-
-if TYPE_CHECKING:
-    from bioeval_tui.cli.written_replay import Written
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -71,11 +75,7 @@ def replay(run_id: str, speed: float, size: str, theme: str, times: str, **writt
     settings = Settings.from_environment()
     files = {kind: file for kind, file in written.items() if file is not None}
     if files:
-        from bioeval_tui.cli.written_replay import write_replay  # the screen does not wait for it
-
-        return write_replay(
-            settings, run_id, cast("dict[Written, Path]", files), size=size, theme=theme, times=times
-        )
+        return write_replay(settings, run_id, files, size=size, theme=theme, times=times)
     return _show(settings, Catalogue(settings.runs_dir).find(run_id), speed=speed)
 
 
@@ -92,4 +92,60 @@ def _show(settings: Settings, path: Path, *, speed: float | None = None) -> int:
     return ExitCode.OK
 
 
-COMMANDS: list[click.Command] = [watch, replay]
+LEAST, MOST = (40, 12), (300, 100)
+
+
+def write_replay(
+    settings: Settings,
+    run: str,
+    files: Mapping[str, Path],
+    *,
+    size: str,
+    theme: str,
+    times: str,
+) -> int:
+    """Write the replay of a recording to these files, by kind: `cast` or `html`.
+
+    Raises:
+        UsageError: the size or theme is invalid, or a file cannot be written.
+    """
+    # The screen does not wait for these.
+    from bioeval_tui.report.formats.replays import asciicast, player
+    from bioeval_tui.report.result import load_run
+    from bioeval_tui.tui.casting import LAST_S, replay_frames
+
+    cells = _size(size)
+    services = AppServices(settings, writes=False)
+    known = BioevalApp(services, "runs").theme_names
+    if theme not in known:
+        raise UsageError(f"--theme {clean_line(theme, 60)}: unknown theme; choose {', '.join(known)}")
+    for file in files.values():
+        if not file.absolute().parent.is_dir():
+            raise UsageError(f"{file}: cannot be written: there is no folder {file.absolute().parent}")
+    path = find_recording(run, settings.runs_dir)
+    loaded = load_run(path)
+    timing = replay_times if times == "recorded" else reading_times
+    try:
+        drawn = asyncio.run(replay_frames(path, services, cells, theme, timing))
+    finally:
+        services.close()
+    frames = [(frame.at_s, frame.marker, frame.lines) for frame in drawn]
+    job, sentence = loaded.brief.job, loaded.conclusion.sentence
+    for kind, file in files.items():
+        if kind == "cast":
+            write_private(file, asciicast(frames, cells, f"{job}: {sentence}", LAST_S))
+        else:
+            write_private(file, player(frames, job, sentence))
+        say(f"wrote {clean_line(str(file), 300)}", err=True)
+    return ExitCode.OK
+
+
+def _size(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d{1,4})x(\d{1,4})", text.strip())
+    size = (int(match[1]), int(match[2])) if match else (0, 0)
+    if not all(low <= value <= high for low, value, high in zip(LEAST, size, MOST, strict=True)):
+        raise UsageError(
+            f"--size {clean_line(text, 40)}: use columns x rows, such as 120x40, "
+            f"from {LEAST[0]}x{LEAST[1]} to {MOST[0]}x{MOST[1]}"
+        )
+    return size

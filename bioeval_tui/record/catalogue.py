@@ -22,10 +22,18 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import quote
 
 from bioeval_tui.errors import RecordingError, UsageError
-from bioeval_tui.record.catalogued_run import CataloguedRun, Status
 from bioeval_tui.record.live import is_live
-from bioeval_tui.record.masking.current import masked, masking
-from bioeval_tui.record.paths import OVERLAY, SUFFIX, is_imported, is_run_id, overlay_path, recording_path
+from bioeval_tui.record.masking import masked, masking
+from bioeval_tui.record.runs import (
+    OVERLAY,
+    SUFFIX,
+    CataloguedRun,
+    Status,
+    is_imported,
+    is_run_id,
+    overlay_path,
+    recording_path,
+)
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:  # reading recordings is needed for new ones only, and its modules load slowly

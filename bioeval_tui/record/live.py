@@ -14,7 +14,7 @@ from pathlib import Path
 from bioeval_tui.errors import RecordingError, StorageError
 from bioeval_tui.files import write_whole
 from bioeval_tui.portable import BINARY, is_at, lock
-from bioeval_tui.record.paths import live_path
+from bioeval_tui.record.runs import live_path
 
 
 @dataclass(frozen=True, slots=True)

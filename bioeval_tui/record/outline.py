@@ -11,7 +11,7 @@ from bioeval_tui import score as composite
 from bioeval_tui.errors import Problem, RecordingError
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
-from bioeval_tui.record.masking.current import masking
+from bioeval_tui.record.masking import masking
 from bioeval_tui.record.reading import LineReader, SharedStates, batches, read_recording, without_collecting
 from bioeval_tui.record.state import NOT_CLEAN, ConversationKey, RunState, apply, apply_all, lighten
 

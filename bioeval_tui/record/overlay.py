@@ -21,9 +21,9 @@ from bioeval_tui.peer_limits import MAX_OVERLAY
 from bioeval_tui.portable import BINARY, lock, read_at
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, write_event
-from bioeval_tui.record.masking.current import current, masking
-from bioeval_tui.record.paths import SUFFIX, overlay_path
+from bioeval_tui.record.masking import current, masking
 from bioeval_tui.record.reading import CHUNK, LineReader
+from bioeval_tui.record.runs import SUFFIX, overlay_path
 from bioeval_tui.record.state import ConversationKey, RunState
 
 

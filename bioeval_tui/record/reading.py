@@ -18,7 +18,7 @@ from typing import Any
 from bioeval_tui.errors import Problem, RecordingError
 from bioeval_tui.peer_limits import MAX_DAMAGED, MAX_LINE
 from bioeval_tui.record.events import RunEnded, RunEvent, RunResumed, StateObserved, read_event
-from bioeval_tui.record.masking.current import current, masking
+from bioeval_tui.record.masking import current, masking
 from bioeval_tui.text import clean_value, compact_json
 
 FRAME_S = 1 / 60

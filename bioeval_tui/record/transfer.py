@@ -26,8 +26,8 @@ from bioeval_tui.record.importing.looking import FORMATS, OWN, FileLook, ImportF
 from bioeval_tui.record.importing.writing import ImportOptions, digest, recording_of, survey
 from bioeval_tui.record.live import only_here
 from bioeval_tui.record.overlay import append_reviews
-from bioeval_tui.record.paths import SUFFIX, imported_path, is_run_id, live_path, overlay_path, recording_path
 from bioeval_tui.record.reading import CHUNK, LineReader
+from bioeval_tui.record.runs import SUFFIX, imported_path, is_run_id, live_path, overlay_path, recording_path
 from bioeval_tui.text import clean_value, compact_json, join_names, plural
 
 
@@ -166,7 +166,7 @@ def _import_foreign(
             if len(line) > MAX_LINE:
                 where = f"trial {event.trial} has" if event.trial else "it has"
                 raise RecordingError(f"{files[0]}: {where} a message of more than {MAX_LINE:,} bytes")
-            _write(written, line, runs_dir)
+            written.write(line)
         written.flush()
         os.fsync(written.fileno())
         _mark_imported(target)
@@ -283,7 +283,7 @@ def _cleaned(
                 count += 1
                 if isinstance(event, Reviewed) or (isinstance(event, RunStarted) and not kept):
                     kept.append(event)
-            _write(written, _clean_line(line), folder)
+            written.write(_clean_line(line))
         written.flush()
         os.fsync(written.fileno())
         reader.finish()
@@ -304,16 +304,9 @@ def _new_file(folder: Path) -> Iterator[tuple[Path, BinaryIO]]:
         with os.fdopen(descriptor, "wb") as written:
             yield copy, written
     except OSError as error:
-        raise RecordingError(str(storage_error(copy, error))) from None
+        raise RecordingError(str(storage_error(folder, error))) from None
     finally:
         copy.unlink(missing_ok=True)
-
-
-def _write(written: BinaryIO, line: bytes, folder: Path) -> None:
-    try:
-        written.write(line)
-    except OSError as error:
-        raise RecordingError(str(storage_error(folder, error))) from None
 
 
 def _lines(file: Path) -> Iterator[bytes]:

@@ -12,7 +12,7 @@ from bioeval_tui.record.events import ConversationScored, RunEvent
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.report.findings import StopDecision
 from bioeval_tui.report.sentences import sentence
-from bioeval_tui.report.statistics.sequential import ConfidenceSequence
+from bioeval_tui.report.statistics.planning import ConfidenceSequence
 
 DIFFERENCE = "difference"
 """The decision for a batch of two models: which of them is better."""

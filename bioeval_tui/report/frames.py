@@ -1,10 +1,11 @@
-"""Recorded runs as tables: for pandas and Arrow, with descriptions and units of all columns; turns as CSV, messages as lines.
+"""Recorded runs as tables: for pandas and Arrow, with descriptions and units of all columns; turns as CSV and Parquet, messages as lines.
 
 docs/python.md shows `TABLES`; columns keep their names, kinds and units. Values that were not measured are missing, never 0.
 """
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -419,6 +420,15 @@ def turns_csv(runs: Sequence[RunResult], asked: Asked | None = None) -> str:
     """
     rows = ([csv_cell(row.get(column)) for column in COLUMNS] for row in table_rows(runs, "turns"))
     return csv_text([COLUMNS, *rows], end="\r\n")
+
+
+def turns_parquet(runs: Sequence[RunResult], asked: Asked) -> bytes:
+    """Return one row a turn as a Parquet file: the columns of `to_frame("turns")`, typed and described."""
+    from pyarrow import parquet  # as pandas above
+
+    file = io.BytesIO()
+    parquet.write_table(to_arrow(runs, "turns"), file)
+    return file.getvalue()
 
 
 def csv_cell(value: object) -> object:

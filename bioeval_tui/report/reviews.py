@@ -14,7 +14,7 @@ from bioeval_tui.record import reviews
 from bioeval_tui.record.events import ConversationScored, Reviewed, RunEvent, TranscriptScored
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.overlay import Overlay, judgings, read_overlay
-from bioeval_tui.record.paths import overlay_path
+from bioeval_tui.record.runs import overlay_path
 from bioeval_tui.record.state import ConversationKey, RunState
 from bioeval_tui.report.findings import VerdictsReplaced
 from bioeval_tui.text import clean_line

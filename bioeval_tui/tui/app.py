@@ -19,7 +19,7 @@ from textual.filter import LineFilter
 from textual.worker import WorkerFailed
 
 from bioeval_tui.errors import StorageError
-from bioeval_tui.record.masking.current import current, masked, masking
+from bioeval_tui.record.masking import current, masked, masking
 from bioeval_tui.text import home_relative
 from bioeval_tui.tui import keys
 from bioeval_tui.tui.keys import bindings

@@ -35,7 +35,7 @@ from bioeval_tui.units import ago, number
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.wiring.doctor import Finding
-    from bioeval_tui.record.catalogued_run import CataloguedRun
+    from bioeval_tui.record.runs import CataloguedRun
     from bioeval_tui.report.previews import RunPreview
     from bioeval_tui.tui.items import JobItem
 

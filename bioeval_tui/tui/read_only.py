@@ -13,7 +13,7 @@ from textual.dom import DOMNode
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.attach import FollowedRun
-from bioeval_tui.record.paths import is_run_id
+from bioeval_tui.record.runs import is_run_id
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.data.services import AppServices
 

@@ -16,7 +16,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from bioeval_tui.record import reviews
-from bioeval_tui.report.message_blocks import plain
+from bioeval_tui.report.messages import plain
 from bioeval_tui.text import clean, shorten
 from bioeval_tui.tui.items import NewReview, ReviewItem
 from bioeval_tui.tui.keys import bindings

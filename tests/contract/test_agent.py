@@ -191,7 +191,7 @@ async def test_a_request_whose_answer_was_lost_is_acted_on_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from bioeval_tui.sample.agent import dialogue
-    from bioeval_tui.sample.agent.chaos import Trouble
+    from bioeval_tui.sample.agent.dialogue import Trouble
 
     troubles = iter([Trouble("reset"), Trouble(), Trouble()])
     monkeypatch.setattr(dialogue.ChatSession, "trouble", lambda _: next(troubles))

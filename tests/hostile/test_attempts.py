@@ -22,7 +22,7 @@ from bioeval_tui.evaluation.medal_assertions import matching
 from bioeval_tui.evaluation.models.prompting import Prompt, find_prompt
 from bioeval_tui.protocols import AssertionView, EvaluatorView, PeerError, TranscriptMessage
 from bioeval_tui.record.catalogue import Catalogue
-from bioeval_tui.record.paths import is_run_id
+from bioeval_tui.record.runs import is_run_id
 from tests.fuzz.kinds.submissions import add_task
 from tests.fuzz.watch import Canaries, Watch
 from tests.rendered import evaluator_prompt

@@ -16,7 +16,7 @@ from bioeval_tui.grade.task_report import ReportExtra
 from bioeval_tui.grading import TaskReport
 from bioeval_tui.record import events
 from bioeval_tui.record.events import read_event
-from bioeval_tui.record.masking.current import current, use
+from bioeval_tui.record.masking import current, use
 from bioeval_tui.record.masking.mask import Mask
 from bioeval_tui.record.masking.rules import load_rules
 from bioeval_tui.record.overlay import append_numbered

@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 
 from bioeval_tui.evaluation.engine.spec import RunRequest
 from bioeval_tui.grade.runs import Runs
-from bioeval_tui.record.masking.current import masked, use
+from bioeval_tui.record.masking import masked, use
 from bioeval_tui.record.masking.mask import Mask
 from bioeval_tui.record.masking.rules import load_rules
 from bioeval_tui.report.comparison import compare

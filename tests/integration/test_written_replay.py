@@ -10,10 +10,10 @@ import pyte
 import pytest
 from rich.style import Style
 
-from bioeval_tui.cli.written_replay import write_replay
+from bioeval_tui.cli.watch import write_replay
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.events import MessageCompleted
-from bioeval_tui.record.masking.current import use
+from bioeval_tui.record.masking import use
 from bioeval_tui.record.masking.mask import Mask
 from bioeval_tui.record.masking.rules import load_rules
 from bioeval_tui.record.reading import read_recording
@@ -66,7 +66,7 @@ def test_a_written_replay_shows_the_screen_at_every_marker(
         drawn.extend(await frames(*asked))  # type: ignore[arg-type]
         return drawn
 
-    monkeypatch.setattr("bioeval_tui.cli.written_replay.replay_frames", kept)
+    monkeypatch.setattr("bioeval_tui.tui.casting.replay_frames", kept)
     cast, page = written(tmp_path)
     header, *lines = cast.read_text(encoding="utf-8").splitlines()
     assert json.loads(header)["version"] == 3

@@ -8,7 +8,7 @@ from math import sqrt
 from random import Random
 from statistics import median
 
-from bioeval_tui.report.statistics.sequential import ConfidenceSequence
+from bioeval_tui.report.statistics.planning import ConfidenceSequence
 from bioeval_tui.uncertainty import t_quantile
 
 Round = Callable[[Random, float], list[float]]

@@ -17,9 +17,9 @@ from bioeval_tui.formats import RunResult
 from bioeval_tui.grade.explanation import PRIVATE, Section
 from bioeval_tui.grade.outcomes import Verdict
 from bioeval_tui.grading import Uncertainty
-from bioeval_tui.record.catalogued_run import CataloguedRun
 from bioeval_tui.record.events import Reviewed, RunEvent
 from bioeval_tui.record.reviews import Opinions, ReviewedScores, fold_reviews, reviewed_scores
+from bioeval_tui.record.runs import CataloguedRun
 from bioeval_tui.record.state import RunState
 from bioeval_tui.report.comparison import Comparison
 from bioeval_tui.report.previews import Loss, RunPreview

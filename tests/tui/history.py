@@ -12,8 +12,8 @@ from medal_rows import board as scores_of
 
 from bioeval_tui.errors import Problem
 from bioeval_tui.formats import RunResult
-from bioeval_tui.record.catalogued_run import CataloguedRun, Status
 from bioeval_tui.record.events import RunEvent
+from bioeval_tui.record.runs import CataloguedRun, Status
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.comparison import Comparison, compare
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Board, JobItem

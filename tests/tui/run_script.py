@@ -10,7 +10,7 @@ from bioeval_tui import score as composite
 from bioeval_tui.protocols import Condition
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
-from bioeval_tui.record.paths import recording_path
+from bioeval_tui.record.runs import recording_path
 from bioeval_tui.settings import Settings
 
 RUN_ID = "7f3a2c91"

@@ -11,7 +11,7 @@ from itertools import cycle
 
 import pytest
 
-from bioeval_tui import markdown, text
+from bioeval_tui import text
 from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.agents.connection import parse_message, parse_object
 from bioeval_tui.evaluation.conversation.transcript import without_signoff
@@ -30,9 +30,11 @@ from bioeval_tui.protocols import EvaluatorView, JudgeView, PeerError, Transcrip
 from bioeval_tui.record.importing.chat import sentences
 from bioeval_tui.record.masking.rules import LiteralRule, Rules
 from bioeval_tui.record.tool_calls import call_event, result_event
+from bioeval_tui.report import messages
 from bioeval_tui.report.formats.markdown import message_lines
 from bioeval_tui.report.manner import UserTranscript, manner_of
-from bioeval_tui.report.message_blocks import Quotation, message_blocks
+from bioeval_tui.report.messages import message_blocks
+from bioeval_tui.report.result import Quotation
 from bioeval_tui.text import asks_question
 from bioeval_tui.tui.live.transcript import markdown as transcript_markdown
 from tests.rendered import evaluator_prompt
@@ -161,7 +163,7 @@ READERS = {
     "page_title": text.page_title,
     "blocks": lambda t: message_blocks(t, (Quotation(t[:2000], 1),)),
     "markdown report": lambda t: message_lines("agent", t),
-    "pattern_of": lambda t: (markdown.pattern_of(t[:2000]) or markdown._GAP).search(t),
+    "pattern_of": lambda t: (messages.pattern_of(t[:2000]) or messages._GAP).search(t),
     "guards of the user": lambda t: check(view("withheld", "Hi", "Hello, what can I do?"), t, PROMPT),
     "guards, facts supplied": lambda t: check(view("supplied", "Hi", "Hello, what can I do?"), t, PROMPT),
     "guards after the agent": lambda t: check(

@@ -59,7 +59,7 @@ def test_every_interval_is_made_by_the_engine() -> None:
                 spreads |= {name.name for name in node.names}
     assert makers == {
         "uncertainty.py",
-        "report/statistics/sequential.py",  # the betting sequence, which is valid at every look
+        "report/statistics/planning.py",  # the betting sequence, which is valid at every look
     }
     assert spreads <= {"NormalDist", "fmean", "median"}
 

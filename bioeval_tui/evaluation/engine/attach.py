@@ -16,7 +16,7 @@ from bioeval_tui.evaluation.conversation.control import HOW_IS_IT, NO_ANSWER, se
 from bioeval_tui.evaluation.engine.run_view import Intent
 from bioeval_tui.record.events import RunEnded, RunEvent, RunResumed, Warned
 from bioeval_tui.record.live import is_live, read_live
-from bioeval_tui.record.masking.current import masking
+from bioeval_tui.record.masking import masking
 from bioeval_tui.record.names import TurnMark
 from bioeval_tui.record.reading import RecordedEvents, follow, read_recording
 from bioeval_tui.record.replay import Player, Timeline, Timing, replay_times

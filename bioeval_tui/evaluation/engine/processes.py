@@ -28,8 +28,8 @@ from bioeval_tui.evaluation.engine.spec import EngineSpec
 from bioeval_tui.isolation import code_command, module_command, program_command
 from bioeval_tui.portable import WITHOUT_CONSOLE
 from bioeval_tui.record.events import RunEnded
-from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.reading import read_recording
+from bioeval_tui.record.runs import recording_path
 from bioeval_tui.settings import Settings, plain_environment, private_dir
 from bioeval_tui.text import clean_line
 

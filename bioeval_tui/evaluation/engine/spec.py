@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from bioeval_tui.files import write_whole
 from bioeval_tui.record.names import CONDITIONS, Condition
-from bioeval_tui.record.paths import new_run_ids
+from bioeval_tui.record.runs import new_run_ids
 
 Order = Literal["withheld-first", "supplied-first", "random"]
 OTLP_PORT = 4318

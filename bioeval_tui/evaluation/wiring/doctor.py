@@ -34,7 +34,7 @@ from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.evaluation.wiring.prepare import with_mode
 from bioeval_tui.grade.service import Grading
 from bioeval_tui.peer_limits import MAX_MODEL_LIST
-from bioeval_tui.record.masking.current import masked
+from bioeval_tui.record.masking import masked
 from bioeval_tui.settings import RoleSettings, Secret, Settings, env_file_hint, private_dir
 from bioeval_tui.text import clean_line, home_relative, join_names, parse_json, plural, shorten
 

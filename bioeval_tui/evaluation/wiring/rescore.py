@@ -33,7 +33,7 @@ from bioeval_tui.record.live import only_here
 from bioeval_tui.record.names import Role, with_served
 from bioeval_tui.record.outline import started_run
 from bioeval_tui.record.overlay import append_numbered
-from bioeval_tui.record.paths import is_own
+from bioeval_tui.record.runs import is_own
 from bioeval_tui.record.state import ConversationKey, ConversationState, RunState
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean_line

@@ -48,8 +48,8 @@ from bioeval_tui.record.events import Case, RunStarted
 from bioeval_tui.record.live import is_live
 from bioeval_tui.record.outline import started_run
 from bioeval_tui.record.overlay import in_force, read_overlay
-from bioeval_tui.record.paths import is_imported, recording_path
 from bioeval_tui.record.reading import follow, read_recording
+from bioeval_tui.record.runs import is_imported, recording_path
 from bioeval_tui.record.state import Change, RunState, apply
 from bioeval_tui.sample.paths import SAMPLE_AGENT
 from bioeval_tui.settings import Settings

@@ -27,12 +27,12 @@ from bioeval_tui.evaluation.spending import Prices
 from bioeval_tui.files import write_beside
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record import reviews
-from bioeval_tui.record.masking.current import masking
+from bioeval_tui.record.masking import masking
 from bioeval_tui.record.names import SPEAKERS, Condition
 from bioeval_tui.report import words
 from bioeval_tui.report.explanation import BarPiece, composite_bar
 from bioeval_tui.report.formats.registry import TARGET, Asked
-from bioeval_tui.report.message_blocks import MessageBlock, message_blocks, plain
+from bioeval_tui.report.messages import MessageBlock, message_blocks, plain
 from bioeval_tui.report.result import MessageResult, RunResult, load_run, title_of
 from bioeval_tui.report.run import ConversationResult, why_not_asked
 from bioeval_tui.report.sentences import (

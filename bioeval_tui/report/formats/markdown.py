@@ -10,12 +10,12 @@ from itertools import groupby
 from bioeval_tui import units
 from bioeval_tui.record import reviews
 from bioeval_tui.record.events import TaskScored
-from bioeval_tui.record.masking.current import masking
+from bioeval_tui.record.masking import masking
 from bioeval_tui.record.names import CONDITIONS, SPEAKERS, Condition
 from bioeval_tui.report import words
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.gate import GateResult, GateRules
-from bioeval_tui.report.message_blocks import MessageBlock, StyledText, message_blocks
+from bioeval_tui.report.messages import MessageBlock, StyledText, message_blocks
 from bioeval_tui.report.result import Graded, RunResult, TrialResult, title_of
 from bioeval_tui.report.run import reason_of
 from bioeval_tui.report.sentences import NEEDS_BOTH, counted_words

@@ -100,6 +100,8 @@ FORMATS = (
             "comparison": _HERE + "json_report:write_comparison", "medals": _HERE + "medal_pages:medals_json"}, place=3),
     Format("csv", (".csv",), "one row per turn, or per graded submission",
            {"runs": "bioeval_tui.report.frames:turns_csv", "medals": _HERE + "medal_pages:medals_csv"}, place=4),
+    Format("parquet", (".parquet",), "one row per turn, in typed columns",
+           {"runs": "bioeval_tui.report.frames:turns_parquet"}, place=5),
     Format("junit", (".xml",), "JUnit XML, for CI",
            {"runs": _HERE + "junit:write_runs", "gate": _HERE + "junit:write_gate"}, place=6),
     Format("openai-jsonl", (".jsonl",), "one conversation per line, in OpenAI's chat format",

@@ -18,7 +18,7 @@ from rich.color_triplet import ColorTriplet
 from rich.style import Style
 
 from bioeval_tui import __version__
-from bioeval_tui.record.masking.current import masking
+from bioeval_tui.record.masking import masking
 
 Line = tuple[tuple[str, Style], ...]
 TimedFrame = tuple[float, str, tuple[Line, ...]]

@@ -14,7 +14,7 @@ from math import ceil, comb, fsum, inf
 from statistics import fmean
 from typing import TypeVar
 
-from bioeval_tui.report.statistics.sequential import stopped_interval
+from bioeval_tui.report.statistics.planning import stopped_interval
 from bioeval_tui.uncertainty import FEWEST_CURVED, FEWEST_UNITS, UNIT, Bounds, Interval, left_out, mean_of
 
 Key = TypeVar("Key", bound=Hashable)

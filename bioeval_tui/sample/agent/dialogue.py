@@ -1,4 +1,4 @@
-"""The sessions of the running agent, and the dialogue of each: which rule answers a message.
+"""The sessions of the running agent, with random faults by a seed, and the dialogue of each: which rule answers a message.
 
 Greetings, refusals and the answer to messages that it does not understand belong to no subject, and are here.
 """
@@ -6,20 +6,57 @@ Greetings, refusals and the answer to messages that it does not understand belon
 from __future__ import annotations
 
 import asyncio
+import random
 import re
 import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from bioeval_tui.sample.agent import cohort, medications, pharmacology, reminders, variants
-from bioeval_tui.sample.agent.chaos import Chaos, Trouble
 from bioeval_tui.sample.agent.facts import Knowledge
 from bioeval_tui.sample.agent.language import read
 from bioeval_tui.sample.agent.records import Records
 from bioeval_tui.sample.agent.turn import FUNCTIONS, DialogueTurn, State
+
+Kind = Literal["none", "error", "overloaded", "reset", "drip"]
+
+_KINDS: tuple[tuple[Kind, float], ...] = (
+    ("error", 0.08),
+    ("overloaded", 0.04),
+    ("reset", 0.05),
+    ("drip", 0.05),
+)
+DRIP_SLOWER = 8.0
+"""Factor by which a dripped answer is slower."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What happens to one request: what kind of failure, after how much extra latency."""
+
+    kind: Kind = "none"
+    delay_s: float = 0.0
+
+
+class Chaos:
+    """Draws the faults of one session's requests. Sessions with the same seed and number get the same faults."""
+
+    def __init__(self, seed: int, session: int) -> None:
+        self._random = random.Random(f"{seed}/{session}")  # noqa: S311 - nothing secret is drawn
+
+    def draw(self) -> Trouble:
+        """Return the fault, if any, of the next request."""
+        delay = self._random.uniform(0.05, 0.5)
+        point = self._random.random()
+        for kind, share in _KINDS:
+            if point < share:
+                return Trouble(kind, delay)
+            point -= share
+        return Trouble("none", delay)
+
 
 INTRODUCTION = (
     "I am a small rule-based sample assistant, not a language model or a clinician. I keep track of your reminders and "

@@ -21,7 +21,7 @@ from bioeval_tui.grade.submissions import extract_agent_from_submission_path
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.grade.tasks.prepare import remove_drafts
 from bioeval_tui.isolation import program_command
-from bioeval_tui.record.masking.current import masked
+from bioeval_tui.record.masking import masked
 from bioeval_tui.report.reviews import reports_folder, submission_key
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean, clean_line

@@ -20,14 +20,14 @@ from bioeval_tui.evaluation.job.template import Answers, job_text
 from bioeval_tui.evaluation.wiring.cases import CaseChoice
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.files import write_whole
-from bioeval_tui.record.masking.current import masked, masking
+from bioeval_tui.record.masking import masked, masking
 from bioeval_tui.sample.paths import plugin_jobs, sample_jobs
 from bioeval_tui.text import clean, clean_line
 from bioeval_tui.tui.items import JobItem
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.job.models import EvaluationJob
-    from bioeval_tui.record.catalogued_run import CataloguedRun
+    from bioeval_tui.record.runs import CataloguedRun
 
 ENDINGS = (".yml", ".yaml")
 SHOWN_BYTES = 1_000_000

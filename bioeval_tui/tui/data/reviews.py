@@ -20,7 +20,7 @@ from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record import events, reviews
 from bioeval_tui.record.cases import judged_in
 from bioeval_tui.record.catalogue import find_recording
-from bioeval_tui.record.masking.current import masked, masking
+from bioeval_tui.record.masking import masked, masking
 from bioeval_tui.record.overlay import Overlay, append_reviews, in_force, read_overlay
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import ConversationKey, ConversationState, RunState, apply_all

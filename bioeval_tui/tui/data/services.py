@@ -17,7 +17,7 @@ from bioeval_tui.errors import StorageError
 from bioeval_tui.evaluation.engine.spec import EngineSpec, RunRequest, spec_of
 from bioeval_tui.files import write_whole
 from bioeval_tui.grade.outcomes import Verdict
-from bioeval_tui.record.masking.current import masked
+from bioeval_tui.record.masking import masked
 from bioeval_tui.settings import private_dir
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from bioeval_tui.grade.runs import Runs
     from bioeval_tui.grade.service import Grading
     from bioeval_tui.grade.task_report import Uncertainty
-    from bioeval_tui.record.catalogued_run import CataloguedRun
     from bioeval_tui.record.reviews import Opinions
+    from bioeval_tui.record.runs import CataloguedRun
     from bioeval_tui.settings import Settings
     from bioeval_tui.tui.data.batches import Batches
     from bioeval_tui.tui.data.grading import Benchmarks

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 
-from bioeval_tui.markdown import pattern_of
+from bioeval_tui.report.messages import pattern_of
 from bioeval_tui.text import plural
 from bioeval_tui.tui.shared.line_widgets import AskLine
 

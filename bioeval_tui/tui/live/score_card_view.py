@@ -9,7 +9,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from bioeval_tui.report import rows as report_rows, words
-from bioeval_tui.report.message_blocks import plain
+from bioeval_tui.report.messages import plain
 from bioeval_tui.report.run import reason_of, why_not_asked
 from bioeval_tui.report.sentences import NEEDS_BOTH
 from bioeval_tui.text import plural, shorten

@@ -24,7 +24,7 @@ from bioeval_tui.tui.shared.list_screen import ListScreen
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.catalogued_run import CataloguedRun
+    from bioeval_tui.record.runs import CataloguedRun
     from bioeval_tui.report.previews import RunPreview
 
 

@@ -13,7 +13,7 @@ from bioeval_tui.tui.shared.list_table import Column, Key, Listing, Sorting, num
 from bioeval_tui.units import ago, date, number, signed, when
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.catalogued_run import CataloguedRun, Status
+    from bioeval_tui.record.runs import CataloguedRun, Status
     from bioeval_tui.report.previews import RunPreview
     from bioeval_tui.report.result import RunResult
 

@@ -188,7 +188,7 @@ def who_and_what(brief: Brief) -> list[Line]:
 
 def lost_lines(place: str, losses: Sequence[Loss]) -> list[Line]:
     """Return why a conversation, called `place`, lost points, and what the judge quotes about it; nothing without a loss."""
-    from bioeval_tui.report.message_blocks import plain  # the first paint waits for no parser
+    from bioeval_tui.report.messages import plain  # the first paint waits for no parser
 
     lines: list[Line] = [[Cell(f"where it lost points: {place}", "quiet")]] if losses else []
     for lost in losses:

@@ -21,8 +21,8 @@ from bioeval_tui.record.events import Reviewed, RunEvent, RunResumed, write_even
 from bioeval_tui.record.live import LiveInfo, process_start, write_live
 from bioeval_tui.record.outline import Outline, outline
 from bioeval_tui.record.overlay import append_reviews, read_overlay
-from bioeval_tui.record.paths import is_run_id, new_run_ids, overlay_path
 from bioeval_tui.record.reading import read_recording
+from bioeval_tui.record.runs import is_run_id, new_run_ids, overlay_path
 from bioeval_tui.record.state import RunState, apply_all
 from tests.unit.record.test_state import recorded
 from tests.unit.record.test_versions import GOLDEN

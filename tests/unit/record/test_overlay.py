@@ -20,8 +20,8 @@ from bioeval_tui.record.overlay import (
     last_seq,
     read_overlay,
 )
-from bioeval_tui.record.paths import overlay_path
 from bioeval_tui.record.reviews import fold_reviews
+from bioeval_tui.record.runs import overlay_path
 from bioeval_tui.record.state import RunState, apply_all
 from tests.unit.record.test_state import recorded
 

@@ -18,8 +18,8 @@ from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.events import Reviewed
 from bioeval_tui.record.live import LiveInfo, process_start, write_live
 from bioeval_tui.record.overlay import append_reviews, read_overlay
-from bioeval_tui.record.paths import is_imported, overlay_path
 from bioeval_tui.record.reviews import fold_reviews
+from bioeval_tui.record.runs import is_imported, overlay_path
 from bioeval_tui.record.transfer import delete_runs, import_recording
 from tests.unit.record.test_versions import GOLDEN
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from bioeval_tui.errors import ExitCode, InputError, UsageError
 from bioeval_tui.record import events
 from bioeval_tui.record.overlay import append_numbered, append_reviews
-from bioeval_tui.record.paths import overlay_path
+from bioeval_tui.record.runs import overlay_path
 from bioeval_tui.report.agreement import agreement_report, change, rated_tasks, with_labels
 from bioeval_tui.report.correction import draw
 from bioeval_tui.report.formats.agreement import agreement_dict, change_words, print_agreement

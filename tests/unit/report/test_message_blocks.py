@@ -10,7 +10,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from bioeval_tui.report.formats.markdown import message_lines
-from bioeval_tui.report.message_blocks import MessageBlock, message_blocks, plain
+from bioeval_tui.report.messages import MessageBlock, message_blocks, plain
 from bioeval_tui.report.result import Quotation
 from tests.documents import document_of
 from tests.unit.report.recorded import Recorded, Talk

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.errors import UnavailableError
-from bioeval_tui.serve import session
-from bioeval_tui.serve.session import Session, bounded
+from bioeval_tui.serve import server
+from bioeval_tui.serve.server import Session, bounded
 
 STUBBORN = """
 import os, signal, subprocess, sys, time
@@ -39,7 +39,7 @@ def is_there(pid: int) -> bool:
 async def test_a_session_that_does_not_end_is_killed_with_its_process_group(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(session, "QUIT_S", 0.1)
+    monkeypatch.setattr(server, "QUIT_S", 0.1)
     tab = await Session.start([sys.executable, "-c", STUBBORN], "driver", (80, 24))
     child = int(await anext(tab.drawn()))
     program = tab._process.pid

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from bioeval_tui.markdown import pattern_of
+from bioeval_tui.report.messages import pattern_of
 from bioeval_tui.tui.live.transcript.blocks import Block
 from bioeval_tui.tui.live.transcript.document import Document, Spot
 

@@ -30,7 +30,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from bioeval_tui.markdown import parsed
+from bioeval_tui.report.messages import parsed
 
 MIN_CHARS = 300
 """Shorter paragraphs share a chunk with the next one."""

@@ -19,7 +19,7 @@ from bioeval_tui.evaluation.wiring.start import (
     run_prepared,
 )
 from bioeval_tui.record.events import RunResumed
-from bioeval_tui.record.paths import recording_path
+from bioeval_tui.record.runs import recording_path
 from bioeval_tui.record.state import apply
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.result import load_run

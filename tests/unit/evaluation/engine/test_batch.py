@@ -24,8 +24,8 @@ from bioeval_tui.evaluation.spending import CallBudget
 from bioeval_tui.portable import lock
 from bioeval_tui.protocols import CheckResult, PeerError
 from bioeval_tui.record import events
-from bioeval_tui.record.paths import recording_path
 from bioeval_tui.record.reading import read_recording
+from bioeval_tui.record.runs import recording_path
 from bioeval_tui.record.state import RunState, apply_all
 from tests.unit.evaluation.conversation.fakes import WITHOUT_WAITS, FakeAgent, FakeEvaluator, FakeJudge, job
 

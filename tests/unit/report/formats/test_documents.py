@@ -30,7 +30,7 @@ from bioeval_tui.report.explanation import composite_bar
 from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.formats.html import latency_chart, medal_scale
 from bioeval_tui.report.formats.markdown import escape
-from bioeval_tui.report.message_blocks import plain
+from bioeval_tui.report.messages import plain
 from bioeval_tui.report.result import load_run
 from tests.command import call
 from tests.documents import document_of

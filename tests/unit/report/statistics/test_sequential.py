@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from bioeval_tui.report.statistics.estimates import Sample, estimate
-from bioeval_tui.report.statistics.sequential import ConfidenceSequence
+from bioeval_tui.report.statistics.planning import ConfidenceSequence
 from tests.simulations.stopping import passes, scores, sharing, stops, twelve_cases
 
 

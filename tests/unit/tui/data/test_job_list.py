@@ -12,7 +12,7 @@ import pytest
 
 from bioeval_tui.record.events import RunEnded, write_event
 from bioeval_tui.record.live import LiveInfo, process_start, write_live
-from bioeval_tui.record.masking.current import use
+from bioeval_tui.record.masking import use
 from bioeval_tui.record.masking.mask import Mask
 from bioeval_tui.record.masking.rules import LiteralRule, Rules
 from bioeval_tui.sample.paths import sample_jobs

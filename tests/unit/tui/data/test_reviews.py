@@ -12,12 +12,12 @@ import pytest
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.grading import TaskReport
-from bioeval_tui.record.masking.current import use
+from bioeval_tui.record.masking import use
 from bioeval_tui.record.masking.mask import Mask
 from bioeval_tui.record.masking.rules import LiteralRule, Rules
 from bioeval_tui.record.overlay import read_overlay
-from bioeval_tui.record.paths import overlay_path
 from bioeval_tui.record.reviews import mark_of
+from bioeval_tui.record.runs import overlay_path
 from bioeval_tui.report.result import load_run
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
