@@ -228,7 +228,7 @@ class FakeServices:
             return function(*self.results)
         return await getattr(self, function.__name__)(*run_ids)
 
-    async def outcome(self, *run_ids: str) -> tuple[str, list[list[Cell]]]:
+    async def conclude(self, *run_ids: str) -> tuple[str, list[list[Cell]]]:
         """Return a sentence, and why points were lost."""
         return f"What {len(run_ids)} of them found.", [[Cell("small lost most: it named a dose.")]]
 
