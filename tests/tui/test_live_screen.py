@@ -421,7 +421,9 @@ async def test_a_new_score_or_clock_repaints_only_the_edge_of_its_conversation()
         assert "0.99" in (frame.border_title or "")
 
 
-@pytest.mark.parametrize("size", [(20, 5), (1, 1), (40, 10), (119, 15)])
+@pytest.mark.parametrize(
+    "size", [(1, 1), (40, 10), *(pytest.param(size, marks=pytest.mark.long) for size in ((20, 5), (119, 15)))]
+)
 async def test_a_run_can_be_searched_and_ends_with_its_score_card_in_a_tiny_terminal(
     size: tuple[int, int],
 ) -> None:
