@@ -124,6 +124,11 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_sessionfinish() -> None:
+    """Leave out also what the tests have made: pytest collects garbage twice at its end."""
+    gc.freeze()
+
+
 def pytest_runtest_setup() -> None:
     """Handle SIGTERM again: an event loop of the test before may have put the default in its place."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -88,7 +88,10 @@ if __name__ != "__main__":
         """Return the variables that a server is given besides those of the tests."""
         from bioeval_tui.grade.batch.worker_process import worker_environment
 
-        return worker_environment() if loaded == TEMPLATES else {}
+        one_thread = dict.fromkeys(
+            ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"
+        )  # none but the one that forks
+        return worker_environment() if loaded == TEMPLATES else one_thread
 
     class Program(subprocess.Popen[str]):
         """A command that runs in a fork, in a session of its own, with this environment and nothing on stdin."""
@@ -303,9 +306,12 @@ if __name__ == "__main__":
 
         isolation.is_program = True
         for name in (
-            "agent", "demo", "doctor", "engine", "headless", "jobs", "run", "runs_report", "runs_again", "serve",
+            "agent", "demo", "doctor", "engine", "grade", "headless", "jobs", "run", "runs_report", "runs_again", "serve",
         ):  # fmt: skip
             importlib.import_module(f"bioeval_tui.cli.{name}")
+        # What most of them would load as soon as they begin.
+        for name in ("bioeval_tui.evaluation.agents.rest", "pandas", "sklearn.datasets", "sklearn.metrics"):
+            importlib.import_module(name)
         gc.freeze()
         sys.argv[1:] = _serve(sys.argv[1])
         main.main()

@@ -47,6 +47,8 @@ async def opened(
     async with app.run_test(size=size, notifications=True) as pilot:
         await loaded(app, pilot)
         yield app, pilot
+        if app.is_running and app.screen_stack:
+            screen_text(app)  # painted as it would be in a terminal, also if the test looks at something else
 
 
 async def loaded(app: BioevalApp, pilot: Pilot[None]) -> None:
@@ -61,7 +63,6 @@ async def loaded(app: BioevalApp, pilot: Pilot[None]) -> None:
     await timers(pilot)
     await until(pilot, lambda: not (rest := getattr(app.screen, "at_rest", None)) or not rest.pending)
     await pilot.pause()
-    screen_text(app)  # painted as it would be in a terminal
 
 
 async def until(pilot: Pilot[None], condition: Callable[[], bool]) -> None:

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from driving import until
 from textual.widgets import Markdown
 
 from bioeval_tui.tui.docs_app import DocsApp
@@ -24,17 +25,15 @@ async def test_a_link_opens_its_page_and_backspace_returns() -> None:
         assert titles(app) == ["bioeval-tui"]
         document = app.query_one(Markdown)
         document.post_message(Markdown.LinkClicked(document, "agents.md#keys-headers-streaming"))
-        await pilot.pause()
-        assert titles(app) == ["Agents and protocols"]
-        for _ in range(50):  # the page is laid out, then scrolled
+        await until(pilot, lambda: titles(app) == ["Agents and protocols"])
+
+        def sees_the_heading() -> bool:
             heading = next(one for one in app.query("MarkdownH2") if "Keys" in str(one.render()))
-            if app.pages.scroll_y and app.screen.region.contains_region(heading.region):
-                break
-            await pilot.pause()
-        else:
-            pytest.fail("the heading is not on the screen")
+            return bool(app.pages.scroll_y) and app.screen.region.contains_region(heading.region)
+
+        await until(pilot, sees_the_heading)
         await pilot.press("backspace")
-        assert titles(app) == ["bioeval-tui"]
+        await until(pilot, lambda: titles(app) == ["bioeval-tui"])
 
 
 async def test_a_page_can_be_opened_with_keys_alone() -> None:
@@ -42,9 +41,7 @@ async def test_a_page_can_be_opened_with_keys_alone() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("slash", *"glossary")
         await pilot.press("enter")
-        await app.workers.wait_for_complete()
-        await pilot.pause()
-        assert titles(app) == ["Glossary"]
+        await until(pilot, lambda: titles(app) == ["Glossary"])
 
 
 async def test_a_web_link_opens_in_the_browser(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,7 +51,7 @@ async def test_a_web_link_opens_in_the_browser(monkeypatch: pytest.MonkeyPatch) 
     async with app.run_test() as pilot:
         document = app.query_one(Markdown)
         document.post_message(Markdown.LinkClicked(document, "https://github.com/sierra-research/tau-bench"))
-        await pilot.pause()
+        await until(pilot, lambda: bool(opened))
     assert opened == ["https://github.com/sierra-research/tau-bench"]
 
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from driving import KEYS, NARROW, SIZES, WIDE, is_a, loaded, opened, screen_text, until
+from driving import KEYS, NARROW, SIZES, WIDE, is_a, loaded, opened, screen_text, timers, until
 from fakes import FakeServices, FakeView
 from run_script import BEGAN, RUN_ID, run_of_trials, scripted_run, scripted_run_of
 from textual.widgets import Input
@@ -455,6 +455,5 @@ async def test_the_first_words_reach_the_screen_in_one_frame() -> None:
     async with opened(view) as (app, pilot):
         assert "Hello," not in screen_text(app)
         view.give(1)
-        await pilot.pause()
-        await pilot.pause()
+        await timers(pilot)
         assert "Hello," in screen_text(app)
