@@ -72,6 +72,7 @@ FIRST = (
     "tests/integration/openai/test_litellm.py",
     "tests/integration/test_serve.py",
     "tests/integration/test_working_folder.py",
+    "tests/terminal/",
     "tests/test_deleting.py",
     "tests/tui/test_every_width.py",
     "tests/tui/test_in_terminal.py",
