@@ -1,8 +1,9 @@
 """Runs commands of the program in processes that are forked from one that has loaded it: a tenth of the CPU time.
 
 `completed` stands for `subprocess.run([sys.executable, "-m", "bioeval_tui", …])` where a test looks at what a command says,
-writes and returns. What is about the start itself (import paths, encodings, signals, a terminal) starts a Python of its own.
-`each` starts one Python for several commands that need the same environment, say a plug-in on its path.
+writes and returns, and `Program` for `subprocess.Popen` where it looks at what runs meanwhile. What is about the start itself
+(import paths, encodings, a terminal) starts a Python of its own. `each` starts one Python for several commands that need the
+same environment, say a plug-in on its path. `fork_templates` does the same for the processes that fork grading workers.
 """
 
 from __future__ import annotations
@@ -16,9 +17,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pytest
 
 EACH = """
 import gc, json, os, sys, tempfile
@@ -47,15 +53,19 @@ if __name__ != "__main__":
     import functools
 
     CONNECTED_S = 300.0
+    PROGRAM, TEMPLATES = "program", "templates"
+    """What a server has loaded: the commands, or what grading workers need."""
+    OF_A_TEST = ("BIOEVAL_DATA_DIR", "BIOEVAL_TASKS_DIR", "HOME", "PATH", "XDG_CACHE_HOME", "XDG_DATA_HOME")
+    """Variables that are read when they are needed, so that a fork may get its own."""
 
     @functools.cache
-    def _server() -> str:
-        """Start the process that forks, once for each process of the tests; return its address."""
+    def _server(loaded: str) -> str:
+        """Start a process that forks, once for each process of the tests; return its address."""
         folder = tempfile.TemporaryDirectory(prefix="bioeval-forks-")
         address = str(Path(folder.name) / "socket")
         process = subprocess.Popen(
-            [sys.executable, "-P", __file__, address], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, cwd=folder.name,
+            [sys.executable, "-P", __file__, address, loaded], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, cwd=folder.name, env={**os.environ, **_variables(loaded)},
         )  # fmt: skip
 
         def end() -> None:
@@ -73,6 +83,84 @@ if __name__ != "__main__":
             time.sleep(0.01)
         return address
 
+    @functools.cache
+    def _variables(loaded: str) -> dict[str, str]:
+        """Return the variables that a server is given besides those of the tests."""
+        from bioeval_tui.grade.batch.worker_process import worker_environment
+
+        one_thread = dict.fromkeys(
+            ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"
+        )  # none but the one that forks
+        return worker_environment() if loaded == TEMPLATES else one_thread
+
+    class Program(subprocess.Popen[str]):
+        """A command that runs in a fork, in a session of its own, with this environment and nothing on stdin."""
+
+        def __init__(
+            self,
+            arguments: Sequence[str],
+            env: Mapping[str, str],
+            cwd: Path | str | None = None,
+            *,
+            loaded: str = PROGRAM,
+            descriptors: Sequence[int] | None = None,
+        ) -> None:
+            self.args, self.returncode = [*arguments], None
+            self.stdin = self.stdout = self.stderr = None
+            self._connection = socket.socket(socket.AF_UNIX)
+            nothing = os.open(os.devnull, os.O_RDWR)
+            opened = [nothing]
+            if descriptors is None:
+                (out, its_out), (err, its_err) = os.pipe(), os.pipe()
+                self.stdout, self.stderr = os.fdopen(out, encoding="utf-8"), os.fdopen(err, encoding="utf-8")
+                opened += [its_out, its_err]
+                descriptors = opened
+            asked = {"arguments": arguments, "env": dict(env), "cwd": str(cwd or Path.cwd()), "session": True}
+            try:
+                self.pid = _ask(self._connection, loaded, asked, [*descriptors, nothing, nothing][:3])
+            finally:
+                for descriptor in opened:
+                    os.close(descriptor)
+
+        def wait(self, timeout: float | None = None) -> int:
+            if self.returncode is None:
+                self._connection.settimeout(timeout)
+                try:
+                    self.returncode = int(self._connection.recv(16) or b"-9")
+                except (BlockingIOError, TimeoutError):
+                    raise subprocess.TimeoutExpired(self.args, timeout or 0.0) from None
+                self._connection.close()
+            return self.returncode
+
+        def poll(self) -> int | None:
+            with suppress(subprocess.TimeoutExpired):
+                self.wait(0)
+            return self.returncode
+
+        def communicate(self, input: str | None = None, timeout: float | None = None) -> tuple[str, str]:
+            said = [stream.read() for stream in (self.stdout, self.stderr) if stream is not None]
+            for stream in (self.stdout, self.stderr):
+                if stream is not None:
+                    stream.close()
+            self.wait(timeout)
+            return said[0], said[1]
+
+    def _ask(
+        connection: socket.socket, loaded: str, asked: dict[str, Any], descriptors: Sequence[int]
+    ) -> int:
+        """Ask for a fork; return its process id. What follows on the connection is its exit code."""
+        connection.settimeout(CONNECTED_S)
+        connection.connect(_server(loaded))
+        data = json.dumps(asked).encode()
+        socket.send_fds(connection, [len(data).to_bytes(4, "big")], descriptors)
+        connection.sendall(data)
+        return int(connection.recv(16, socket.MSG_WAITALL))
+
+    def can_fork(env: Mapping[str, str]) -> bool:
+        """Whether a fork may have this environment: a Python that runs already would not read some variables."""
+        given = {name for name, value in env.items() if os.environ.get(name) != value}
+        return hasattr(os, "fork") and not any(name.startswith("PYTHON") for name in given)
+
     def completed(
         *arguments: str, env: dict[str, str], cwd: Path | None = None, timeout: float = 300.0
     ) -> subprocess.CompletedProcess[str]:
@@ -81,28 +169,44 @@ if __name__ != "__main__":
         Raises:
             TimeoutError: it has not ended in time.
         """
-        given = {name for name, value in env.items() if os.environ.get(name) != value}
-        # A Python that runs already would not read such a variable.
-        if not hasattr(os, "fork") or any(name.startswith("PYTHON") for name in given):
+        if not can_fork(env):
             return subprocess.run(
                 [sys.executable, "-m", "bioeval_tui", *arguments], capture_output=True, text=True,
                 timeout=timeout, env=env, cwd=cwd, stdin=subprocess.DEVNULL,
             )  # fmt: skip
-        asked = json.dumps({"arguments": arguments, "env": env, "cwd": str(cwd or Path.cwd())}).encode()
+        asked = {"arguments": arguments, "env": env, "cwd": str(cwd or Path.cwd())}
         with (
-            tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err,
+            tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, Path(os.devnull).open("rb") as nothing,
             socket.socket(socket.AF_UNIX) as server,
         ):  # fmt: skip
+            _ask(server, PROGRAM, asked, [file.fileno() for file in (nothing, out, err)])
             server.settimeout(timeout)
-            server.connect(_server())
-            socket.send_fds(server, [len(asked).to_bytes(4, "big")], [out.fileno(), err.fileno()])
-            server.sendall(asked)
             code = int(server.recv(16) or b"-9")
             out.seek(0)
             err.seek(0)
             return subprocess.CompletedProcess(
                 list(arguments), code, out.read().decode(), err.read().decode()
             )
+
+    def fork_templates(patch: pytest.MonkeyPatch) -> None:
+        """Fork what forks grading workers (`worker_process.Template`), too: loading the libraries is most of a test."""
+        from bioeval_tui.grade.batch import worker_process
+
+        command = worker_process.module_command("bioeval_tui.grade.batch.worker", "template")
+
+        def started(words: list[str], **options: Any) -> subprocess.Popen[Any]:
+            if words == command and _of_a_fork(options["env"]) == _of_a_fork(_variables(TEMPLATES)):
+                descriptors = [options["stdin"]]
+                return Program((), options["env"], options["cwd"], loaded=TEMPLATES, descriptors=descriptors)
+            return subprocess.Popen(words, **options)
+
+        if sys.platform == "linux":
+            patch.setattr(
+                worker_process, "subprocess", SimpleNamespace(**{**vars(subprocess), "Popen": started})
+            )
+
+    def _of_a_fork(env: Mapping[str, str]) -> dict[str, str]:
+        return {name: value for name, value in env.items() if name not in OF_A_TEST}
 
     def each(
         commands: Sequence[Sequence[str]],
@@ -127,8 +231,8 @@ if __name__ != "__main__":
         ]
 
 
-def _serve(address: str) -> dict[str, Any]:
-    """Fork for each connection; return what was asked for in the process that is to do it."""
+def _serve(address: str) -> list[str]:
+    """Fork for each connection; return the arguments in the process that is to work, with its files and environment."""
     ready = address + "-ready"
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(ready)
@@ -142,18 +246,27 @@ def _serve(address: str) -> dict[str, Any]:
             continue
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         listening.close()
-        size, descriptors, _, _ = socket.recv_fds(connection, 4, 2)
+        size, descriptors, _, _ = socket.recv_fds(connection, 4, 3)
         with connection.makefile("rb") as file:
             asked: dict[str, Any] = json.loads(file.read(int.from_bytes(size, "big")))
         if child := os.fork():
+            for descriptor in descriptors:
+                os.close(descriptor)
+            connection.sendall(f"{child:16}".encode())
             code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-            connection.sendall(str(code).encode())
+            with suppress(OSError):  # nobody waits for it any more
+                connection.sendall(str(code).encode())
             os._exit(0)
         connection.close()
-        for number, descriptor in enumerate((os.open(os.devnull, os.O_RDONLY), *descriptors)):
+        for number, descriptor in enumerate(descriptors):
             os.dup2(descriptor, number)
             os.close(descriptor)
-        return asked
+        if asked.get("session"):
+            os.setsid()
+        os.environ.clear()
+        os.environ.update(asked["env"])
+        os.chdir(asked["cwd"])
+        return list(asked["arguments"])
 
 
 def _reap(number: int, frame: object) -> None:
@@ -169,24 +282,36 @@ if __name__ == "__main__":
     import gc
     import importlib
 
-    from bioeval_tui import isolation
-    from bioeval_tui.cli import main
-
-    isolation.is_program = True
     gc.set_threshold(200_000, 20, 20)  # as in __main__
-    for name in (
-        "installed",
-        "headless",
-        "jobs",
-        "run",
-        "runs_report",
-        "runs_again",
-    ):
-        importlib.import_module(f"bioeval_tui.cli.{name}")
-    gc.freeze()  # no fork looks for garbage among what all of them share
-    asked = _serve(sys.argv[1])
-    os.environ.clear()
-    os.environ.update(asked["env"])
-    os.chdir(asked["cwd"])
-    sys.argv[1:] = asked["arguments"]
-    main.main()
+    if sys.argv[2] == "templates":
+        import io
+
+        import pandas
+        import pyarrow
+
+        from bioeval_tui.grade.batch import worker
+
+        importlib.import_module("bioeval_tui.grade.batch.item_grader")
+        pyarrow.set_cpu_count(1)  # no thread may run in what forks; as in ItemGrader
+        pyarrow.set_io_thread_count(1)
+        pandas.read_csv(io.BytesIO(b"a\n0.5\n")).merge(pandas.DataFrame({"a": [0.0]}), on="a")
+        pyarrow.table({"a": [0.5]}).to_pandas(use_threads=False)
+        gc.freeze()  # no fork looks for garbage among what all of them share
+        _serve(sys.argv[1])
+        sys.argv[1:] = ["template"]
+        worker.main()
+    else:
+        from bioeval_tui import isolation
+        from bioeval_tui.cli import main
+
+        isolation.is_program = True
+        for name in (
+            "agent", "demo", "engine", "grade", "headless", "installed", "jobs", "run", "runs_report", "runs_again", "serve",
+        ):  # fmt: skip
+            importlib.import_module(f"bioeval_tui.cli.{name}")
+        # What most of them would load as soon as they begin.
+        for name in ("bioeval_tui.evaluation.agents.rest", "pandas", "sklearn.datasets", "sklearn.metrics"):
+            importlib.import_module(name)
+        gc.freeze()
+        sys.argv[1:] = _serve(sys.argv[1])
+        main.main()

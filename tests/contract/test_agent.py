@@ -19,6 +19,7 @@ from bioeval_tui.evaluation.agents.rest import RestAgent
 from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph, available
 from bioeval_tui.protocols import Agent, Delta, Generation, PeerError, Reply
 from bioeval_tui.sample.agent.service import RunningAgent, run_sample_agent
+from tests.integration.program import run, started
 from tests.servers.agents import rest_agent
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -142,6 +143,7 @@ async def test_the_agent_reports_its_own_latency(running: RunningAgent) -> None:
     assert 0 < measured["firstTokenMs"] <= measured["latencyMs"]
 
 
+@pytest.mark.parametrize("running", ["memory"], indirect=True)
 @pytest.mark.parametrize(
     ("method", "path", "body", "status"),
     [
@@ -231,30 +233,24 @@ async def test_the_agent_command_ends_with_its_parent(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
-async def test_the_agent_command_ends_cleanly_on_a_signal(
+def test_the_agent_command_ends_cleanly_on_a_signal(
     tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
-    process, ready = await start_command(tmp_path)
-    assert process.stderr is not None
-    told = (await process.stderr.readline()).decode()
-    assert ready["url"] in told
-    assert "Ctrl-C stops it" in told
-    process.send_signal(number)
-    stdout, stderr = await process.communicate()
-    assert process.returncode == code
-    assert (stdout, b"Traceback" in stderr) == (b"", False)
+    with started("agent", "--port", "0", data_dir=tmp_path) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        ready = json.loads(process.stdout.readline())
+        told = process.stderr.readline()
+        assert ready["url"] in told
+        assert "Ctrl-C stops it" in told
+        process.send_signal(number)
+        assert process.wait(300) == code
+        assert (process.stdout.read(), "Traceback" in process.stderr.read()) == ("", False)
 
 
-async def test_a_port_in_use_is_one_sentence(tmp_path: Path) -> None:
-    taken = socket.create_server(("127.0.0.1", 0))
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bioeval_tui", "agent", "--port", str(taken.getsockname()[1]),
-        "--graph", str(tmp_path / "other.db"),
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
-    stdout, stderr = await process.communicate()
-    taken.close()
-    assert process.returncode == 2
-    assert stdout == b""
-    assert b"cannot be used" in stderr
-    assert b"Traceback" not in stderr
+def test_a_port_in_use_is_one_sentence(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = run("agent", "--port", str(taken.getsockname()[1]), data_dir=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "cannot be used" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tests.forked import completed
+from tests.forked import Program, can_fork, completed
 from tests.leftovers import MARK
 
 Found = TypeVar("Found")
@@ -49,12 +49,17 @@ async def run_job(
 
 @contextmanager
 def started(*arguments: str, data_dir: Path, **variables: str) -> Iterator[subprocess.Popen[str]]:
-    """Start a command; whatever is left of it is killed at the end."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "bioeval_tui", *arguments],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env={**environment(data_dir), **variables}, start_new_session=True,
-    )  # fmt: skip
+    """Start a command in a session of its own; whatever is left of it is killed at the end."""
+    process: subprocess.Popen[str]
+    env = {**environment(data_dir), **variables}
+    if can_fork(env):
+        process = Program(arguments, env)
+    else:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "bioeval_tui", *arguments],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=env, start_new_session=True,
+        )  # fmt: skip
     try:
         yield process
     finally:

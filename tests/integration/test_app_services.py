@@ -51,6 +51,7 @@ async def test_tasks_are_listed_with_description_and_leaderboard(services: AppSe
     assert solubility.board.scores[0] <= solubility.board.gold
 
 
+@pytest.mark.long  # what is prepared after a stop, below, reports the same
 async def test_preparing_reports_its_steps_and_the_task_is_ready(services: AppServices) -> None:
     told = [sentence async for sentence in services.prepare(TASK)]
     assert told == [f"preparing {TASK}"]

@@ -12,9 +12,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
 from bioeval_tui import Results, evaluate, evaluate_async, load_run
 from bioeval_tui.errors import JobError, UsageError
@@ -54,6 +52,9 @@ def test_the_documented_script_runs_as_printed(folder: Path) -> None:
 
 @pytest.mark.long
 def test_the_documented_notebook_gives_its_printed_outputs(folder: Path) -> None:
+    import nbformat  # only this test needs a kernel
+    from nbclient import NotebookClient
+
     text = (DOCS / "evaluate.ipynb").read_text(encoding="utf-8")
     assert not re.search(r"/(home|root|tmp|Users|work)\b", text), "a machine's path"
     kept = nbformat.reads(text, as_version=4)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,7 @@ import pytest
 from bioeval_tui.record.overlay import append_reviews
 from tests.command import call, group, schema_of
 from tests.forked import completed
-from tests.integration.program import environment, sample_agent
+from tests.integration.program import environment, sample_agent, started
 from tests.unit.report.recorded import Recorded, import_scores, reviewed, scoring
 
 TASK = "oncology/breast-cancer"
@@ -136,10 +134,7 @@ def test_each_line_of_guards_is_what_the_schema_says(folder: Path) -> None:
 
 
 def test_the_sample_agents_first_line_is_what_the_schema_says(tmp_path: Path) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-m", "bioeval_tui", "agent", "--port", "0", "--exit-with-stdin"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        text=True, env=environment(tmp_path),
-    ) as process:  # fmt: skip
+    with started("agent", "--port", "0", data_dir=tmp_path) as process:
         assert process.stdout is not None
         check("agent", process.stdout.readline())
 

@@ -35,7 +35,8 @@ from tests.integration.program import started
 @pytest.mark.parametrize("number", range(2))
 def test_that_never_ends(number):
     here = Path(__file__).parent
-    with started("agent", "--port", "0", "--graph", str(here / f"{number}.db"), data_dir=here) as process:
+    options = ("--port", "0", "--graph", str(here / f"{number}.db"))
+    with started("agent", *options, data_dir=here, PYTHONHASHSEED="0") as process:  # a Python of its own: it starts one
         process.stdout.readline()
         (here / "pid.part").write_text(str(process.pid))
         (here / "pid.part").rename(here / "pid")
@@ -78,7 +79,14 @@ def is_gone(pid: int) -> bool:
 
 @pytest.mark.skipif(not LINUX, reason="the environment of other processes is read in /proc")
 @pytest.mark.parametrize("workers", ["0", pytest.param("2", marks=pytest.mark.long)])
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGTERM,
+        pytest.param(signal.SIGINT, marks=pytest.mark.long),
+        signal.SIGKILL,
+    ],  # SIGTERM becomes SIGINT
+)
 def test_no_agent_outlives_our_tests(tmp_path: Path, number: signal.Signals, workers: str) -> None:
     (tmp_path / "conftest.py").write_text(OUR_CONFTEST, encoding="utf-8")
     (tmp_path / "test_ours.py").write_text(OURS, encoding="utf-8")

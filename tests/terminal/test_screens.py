@@ -92,7 +92,9 @@ def engine_in(data_dir: Path) -> int:
     )
 
 
-@pytest.mark.parametrize("answer", ["X", "l"])
+@pytest.mark.parametrize(
+    "answer", ["X", pytest.param("l", marks=pytest.mark.long)]
+)  # tests/tui/test_app.py has both
 def test_a_run_is_asked_about_before_its_engine_has_begun(tmp_path: Path, answer: str) -> None:
     job = str(REPOSITORY / "sample_jobs" / "medication_reminder.yml")
     path = breaking(tmp_path, HELD)
@@ -209,6 +211,7 @@ def test_a_replay_can_be_stepped_to_its_evidence_and_score_card(tmp_path: Path) 
         assert screen.left() == ExitCode.OK
 
 
+@pytest.mark.long  # the screen opens below, too, and tests/tui/test_review_screen.py presses its keys
 def test_a_run_can_be_reviewed(tmp_path: Path) -> None:
     with Screen("review", RUN, ANOTHER_RUN, "--as", "ada", data_dir=recorded(tmp_path)) as screen:
         screen.sees("› Review", "0 of 12 reviewed", "S override")

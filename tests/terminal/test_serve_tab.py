@@ -92,7 +92,10 @@ OPTIONS: dict[str, tuple[list[str], list[tuple[Any, ...]]]] = {
 }
 
 
-@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize(
+    "name",
+    ["all", pytest.param("read-only", marks=pytest.mark.long), "replay"],  # a replay is read-only, too
+)
 async def test_a_browser_tab_shows_the_application_takes_keys_and_can_be_left(
     tmp_path: Path, name: str
 ) -> None:

@@ -1,14 +1,20 @@
-"""Screens are drawn in full colour, whatever terminal the tests run in, when a test looks; style sheets are parsed once."""
+"""Screens are drawn in full colour, whatever terminal the tests run in, when a test looks; style sheets are parsed once.
 
+Tests wait for what happens, not for a time.
+"""
+
+import asyncio
 from collections import defaultdict
 from collections.abc import Iterator
+from time import monotonic
 from typing import Any
 
 import pytest
 from textual._compositor import Compositor
-from textual._context import visible_screen_stack
+from textual._context import active_app, visible_screen_stack
 from textual.cache import LRUCache
 from textual.css.stylesheet import Stylesheet
+from textual.pilot import Pilot
 from textual.screen import Screen
 
 
@@ -47,6 +53,33 @@ def painted_when_looked_at(monkeypatch: pytest.MonkeyPatch, request: pytest.Fixt
 @pytest.fixture
 def paints() -> None:
     """Paint whenever Textual does."""
+
+
+@pytest.fixture(autouse=True)
+def waits_for_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait until nothing is left to do: Textual waits for a fiftieth of a second without work, twice for each key.
+
+    What a timer is to do later is not waited for, except what the screen does at its next frame, which is done at once.
+    """
+
+    async def settle(*_: object) -> bool:
+        ready = vars(asyncio.get_running_loop())["_ready"]
+        app, end, frames = active_app.get(), monotonic() + 1, 0
+        while monotonic() < end:
+            await asyncio.sleep(0)
+            if ready:
+                continue
+            screen = app.screen_stack[-1] if app.is_running and app.screen_stack else None
+            if screen is None or not (screen._update_timer._active.is_set() or screen._callbacks):
+                break
+            if (frames := frames + 1) > 25:
+                break
+            screen._on_timer_update()
+        return True
+
+    monkeypatch.setattr("textual.app.wait_for_idle", settle)
+    monkeypatch.setattr("textual.pilot.wait_for_idle", settle)
+    monkeypatch.setattr(Pilot, "_wait_for_screen", settle)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from collections.abc import AsyncIterator, Callable
@@ -25,6 +26,8 @@ KEYS = pytest.mark.parametrize("size", [WIDE, pytest.param(NARROW, marks=pytest.
 """For what keys do, which is the same at either size; at the narrow one it is tested with `--all`."""
 LONGEST_S = 60.0
 """How long a test waits for something that always comes at once."""
+SOON_S = 0.07
+"""Timers that are due so soon belong to what a key does: frames, and lists that wait for the cursor to rest."""
 FOLLOWS = ("feed", "grid")
 """Workers that run as long as a run does."""
 
@@ -40,9 +43,12 @@ async def opened(
     """Open the application on a run whose clock stands still."""
     start = options.pop("start", RunRequest(jobs=()))
     app = BioevalApp(services or FakeServices(view), start, clock=lambda: 0.0, **options)
+    app.animation_level = "none"
     async with app.run_test(size=size, notifications=True) as pilot:
         await loaded(app, pilot)
         yield app, pilot
+        if app.is_running and app.screen_stack:
+            screen_text(app)  # painted as it would be in a terminal, also if the test looks at something else
 
 
 async def loaded(app: BioevalApp, pilot: Pilot[None]) -> None:
@@ -54,11 +60,9 @@ async def loaded(app: BioevalApp, pilot: Pilot[None]) -> None:
         worker for worker in app.workers if worker.group not in FOLLOWS and not worker.is_finished
     ]:
         await app.workers.wait_for_complete(short)
-    for _ in range(4):
-        await pilot.pause()
+    await timers(pilot)
     await until(pilot, lambda: not (rest := getattr(app.screen, "at_rest", None)) or not rest.pending)
     await pilot.pause()
-    screen_text(app)  # painted as it would be in a terminal
 
 
 async def until(pilot: Pilot[None], condition: Callable[[], bool]) -> None:
@@ -66,6 +70,20 @@ async def until(pilot: Pilot[None], condition: Callable[[], bool]) -> None:
     end = time.monotonic() + LONGEST_S
     while not condition():
         assert time.monotonic() < end, "it never happened"
+        await pilot.pause()
+        if not condition():
+            await asyncio.sleep(0.005)  # for a thread, a process or a timer, which nobody can await here
+
+
+async def timers(pilot: Pilot[None]) -> None:
+    """Wait for the timers that are due soon."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + SOON_S
+    await pilot.pause()
+    while due := [
+        timer.when() for timer in vars(loop)["_scheduled"] if not timer.cancelled() and timer.when() <= end
+    ]:
+        await asyncio.sleep(max(0.0, min(due) - loop.time()))
         await pilot.pause()
 
 

@@ -49,8 +49,11 @@ async def test_quitting_asks_whether_to_leave_a_run_in_progress(key: str, sent: 
     assert view.sent == sent
 
 
-@pytest.mark.parametrize("on_quit", ["ask", "leave"])
-@pytest.mark.parametrize("leave", ["q", "ctrl+q", "ctrl+c", "palette"])
+@pytest.mark.parametrize(
+    ("leave", "on_quit"),
+    [("q", "ask"), ("q", "leave"), ("ctrl+q", "ask"), ("ctrl+c", "ask"), ("palette", "ask")]
+    + [pytest.param(leave, "leave", marks=pytest.mark.long) for leave in ("ctrl+q", "ctrl+c", "palette")],
+)
 async def test_quitting_asks_about_a_run_whose_engine_is_starting(leave: str, on_quit: OnQuit) -> None:
     services = FakeServices()
     async with opened(None, services=services, start="runs", on_quit=on_quit) as (app, pilot):

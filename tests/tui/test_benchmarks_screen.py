@@ -84,7 +84,9 @@ async def test_what_is_read_after_a_task_was_opened_appears_in_its_box() -> None
 @SIZES
 async def test_enter_opens_a_task_in_full(size: tuple[int, int]) -> None:
     async with opened(None, size, services=given(), start="benchmarks") as (app, pilot):
-        await pilot.press("down", "enter")
+        await pilot.press("down")
+        await loaded(app, pilot)  # the card beside the table follows the cursor once it rests
+        await pilot.press("enter")
         await until(pilot, lambda: is_a(app.screen, "BenchmarkDialog"))
         await loaded(app, pilot)
         assert "Diabetes progression" in screen_text(app)

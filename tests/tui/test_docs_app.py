@@ -6,23 +6,17 @@ import re
 from pathlib import Path
 
 import pytest
+from driving import until
 from textual.widgets import Markdown
 
 from bioeval_tui.tui.docs_app import DocsApp
 from tests.command import call
-from tests.tui.driving import until
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
 def titles(app: DocsApp) -> list[str]:
     return [str(heading.render()) for heading in app.query("MarkdownH1")]
-
-
-def is_at(app: DocsApp, heading: str) -> bool:
-    """Whether the page was scrolled to a heading with this word."""
-    regions = [one.region for one in app.query("MarkdownH2") if heading in str(one.render())]
-    return bool(app.pages.scroll_y and regions and app.screen.region.contains_region(regions[0]))
 
 
 async def test_a_link_opens_its_page_and_backspace_returns() -> None:
@@ -32,7 +26,12 @@ async def test_a_link_opens_its_page_and_backspace_returns() -> None:
         document = app.query_one(Markdown)
         document.post_message(Markdown.LinkClicked(document, "agents.md#keys-headers-streaming"))
         await until(pilot, lambda: titles(app) == ["Agents and protocols"])
-        await until(pilot, lambda: is_at(app, "Keys"))  # the page is laid out, then scrolled
+
+        def sees_the_heading() -> bool:
+            heading = next(one for one in app.query("MarkdownH2") if "Keys" in str(one.render()))
+            return bool(app.pages.scroll_y) and app.screen.region.contains_region(heading.region)
+
+        await until(pilot, sees_the_heading)
         await pilot.press("backspace")
         await until(pilot, lambda: titles(app) == ["bioeval-tui"])
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from batches import NOW, glances
-from driving import NARROW, WIDE, is_a, loaded, opened, screen_text, until
+from driving import KEYS, NARROW, WIDE, is_a, loaded, opened, screen_text, until
 from fakes import FakeServices, FakeView
 from history import history
 from run_script import run_of_trials, scripted_run
@@ -61,7 +61,7 @@ def test_the_grid_shows_finished_running_and_queued_conversations() -> None:
     assert [g.rank for g in planned("x", "jobs/a.yml", None, 2)] == [Rank.QUEUED] * 4
 
 
-@pytest.mark.parametrize("size", [WIDE, NARROW])
+@KEYS
 async def test_choosing_a_cell_opens_its_conversation(size: tuple[int, int]) -> None:
     async with opened(FakeView(run_of_trials(4, end=False)), size) as (app, pilot):
         await pilot.press("A")
@@ -297,7 +297,9 @@ TASKS = ("Learn which daily dose of metformin is safe", "Learn whether alcohol a
 MODELS = ("medic-large-2026-11-01-instruct-preview", "medic-large-2026-11-01-instruct-stable")
 
 
-@pytest.mark.parametrize("width", [80, 100, 120, 160])
+@pytest.mark.parametrize(
+    "width", [80, 160, *(pytest.param(width, marks=pytest.mark.long) for width in (100, 120))]
+)
 async def test_names_of_models_and_tasks_are_whole_on_the_board(width: int) -> None:
     services = batch_services()
     services.glances = [

@@ -376,7 +376,7 @@ async def test_number_keys_open_every_screen_and_escape_returns() -> None:
         await until(pilot, lambda: app.current_mode == "live")
 
 
-@pytest.mark.parametrize("size", [(20, 5), (1, 1)])
+@pytest.mark.parametrize("size", [pytest.param((20, 5), marks=pytest.mark.long), (1, 1)])
 @pytest.mark.parametrize("start", ["jobs", "runs", "benchmarks"])
 async def test_a_list_can_be_moved_through_and_filtered_in_a_tiny_terminal(
     size: tuple[int, int], start: str

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import NARROW, SIZES, WIDE, is_a, opened, screen_text, until
+from driving import KEYS, NARROW, SIZES, is_a, opened, screen_text, until
 from fakes import FakeServices, FakeView
 from run_script import run_of_trials, scripted_run
 
@@ -205,7 +205,7 @@ async def test_going_to_a_turn_of_another_trial_shows_that_trial(tmp_path: Path)
         assert app.live.watched.trial == 2
 
 
-@pytest.mark.parametrize("size", [WIDE, NARROW])
+@KEYS  # how it ends is looked at in both sizes below
 async def test_presentation_mode_shows_only_the_conversation_and_what_came_out(
     size: tuple[int, int], view: ReplayedRun
 ) -> None:

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from driving import KEYS, NARROW, SIZES, WIDE, is_a, loaded, opened, screen_text, until
+from driving import KEYS, NARROW, SIZES, WIDE, is_a, loaded, opened, screen_text, timers, until
 from fakes import FakeServices, FakeView
 from run_script import BEGAN, RUN_ID, run_of_trials, scripted_run, scripted_run_of
 from textual.widgets import Input
@@ -421,7 +421,9 @@ async def test_a_new_score_or_clock_repaints_only_the_edge_of_its_conversation()
         assert "0.99" in (frame.border_title or "")
 
 
-@pytest.mark.parametrize("size", [(20, 5), (1, 1), (40, 10), (119, 15)])
+@pytest.mark.parametrize(
+    "size", [(1, 1), (40, 10), *(pytest.param(size, marks=pytest.mark.long) for size in ((20, 5), (119, 15)))]
+)
 async def test_a_run_can_be_searched_and_ends_with_its_score_card_in_a_tiny_terminal(
     size: tuple[int, int],
 ) -> None:
@@ -453,6 +455,5 @@ async def test_the_first_words_reach_the_screen_in_one_frame() -> None:
     async with opened(view) as (app, pilot):
         assert "Hello," not in screen_text(app)
         view.give(1)
-        await pilot.pause()
-        await pilot.pause()
+        await timers(pilot)
         assert "Hello," in screen_text(app)

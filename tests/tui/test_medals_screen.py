@@ -34,7 +34,9 @@ async def test_medal_rows_are_shown_best_first_with_totals(size: tuple[int, int]
         assert "average percentile 82.8 over 6 valid of 8" in text
 
 
-@pytest.mark.parametrize("width", [90, 100, 120, 160])
+@pytest.mark.parametrize(
+    "width", [90, 160, *(pytest.param(width, marks=pytest.mark.long) for width in (100, 120))]
+)
 async def test_why_there_is_no_score_is_not_cut_beside_empty_columns(width: int) -> None:
     rows = [*sample_rows(), invalid("oncology/breast-cancer", "hasty", "7 ids are missing from the file")]
     async with opened(None, (width, 24), services=FakeServices(rows=rows), start="medals") as (app, _):

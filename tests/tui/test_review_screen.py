@@ -82,7 +82,7 @@ async def test_the_judges_score_and_evidence_are_shown_beside_the_transcript(siz
             assert key in text
 
 
-@SIZES
+@KEYS  # the test above shows that the narrow queue has its parts
 async def test_the_queue_has_heads_and_the_conversations_score_is_beside_its_task(
     size: tuple[int, int],
 ) -> None:

@@ -454,7 +454,9 @@ async def test_compared_runs_without_a_common_condition_say_so() -> None:
         await until(pilot, lambda: "no condition in common" in screen_text(app))
 
 
-@pytest.mark.parametrize("width", [80, 100, 120, 160])
+@pytest.mark.parametrize(
+    "width", [80, 160, *(pytest.param(width, marks=pytest.mark.long) for width in (100, 120))]
+)
 async def test_a_long_name_goes_on_below_instead_of_being_cut(width: int) -> None:
     agent, model = "agents.clinic.example:9405", "medic-large-2026-11-01-preview"
     runs = [run._replace(identity={"agent": agent}, model=model) for run in history.history()]

@@ -227,7 +227,7 @@ async def test_the_card_of_several_trials_leads_with_all_of_them_and_opens_each(
         await until(pilot, lambda: is_a(app.screen, "RunCard"))
 
 
-@pytest.mark.parametrize("size", [NARROW, (120, 40), WIDE])
+@pytest.mark.parametrize("size", [NARROW, pytest.param((120, 40), marks=pytest.mark.long), WIDE])
 async def test_every_statistic_of_several_trials_can_be_reached(size: tuple[int, int]) -> None:
     services = FakeServices(FakeView(run_of_trials(4)), sample_rows())
     async with opened(None, size, services=services) as (app, pilot):

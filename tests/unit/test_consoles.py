@@ -117,7 +117,7 @@ def test_a_closed_pipe_neither_stops_the_work_nor_changes_the_exit_code() -> Non
         "from bioeval_tui.report.formats.console import say\n"
         "for stderr in (False, True):\n"
         "    console = plain_console(stderr=stderr)\n"
-        "    for number in range(5000):\n"
+        "    for number in range(1000):\n"
         "        console.print('line'); say(console, 'line')\n"
         "sys.exit(7)\n"
     )

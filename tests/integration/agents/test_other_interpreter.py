@@ -7,10 +7,10 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from venv import EnvBuilder
 
 import pytest
 
@@ -60,9 +60,8 @@ def ends(message):
 def job(folder: Path, function: str = "answer", python: str = "venv/bin/python") -> dict[str, Any]:
     """Write the agent and a virtual environment with its package into the folder; return a job for it."""
     (folder / "my_agent.py").write_text(AGENT)
-    venv = folder / "venv"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
-    packages = next(venv.glob("lib/python*/site-packages"))
+    EnvBuilder(symlinks=sys.platform != "win32").create(folder / "venv")
+    packages = next(folder.glob("venv/lib/python*/site-packages"))
     (packages / "only_here.py").write_text("WORDS = 'only here'\n")
     return {**JOB, "target": {**JOB["target"], "function": f"my_agent:{function}", "python": python}}
 

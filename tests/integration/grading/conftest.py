@@ -5,3 +5,4 @@ from pathlib import Path
 
 _shared = runpy.run_path(str(Path(__file__).parents[2] / "unit" / "grade" / "conftest.py"))
 tasks = _shared["tasks"]
+starts_templates = _shared["starts_templates"]

@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,28 +18,8 @@ import pytest
 from click.testing import Result
 
 from bioeval_tui.errors import InputError, UsageError
-from bioeval_tui.grade.batch import pool
 from bioeval_tui.grade.tasks.registry import UnknownTaskError
 from tests.command import call
-
-
-@pytest.fixture(autouse=True)
-def one_template(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Keep for the next command of a test the process that forks workers: starting it is most of what grading a file costs."""
-    kept: dict[str, pool.Template] = {}
-
-    def template(*given: Any) -> pool.Template:
-        key = json.dumps(given)
-        if key not in kept or kept[key].has_ended:
-            kept[key] = made(*given)
-        return kept[key]
-
-    made, close = pool.Template, pool.Template.close
-    monkeypatch.setattr(pool, "Template", template)
-    monkeypatch.setattr(made, "close", lambda self: None)
-    yield
-    for one in kept.values():
-        close(one)
 
 
 @pytest.fixture

@@ -16,7 +16,10 @@ from bioeval_tui.grade.tasks.prepare import PrepareError
 from bioeval_tui.grading import GraderPool, NotGraded, TaskReport, prepare_task
 from tests.faults.test_machine import small_disk
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="these means are Linux's")
+pytestmark = [
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="these means are Linux's"),
+    pytest.mark.usefixtures("starts_templates"),
+]
 
 CODE = """
 import os, signal, sys, time

@@ -246,7 +246,7 @@ linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only th
 
 
 @linux
-def test_a_template_has_a_single_thread_when_it_forks(tasks) -> None:
+def test_a_template_has_a_single_thread_when_it_forks() -> None:
     installed = [name for name in LIBRARIES if find_installed(name.partition(".")[0]) is not None]
     command = [sys.executable, "-c", THREADS, *installed]
     done = subprocess.run(command, env=worker_environment(), capture_output=True, text=True, check=True)
@@ -254,6 +254,7 @@ def test_a_template_has_a_single_thread_when_it_forks(tasks) -> None:
 
 
 @linux
+@pytest.mark.usefixtures("starts_templates")
 def test_workers_of_all_tasks_are_forked_from_one_template_and_another_follows_if_it_is_killed(
     tasks, tmp_path: Path
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from bioeval_tui.grading import Registry
+from tests.forked import fork_templates
 
 
 class TaskFolder:
@@ -78,7 +79,14 @@ class TaskFolder:
 
 
 @pytest.fixture
-def tasks(tmp_path: Path) -> TaskFolder:
+def starts_templates() -> None:
+    """Start what forks grading workers as the program does."""
+
+
+@pytest.fixture
+def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> TaskFolder:
+    if "starts_templates" not in request.fixturenames:
+        fork_templates(monkeypatch)
     return TaskFolder(tmp_path)
 
 

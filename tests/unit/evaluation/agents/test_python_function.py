@@ -6,11 +6,11 @@ from __future__ import annotations
 import ast
 import asyncio
 import contextlib
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
+from venv import EnvBuilder
 
 import pytest
 
@@ -126,7 +126,7 @@ Connect = Callable[..., Awaitable[PythonAgent]]
 def other_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Another interpreter, which has no packages."""
     folder = tmp_path_factory.mktemp("other") / "venv"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    EnvBuilder(symlinks=sys.platform != "win32").create(folder)
     return next(
         path for path in (folder / "bin" / "python", folder / "Scripts" / "python.exe") if path.exists()
     )

@@ -201,7 +201,7 @@ def test_hostile_answers_are_read_in_linear_time(text):
             sys.setprofile(None)
         return seen
 
-    assert steps(20_000) < 9 * steps(2_500)
+    assert steps(8_000) < 9 * steps(1_000)
 
 
 @pytest.mark.parametrize(

@@ -215,8 +215,6 @@ report = grade_csv(submission_path, task)
 print(report.score, report.gold_medal, report.beats_human)
 """
     several = """
-from bioeval_tui.compat import biomlbench
-from pathlib import Path
 from biomlbench.grade import grade_jsonl
 grade_jsonl(path_to_submissions=Path("runs/my-run-group/submission.jsonl"), output_dir=Path("results/"))
 """
@@ -224,14 +222,16 @@ grade_jsonl(path_to_submissions=Path("runs/my-run-group/submission.jsonl"), outp
     data.mkdir()
     tasks.data.rename(data / "tasks")
     env = {**os.environ, "BIOEVAL_TASKS_DIR": str(tasks.root), "BIOEVAL_DATA_DIR": str(data)}
-    outputs = []
-    for code in (single, several):
-        done = subprocess.run(
-            [sys.executable, "-c", code], cwd=work, env=env, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        outputs.append(done.stdout)
-    assert outputs[0] == "0.0 True None\n"
+    done = subprocess.run(
+        [sys.executable, "-c", single + several],
+        cwd=work,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("0.0 True None\n")
     assert len(list((work / "results").glob("*_grading_report.json"))) == 1
 
 

@@ -10,6 +10,7 @@ from bioeval_tui.report.judge_checks import REPEAT, AskedAgain, judge_stability,
 from tests.simulations.judging import DEFECTS, accusations, ask, sound
 
 
+@pytest.mark.long  # tests/unit/evaluation/wiring/test_judge_test.py has the same defects found by the command
 @pytest.mark.parametrize("defect", list(DEFECTS))
 def test_a_planted_defect_is_found_by_name(defect: str) -> None:
     judge, change = DEFECTS[defect]
