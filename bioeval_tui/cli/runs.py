@@ -96,15 +96,6 @@ def runs() -> None:
     """List, show, replay, resume, judge again, import and delete recorded runs."""
 
 
-SIGNS = {
-    "running": "● live",
-    "completed": "■ completed",
-    "cancelled": "– cancelled",
-    "failed": "✗ failed",
-    "interrupted": "◐ interrupted",
-}
-
-
 def print_runs(runs: Iterable[CataloguedRun]) -> None:
     """Print one row for each run: scores right-aligned, local times. Nothing is shortened: people copy ids and names.
 
@@ -122,7 +113,7 @@ def print_runs(runs: Iterable[CataloguedRun]) -> None:
         column("run", lambda run: run.run_id),
         column("job", lambda run: _safe(run.job), lead=True),
         column("agent", lambda run: _safe(run.agent_words), lead=True),
-        column("status", status_words),
+        column("status", lambda run: run.status_words),
         column("started", lambda run: date(datetime.fromisoformat(run.started_at)), spare=True),
         numbers("withheld", lambda run: run.scores.get("withheld")),
         numbers("supplied", lambda run: run.scores.get("supplied")),
@@ -148,16 +139,3 @@ def _reviewed(run: CataloguedRun) -> str:
         return ""
     after = run.reviewed.get("score")
     return "a sample" if after is None else f"{number(run.score)} → {number(after)}"
-
-
-def status_words(run: CataloguedRun) -> str:
-    """Return a run's status, as the screen of runs does: a completed run is marked if its agent failed or it has no score."""
-    if run.status != "completed":
-        return SIGNS[run.status]
-    if run.imported:
-        return "↓ imported"
-    if "agent" in run.fault.split(", "):
-        return "✗ agent failed"
-    if not run.measured:
-        return "? not measured"
-    return "■ rehearsal" if run.rehearsal else SIGNS["completed"]

@@ -66,6 +66,19 @@ def overlay_path(recording: Path) -> Path:
 Status = Literal["running", "completed", "cancelled", "failed", "interrupted"]
 
 
+AGENT_FAILED, NO_SCORE, NOT_MEASURED = "✗ agent failed", "? not measured", "! not measured"
+"""What lists say of runs without a result: because of the agent, although the run ended, or because the run failed."""
+
+REHEARSAL = "■ rehearsal"
+
+_STATUS_WORDS = {
+    "running": "● live",
+    "cancelled": "– cancelled",
+    "failed": NOT_MEASURED,
+    "interrupted": "◐ interrupted",
+}
+
+
 class CataloguedRun(NamedTuple):
     """One run in the list. `score` is the mean of both conditions; None if either has no score."""
 
@@ -95,6 +108,19 @@ class CataloguedRun(NamedTuple):
     def measured(self) -> bool:
         """Whether it has its main score: the mean of both conditions, or the score of its only one."""
         return self.score is not None or (len(self.scores) == 1 and None not in self.scores.values())
+
+    @property
+    def status_words(self) -> str:
+        """Its status as lists show it, with a sign: of a completed run also if its agent failed or it has no score."""
+        if self.status != "completed":
+            return _STATUS_WORDS[self.status]
+        if self.imported:
+            return "↓ imported"
+        if "agent" in self.fault.split(", "):
+            return AGENT_FAILED
+        if not self.measured:
+            return NO_SCORE
+        return REHEARSAL if self.rehearsal else "■ completed"
 
     @property
     def agent(self) -> str:

@@ -18,6 +18,7 @@ from textual.widget import Widget
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.evaluation.engine.spec import RunRequest
 from bioeval_tui.record.names import CONDITIONS
+from bioeval_tui.record.runs import AGENT_FAILED, NO_SCORE, NOT_MEASURED
 from bioeval_tui.report.findings import CompareNext, RepeatNext, ReviewNext, RunNext, WatchNext
 from bioeval_tui.report.sentences import next_step
 from bioeval_tui.sample.paths import DEMO_JOB, SAMPLE_AGENT, sample_jobs
@@ -25,7 +26,7 @@ from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs import runs_view
-from bioeval_tui.tui.runs.runs_view import AGENT_FAILED, NO_SCORE, STATUS, status_of
+from bioeval_tui.tui.runs.runs_view import status_of
 from bioeval_tui.tui.shared.base import AtRest, RefreshedScreen
 from bioeval_tui.tui.shared.cells import Cell, Line, bulleted, joined, paint, score_tone, spark
 from bioeval_tui.tui.shared.output import Copied
@@ -339,7 +340,7 @@ def problems(
             entries.append(HomeEntry(row, tuple(about), "job", (str(job.path),)))
     for run in last_runs(runs[:RECENT]):
         state, known = status_of(run), previews.get(run.run_id)
-        if state in (AGENT_FAILED, NO_SCORE, STATUS["failed"]):
+        if state.text in (AGENT_FAILED, NO_SCORE, NOT_MEASURED):
             said = known.brief if known and known.brief else state.text.partition(" ")[2]
             row = (Cell("✗ ", "bad"), Cell(f"{run.job}: {said}, {ago(run.began, now)}"))
             entries.append(HomeEntry(row, does="open", on=(run.run_id,), run=run))

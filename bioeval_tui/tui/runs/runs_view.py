@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from bioeval_tui.record.names import CONDITIONS
+from bioeval_tui.record.runs import REHEARSAL
 from bioeval_tui.text import plural, shorten
-from bioeval_tui.tui.shared.cells import Cell, Line, lost_lines, score_tone, spark, uplift, who_and_what
+from bioeval_tui.tui.shared.cells import Cell, Line, Tone, lost_lines, score_tone, spark, uplift, who_and_what
 from bioeval_tui.tui.shared.list_table import Column, Key, Listing, Sorting, number_key, text_key
 from bioeval_tui.units import ago, date, number, signed, when
 
@@ -34,17 +35,16 @@ COLUMNS: tuple[Column, ...] = (
     Column("messages", 8, True, 8),
     Column("fault", 14, False, 6),
 )
-STATUS: dict[Status, Cell] = {
-    "running": Cell("● live", "good"),
-    "completed": Cell("■ completed"),
-    "cancelled": Cell("– cancelled", "quiet"),
-    "failed": Cell("! not measured", "bad"),
-    "interrupted": Cell("◐ interrupted", "warn"),
+_TONES: dict[str, Tone] = {
+    "●": "good",
+    "–": "quiet",
+    "!": "bad",
+    "◐": "warn",
+    "✗": "bad",
+    "?": "warn",
 }
-AGENT_FAILED = Cell("✗ agent failed", "bad")
-REHEARSAL = Cell("■ rehearsal", "quiet")
-NO_SCORE = Cell("? not measured", "warn")
-IMPORTED = Cell("↓ imported")
+"""The tones of what `CataloguedRun.status_words` says, by its sign."""
+
 MARK = "◆"
 
 
@@ -56,14 +56,9 @@ def preview(run: RunResult) -> RunPreview:
 
 
 def status_of(run: CataloguedRun) -> Cell:
-    """Return a run's status. A completed run is marked if its agent failed, or if it has no score."""
-    if run.imported and run.status == "completed":
-        return IMPORTED
-    if run.status == "completed" and "agent" in run.fault.split(", "):
-        return AGENT_FAILED
-    if run.status == "completed" and not run.measured:
-        return NO_SCORE
-    return REHEARSAL if run.status == "completed" and run.rehearsal else STATUS[run.status]
+    """Return a run's status in its tone; a rehearsal is quiet, as it says little about the agent."""
+    words = run.status_words
+    return Cell(words, "quiet" if words == REHEARSAL else _TONES.get(words[0], "plain"))
 
 
 def listing() -> Listing[CataloguedRun]:
@@ -153,7 +148,7 @@ def card(
             Cell(f"{run.job}  ", "strong"),
             Cell(brief.about_words if brief else run.agent_words or "agent not known"),
             # The sentence of a rehearsal begins with that.
-            Cell("" if preview and state is REHEARSAL else f"  {state.text}", state.tone),
+            Cell("" if preview and state.text == REHEARSAL else f"  {state.text}", state.tone),
         ],
         *(who_and_what(brief) if brief else []),
         [],
