@@ -327,7 +327,7 @@ class BenchmarkCard(VerticalScroll, can_focus=True):
 
     def __init__(self, item: BenchmarkItem | None = None, detail: BenchmarkDetail | None = None) -> None:
         super().__init__()
-        self._item = item
+        self.item = item
         self._detail = detail
         self._drawn: object = None
 
@@ -338,9 +338,9 @@ class BenchmarkCard(VerticalScroll, can_focus=True):
 
     def show(self, item: BenchmarkItem | None, detail: BenchmarkDetail | None) -> None:
         """Show another task, or more of it; another one begins at its top."""
-        if item is not None and (self._item is None or item.task_id != self._item.task_id):
+        if item is not None and (self.item is None or item.task_id != self.item.task_id):
             self.scroll_home(animate=False)
-        self._item, self._detail = item, detail
+        self.item, self._detail = item, detail
         self._draw()
         self.call_after_refresh(self._draw)
 
@@ -350,10 +350,10 @@ class BenchmarkCard(VerticalScroll, can_focus=True):
 
     def _draw(self) -> None:
         width = self.scrollable_content_region.width - 1
-        if not self.is_mounted or width < 1 or self._drawn == (self._item, self._detail, width):
+        if not self.is_mounted or width < 1 or self._drawn == (self.item, self._detail, width):
             return
-        self._drawn = (self._item, self._detail, width)
-        item = self._item
+        self._drawn = (self.item, self._detail, width)
+        item = self.item
         prepare = key_for(self.screen, "prepare")
         lines = card(item, self._detail, width, prepare) if item else []
         self.query_one(Labelled).show(lines)
@@ -494,7 +494,8 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
         item, card = self.looked_at, self.query_one(BenchmarkCard)
         if item is None:
             return
-        if card.size and not card.max_scroll_y and not item.problem:  # everything is beside the table already
+        # Everything is beside the table already; until the card has followed the cursor, nobody knows.
+        if card.item == item and card.size and not card.max_scroll_y and not item.problem:
             self.action_grade()
         else:
             self.app.push_screen(BenchmarkDialog(item, self.details.get(item.task_id)))
