@@ -138,10 +138,11 @@ if __name__ != "__main__":
             return self.returncode
 
         def communicate(self, input: str | None = None, timeout: float | None = None) -> tuple[str, str]:
-            said = [stream.read() for stream in (self.stdout, self.stderr) if stream is not None]
-            for stream in (self.stdout, self.stderr):
-                if stream is not None:
-                    stream.close()
+            said = ["", ""]
+            for number, stream in enumerate((self.stdout, self.stderr)):
+                if stream is not None and not stream.closed:  # it was read before, else
+                    with stream:
+                        said[number] = stream.read()
             self.wait(timeout)
             return said[0], said[1]
 
