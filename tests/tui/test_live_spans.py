@@ -112,8 +112,12 @@ async def test_w_opens_the_waterfall_of_a_turn() -> None:
         failed = span(8, "33" * 8, "invoke_agent first", -1000, -500, trace_id="44" * 16, status="error")
         view.give_event(received(4, failed))
         await until(pilot, lambda: "a failed attempt" in screen_text(app))
-        lines = [line for line in screen_text(app).splitlines() if "━" in line]
-        tried, answered = (next(line for line in lines if name in line) for name in ("first", "helper"))
+
+        def bars(name: str) -> list[str]:
+            return [line for line in screen_text(app).splitlines() if "━" in line and name in line]
+
+        await until(pilot, lambda: bool(bars("first") and bars("helper")))
+        lines, (tried,), (answered,) = bars(""), bars("first"), bars("helper")
         assert lines[0] == tried
         assert tried.index("━") < tried.rindex("━") < answered.index("━"), "both on one time axis"
         await pilot.press("tab")
