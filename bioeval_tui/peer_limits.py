@@ -46,6 +46,8 @@ MOST_OTLP_IDS = 20_000
 """Maximum number of possible trace ids that are looked up for one request."""
 MOST_OTLP_CONTAINERS = 200_000
 """Maximum number of brackets and braces of a request in JSON, counted before it is parsed without a pause."""
+MOST_OTLP_PARTS = 100_000
+"""Maximum number of spans, events and links of a request: an empty one has 2 bytes in protobuf, and 50 in a recording."""
 MAX_SPAN_DEPTH = 20
 """Maximum depth of a span's attribute."""
 MAX_SPAN_VALUE = 100_000
@@ -54,6 +56,8 @@ MOST_SPAN_ATTRIBUTES = 256
 """Maximum number of attributes, events and links kept of a span; the SDKs' own limit is 128."""
 MOST_SPANS = 10_000
 """Maximum number of spans kept of one attempt to answer."""
+MAX_TRACE = 32 << 20
+"""Maximum number of bytes of the requests with spans of one attempt to answer; what comes after them is left out."""
 
 # Recordings and other files that are imported
 MAX_LINE = 16 << 20

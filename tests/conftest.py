@@ -63,6 +63,7 @@ ONLY_WITH_ALL = (
     "tests/tui/test_in_terminal.py",
     "tests/unit/evaluation/guards/test_guard_rates.py",
     "tests/unit/grade/tasks/test_leaderboards.py",
+    "tests/unit/test_peer_texts.py",
 )
 """Where every case of something is tried, or a server is needed that most machines do not have."""
 FIRST = (

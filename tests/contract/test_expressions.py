@@ -57,6 +57,7 @@ def _has_value_or_error_column(text: str, wanted: str) -> None:
     assert caret(caught.value).splitlines()[1].endswith("^")
 
 
+@pytest.mark.long
 def test_hostile_expressions_end_in_an_error(subtests: pytest.Subtests) -> None:
     for text in _hostile():
         with subtests.test(text[:60]):

@@ -15,17 +15,20 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
 from aiohttp import web
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.evaluation.conversation.control import Control, listen, send_intent
-from bioeval_tui.evaluation.conversation.traces import Traces
+from bioeval_tui.evaluation.conversation.traces import ConversationTraces, Traces
 from bioeval_tui.evaluation.engine.span_receiver import receive_spans
 from bioeval_tui.evaluation.wiring.doctor import model_finding
-from bioeval_tui.peer_limits import MAX_INTENT, MAX_OTLP_BODY, MAX_TAB_MESSAGE
+from bioeval_tui.peer_limits import MAX_INTENT, MAX_LINE, MAX_OTLP_BODY, MAX_TAB_MESSAGE, MAX_TRACE
+from bioeval_tui.record import events
 from bioeval_tui.record.live import LiveInfo
 from bioeval_tui.record.transfer import import_file
 from tests.servers.rest_agent import RestAgentServer
@@ -184,6 +187,49 @@ async def test_spans_that_flood_are_refused(flood: str, kind: str) -> None:
                         f"{address}/v1/traces", data=io.BytesIO(body), headers={"Content-Type": kind}
                     ) as answer:
                         assert 400 <= answer.status < 500
+
+
+def otlp(trace_id: bytes, first: int, spans: int, parts: int, text: str) -> bytes:
+    """Return a request with spans of a trace, each with as many empty events and links, and an attribute."""
+    request = ExportTraceServiceRequest()
+    into = request.resource_spans.add().scope_spans.add().spans
+    for number in range(first, first + spans):
+        span = into.add(trace_id=trace_id, span_id=number.to_bytes(8, "big"))
+        for _ in range(parts):
+            span.events.add()
+            span.links.add()
+        span.attributes.add(key="text").value.string_value = text
+    return request.SerializeToString()
+
+
+KNOWN = {"events and links": (3_000, 256, ""), "text": (40, 0, '"' * 100_000), "repeated": (90_000, 0, "")}
+
+
+@pytest.mark.parametrize("flood", KNOWN)
+async def test_spans_of_an_agents_own_trace_fill_no_disk_and_no_line(flood: str) -> None:
+    recorded: list[int] = []
+
+    def emit(kind: type[events.SpansReceived], **fields: Any) -> None:
+        recorded.append(
+            sum(len(span.model_dump_json()) for span in fields["spans"])
+            + sum(len(name) + 3 for name in fields["doubled"])
+        )
+
+    spans, parts, text = KNOWN[flood]
+    traces = Traces()
+    trace_id = bytes.fromhex(ConversationTraces(traces, emit, 0).begin(2).split("-")[1])
+    with within_budget():
+        async with receive_spans(0, traces) as address, aiohttp.ClientSession() as client:
+            for number in range(20):
+                body = otlp(trace_id, 1 if flood == "repeated" else 1 + number * spans, spans, parts, text)
+                assert len(body) < MAX_OTLP_BODY
+                headers = {"Content-Type": "application/x-protobuf"}
+                async with client.post(
+                    f"{address}/v1/traces", data=io.BytesIO(body), headers=headers
+                ) as answer:
+                    assert answer.status in (200, 400)
+    assert max(recorded, default=0) < MAX_LINE
+    assert sum(recorded) < 3 * MAX_TRACE
 
 
 @pytest.mark.parametrize("flood", EACH)

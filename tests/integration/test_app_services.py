@@ -65,6 +65,7 @@ async def test_preparing_an_unknown_task_says_why(services: AppServices) -> None
             pass
 
 
+@pytest.mark.long
 async def test_preparing_can_be_stopped_and_leaves_nothing_half_done(
     services: AppServices, tmp_path: Path
 ) -> None:

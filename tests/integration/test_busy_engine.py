@@ -41,7 +41,9 @@ WORK = {
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
-@pytest.mark.parametrize(("work", "name"), [("c", "SIGTERM"), ("python", "SIGINT")])
+@pytest.mark.parametrize(
+    ("work", "name"), [("c", "SIGTERM"), pytest.param("python", "SIGINT", marks=pytest.mark.long)]
+)
 def test_a_run_that_is_busy_for_ever_ends_at_a_signal_and_can_be_resumed(work, name, tmp_path):
     busy, job, data_dir = tmp_path / "busy", tmp_path / "job.yml", tmp_path / "data"
     busy.touch()

@@ -196,6 +196,7 @@ def test_every_command_can_write_in_every_encoding(call: Any, command: str, plac
             assert bool(told) == bool(whole)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", JSON)
 def test_json_says_the_same_in_every_encoding(call: Any, command: str) -> None:
     words = [*command.split(), *ARGUMENTS.get(command, ()), *JSON[command]]
@@ -245,6 +246,7 @@ def test_a_passed_gate_exits_0_in_every_encoding(folder: Path, encoding: str) ->
     assert "✓" in (folder / "gate.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("arguments", [*CHILDREN, *MORE_CHILDREN], ids=" ".join)
 def test_a_child_writes_what_its_encoding_has(folder: Path, arguments: tuple[str, ...]) -> None:
     done = child(folder, *arguments, variables={"PYTHONIOENCODING": "ascii"})
@@ -292,6 +294,7 @@ def test_a_run_below_its_gate_exits_1_whatever_becomes_of_stdout(folder: Path, h
         assert lost(folder, "run", "failing.yml", *arguments, how=how).returncode == 1
 
 
+@pytest.mark.long
 def test_a_closed_stderr_or_stdin_changes_nothing(folder: Path) -> None:
     before = ("sh", "-c", '"$@" 2>&- <&-', "sh")
     assert child(folder, "runs", "show", "nothing", before=before).returncode == 2
@@ -309,6 +312,7 @@ def lost(folder: Path, *arguments: str, how: str) -> subprocess.CompletedProcess
     return child(folder, *arguments, before=("sh", "-c", f'"$@" {place}', "sh"))
 
 
+@pytest.mark.long
 def test_a_screen_keeps_its_shape_where_a_character_is_not_in_the_encoding(folder: Path) -> None:
     variables = {**environment(folder), "PYTHONIOENCODING": "ascii", "TERM": "xterm-256color"}
     command = [sys.executable, "-m", "bioeval_tui", "runs", "replay", RUN]

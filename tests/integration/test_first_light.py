@@ -72,6 +72,7 @@ def test_the_demo_scores_what_is_right_in_each_condition(demo: tuple[dict[str, A
     assert "a reminder exists" in passed[1] - passed[0]
 
 
+@pytest.mark.long
 def test_an_agent_that_guesses_the_time_zone_scores_lower_than_one_that_does_not(tmp_path: Path) -> None:
     with sample_agent(tmp_path, "--tokens-per-second", "0", "--guess") as url:
         job = str(JOBS / "medication_reminder.yml")
@@ -225,6 +226,7 @@ def test_another_process_can_pause_step_and_cancel_a_run(tmp_path: Path) -> None
     assert not any(process_start(pid) for pid in agent)
 
 
+@pytest.mark.long
 def test_a_terminated_engine_ends_its_run_cleanly(tmp_path: Path) -> None:
     spec, recording = engine_spec(tmp_path, typing_delay_s=0.05)
     with started("engine", str(spec), data_dir=tmp_path) as engine:

@@ -99,7 +99,7 @@ def test_no_agent_outlives_our_tests(tmp_path: Path, number: signal.Signals, wor
         wait_for(lambda: is_gone(agent), "the end of the agent")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGTERM, marks=pytest.mark.long), signal.SIGKILL])
 def test_an_evaluation_in_a_users_tests_ends_with_them(tmp_path: Path, number: signal.Signals) -> None:
     (tmp_path / "job.yml").write_text(JOB, encoding="utf-8")
     served = tmp_path / "served"

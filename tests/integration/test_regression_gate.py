@@ -59,6 +59,7 @@ def test_one_trial_of_the_same_agent_cannot_show_a_regression(place: tuple[Path,
     assert "5 trials of each run (--repeat 5) would do" in done.stderr
 
 
+@pytest.mark.long
 def test_five_trials_tell_the_same_agent_from_a_worse_one(place: tuple[Path, str]) -> None:
     first, second = evaluate(place, "job", "--repeat", "5"), evaluate(place, "job", "--repeat", "5")
     same = run("runs", "compare", first, second, "--fail-on-regression", data_dir=place[0])

@@ -252,6 +252,7 @@ async def test_malformed_messages_of_a_tab_are_survived(bare: Served) -> None:
     wait_for(lambda: not bare.tabs, "the tab's process ending")
 
 
+@pytest.mark.long
 async def test_the_owner_gets_in_while_another_user_of_the_machine_gives_wrong_tokens(tmp_path: Path) -> None:
     with served(recorded(tmp_path), "--read-only") as server:
         enough = threading.Event()
@@ -538,6 +539,7 @@ async def test_a_killed_server_leaves_no_session_process_behind(tmp_path: Path) 
             wait_for(lambda: not alive(pid), "the session ending")
 
 
+@pytest.mark.long
 def test_serve_is_listed_in_the_help(tmp_path: Path) -> None:
     assert "serve" in run("--help", data_dir=tmp_path).stdout
     assert json.dumps(run("serve", "--help", data_dir=tmp_path).stdout).count("--read-only") >= 1

@@ -51,6 +51,7 @@ def test_app_opens_every_screen_and_every_dialog(tmp_path: Path) -> None:
         assert screen.left() == ExitCode.OK
 
 
+@pytest.mark.long
 def test_a_job_can_be_run_from_the_dialog(tmp_path: Path) -> None:
     jobs = tmp_path / "jobs"
     jobs.mkdir()
@@ -224,6 +225,7 @@ def test_a_run_can_be_reviewed(tmp_path: Path) -> None:
         assert screen.left() == ExitCode.OK
 
 
+@pytest.mark.long
 def test_graded_submissions_are_shown_as_a_table_with_cards_and_can_be_exported(tmp_path: Path) -> None:
     with Screen("medals", str(graded(tmp_path)), data_dir=tmp_path) as screen:
         screen.sees("› Medals    3 reports", "silver", "enter card")

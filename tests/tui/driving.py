@@ -20,10 +20,8 @@ from bioeval_tui.evaluation.engine.spec import RunRequest
 from bioeval_tui.tui.app import BioevalApp
 
 WIDE, NARROW = (160, 45), (80, 24)
-SIZES = pytest.mark.parametrize("size", [WIDE, NARROW])
-"""For what a screen shows at either size."""
-KEYS = pytest.mark.parametrize("size", [WIDE, pytest.param(NARROW, marks=pytest.mark.long)])
-"""For what keys do, which is the same at either size; at the narrow one it is tested with `--all`."""
+SIZES = pytest.mark.parametrize("size", [WIDE, pytest.param(NARROW, marks=pytest.mark.long)])
+"""For what screens show and keys do: at the wide size, and at the narrow one with `--all`."""
 LONGEST_S = 60.0
 """How long a test waits for something that always comes at once."""
 SOON_S = 0.07

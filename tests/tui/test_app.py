@@ -109,6 +109,7 @@ async def test_quitting_while_a_dialog_opens_does_not_crash() -> None:
     assert app.crash is None
 
 
+@pytest.mark.long
 async def test_a_screenshot_is_private_and_loads_nothing_from_the_network(tmp_path: Path) -> None:
     async with opened(FakeView(scripted_run(), hold_at=100), pictures=tmp_path) as (app, pilot):
         await pilot.press("s")
@@ -123,6 +124,7 @@ async def test_a_screenshot_is_private_and_loads_nothing_from_the_network(tmp_pa
     assert "medication_reminder" in svg
 
 
+@pytest.mark.long
 async def test_a_screenshot_that_cannot_be_saved_says_why(tmp_path: Path) -> None:
     async with opened(FakeView(scripted_run(), hold_at=100), pictures=tmp_path / "missing") as (app, pilot):
         await pilot.press("s")
@@ -285,6 +287,7 @@ async def test_number_keys_switch_screens() -> None:
         assert "Medals" in screen_text(app)
 
 
+@pytest.mark.long
 async def test_lines_and_borders_are_visible_in_sixteen_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BioevalApp, "few_colours", True)
     services = FakeServices(FakeView(scripted_run()), sample_rows())
@@ -294,6 +297,7 @@ async def test_lines_and_borders_are_visible_in_sixteen_colours(monkeypatch: pyt
         assert box.styles.border.top[0] == "solid"
 
 
+@pytest.mark.long
 async def test_objects_loaded_by_the_first_paint_are_frozen_for_the_garbage_collector() -> None:
     async with opened(FakeView(scripted_run(), hold_at=100)):
         assert gc.get_freeze_count() > 10_000
@@ -314,6 +318,7 @@ async def test_control_and_bidi_characters_never_reach_the_terminal() -> None:
     assert shown([Segment("nothing to do")]) == "nothing to do"
 
 
+@pytest.mark.long
 async def test_keys_of_list_screen_and_app_can_be_clicked_in_the_footer() -> None:
     services = FakeServices(FakeView(scripted_run(), hold_at=100))
     services.job_items, services.history = history.jobs(), history.history()

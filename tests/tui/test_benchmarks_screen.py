@@ -9,7 +9,6 @@ from dataclasses import replace
 import history
 import pytest
 from driving import (
-    KEYS,
     SIZES,
     drawn_by,
     is_a,
@@ -95,6 +94,7 @@ async def test_enter_opens_a_task_in_full(size: tuple[int, int]) -> None:
         assert is_a(app.screen, "BenchmarksScreen")
 
 
+@pytest.mark.long
 async def test_links_in_a_description_cannot_be_followed() -> None:
     async with opened(None, (160, 60), services=given(), start="benchmarks") as (app, pilot):
         await pilot.press("down", "down")
@@ -159,7 +159,7 @@ async def test_prepared_tasks_are_not_offered_again_and_broken_ones_never() -> N
     assert services.asked == []
 
 
-@KEYS
+@SIZES
 async def test_grading_a_submission_opens_its_medal_card(size: tuple[int, int]) -> None:
     services = given()
     async with opened(None, size, services=services, start="benchmarks") as (app, pilot):
@@ -198,7 +198,7 @@ async def test_the_last_file_of_a_task_is_remembered() -> None:
     assert services.asked == [("examine", ("oncology/breast-cancer", "/data/kept.csv"))]
 
 
-@KEYS
+@SIZES
 async def test_validating_lists_every_finding(size: tuple[int, int]) -> None:
     found = Verdict("invalid", ("3 ids are missing: a, b, c", "column `p` [/x] holds text in line 7"))
     async with opened(None, size, services=given(examined=found), start="benchmarks") as (app, pilot):
@@ -237,7 +237,7 @@ async def test_an_empty_path_is_refused_and_escape_cancels() -> None:
     assert services.asked == []
 
 
-@KEYS
+@SIZES
 async def test_tasks_can_be_filtered_sorted_and_reversed(size: tuple[int, int]) -> None:
     services = given()
     async with opened(None, size, services=services, start="benchmarks") as (app, pilot):
@@ -287,6 +287,7 @@ async def test_hostile_descriptions_are_shown_literally() -> None:
         assert not app._exit
 
 
+@pytest.mark.long
 async def test_a_very_long_description_is_cut_and_says_so() -> None:
     item = history.benchmarks()[1]
     details = {item.task_id: BenchmarkDetail("A paragraph.\n\n" * 10_000)}
@@ -329,6 +330,7 @@ async def test_a_card_says_how_to_prepare_a_task_and_what_is_wrong_with_a_broken
     assert "`dataset` is missing" in await shown_card(UNFINISHED)
 
 
+@pytest.mark.long
 async def test_a_description_does_not_repeat_the_name() -> None:
     title = "# Breast cancer"
     assert (
@@ -372,6 +374,7 @@ async def test_a_picture_of_a_task_says_what_gold_needs() -> None:
         assert said.endswith(", among 1,043 entries.")
 
 
+@pytest.mark.long
 async def test_a_file_dropped_on_the_terminal_becomes_its_path() -> None:
     files = (
         ("/data/a.csv", "/data/a.csv"),

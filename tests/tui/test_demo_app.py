@@ -65,6 +65,7 @@ async def test_the_demo_ends_with_score_card_medals_and_next_steps(tmp_path: Pat
         await until(pilot, lambda: app.current_mode == "jobs")
 
 
+@pytest.mark.long
 async def test_space_pauses_the_demo_even_before_the_first_message_and_says_so(tmp_path: Path) -> None:
     async with demo(tmp_path, speed=1.0) as (app, pilot):
         await until(pilot, lambda: "Does an agent do what is right" in screen_text(app))
@@ -94,6 +95,7 @@ async def test_a_key_stops_the_tour_and_gives_you_the_screens(tmp_path: Path) ->
         assert app.current_mode == "runs", "nothing moves by itself any more"
 
 
+@pytest.mark.long
 async def test_quitting_while_a_box_opens_is_no_crash(tmp_path: Path) -> None:
     async with demo(tmp_path) as (app, pilot):
         await until(pilot, lambda: app.run_state is not None and app.run_state.ended is not None)

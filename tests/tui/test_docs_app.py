@@ -36,6 +36,7 @@ async def test_a_link_opens_its_page_and_backspace_returns() -> None:
         await until(pilot, lambda: titles(app) == ["bioeval-tui"])
 
 
+@pytest.mark.long
 async def test_a_page_can_be_opened_with_keys_alone() -> None:
     app = DocsApp(DOCS)
     async with app.run_test(size=(120, 40)) as pilot:

@@ -143,6 +143,7 @@ async def whole_at(app: Any, pilot: Any, widths: Sequence[int], selector: str, n
         assert [line for line in shown.splitlines() if "…" in line and not BRIEF.search(line)] == [], width
 
 
+@pytest.mark.long
 @WIDTHS
 async def test_a_shown_comparison_keeps_names_and_the_difference_at_every_width(
     widths: Sequence[int],
@@ -154,6 +155,7 @@ async def test_a_shown_comparison_keeps_names_and_the_difference_at_every_width(
         await whole_at(app, pilot, widths, "CompareDialog RowList", f"{TASK} {CHECK} +0.80")
 
 
+@pytest.mark.long
 @WIDTHS
 async def test_the_shown_runs_keep_their_names_beside_the_list_at_every_width(
     widths: Sequence[int],
@@ -185,6 +187,7 @@ async def test_a_card_keeps_its_titles_at_every_width(events: list[RunEvent], wi
         await whole_at(app, pilot, widths, ".dialog--box", f"{TASK} {CHECK} {AGENT} {FACT}")
 
 
+@pytest.mark.long
 @WIDTHS
 async def test_a_review_keeps_task_and_criteria_at_every_width(widths: Sequence[int]) -> None:
     services = FakeServices(FakeView(ONE))
@@ -201,6 +204,7 @@ async def test_a_review_keeps_task_and_criteria_at_every_width(widths: Sequence[
             assert [name for name in names if name not in shown] == [], width
 
 
+@pytest.mark.long
 @WIDTHS
 async def test_the_shown_medals_keep_their_names_at_every_width(widths: Sequence[int]) -> None:
     async with opened(None, (100, HEIGHT), services=FakeServices(rows=[ROW]), start="medals") as (app, pilot):

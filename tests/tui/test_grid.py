@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from batches import NOW, glances
-from driving import KEYS, NARROW, WIDE, is_a, loaded, opened, screen_text, until
+from driving import NARROW, SIZES, WIDE, is_a, loaded, opened, screen_text, until
 from fakes import FakeServices, FakeView
 from history import history
 from run_script import run_of_trials, scripted_run
@@ -61,7 +61,7 @@ def test_the_grid_shows_finished_running_and_queued_conversations() -> None:
     assert [g.rank for g in planned("x", "jobs/a.yml", None, 2)] == [Rank.QUEUED] * 4
 
 
-@KEYS
+@SIZES
 async def test_choosing_a_cell_opens_its_conversation(size: tuple[int, int]) -> None:
     async with opened(FakeView(run_of_trials(4, end=False)), size) as (app, pilot):
         await pilot.press("A")
@@ -203,6 +203,7 @@ async def test_an_unreadable_batch_says_why() -> None:
         await until(pilot, lambda: "the disk is away" in screen_text(app))
 
 
+@pytest.mark.long
 async def test_clicking_a_cell_opens_it() -> None:
     services = batch_services()
     async with opened(None, services=services) as (app, pilot):
@@ -213,6 +214,7 @@ async def test_clicking_a_cell_opens_it() -> None:
         await until(pilot, lambda: app.screen is app.live)
 
 
+@pytest.mark.long
 async def test_of_a_thousand_cells_only_the_visible_ones_are_drawn() -> None:
     services = batch_services()
     services.glances = [glances(1000)]
@@ -235,6 +237,7 @@ async def test_the_grid_fits_small_terminals(size: tuple[int, int]) -> None:
         await until(pilot, lambda: app.screen is app.live)
 
 
+@pytest.mark.long
 async def test_the_history_opens_the_batch_of_a_run() -> None:
     services = batch_services()
     services.history = [run._replace(batch_id="b1" if at == 1 else None) for at, run in enumerate(history())]
@@ -277,6 +280,7 @@ def test_a_conversation_that_the_judge_still_reads_has_not_ended() -> None:
     assert [glance.rank for glance in glances_of(state)] == [Rank.RUNNING, Rank.QUEUED]
 
 
+@pytest.mark.long
 async def test_a_resize_after_the_end_lays_out_again() -> None:
     services = batch_services()
     services.glances = [[replace(glance, rank=Rank.DONE) for glance in glances()]]
@@ -319,6 +323,7 @@ async def test_names_of_models_and_tasks_are_whole_on_the_board(width: int) -> N
         )
 
 
+@pytest.mark.long
 async def test_an_ended_batch_says_what_all_its_jobs_are_about_and_shows_no_progress() -> None:
     services = batch_services()
     state = apply_all(RunState(), run_of_trials(2))
@@ -339,6 +344,7 @@ async def test_an_ended_batch_says_what_all_its_jobs_are_about_and_shows_no_prog
         assert text.count("   facts 1 ") == 1, "there is room for those of the selected job"
 
 
+@pytest.mark.long
 async def test_of_many_jobs_the_selected_one_is_described() -> None:
     state = run_of_trials(2)
     (first, *_) = glances_of(apply_all(RunState(), state))

@@ -12,7 +12,6 @@ from typing import Any
 import history
 import pytest
 from driving import (
-    KEYS,
     NARROW,
     SIZES,
     WIDE,
@@ -70,7 +69,7 @@ async def test_problems_are_shown_under_their_lines(size: tuple[int, int]) -> No
         assert "✗ 8:1  aspirationalAvarage: unknown key" in screen_text(app)
 
 
-@KEYS
+@SIZES
 async def test_a_run_started_from_the_dialog_is_shown(size: tuple[int, int]) -> None:
     services = given(job_items=own())
     services.history = [history.run(11, "variant_triage", None, ago=timedelta(0)), *services.history]
@@ -110,6 +109,7 @@ async def test_a_run_started_from_the_dialog_is_shown(size: tuple[int, int]) -> 
     assert list(services.preferences["run.by_job"]) == [str(path)]
 
 
+@pytest.mark.long
 async def test_the_dialog_remembers_your_choices_and_sample_jobs_use_the_sample_agent() -> None:
     services = given(job_items=own("medication_reminder"))
     services.preferences["run.last"] = {"agent": "url", "url": "http://kept:1", "repeats": "5"}
@@ -127,7 +127,8 @@ async def test_the_dialog_remembers_your_choices_and_sample_jobs_use_the_sample_
     assert services.started == []
 
 
-@KEYS
+@pytest.mark.long
+@SIZES
 async def test_the_chosen_condition_is_remembered_for_each_job(size: tuple[int, int]) -> None:
     services = given()
     path = "/home/ada/jobs/variant_triage.yml"
@@ -226,7 +227,7 @@ async def test_edit_says_when_no_editor_can_be_opened() -> None:
         await until(pilot, lambda: "editor cannot be opened" in screen_text(app))
 
 
-@KEYS
+@SIZES
 async def test_jobs_can_be_filtered_sorted_and_reversed(size: tuple[int, int]) -> None:
     services = given()
     async with opened(None, size, services=services, start="jobs") as (app, pilot):
@@ -245,6 +246,7 @@ async def test_jobs_can_be_filtered_sorted_and_reversed(size: tuple[int, int]) -
     assert services.preferences["jobs.sorting"] == ["check", True]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [80, 100, 160])
 async def test_a_heading_that_fills_its_column_stays_whole_when_its_rows_are_sorted(width: int) -> None:
     async with opened(None, (width, 40), services=given(), start="jobs") as (app, pilot):
@@ -257,6 +259,7 @@ async def test_a_heading_that_fills_its_column_stays_whole_when_its_rows_are_sor
             assert sorted_by(head) == (name if shown else "")
 
 
+@pytest.mark.long
 async def test_the_sort_order_is_remembered() -> None:
     services = given(preferences={"jobs.sorting": ["check", False]})
     async with opened(None, services=services, start="jobs") as (app, _):
@@ -394,6 +397,7 @@ async def test_a_list_can_be_moved_through_and_filtered_in_a_tiny_terminal(
         assert listing.visible == every
 
 
+@pytest.mark.long
 async def test_of_two_thousand_jobs_only_the_visible_rows_are_drawn() -> None:
     many = [replace(history.jobs()[0], path=Path(f"/j/{n:04}.yml"), name=f"job-{n:04}") for n in range(2000)]
     async with opened(None, services=given(job_items=many), start="jobs") as (app, pilot):
@@ -415,7 +419,7 @@ async def test_a_job_that_is_being_checked_becomes_ready_by_itself() -> None:
         await until(pilot, lambda: "✓ ready" in screen_text(app))
 
 
-@KEYS
+@SIZES
 async def test_a_key_shows_exactly_when_a_job_last_ran(size: tuple[int, int]) -> None:
     services = given()
     ran = services.job_items[0].last_run
@@ -496,6 +500,7 @@ async def test_a_row_shows_a_jobs_content_and_results() -> None:
             assert [word for word in words if word not in row] == [], row
 
 
+@pytest.mark.long
 async def test_every_column_sorts_the_jobs() -> None:
     first = {"job": "cohort_question", "check": "drug_interaction", "score": "medication_reminder"}
     async with opened(None, (200, 40), services=given(job_items=own()), start="jobs") as (app, pilot):
@@ -593,6 +598,7 @@ async def test_the_run_dialog_becomes_a_run_request() -> None:
     assert (request.evaluator_model, request.judge_model, request.concurrency) == ("big", ("a", "b"), 4)
 
 
+@pytest.mark.long
 async def test_a_rehearsal_asks_no_model_and_its_sample_agent_needs_no_address() -> None:
     async with run_dialog() as (app, pilot, services):
         await fill(app, pilot, agent="url", url="nonsense", evaluator="big", judge="a,b")
@@ -640,6 +646,7 @@ async def test_an_error_in_the_run_dialog_is_one_sentence_that_names_its_field()
     assert services.started == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kept", [[], {"agent": "nowhere", "repeats": 3, "url": None}, {"unknown": "x"}])
 async def test_damaged_saved_choices_give_the_defaults(kept: object) -> None:
     services = given(job_items=own(), preferences={"run.last": kept, "run.by_job": kept})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from driving import WIDE, loaded, opened, screen_text, until
 from fakes import FakeServices, FakeView
 from run_script import scripted_run
@@ -32,6 +33,7 @@ async def test_scrolling_one_conversation_shows_the_same_turn_in_the_other() -> 
         assert supplied.following
 
 
+@pytest.mark.long
 async def test_unlinked_conversations_scroll_separately_and_the_choice_is_kept() -> None:
     services = FakeServices(FakeView(scripted_run()))
     async with opened(None, SMALL, services=services) as (app, pilot):
@@ -64,6 +66,7 @@ async def test_y_copies_the_score_card() -> None:
         assert "1 Set a reminder" in app.clipboard
 
 
+@pytest.mark.long
 async def test_density_and_event_display_are_remembered() -> None:
     services = FakeServices(FakeView(scripted_run()))
     async with opened(None, services=services) as (app, pilot):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import KEYS, NARROW, SIZES, is_a, opened, screen_text, until
+from driving import NARROW, SIZES, is_a, opened, screen_text, until
 from fakes import FakeServices, FakeView
 from run_script import run_of_trials, scripted_run
 
@@ -56,6 +56,7 @@ async def test_a_replay_steps_forward_and_back_by_one_message(view: ReplayedRun)
         assert "‖ REPLAY" in screen_text(app)
 
 
+@pytest.mark.long
 async def test_exclamation_mark_goes_to_the_next_failed_assertion(view: ReplayedRun) -> None:
     async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
         await pilot.press("!")
@@ -69,6 +70,7 @@ async def test_exclamation_mark_goes_to_the_next_failed_assertion(view: Replayed
         await until(pilot, lambda: "No more failed assertions" in screen_text(app))
 
 
+@pytest.mark.long
 async def test_the_replay_speed_changes_in_steps_between_limits_and_is_shown(view: ReplayedRun) -> None:
     async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
         await pilot.press(">", ">")
@@ -123,6 +125,7 @@ async def test_brackets_go_to_the_next_and_previous_turn(view: ReplayedRun) -> N
         await until(pilot, lambda: messages(app) == 0)
 
 
+@pytest.mark.long
 async def test_every_key_press_counts_however_fast_you_press(view: ReplayedRun) -> None:
     async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
         await until(pilot, lambda: bool(view.marks))
@@ -142,6 +145,7 @@ async def test_every_key_press_counts_however_fast_you_press(view: ReplayedRun) 
         await until(pilot, lambda: messages(app) == before + 1)
 
 
+@pytest.mark.long
 async def test_replay_keys_work_over_the_score_card_and_close_it(view: ReplayedRun) -> None:
     async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
         await until(pilot, lambda: bool(view.marks))
@@ -178,6 +182,7 @@ async def test_a_run_that_was_opened_at_its_end_steps_back_and_plays_on_at_its_o
         assert (view.paused, view.speed) == (False, 1.0)
 
 
+@pytest.mark.long
 async def test_the_progress_bar_takes_clicks_and_arrow_keys(view: ReplayedRun) -> None:
     async with opened(None, NARROW, services=FakeServices(), **replayed(view)) as (app, pilot):
         bar = app.live.query_one("ReplayControls")
@@ -205,7 +210,7 @@ async def test_going_to_a_turn_of_another_trial_shows_that_trial(tmp_path: Path)
         assert app.live.watched.trial == 2
 
 
-@KEYS  # how it ends is looked at in both sizes below
+@SIZES
 async def test_presentation_mode_shows_only_the_conversation_and_what_came_out(
     size: tuple[int, int], view: ReplayedRun
 ) -> None:
@@ -257,6 +262,7 @@ async def test_a_presentation_ends_with_what_came_out_and_why(
             assert word in shown, word
 
 
+@pytest.mark.long
 async def test_space_at_the_end_plays_the_replay_again(view: ReplayedRun) -> None:
     async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
         await pilot.press("E")

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from driving import KEYS, NARROW, SIZES, WIDE, is_a, loaded, opened, screen_text, timers, until
+from driving import NARROW, SIZES, WIDE, is_a, loaded, opened, screen_text, timers, until
 from fakes import FakeServices, FakeView
 from run_script import BEGAN, RUN_ID, run_of_trials, scripted_run, scripted_run_of
 from textual.widgets import Input
@@ -84,6 +84,7 @@ async def test_a_run_of_one_condition_shows_it_alone_and_no_mean(
         assert "\tdifference" not in app.clipboard
 
 
+@pytest.mark.long
 async def test_the_latencies_of_both_conditions_fit_the_narrowest_panel() -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID), (120, 35)) as (app, _):
         lines = screen_text(app).splitlines()
@@ -101,6 +102,7 @@ async def test_a_narrow_terminal_shows_one_conversation_and_tab_switches() -> No
         assert "signed off" in text
 
 
+@pytest.mark.long
 async def test_a_conversation_that_the_screen_itself_focuses_late_is_not_the_users_choice() -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID)) as (app, pilot):
         conversations = app.live.conversations
@@ -127,7 +129,7 @@ async def test_in_a_narrow_terminal_panels_are_tabs() -> None:
         assert app.live.conversations.frames["supplied"].transcript.has_focus
 
 
-@KEYS
+@SIZES
 @pytest.mark.parametrize(
     ("before", "key", "intent"),
     [
@@ -208,6 +210,7 @@ async def test_a_watcher_gets_no_input_when_another_terminal_takes_over() -> Non
         assert view.sent == []
 
 
+@pytest.mark.long
 async def test_find_searches_the_conversations_of_all_trials() -> None:
     async with opened(FakeView(run_of_trials(3, end=False))) as (app, pilot):
         await until(pilot, lambda: app.live.watched.trial == 3)
@@ -258,7 +261,7 @@ async def test_events_collapse_in_both_conversations() -> None:
         assert "createReminder" not in screen_text(app)
 
 
-@KEYS
+@SIZES
 async def test_enter_on_an_assertion_shows_its_expression_and_what_changed(size: tuple[int, int]) -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID + 20), size) as (app, pilot):
         app.live.conversations.user_moved = True
@@ -274,6 +277,7 @@ async def test_enter_on_an_assertion_shows_its_expression_and_what_changed(size:
         await until(pilot, lambda: app.screen is app.live)
 
 
+@pytest.mark.long
 async def test_names_that_do_not_fit_their_column_take_several_lines_of_their_row() -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID), (120, 40)) as (app, pilot):
         await pilot.press("p", "p")  # a presentation hides the panels; afterwards they are as before
@@ -292,7 +296,7 @@ async def test_enter_on_a_latency_goes_to_its_turn() -> None:
         assert "Hello, I keep reminders" in screen_text(app)
 
 
-@KEYS
+@SIZES
 async def test_the_score_card_opens_at_the_end_and_again_with_its_key(size: tuple[int, int]) -> None:
     async with opened(FakeView(scripted_run()), size) as (app, pilot):
         await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
@@ -302,6 +306,7 @@ async def test_the_score_card_opens_at_the_end_and_again_with_its_key(size: tupl
         await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
 
 
+@pytest.mark.long
 async def test_the_score_card_does_not_interrupt_typing() -> None:
     view = FakeView(scripted_run(), hold_at=MID)
     async with opened(view) as (app, pilot):
@@ -391,6 +396,7 @@ async def test_help_lists_only_the_keys_that_apply(size: tuple[int, int]) -> Non
         await until(pilot, lambda: app.screen is app.live)
 
 
+@pytest.mark.long
 async def test_what_happens_behind_a_box_is_drawn_when_the_box_closes() -> None:
     def behind(app: BioevalApp) -> str:
         return re.sub(r"[\d.]+ s…", "", screen_text(app, app.live))  # the time of an answer that is awaited
@@ -411,6 +417,7 @@ async def test_what_happens_behind_a_box_is_drawn_when_the_box_closes() -> None:
         assert behind(app).splitlines()[:-1] != covered.splitlines()[:-1]
 
 
+@pytest.mark.long
 async def test_a_new_score_or_clock_repaints_only_the_edge_of_its_conversation() -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID)) as (app, _):
         frame, state = app.live.conversations.frames["withheld"], app.live.state
@@ -439,6 +446,7 @@ async def test_a_run_can_be_searched_and_ends_with_its_score_card_in_a_tiny_term
         await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
 
 
+@pytest.mark.long
 async def test_resizing_switches_between_both_layouts() -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID)) as (app, pilot):
         await pilot.resize_terminal(*NARROW)

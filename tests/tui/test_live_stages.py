@@ -133,6 +133,7 @@ async def test_an_assertion_passes_at_its_turn_fails_only_at_the_end_and_is_mark
         assert "✗" in shown
 
 
+@pytest.mark.long
 async def test_latencies_are_those_of_successful_attempts_and_a_pending_answer_grows() -> None:
     async with going_on(at=1000) as run:
         await until(run.pilot, lambda: is_a(run.app.screen, "ScoreCard"))
@@ -196,6 +197,7 @@ def replay(tmp_path: Path) -> ReplayedRun:
     return view
 
 
+@pytest.mark.long
 async def test_the_bar_of_a_replay_names_the_turn_as_the_head_does_and_explains_its_signs(
     replay: ReplayedRun,
 ) -> None:

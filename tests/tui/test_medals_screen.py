@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from driving import KEYS, NARROW, SIZES, WIDE, is_a, loaded, opened, screen_text, until
+from driving import NARROW, SIZES, WIDE, is_a, loaded, opened, screen_text, until
 from fakes import FakeServices
 from medal_rows import board, graded, invalid, sample_rows
 from textual.pilot import Pilot
@@ -65,7 +65,7 @@ async def test_enter_opens_what_is_not_shown_yet_and_escape_closes_it(size: tupl
         await until(pilot, lambda: not is_a(app.screen, box))
 
 
-@KEYS
+@SIZES
 async def test_filter_shows_only_matching_rows_and_escape_clears_it(size: tuple[int, int]) -> None:
     async with opened(None, size, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
         await pilot.press("slash", *"stella")
@@ -79,7 +79,7 @@ async def test_filter_shows_only_matching_rows_and_escape_clears_it(size: tuple[
         assert "biomni" in screen_text(app)
 
 
-@KEYS
+@SIZES
 async def test_arrows_choose_the_sort_column_and_r_reverses_it(size: tuple[int, int]) -> None:
     async with opened(None, size, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
         await pilot.press("left", "left")
@@ -149,6 +149,7 @@ async def test_clicking_a_heading_sorts_and_clicking_again_reverses() -> None:
     assert services.preferences["medals.sorting"] == [0, True]
 
 
+@pytest.mark.long
 async def test_the_sort_order_is_remembered() -> None:
     services = FakeServices(rows=sample_rows())
     async with opened(None, services=services, start="medals") as (_, pilot):
@@ -157,7 +158,7 @@ async def test_the_sort_order_is_remembered() -> None:
         assert "agent▾" in screen_text(app).splitlines()[1]
 
 
-@KEYS
+@SIZES
 async def test_g_groups_by_agent_or_domain_and_enter_shows_the_rows(size: tuple[int, int]) -> None:
     services = FakeServices(rows=sample_rows())
     async with opened(None, size, services=services, start="medals") as (app, pilot):
@@ -277,6 +278,7 @@ async def test_grading_that_stops_says_why_and_keeps_its_rows() -> None:
         assert "● gold" in text
 
 
+@pytest.mark.long
 async def test_of_ten_thousand_submissions_only_the_visible_rows_are_drawn() -> None:
     scores = board(300, 0.1, 0.9)
     rows = [graded(f"t/{number:05}", "aide", 0.1 + number / 20_000, scores) for number in range(10_000)]
@@ -300,6 +302,7 @@ async def test_hostile_submission_names_are_shown_literally() -> None:
         assert "[b +" in screen_text(app)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", [(20, 5), (1, 1)])
 async def test_medals_can_be_moved_through_and_filtered_in_a_tiny_terminal(size: tuple[int, int]) -> None:
     async with opened(None, size, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
@@ -442,6 +445,7 @@ def standings(app: BioevalApp) -> list[str]:
     return [entry.standing for entry in app.screen.table.visible]
 
 
+@pytest.mark.long
 async def test_the_best_medals_come_first_and_every_column_sorts_both_ways() -> None:
     rows = sample_rows()
     for place, high in ((0, 0.9), (1, 0.8)):

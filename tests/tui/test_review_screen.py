@@ -7,7 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from driving import KEYS, NARROW, SIZES, WIDE, is_a, loaded, opened, screen_text, until
+import pytest
+from driving import NARROW, SIZES, WIDE, is_a, loaded, opened, screen_text, until
 from fakes import FakeServices, FakeView
 from hostile import CORPUS
 from review_queue import kept_rows, submission_queue, task_queue
@@ -82,7 +83,7 @@ async def test_the_judges_score_and_evidence_are_shown_beside_the_transcript(siz
             assert key in text
 
 
-@KEYS  # the test above shows that the narrow queue has its parts
+@SIZES
 async def test_the_queue_has_heads_and_the_conversations_score_is_beside_its_task(
     size: tuple[int, int],
 ) -> None:
@@ -93,6 +94,7 @@ async def test_the_queue_has_heads_and_the_conversations_score_is_beside_its_tas
             assert any(", scored 0.29" in line for line in lines) != blind
 
 
+@pytest.mark.long
 async def test_what_the_job_calls_a_condition_is_whole_in_the_queue() -> None:
     items = task_queue()
     services = FakeServices(FakeView(scripted_run()))
@@ -127,6 +129,7 @@ async def test_accepting_or_overriding_goes_to_the_next_item_and_undo_returns() 
         assert "0 of 4 reviewed" in screen_text(app)
 
 
+@pytest.mark.long
 async def test_a_score_needs_no_reason_and_a_note_needs_words() -> None:
     async with queue() as (app, pilot, services):
         await press(app, pilot, "S", *"1.2", "enter")
@@ -194,6 +197,7 @@ async def test_blind_review_hides_the_judges_score_until_you_enter_yours() -> No
         assert services.entries[0].blind
 
 
+@pytest.mark.long
 async def test_hiding_a_score_you_have_seen_does_not_make_the_review_blind() -> None:
     async with queue() as (app, pilot, services):
         await press(app, pilot, "H")
@@ -206,6 +210,7 @@ async def test_hiding_a_score_you_have_seen_does_not_make_the_review_blind() -> 
         assert scored == [False, True, False]
 
 
+@pytest.mark.long
 async def test_a_fault_a_note_and_the_scores_of_two_reviewers_are_shown() -> None:
     async with queue() as (app, pilot, services):
         await press(app, pilot, "F", "right", "down", "y", "enter")
@@ -252,7 +257,7 @@ async def test_the_score_card_shows_the_reviewed_score() -> None:
         assert "mean 0.62 → 0.67 (reviewed)" in text
 
 
-@KEYS
+@SIZES
 async def test_marked_submissions_are_shown_in_the_medal_table(size: tuple[int, int]) -> None:
     rows = kept_rows()
     services = FakeServices(None, rows)
@@ -273,6 +278,7 @@ async def test_marked_submissions_are_shown_in_the_medal_table(size: tuple[int, 
         assert "gold 1" in text  # the totals stay as they were graded
 
 
+@pytest.mark.long
 async def test_hostile_text_is_shown_literally_and_failures_are_reported() -> None:
     async with queue() as (app, pilot, services):
         services.error = RecordingError("run.overlay.jsonl: cannot be written: [/b] full")
@@ -295,6 +301,7 @@ async def test_hostile_text_is_shown_literally_and_failures_are_reported() -> No
         assert "\x1b" not in text
 
 
+@pytest.mark.long
 async def test_a_key_pressed_twice_scores_one_item_of_a_sample_and_a_second_score_of_it_stays_blind() -> None:
     async with queue(blind=True, sample="0 of 4 drawn are reviewed") as (app, pilot, services):
         first = place(app)

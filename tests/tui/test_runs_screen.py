@@ -9,7 +9,6 @@ from typing import Any
 import history
 import pytest
 from driving import (
-    KEYS,
     NARROW,
     SIZES,
     WIDE,
@@ -45,7 +44,7 @@ async def test_runs_are_listed_newest_first_and_running_ones_counted(size: tuple
         assert "enter open" in lines[-1]
 
 
-@KEYS
+@SIZES
 async def test_enter_opens_a_run_on_the_live_screen(size: tuple[int, int]) -> None:
     services = given()
     async with opened(None, size, services=services, start="runs") as (app, pilot):
@@ -54,6 +53,7 @@ async def test_enter_opens_a_run_on_the_live_screen(size: tuple[int, int]) -> No
     assert services.asked == [("open", (services.history[1].run_id, None))]
 
 
+@pytest.mark.long
 async def test_p_asks_for_a_replay_speed_and_remembers_it() -> None:
     services = given()
     async with opened(None, services=services, start="runs") as (app, pilot):
@@ -79,7 +79,7 @@ async def test_a_run_in_progress_can_be_opened_but_not_replayed_reported_or_dele
     assert services.asked == []
 
 
-@KEYS
+@SIZES
 async def test_two_marked_runs_are_compared_with_the_older_one_first(size: tuple[int, int]) -> None:
     services = given()
     async with opened(None, size, services=services, start="runs") as (app, pilot):
@@ -133,7 +133,7 @@ async def test_x_writes_a_report_of_this_run_or_of_all_marked_runs() -> None:
     assert services.asked == [("report", (ids[1],)), ("report", (ids[1], ids[2]))]
 
 
-@KEYS
+@SIZES
 async def test_a_deleted_run_can_be_restored(size: tuple[int, int]) -> None:
     services = given()
     gone = services.history[1].run_id
@@ -197,6 +197,7 @@ async def test_a_narrow_terminal_shows_the_conclusion_below_the_table() -> None:
         await until(pilot, lambda: "What 20261120-090002-0002 found." in screen_text(app))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("start", ["jobs", "runs", "benchmarks", "medals"])
 async def test_a_wider_terminal_never_shows_fewer_columns(start: str) -> None:
     async with opened(None, (60, 40), services=given(), start=start) as (app, pilot):
@@ -243,6 +244,7 @@ async def test_an_empty_run_list_says_what_to_do_first(size: tuple[int, int]) ->
         await press_without_effect(app, pilot, "enter", "m", "equals_sign", "space", "x", "D")
 
 
+@pytest.mark.long
 async def test_of_ten_thousand_runs_only_the_visible_rows_are_drawn() -> None:
     many = [history.run(n, f"job-{n % 7}", 0.5, ago=timedelta(minutes=n)) for n in range(10_000)]
     async with opened(None, services=given(history=many), start="runs") as (app, pilot):
@@ -266,7 +268,8 @@ async def test_hostile_run_names_are_shown_literally() -> None:
         assert not app._exit
 
 
-@KEYS
+@pytest.mark.long
+@SIZES
 async def test_the_cursor_marks_exactly_one_row_wherever_the_list_is_scrolled(
     size: tuple[int, int],
 ) -> None:
@@ -357,6 +360,7 @@ async def test_runs_are_found_by_job_status_and_fault() -> None:
             await loaded(app, pilot)
 
 
+@pytest.mark.long
 async def test_every_column_sorts_the_runs_and_missing_values_come_last() -> None:
     services = given()
     best = max(services.history, key=lambda run: run.score or 0.0)

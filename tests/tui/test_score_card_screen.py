@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from driving import KEYS, NARROW, SIZES, WIDE, is_a, loaded, opened, press_without_effect, screen_text, until
+from driving import NARROW, SIZES, WIDE, is_a, loaded, opened, press_without_effect, screen_text, until
 from fakes import FakeServices, FakeView
 from medal_rows import sample_rows
 from run_script import run_of_trials, scripted_run
@@ -42,6 +42,7 @@ async def test_the_score_card_shows_both_scores_their_mean_and_rehearsal(size: t
         assert "no reminder was made" in text, "the lower score is explained first"
 
 
+@pytest.mark.long
 async def test_a_card_that_closes_while_its_reviews_are_read_crashes_nothing() -> None:
     async with card() as (app, pilot):
         shown_card = app.screen
@@ -86,6 +87,7 @@ async def test_a_run_that_could_not_begin_shows_why_and_what_to_do_and_no_empty_
         assert "mean of both" not in text
 
 
+@pytest.mark.long
 async def test_no_name_is_cut_beside_blank_columns_and_the_details_stay_below() -> None:
     task = "Learn how the CFTR variant in the laboratory's report is classified by the graph"
     script = scripted_run()
@@ -113,7 +115,7 @@ async def test_no_name_is_cut_beside_blank_columns_and_the_details_stay_below() 
             assert app.screen.looked_at.row == 1, "a click counts lines, not rows"
 
 
-@KEYS
+@SIZES
 async def test_tab_shows_the_other_condition(size: tuple[int, int]) -> None:
     async with card(size) as (app, pilot):
         await pilot.press("tab")
@@ -123,7 +125,7 @@ async def test_tab_shows_the_other_condition(size: tuple[int, int]) -> None:
         assert "task “Ask what" in text
 
 
-@KEYS
+@SIZES
 async def test_enter_on_a_task_goes_to_its_evidence(size: tuple[int, int]) -> None:
     async with card(size) as (app, pilot):
         await pilot.press("enter")
@@ -167,6 +169,7 @@ async def test_rows_without_evidence_offer_none() -> None:
         assert is_a(app.screen, "ScoreCard")
 
 
+@pytest.mark.long
 async def test_the_score_card_is_still_open_after_a_visit_to_the_medals() -> None:
     async with card() as (app, pilot):
         await pilot.press("5")
@@ -176,6 +179,7 @@ async def test_the_score_card_is_still_open_after_a_visit_to_the_medals() -> Non
         await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
 
 
+@pytest.mark.long
 async def test_r_starts_the_same_run_again() -> None:
     async with card() as (app, pilot):
         services = app.services
@@ -202,6 +206,7 @@ async def test_a_user_who_leaves_the_role_is_told_of_once() -> None:
         assert " ".join(screen_text(app).split()).count("leak: shows reasoning") == 1
 
 
+@pytest.mark.long
 async def test_q_also_quits_from_the_score_card() -> None:
     async with card() as (app, pilot):
         await pilot.press("q")

@@ -1,7 +1,7 @@
-"""No function that reads a peer's text takes long, whatever 20,000 characters a looping model or a hostile one sends.
+"""No function that reads a peer's text takes long, whatever a looping model or a hostile one sends.
 
 Time is this process's own processor time: other work on the machine does not count. The limit is some 20 times what most
-readers need, and five times what the guards do; a quadratic reader of the usual texts needs ten seconds.
+readers need for a text of this length, and five times what the guards do; a quadratic reader exceeds it.
 """
 
 import json
@@ -41,12 +41,7 @@ from tests.rendered import evaluator_prompt
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer of processor time here")
 
-LENGTH, LIMIT_S = 20_000, 1.0
-LENGTH_OF_EACH, LIMIT_OF_EACH_S = 3_000, 0.3
-"""The same with `--all`, which tries every unit: at this length a quadratic reader exceeds the limit, too."""
-
-WORST = ["*", '"', "a", " ", "\n", "```{", "1.", "only ", '{"a":', "[", "_a", "<think>", "\ufdfa"]
-"""The repeated units that took longest; the others are tried with `--all`."""
+LENGTH, LIMIT_S = 3_000, 0.3
 
 UNITS = [
     *"a1 \n\t\"'([<|*_`~>#=-?!.,:;&\\@$%{}/+",
@@ -213,14 +208,14 @@ READERS = {
 
 
 @contextmanager
-def limited(shown, limit_s):
+def limited(shown):
     """Limit the processor time, also within a pattern of the standard library."""
 
     def expire(*_):
-        raise AssertionError(f"{shown}: more than {limit_s:g} s of processor time")
+        raise AssertionError(f"{shown}: more than {LIMIT_S:g} s of processor time")
 
     before = signal.signal(signal.SIGVTALRM, expire)
-    signal.setitimer(signal.ITIMER_VIRTUAL, limit_s)
+    signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT_S)
     try:
         yield
     finally:
@@ -228,22 +223,17 @@ def limited(shown, limit_s):
         signal.signal(signal.SIGVTALRM, before)
 
 
-def read_all(name, units, frames, length=LENGTH, limit_s=LIMIT_S):
+def read_all(name, units, frames):
     """Read each unit, repeated, in one of the frames in turn, once what the reader imports is there."""
     with suppress(PeerError, MalformedAnswerError, NotMeasuredError):
         READERS[name]("a")
     for unit, (begin, end) in zip(units, cycle(frames)):
-        t = begin + (unit * (length // len(unit) + 1))[:length] + end
+        t = begin + (unit * (LENGTH // len(unit) + 1))[:LENGTH] + end
         with (
-            limited(f"{name}, {begin!r}, {unit!r}", limit_s),
+            limited(f"{name}, {begin!r}, {unit!r}"),
             suppress(PeerError, MalformedAnswerError, NotMeasuredError),
         ):
             READERS[name](t)
-
-
-@pytest.mark.parametrize("name", READERS)
-def test_a_text_that_repeats_itself_is_read_quickly(name):
-    read_all(name, WORST, FRAMES[:1])
 
 
 @pytest.mark.parametrize("begin", ["the case ", "the case i", "the information ", "my instructions "])
@@ -252,7 +242,6 @@ def test_a_message_that_seems_to_speak_of_its_prompt_is_read_quickly(begin, unit
     read_all("guards of the user", [unit], [(begin, "x")])
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", READERS)
-def test_any_repeated_text_is_read_quickly(name):
-    read_all(name, UNITS, FRAMES, LENGTH_OF_EACH, LIMIT_OF_EACH_S)
+def test_a_text_that_repeats_itself_is_read_quickly(name):
+    read_all(name, UNITS, FRAMES)

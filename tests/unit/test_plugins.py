@@ -497,6 +497,7 @@ IMPORTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.long
 def test_another_packages_importer_is_used_as_a_built_in_one(tmp_path):
     points = "diary = diary:diary\nfails = diary:fails\naway = not_there:away\n"
     install(tmp_path, "diary", f"[bioeval_tui.importers]\n{points}", diary=DIARY)

@@ -64,6 +64,7 @@ def test_every_interval_is_made_by_the_engine() -> None:
     assert spreads <= {"NormalDist", "fmean", "median"}
 
 
+@pytest.mark.long
 def test_no_cell_of_the_corner_table_fails() -> None:
     """Forty draws of each cell; `scripts/validate-statistics corners --seed N` makes the table."""
     found = list(corners.cells(40, seed=3, most=30))

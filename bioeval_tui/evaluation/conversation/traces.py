@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
-from bioeval_tui.peer_limits import MOST_SPANS
+from bioeval_tui.peer_limits import MAX_TRACE, MOST_SPANS
 from bioeval_tui.record import events
 from bioeval_tui.record.spans import AgentSpan, Meaning, absent_parents, meaning_of, outermost
 from bioeval_tui.record.tool_calls import OWN_ID, call_event, paired, result_event
@@ -116,8 +116,8 @@ def _tool_spans(spans: Iterable[AgentSpan]) -> list[tuple[AgentSpan, Meaning]]:
 
 Emit = Callable[..., object]
 """Records an event of the conversation, given its type and fields."""
-TakeSpans = Callable[[Sequence[AgentSpan]], int]
-"""Receives spans of one trace; returns how many of them exceeded the limit."""
+TakeSpans = Callable[[Sequence[AgentSpan], int], int]
+"""Receives spans of one trace and the number of bytes they arrived in; returns how many of them exceeded a limit."""
 
 current: ContextVar[str] = ContextVar("traceparent", default="")
 """The `traceparent` of the current answer, sent with agents' requests; empty if no spans are received."""
@@ -168,8 +168,11 @@ class Traces:
         for trace_id in trace_ids:
             self._takers.pop(trace_id, None)
 
-    def take(self, spans: Collection[AgentSpan]) -> tuple[int, int]:
-        """Pass spans to their conversations; return the number of unknown ones, and of those beyond the limit."""
+    def take(self, spans: Collection[AgentSpan], size: int) -> tuple[int, int]:
+        """Pass spans of a request of `size` bytes to their conversations.
+
+        Return the number of unknown ones, and of those beyond a limit.
+        """
         by_trace: dict[str, list[AgentSpan]] = {}
         for span in spans:
             by_trace.setdefault(span.trace_id, []).append(span)
@@ -179,7 +182,7 @@ class Traces:
             if take is None:
                 unknown += len(some)
             else:
-                full += take(some)
+                full += take(some, size * len(some) // len(spans))
         self.unknown += unknown
         return unknown, full
 
@@ -192,6 +195,8 @@ class _Trace:
     spans: dict[str, AgentSpan] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
     """The ids of all spans that arrived, late ones included."""
+    received: int = 0
+    """The bytes that they arrived in."""
     left_out: int = 0
     calls: tuple[int, list[dict[str, Any]]] = (0, [])
     """The calls that this many spans report."""
@@ -297,7 +302,11 @@ class ConversationTraces:
         """Stop receiving spans."""
         self._traces.end(trace.ids.trace_id for trace in self._all)
 
-    def _take(self, message: int, trace: _Trace, spans: Sequence[AgentSpan]) -> int:
+    def _take(self, message: int, trace: _Trace, spans: Sequence[AgentSpan], size: int) -> int:
+        if trace.received + size > MAX_TRACE:
+            trace.left_out += len(spans)
+            return len(spans)
+        trace.received += size
         new: dict[str, AgentSpan] = {}
         doubled = []
         for span in spans:
@@ -341,7 +350,9 @@ class ConversationTraces:
             if absent := absent_parents(trace.spans.values(), trace.ids.span_id):
                 problems.append(f"message {message}: {plural(len(absent), 'parent span')} did not arrive")
             elif trace.left_out:
-                problems.append(f"message {message}: only the first {MOST_SPANS:,} spans are kept")
+                problems.append(
+                    f"message {message}: {plural(trace.left_out, 'span')} left out, beyond {MOST_SPANS:,} spans or {MAX_TRACE >> 20} MiB"
+                )
             elif trace.spans:
                 problems.append(f"message {message}: the span that answers the request did not arrive")
         return f"{'; '.join(problems)} (waited {self._wait_s:g} s)"

@@ -45,6 +45,7 @@ from bioeval_tui.peer_limits import (
     MOST_OTLP_CONNECTIONS,
     MOST_OTLP_CONTAINERS,
     MOST_OTLP_IDS,
+    MOST_OTLP_PARTS,
     MOST_SPAN_ATTRIBUTES,
 )
 from bioeval_tui.record.spans import AgentSpan
@@ -68,6 +69,8 @@ def decode(body: bytes, *, is_json: bool) -> tuple[list[AgentSpan], int]:
             json_format.ParseDict(_as_protobuf_json(parse_json(body)), request, ignore_unknown_fields=True)
         else:
             request.ParseFromString(body)
+            if _parts(request) > MOST_OTLP_PARTS:
+                raise ValueError(f"more than {MOST_OTLP_PARTS:,} spans, events and links")
     except (DecodeError, json_format.ParseError, ValueError, RecursionError) as error:
         kind = "JSON" if is_json else "protobuf"
         raise ValueError(
@@ -91,6 +94,11 @@ def decode(body: bytes, *, is_json: bool) -> tuple[list[AgentSpan], int]:
                 else:
                     spans.append(_span(span, clean_line(service, 200), clean_line(scope.scope.name, 200)))
     return spans, invalid
+
+
+def _parts(request: ExportTraceServiceRequest) -> int:
+    scopes = (scope for resource in request.resource_spans for scope in resource.scope_spans)
+    return sum(1 + len(span.events) + len(span.links) for scope in scopes for span in scope.spans)
 
 
 def _span(span: trace_pb2.Span, service: str, scope: str) -> AgentSpan:
@@ -238,7 +246,7 @@ class SpanReceiver:
             return _status(kind, 400, str(error))
         finally:
             self._waiting -= len(body)
-        return _accept(kind, invalid, *self._traces.take(spans))
+        return _accept(kind, invalid, *self._traces.take(spans, len(body)))
 
     async def _body(self, request: web.Request, kind: str) -> bytes | None:
         """Return the body; None if it has no id of a trace in progress.

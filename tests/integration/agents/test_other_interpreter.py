@@ -112,7 +112,14 @@ def test_check_does_not_start_the_interpreter(tmp_path: Path) -> None:
     assert not (tmp_path / "sprung").exists()
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGKILL"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("SIGTERM", marks=pytest.mark.long),
+        pytest.param("SIGINT", marks=pytest.mark.long),
+        "SIGKILL",
+    ],
+)
 def test_the_process_ends_with_the_engine(tmp_path: Path, name: str) -> None:
     (tmp_path / "job.yml").write_text(json.dumps(job(tmp_path, "hangs")))
     with socket.create_server(("127.0.0.1", 0)) as server:

@@ -124,6 +124,7 @@ def test_validate_reports_every_finding(tasks, run: Any) -> None:
     ]
 
 
+@pytest.mark.long
 def test_validate_explains_files_on_which_a_custom_grader_crashes(tasks, run: Any) -> None:
     task = tasks.add(code="def grade(s, a):\n    return float(s['y'].mean())\n")
     result = run("validate", tasks.submit("id,Y\na,1\nb,2\nc,3\n"), task, "--json")
@@ -132,6 +133,7 @@ def test_validate_explains_files_on_which_a_custom_grader_crashes(tasks, run: An
     assert findings == ["column `y` is missing; the file has id, Y"]
 
 
+@pytest.mark.long
 def test_a_grader_that_exceeds_its_time_limit_is_stopped(tasks, run: Any) -> None:
     task = tasks.add(code="import time\ndef grade(s, a):\n    time.sleep(600)\n")
     result = run("grade-sample", tasks.submit("id,y\na,1\nb,2\nc,3\n"), task, "--time-limit", "0.5")
@@ -139,6 +141,7 @@ def test_a_grader_that_exceeds_its_time_limit_is_stopped(tasks, run: Any) -> Non
     assert "stopped after 0.5 s, the time limit" in result.stderr
 
 
+@pytest.mark.long
 def test_the_leaderboard_used_is_printed_and_can_be_chosen(tasks, run: Any, tmp_path: Path) -> None:
     assay = "A4_HUMAN_Seuma_2022_indels"
     source = {"type": "proteingym-dms", "benchmark_id": assay}
@@ -247,6 +250,7 @@ def test_finished_reports_survive_a_kill_and_resume_completes_the_batch(
     assert len(list(out.glob("*_individual_reports/*.json"))) == count
 
 
+@pytest.mark.long
 def test_escape_sequences_in_task_and_file_names_reach_no_terminal(tasks, run: Any, tmp_path: Path) -> None:
     name = "lab/evil\x1b]0;owned\x07\x1b[2J"
     tasks.add(name)
@@ -267,6 +271,7 @@ def test_escape_sequences_in_task_and_file_names_reach_no_terminal(tasks, run: A
         assert "\x07" not in result.stdout + result.stderr
 
 
+@pytest.mark.long
 def test_ungraded_submissions_are_counted_in_every_format(tasks, run: Any, tmp_path: Path) -> None:
     task = tasks.add()
     tasks.submit("id,y\na,1\nb,2\nc,3\n", "s.csv")
@@ -289,6 +294,7 @@ def test_ungraded_submissions_are_counted_in_every_format(tasks, run: Any, tmp_p
     assert [item.get("not_graded", "")[:30] for item in listed] == ["", "", "unknown task `lab/unknown`; `b"]
 
 
+@pytest.mark.long
 def test_medals_finds_the_runs_of_a_checkout_by_itself(
     tasks, run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -314,6 +320,7 @@ def test_medals_finds_the_runs_of_a_checkout_by_itself(
     assert "biomlbench/tasks" in done.stderr
 
 
+@pytest.mark.long
 def test_medals_uses_the_leaderboard_that_you_force(tasks, run: Any, tmp_path: Path) -> None:
     tasks.add("lab/numbers")
     group = tmp_path / "runs" / "2025-07-01T10-00-00-GMT_run-group_careful"
@@ -332,6 +339,7 @@ def test_medals_uses_the_leaderboard_that_you_force(tasks, run: Any, tmp_path: P
         run("medals", tmp_path / "runs", "--leaderboard", tmp_path / "none.csv")
 
 
+@pytest.mark.long
 def test_score_intervals_are_added_to_reports_afterwards(tasks, run: Any, tmp_path: Path) -> None:
     rows = range(30)
     task = tasks.add(answers="id,y\n" + "".join(f"r{n},{n % 7}\n" for n in rows))
@@ -387,6 +395,7 @@ def test_every_grading_is_counted_in_the_ledger_which_can_be_verified(
     assert "entry 1 was changed" in changed.stdout
 
 
+@pytest.mark.long
 def test_a_ledger_that_was_cut_stays_changed_after_one_more_grading(tasks, run: Any) -> None:
     task = tasks.add()
     for number in range(3):
@@ -445,6 +454,7 @@ def test_error_views_are_printed_and_kept_in_reports_with_answers_only_when_aske
     assert "has a column `nothing` for these rows; there are y" in wrong
 
 
+@pytest.mark.long
 def test_reports_of_200_made_up_files_show_nothing_of_private_answers_but_scores(
     tasks, run: Any, tmp_path: Path
 ) -> None:

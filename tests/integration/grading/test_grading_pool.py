@@ -107,6 +107,7 @@ def test_a_crashing_grader_loses_one_submission_with_the_reason(tasks, task_id: 
         assert isinstance(pool.grade(ask(tasks, "fine"), task_id), TaskReport)
 
 
+@pytest.mark.long
 @posix
 def test_graders_that_print_fork_or_read_stdin_disturb_nothing(tasks, task_id: str, pool: GraderPool) -> None:
     for what in ("print", "fork", "orphan", "stdin"):
@@ -195,6 +196,7 @@ def grade(submission, answers):
 """
 
 
+@pytest.mark.long
 @posix
 def test_only_graders_that_need_another_python_run_in_it_and_reports_say_so(
     tasks, task_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -239,6 +241,7 @@ def test_without_another_python_a_missing_package_is_reported_once_with_a_fix(
     assert (outcome.attempts, "needs the package no_such_package" in outcome.reason) == (1, True)
 
 
+@pytest.mark.long
 @posix
 @pytest.mark.parametrize("python", ["/bin/false", "/no/such/python"])
 def test_another_python_that_cannot_start_affects_only_its_graders(
@@ -288,6 +291,7 @@ def test_a_file_that_crashes_the_grader_is_invalid_if_validation_finds_its_error
     assert isinstance(not_known, NotGraded), "the grader scores none of the task's own files"
 
 
+@pytest.mark.long
 @posix
 def test_checking_a_task_grades_its_own_sample_submission_or_its_answers(tasks, pool: GraderPool) -> None:
     names = {
@@ -307,6 +311,7 @@ def test_checking_a_task_grades_its_own_sample_submission_or_its_answers(tasks, 
     assert (found[names["bare"]].problem, found[names["bare"]].scored) == (None, None)
 
 
+@pytest.mark.long
 def test_submissions_of_one_task_are_spread_over_the_workers(tasks) -> None:
     """Each grading waits until another process grades as well, or gives up: with one worker alone none would meet."""
     meeting = tasks.submissions / "meeting"
@@ -328,6 +333,7 @@ def test_submissions_of_one_task_are_spread_over_the_workers(tasks) -> None:
     assert {outcome.score for outcome in outcomes} == {2.0}
 
 
+@pytest.mark.long
 def test_a_task_may_be_given_by_a_bare_name_wherever_files_are_graded(tasks, tmp_path: Path) -> None:
     task = tasks.add("lab/measured-numbers", grader={"metric": "mean_absolute_error", "target": "y"})
     right = tasks.submit("id,y\na,1.0\nb,2.0\nc,3.0\n")

@@ -84,6 +84,7 @@ def prepare(raw, public, private):
 """
 
 
+@pytest.mark.long
 def test_grading_preparing_and_evaluating_leave_the_calling_program_as_it_was(
     tasks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

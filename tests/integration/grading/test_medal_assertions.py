@@ -111,6 +111,7 @@ async def test_only_a_file_that_the_conversation_made_counts(tasks: Any, tmp_pat
     assert done.result["clean"], done.result["warnings"]
 
 
+@pytest.mark.long
 async def test_a_file_that_is_written_again_with_an_old_time_counts(tasks: Any, tmp_path: Path) -> None:
     file = tmp_path / "out" / "predictions.csv"
     medal = "  - {medal: gold, task: lab/numbers, submission: out/predictions.csv}\n"
@@ -124,6 +125,7 @@ async def test_a_file_that_is_written_again_with_an_old_time_counts(tasks: Any, 
     assert seen == ["silver", "gold"]
 
 
+@pytest.mark.long
 async def test_medal_assertions_use_the_leaderboard_that_the_run_names(tasks: Any, tmp_path: Path) -> None:
     board = tmp_path / "board.csv"
     board.write_text("teamName,score,submissionDate\na,0.5,2025\nb,1.0,2025\n")
@@ -137,6 +139,7 @@ async def test_medal_assertions_use_the_leaderboard_that_the_run_names(tasks: An
     assert done.of("submission_graded", "supplied")[0].report["leaderboard_size"] == 2
 
 
+@pytest.mark.long
 async def test_a_file_that_the_agent_removed_is_clean_and_an_unknown_task_is_not_measured(
     tasks: Any, tmp_path: Path
 ) -> None:

@@ -66,6 +66,7 @@ def test_a_grader_finds_the_published_helpers_in_a_worker(tasks) -> None:
     assert outcome.score == 0.5
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not LINUX, reason="joblib's processes are tried on Linux")
 def test_joblib_calls_a_function_of_the_graders_own_module(tasks) -> None:
     task = tasks.add(code=JOBLIB)

@@ -98,6 +98,7 @@ def evil(tasks) -> Iterator[list[tuple[str, Path]]]:
     return [(f"lab/{name}", file) for name in ("good", "a-evil", "good", "z-evil", "good")]
 
 
+@pytest.mark.long
 @posix
 def test_a_grader_that_patches_numpy_changes_only_its_own_score(tasks, evil, way: str) -> None:
     with GraderPool(tasks.registry, workers=1) as pool:
@@ -129,6 +130,7 @@ def test_on_the_command_line_too(tasks, evil, tmp_path: Path, arguments: list[st
 CHANGED = f"import json\ndumps = json.dumps\njson.dumps = lambda answer, **how: dumps(answer, separators=(',', ':'))\n{GOOD}"
 
 
+@pytest.mark.long
 @posix
 def test_a_grader_that_changes_what_its_process_writes_is_not_graded_and_the_others_are(tasks) -> None:
     tasks.add("lab/good", code=GOOD, answers=ANSWERS)
@@ -218,6 +220,7 @@ def grade(submission, answers):
 """
 
 
+@pytest.mark.long
 @posix
 def test_a_process_that_ends_itself_costs_its_submission_and_no_other(tasks) -> None:
     tasks.add("lab/ends", code=ENDS, sample="id,y\na,2\n", answers="id,y\na,2\n")
@@ -245,6 +248,7 @@ print(len(os.listdir("/proc/self/task")))
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there are workers forked")
 
 
+@pytest.mark.long
 @linux
 def test_a_template_has_a_single_thread_when_it_forks() -> None:
     installed = [name for name in LIBRARIES if find_installed(name.partition(".")[0]) is not None]
@@ -253,6 +257,7 @@ def test_a_template_has_a_single_thread_when_it_forks() -> None:
     assert done.stdout == "1\n"
 
 
+@pytest.mark.long
 @linux
 @pytest.mark.usefixtures("starts_templates")
 def test_workers_of_all_tasks_are_forked_from_one_template_and_another_follows_if_it_is_killed(

@@ -96,7 +96,9 @@ KINDS: dict[str, tuple[dict[str, Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[pytest.mark.long] * (kind != "labels")) for kind in KINDS]
+)
 def test_hundreds_of_made_up_files_tell_nothing_of_private_answers(tasks: Any, kind: str) -> None:
     """What is shown is the same for other answers: no count, group, order, dash or error message depends on them."""
     grader, true = KINDS[kind]

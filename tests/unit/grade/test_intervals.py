@@ -155,6 +155,7 @@ def test_a_score_has_an_interval_and_the_chance_of_each_medal_and_place(tasks: A
 CODE = "def grade(submission, answers):\n    both = submission.merge(answers, on='id')\n    return (both.y_x - both.y_y).abs().mean()\n"
 
 
+@pytest.mark.long
 def test_a_custom_grader_is_resampled_only_when_asked_and_agrees_with_its_metric(tasks: Any) -> None:
     path = numbers(tasks, code=CODE)
     without, _ = sure(tasks, path)

@@ -56,6 +56,7 @@ def _write(path: Path, first: int, count: int) -> None:
         look(ledger, number)
 
 
+@pytest.mark.long
 def test_parallel_graders_lose_no_ledger_entry(tmp_path: Path) -> None:
     path = tmp_path / NAME
     with ProcessPoolExecutor(3, mp_context=get_context("spawn")) as pool:

@@ -32,6 +32,7 @@ def linked(folder: Path, path: str, target: Path) -> Path:
     return link
 
 
+@pytest.mark.long
 def test_a_link_that_the_user_names_is_followed(tasks, run: Any) -> None:
     task = tasks.registry.get_task(tasks.add())
     # Without an extension, as DVC and Hugging Face's cache keep files.
@@ -109,6 +110,7 @@ def test_the_answers_are_no_submission_by_any_link(tasks, tmp_path: Path) -> Non
         assert outcome.reason == "the file is the task's own answers"
 
 
+@pytest.mark.long
 def test_a_run_group_on_another_disk_is_its_own(tasks, run: Any, tmp_path: Path) -> None:
     tasks.add()
     disk = tmp_path / "disk" / "G_run-group_me"

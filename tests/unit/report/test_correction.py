@@ -106,6 +106,7 @@ def judge_again(run: Path, judge: str, cases: range) -> None:
     append_numbered(run, verdicts)
 
 
+@pytest.mark.long
 def test_another_judge_since_the_draw_makes_a_calibration_stale_in_every_view_and_gates_nothing(
     run: Path,
 ) -> None:

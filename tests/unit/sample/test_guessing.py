@@ -20,6 +20,7 @@ REASONS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", REASONS)
 async def test_a_careful_agent_beats_one_that_guesses(name: str, tmp_path: Path) -> None:
     scores, reasons = {}, {}

@@ -65,6 +65,7 @@ async def test_data_is_there_after_reopening(tmp_path: Path) -> None:
     await second.aclose()
 
 
+@pytest.mark.long
 async def test_processes_that_create_the_same_graph_at_once_lose_nothing(graph: EmbeddedGraph) -> None:
     writers = [
         await asyncio.create_subprocess_exec(sys.executable, "-c", WRITER, str(graph.path), name)

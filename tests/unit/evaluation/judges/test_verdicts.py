@@ -181,6 +181,7 @@ def test_an_answer_that_was_cut_off_counts_as_far_as_it_is_complete():
         assert (1 in found.verdicts) == (end > whole.index("}"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "text", ["{", "[", '{"a":', '"', '{"score":1}', '\\"', ",", "/*", "//", "{'a':", "```", "- ", " ,"]
 )

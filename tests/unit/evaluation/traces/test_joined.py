@@ -34,7 +34,7 @@ class Recorded:
     def come(self, ids: Traceparent, *spans: AgentSpan) -> tuple[int, int]:
         """Let spans come with these ids; the first of them answers the request."""
         first, *rest = (one.model_copy(update={"trace_id": ids.trace_id}) for one in spans)
-        return self.traces.take([first.model_copy(update={"parent_id": ids.span_id}), *rest])
+        return self.traces.take([first.model_copy(update={"parent_id": ids.span_id}), *rest], 1000)
 
 
 async def test_waiting_ends_once_all_spans_have_arrived() -> None:
@@ -98,7 +98,7 @@ async def test_tool_calls_of_a_failed_attempt_are_not_counted() -> None:
 async def test_unknown_spans_are_counted_and_spans_beyond_the_limit_refused() -> None:
     seen = Recorded(LONG_S)
     ids = seen.begin(2)
-    assert seen.traces.take([span(1), span(2)]) == (2, 0)
+    assert seen.traces.take([span(1), span(2)], 1000) == (2, 0)
     assert seen.traces.unknown == 2
     many = [span(number) for number in range(1, traces.MOST_SPANS + 3)]
     assert seen.come(ids, *many) == (0, 2)

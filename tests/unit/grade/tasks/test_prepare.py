@@ -258,7 +258,7 @@ def test_a_task_without_a_preparer_says_so(toy: Toy) -> None:
         prepare_task(toy.task)
 
 
-@pytest.mark.parametrize("noted", [True, False])
+@pytest.mark.parametrize("noted", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_preparers_of_polaris_tasks_need_no_polaris(foreign: Toy, noted: bool) -> None:
     foreign.config(source="{type: polaris, benchmark_id: a/b}")
     raw = foreign.task.raw_dir

@@ -240,6 +240,7 @@ def test_biomlbench_exists_only_after_the_import() -> None:
     assert in_python(code) == "None\n"
 
 
+@pytest.mark.long
 def test_a_folder_called_biomlbench_in_the_working_folder_changes_nothing(tmp_path: Path) -> None:
     for package in ("plain", "package"):
         folder = tmp_path / package / "biomlbench"
@@ -253,6 +254,7 @@ def test_a_folder_called_biomlbench_in_the_working_folder_changes_nothing(tmp_pa
         assert "function grade_csv" in done.stdout, done.stderr
 
 
+@pytest.mark.long
 def test_graders_of_one_folder_can_import_one_another_after_compat(tasks) -> None:
     task = tasks.add(
         "kaggle/one",

@@ -77,6 +77,7 @@ def test_equal_matches_of_a_pattern_get_the_same_tag(rules: Rules, tmp_path: Pat
     assert (tmp_path / "masking.key").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.long
 def test_a_text_that_cannot_be_searched_in_time_is_hidden_completely() -> None:
     rules = Rules([], [PatternRule(r"(a|aa)+$", "X")])
     text = "a" * 4000 + "b"

@@ -20,6 +20,7 @@ def test_a_planted_defect_is_found_by_name(defect: str) -> None:
     assert max(found.values()) <= 0.1, found
 
 
+@pytest.mark.long
 def test_a_noisy_but_unbiased_judge_passes() -> None:
     assert accusations(sound, runs=60)["any"] <= 1 / 60
 

@@ -100,6 +100,7 @@ def test_the_same_seed_draws_the_same_reviews_in_proportion() -> None:
         draw_reviews(strata, 0, seed=1)
 
 
+@pytest.mark.long
 def test_the_corrected_interval_contains_the_physicians_mean_and_the_judges_own_does_not() -> None:
     for stratified in (False, True):
         found = table_coverage(300, scale=20, stratified=stratified)
