@@ -148,11 +148,13 @@ class Traceparent(NamedTuple):
 class Traces:
     """The traces of one engine's runs.
 
-    `unknown` counts spans of other traces, which are dropped; `refused` counts requests with such spans only.
+    `unknown` counts spans of other traces, which are dropped; `refused` counts requests with such spans only. `full` has
+    the traces of which no more spans are taken.
     """
 
     def __init__(self) -> None:
         self._takers: dict[str, TakeSpans] = {}
+        self.full: set[str] = set()
         self.unknown = 0
         self.refused = 0
 
@@ -167,6 +169,7 @@ class Traces:
         """Forget traces."""
         for trace_id in trace_ids:
             self._takers.pop(trace_id, None)
+            self.full.discard(trace_id)
 
     def take(self, spans: Collection[AgentSpan], size: int) -> tuple[int, int]:
         """Pass spans of a request of `size` bytes to their conversations.
@@ -305,6 +308,7 @@ class ConversationTraces:
     def _take(self, message: int, trace: _Trace, spans: Sequence[AgentSpan], size: int) -> int:
         if trace.received + size > MAX_TRACE:
             trace.left_out += len(spans)
+            self._traces.full.add(trace.ids.trace_id)
             return len(spans)
         trace.received += size
         new: dict[str, AgentSpan] = {}

@@ -42,6 +42,7 @@ from bioeval_tui.peer_limits import (
     MAX_OTLP_WAITING,
     MAX_SPAN_DEPTH,
     MAX_SPAN_VALUE,
+    MAX_TRACE,
     MOST_OTLP_CONNECTIONS,
     MOST_OTLP_CONTAINERS,
     MOST_OTLP_IDS,
@@ -198,6 +199,13 @@ BODY_S = 30.0
 _INVALID_ARGUMENT = 3
 
 
+class _TooMuchError(Exception):
+    """A request is not read to its end; the text says why."""
+
+
+_TOO_LARGE = f"the body is larger than {MAX_OTLP_BODY:,} bytes"
+
+
 class SpanReceiver:
     """The routes. Valid spans are passed to `traces` in the same event loop."""
 
@@ -223,8 +231,8 @@ class SpanReceiver:
                 body = await self._body(request, kind)
         except TimeoutError:
             return _status(kind, 408, f"the body did not arrive within {BODY_S:g} s")
-        except web.HTTPRequestEntityTooLarge:
-            return _status(kind, 413, f"the body is larger than {MAX_OTLP_BODY:,} bytes")
+        except _TooMuchError as error:
+            return _status(kind, 413, str(error))
         except (web.RequestPayloadError, ConnectionError) as error:  # the sender is gone
             error.__traceback__ = None  # the request keeps the error, and this would keep the body
             return _status(kind, 400, "the body cannot be unpacked, or is not whole")
@@ -252,29 +260,30 @@ class SpanReceiver:
         """Return the body; None if it has no id of a trace in progress.
 
         Raises:
-            HTTPRequestEntityTooLarge: it is larger than `MAX_OTLP_BODY`.
+            _TooMuchError: it is larger than `MAX_OTLP_BODY`, or has spans of a trace that is full.
         """
         transport = request.transport
         if not isinstance(transport, asyncio.Transport):
             raise ConnectionResetError
         if (request.content_length or 0) > MAX_OTLP_BODY:
-            raise web.HTTPRequestEntityTooLarge(MAX_OTLP_BODY, request.content_length or 0)
+            raise _TooMuchError(_TOO_LARGE)
         pieces: list[bytes] = []
         size, left, end, known = 0, MOST_OTLP_IDS, b"", False
         try:
             async for piece in request.content.iter_any():
                 size += len(piece)
                 if size > MAX_OTLP_BODY:
-                    raise web.HTTPRequestEntityTooLarge(MAX_OTLP_BODY, size)
+                    raise _TooMuchError(_TOO_LARGE)
                 pieces.append(piece)
                 if known:
                     continue
                 searched = end + piece
-                ids = [match[1] for match in itertools.islice(_IDS[kind].finditer(searched), left)]
-                left, end = left - len(ids), searched[-_LONGEST:]
-                known = any(
-                    (raw.hex() if kind == PROTOBUF else raw.decode().lower()) in self._traces for raw in ids
-                )
+                found = [match[1] for match in itertools.islice(_IDS[kind].finditer(searched), left)]
+                left, end = left - len(found), searched[-_LONGEST:]
+                ids = [raw.hex() if kind == PROTOBUF else raw.decode().lower() for raw in found]
+                if not self._traces.full.isdisjoint(ids):
+                    raise _TooMuchError(f"spans of one answer are kept up to {MAX_TRACE:,} bytes of requests")
+                known = any(trace_id in self._traces for trace_id in ids)
                 if known:
                     self._strangers.pop(transport, None)
                     if self.admission is not None:

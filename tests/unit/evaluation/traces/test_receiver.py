@@ -44,7 +44,7 @@ class World:
         self.traces = Traces()
         self.spans: list[AgentSpan] = []
 
-    def take(self, spans: object) -> int:
+    def take(self, spans: object, size: int) -> int:
         self.spans += spans  # type: ignore[operator]
         return 0
 
