@@ -56,7 +56,6 @@ def test_no_modules_import_each_other() -> None:
     assert import_circles() == [], "these modules import each other, directly or through others"
 
 
-@pytest.mark.long
 def test_few_imports_are_inside_functions() -> None:
     found = function_level_imports()
     assert found.total() <= MOST_FUNCTION_LEVEL_IMPORTS, found.most_common(10)

@@ -44,7 +44,7 @@ def messages(app: BioevalApp) -> int:
 
 async def test_a_replay_steps_forward_and_back_by_one_message(view: ReplayedRun) -> None:
     async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
-        assert "‖ REPLAY" in screen_text(app)
+        await until(pilot, lambda: "‖ REPLAY" in screen_text(app))
         await pilot.press("n")
         await until(pilot, lambda: messages(app) == 1)
         await pilot.press("n")
@@ -52,8 +52,7 @@ async def test_a_replay_steps_forward_and_back_by_one_message(view: ReplayedRun)
         await pilot.press("n")
         await until(pilot, lambda: messages(app) == 3)
         await pilot.press("b")
-        await until(pilot, lambda: messages(app) == 2)
-        assert "‖ REPLAY" in screen_text(app)
+        await until(pilot, lambda: messages(app) == 2 and "‖ REPLAY" in screen_text(app))
 
 
 @pytest.mark.long

@@ -214,9 +214,9 @@ def test_trials_of_few_cases_are_not_independent(tmp_path: Path) -> None:
     [
         pytest.param(Design(1), marks=pytest.mark.long),
         Design(3),
-        Design(5),
+        pytest.param(Design(5), marks=pytest.mark.long),
         pytest.param(Design(5, passes=True), marks=pytest.mark.long),
-        Design(24, passes=True, cases=12, shared=0.2),
+        pytest.param(Design(24, passes=True, cases=12, shared=0.2), marks=pytest.mark.long),
     ],
 )
 def test_the_same_agent_twice_rarely_has_a_regression_an_arrow_or_an_effect_of_facts(design: Design) -> None:
