@@ -72,7 +72,10 @@ def right(result: dict[str, Any], condition: str) -> int:
     return sum(trial["tasks"][0]["passed"] for trial in result["conditions"][condition]["trials"])
 
 
-@pytest.mark.parametrize("name", ["asks", "first", "guesses"])
+@pytest.mark.parametrize(
+    "name",
+    ["asks", pytest.param("first", marks=pytest.mark.long), pytest.param("guesses", marks=pytest.mark.long)],
+)
 def test_the_counts_of_scripted_experts_come_out_as_the_table_says(
     name: str, cases: Path, counted: dict[str, dict[str, int]], tmp_path: Path
 ) -> None:

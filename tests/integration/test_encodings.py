@@ -269,7 +269,8 @@ def test_a_lost_stdout_is_one_sentence(folder: Path, arguments: tuple[str, ...],
     assert done.returncode == 3
 
 
-@pytest.mark.parametrize("how", ["closed", pytest.param("full", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("how", ["closed", "full"])
 def test_a_gate_whose_stdout_is_lost_exits_by_its_result_and_writes_its_files(folder: Path, how: str) -> None:
     (folder / "gate.yml").write_text(JOB, encoding="utf-8")
     with sample_agent(folder, "--tokens-per-second", "0") as url:

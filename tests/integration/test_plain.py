@@ -46,7 +46,7 @@ def test_results_are_lines_of_text(command: tuple[str, ...], says: str, data_dir
         assert run(*given, data_dir=data_dir, BIOEVAL_PLAIN="1").stdout == done.stdout
 
 
-@pytest.mark.parametrize("command", ["medals", "grade"])
+@pytest.mark.parametrize("command", [pytest.param("medals", marks=pytest.mark.long), "grade"])
 def test_neither_a_screen_nor_a_bar_is_drawn_in_a_terminal(command: str, data_dir: Path) -> None:
     given = [str(data_dir / "reports")]
     if command == "grade":

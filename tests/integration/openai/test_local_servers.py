@@ -56,6 +56,7 @@ def models(url: str) -> dict[str, str]:
     return {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": url}
 
 
+@pytest.mark.long
 async def test_the_model_that_answered_stands_beside_the_one_that_was_asked_for(tmp_path: Path) -> None:
     async with srv.OpenAIServer(otherwise=lambda body: named("smollm2-135m")) as server:
         asked = job(server.url, judge="gpt-99-nope", model="a")
@@ -105,6 +106,7 @@ async def test_a_server_that_answers_in_the_name_that_was_asked_for_changes_no_w
     ]
 
 
+@pytest.mark.long
 async def test_resuming_after_a_servers_death_names_the_command_that_makes_up_for_it(tmp_path: Path) -> None:
     async with srv.OpenAIServer() as gone:
         url = gone.url
@@ -176,6 +178,7 @@ async def test_doctor_names_a_dead_port_a_refused_key_and_an_address_without_v1(
     assert "OPENAI_BASE_URL" in found["openai endpoint"]["to_do"]
 
 
+@pytest.mark.long
 async def test_doctor_finds_a_model_server_on_this_machine_and_gives_the_line_that_uses_it(
     tmp_path: Path,
 ) -> None:

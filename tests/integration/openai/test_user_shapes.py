@@ -257,6 +257,7 @@ async def test_a_prompt_that_shows_the_transcript_is_sent_as_before(job, server,
     assert "response_format" not in received.body
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("block", ["And another thing and ", '{"message": "and another thing ', "\n{ and "])
 async def test_a_message_without_end_is_stopped_at_the_server(evaluator, server, view, block):
     pieces = iter([block])
@@ -344,6 +345,7 @@ SWEEP = ("<", "{", '{"', '{"message": "', "[", "`", "```\n", '"', "<think>", "</
          "a", "a. ", "no. ", ": ", "**", "\\", "\\u", "\\ud83d", "<s>", "'", ",", ", }", '" ', "analysis", "//", "/*", "*", "\n(Note: ", "<p>", "\\boxed{", "<function=a>", "User:\n", "\nUser: ")  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "start", ["", "{", '{"message": "', "User: ", "<think>", "Sure, here is the next message: "]
 )

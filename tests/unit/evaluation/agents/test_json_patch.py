@@ -110,6 +110,7 @@ def patch_all(state: AgentState, patches: list[Any]) -> None:
             state.patch(patch)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("patches", "says"),
     [
