@@ -7,6 +7,7 @@ import os
 import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -114,9 +115,9 @@ class GradingLimits:
 
 @dataclass
 class GradingBatch:
-    """The queue that the threads of one batch share: chunks are taken from the front and returned to the front."""
+    """The queue that the threads of one batch share: chunks are taken from both ends and returned to where they were."""
 
-    waiting: list[BatchItem]
+    waiting: deque[BatchItem]
     results: queue.Queue[list[Result] | BaseException | None]
     seconds_each: dict[str, float] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -127,26 +128,32 @@ class GradingBatch:
     isolate: str = "task"
     """What gets a process of its own: `task` or `submission`."""
 
-    def take(self, workers: int, may_grade: Callable[[str], bool] = lambda task_id: True) -> list[BatchItem]:
-        """Return the next submissions of one task, about as many as take `_CHUNK_TARGET_S`; none of other tasks."""
+    def take(
+        self, workers: int, end: int, may_grade: Callable[[str], bool] = lambda task_id: True
+    ) -> list[BatchItem]:
+        """Return the next submissions of one task, about as many as take `_CHUNK_TARGET_S`; none of other tasks.
+
+        `end`: 0 takes from the front, −1 from the back.
+        """
         with self.lock:
             if not self.waiting or self.cancelled.is_set():
                 return []
-            task_id = self.waiting[-1].task_id
+            task_id = self.waiting[end].task_id
             if not may_grade(task_id):
                 return []
             each = self.seconds_each.get(task_id)
             size = 2 if each is None else max(1, min(_MOST_IN_CHUNK, int(_CHUNK_TARGET_S / max(each, 1e-6))))
             size = max(1, min(size, len(self.waiting) // (2 * workers))) if self.isolate == "task" else 1
             chunk: list[BatchItem] = []
-            while self.waiting and len(chunk) < size and self.waiting[-1].task_id == task_id:
-                chunk.append(self.waiting.pop())
+            take = self.waiting.pop if end else self.waiting.popleft
+            while self.waiting and len(chunk) < size and self.waiting[end].task_id == task_id:
+                chunk.append(take())
             return chunk
 
-    def give_back(self, items: Sequence[BatchItem]) -> None:
+    def give_back(self, items: Sequence[BatchItem], end: int) -> None:
         """Return the submissions that a dead worker had not begun to the queue."""
         with self.lock:
-            self.waiting.extend(reversed(items))
+            (self.waiting.extend if end else self.waiting.extendleft)(reversed(items))
 
     def learn(self, task_id: str, seconds: float, count: int) -> None:
         """Remember how long a submission of this task takes, recent chunks counting most."""
@@ -156,10 +163,12 @@ class GradingBatch:
 
 
 class SubmissionFeed:
-    """Keeps one worker busy with two chunks at a time, and reads its answers."""
+    """Keeps one worker busy with two chunks at a time, taken from one end of the batch, and reads its answers."""
 
-    def __init__(self, worker: WorkerProcess, batch: GradingBatch, count: int, limits: GradingLimits) -> None:
-        self._worker, self._batch, self._count, self._limits = worker, batch, count, limits
+    def __init__(
+        self, worker: WorkerProcess, batch: GradingBatch, count: int, limits: GradingLimits, end: int = 0
+    ) -> None:
+        self._worker, self._batch, self._count, self._limits, self._end = worker, batch, count, limits, end
         self._outstanding: dict[int, BatchItem] = {}
         # Task, submissions left, submissions sent, when.
         self._chunks: list[tuple[str, int, int, float]] = []
@@ -170,7 +179,7 @@ class SubmissionFeed:
     def run(self, first: list[BatchItem]) -> None:
         """Send chunks and read answers until nothing is left. Raises WorkerDied."""
         self._send(first)
-        self._send(self._batch.take(self._count, self._worker.may_grade))
+        self._send(self._batch.take(self._count, self._end, self._worker.may_grade))
         while self._outstanding:
             block = self._worker.receive(POLL_S)
             if block is not None:
@@ -223,7 +232,7 @@ class SubmissionFeed:
         self._batch.learn(task_id, now - max(sent, self._last_done), count)
         self._last_done = now
         self._chunks.pop(0)
-        self._send(self._batch.take(self._count, self._worker.may_grade))
+        self._send(self._batch.take(self._count, self._end, self._worker.may_grade))
 
     def _check_limits(self) -> None:
         number, seconds = self._worker.current()
@@ -253,4 +262,4 @@ class SubmissionFeed:
         if guilty is not None:
             reason = self._cause or f"the grader's process {how}"
             self._batch.failed.append((guilty, reason))
-        self._batch.give_back(list(self._outstanding.values()))
+        self._batch.give_back(list(self._outstanding.values()), self._end)

@@ -12,6 +12,7 @@ import json
 import os
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -216,20 +217,25 @@ class GraderPool:
         Raises:
             NotMeasuredError: no worker can be started, or the pool is closed.
         """
-        named = (replace(item, task_id=self._full_id(item.task_id)) for item in items)
-        # Taken from the end, task by task, so that each worker keeps few tasks ready.
-        waiting = sorted(named, key=lambda item: (item.task_id, item.number), reverse=True)
+        named = [replace(item, task_id=self._full_id(item.task_id)) for item in items]
+        largest = largest_files(named)
+        # Task by task, so that each worker keeps few tasks ready. Every other worker begins with the smallest files: two
+        # grade large ones at once, which takes most memory, only if nothing else is left.
+        waiting = sorted(named, key=lambda item: (-largest[item.task_id], item.task_id, item.number))
         batch = GradingBatch(
-            [item for item in waiting if item.task_id not in self._moved],
+            deque(item for item in waiting if item.task_id not in self._moved),
             queue.Queue(maxsize=64),
             isolate=self.isolate,
         )
         batch.moved = (
             [item for item in waiting if item.task_id in self._moved] if self._other_python else None
         )
-        count = min(workers_that_fit(items, workers or self.workers), self.workers, max(1, len(items)))
+        fitting = workers_that_fit(max(largest.values(), default=0), workers or self.workers)
+        count = min(fitting, self.workers, max(1, len(items)))
         threads = [
-            threading.Thread(target=self._work, args=(batch, count), name=f"grading-{n}", daemon=True)
+            threading.Thread(
+                target=self._work, args=(batch, count, -(n % 2)), name=f"grading-{n}", daemon=True
+            )
             for n in range(count)
         ]
         for thread in threads:
@@ -301,24 +307,24 @@ class GraderPool:
                 )
             return self._other
 
-    def _work(self, batch: GradingBatch, count: int) -> None:
+    def _work(self, batch: GradingBatch, count: int, end: int) -> None:
         try:
             with self._free:
-                while not batch.cancelled.is_set() and (first := batch.take(count)):
-                    self._with_one_worker(batch, first, count)
+                while not batch.cancelled.is_set() and (first := batch.take(count, end)):
+                    self._with_one_worker(batch, first, count, end)
         except BaseException as error:  # raised in a thread, it belongs to who reads the results
             batch.results.put(error)
         else:
             batch.results.put(None)
 
-    def _with_one_worker(self, batch: GradingBatch, first: list[BatchItem], count: int) -> None:
+    def _with_one_worker(self, batch: GradingBatch, first: list[BatchItem], count: int, end: int) -> None:
         """Feed one worker until the batch is empty, the worker dies, or another task needs another worker."""
         try:
             worker = self._take(first[0].task_id)
         except NotMeasuredError:
-            batch.give_back(first)
+            batch.give_back(first, end)
             raise
-        feed = SubmissionFeed(worker, batch, count, self._limits)
+        feed = SubmissionFeed(worker, batch, count, self._limits, end)
         try:
             feed.run(first)
         except WorkerDied as died:
@@ -332,7 +338,7 @@ class GraderPool:
     def _alone(self, item: BatchItem, *, fresh: bool, attempts: int = 1) -> str:
         """Grade one item in its own worker and return its outcome's JSON text."""
         worker = self._take(item.task_id, fresh=fresh)
-        batch = GradingBatch([], queue.Queue())
+        batch = GradingBatch(deque(), queue.Queue())
         feed = SubmissionFeed(worker, batch, 1, self._limits)
         try:
             feed.run([item])
@@ -408,13 +414,20 @@ class GraderPool:
         worker.kill()
 
 
-def workers_that_fit(items: Iterable[BatchItem], most: int) -> int:
-    """Return how many of at most `most` workers the larger files leave room for in half of the free memory, at least one."""
-    largest = 0
+def largest_files(items: Iterable[BatchItem]) -> dict[str, int]:
+    """Return the size of each task's largest file, in bytes."""
+    largest: dict[str, int] = {}
     for item in items:
+        size = 0
         with contextlib.suppress(OSError, ValueError):
-            largest = max(largest, os.stat(item.path or "").st_size)  # noqa: PTH116 (the hot path)
-    needed = TIMES_A_FILE * largest / (1024 * 1024)
+            size = os.stat(item.path or "").st_size  # noqa: PTH116 (the hot path)
+        largest[item.task_id] = max(largest.get(item.task_id, 0), size)
+    return largest
+
+
+def workers_that_fit(size: int, most: int) -> int:
+    """Return for how many of at most `most` workers half of the free memory has room, if each has a file of `size` bytes."""
+    needed = TIMES_A_FILE * size / (1024 * 1024)
     return max(1, int(min(most, free_megabytes() / 2 / needed))) if needed else most
 
 

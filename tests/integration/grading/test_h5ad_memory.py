@@ -12,7 +12,7 @@ import pytest
 from bioeval_tui.grade.batch import pool
 from bioeval_tui.grade.batch.containment import below
 from bioeval_tui.grade.batch.feeding import BatchItem
-from bioeval_tui.grade.batch.pool import workers_that_fit
+from bioeval_tui.grade.batch.pool import largest_files, workers_that_fit
 from bioeval_tui.grading import GraderPool, Invalid, Registry, TaskReport
 from tests.fuzz.kinds.h5ad_files import TRUTH, made, plain
 from tests.fuzz.kinds.submissions import add_task
@@ -60,7 +60,9 @@ def test_no_more_workers_grade_large_files_than_fit_into_half_of_the_free_memory
     names = ("small", "large", "missing")
     items = [BatchItem(number, "lab/task", str(tmp_path / name)) for number, name in enumerate(names)]
     (tmp_path / "small").write_text("id,y\n")
-    assert workers_that_fit(items, 8) == 8
+    assert workers_that_fit(largest_files(items)["lab/task"], 8) == 8
     with (tmp_path / "large").open("wb") as file:
         file.truncate(20 << 20)
-    assert workers_that_fit([*items, BatchItem(3, "lab/task", None)], 8) == workers
+    largest = largest_files([*items, BatchItem(3, "lab/task", None), BatchItem(4, "lab/other", None)])
+    assert largest == {"lab/task": 20 << 20, "lab/other": 0}
+    assert workers_that_fit(largest["lab/task"], 8) == workers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import queue
+from collections import deque
 from typing import Any
 
 import pytest
@@ -41,7 +42,7 @@ class Worker:
 def fed(item: BatchItem, text: str) -> tuple[Worker, list[Any]]:
     """Feed an item to a worker that answers with the text; return the worker and the results."""
     worker, results = Worker(text), queue.Queue[Any]()
-    feed = SubmissionFeed(worker, GradingBatch([], results), 1, GradingLimits(60, None))  # type: ignore[arg-type]
+    feed = SubmissionFeed(worker, GradingBatch(deque(), results), 1, GradingLimits(60, None))  # type: ignore[arg-type]
     feed.run([item])
     return worker, results.get_nowait()
 
@@ -66,3 +67,16 @@ def test_answers_that_the_program_did_not_write_as_they_stand_end_the_worker(tas
     ):
         with pytest.raises(WorkerDied, match="the grader wrote into the worker's output"):
             fed(item, written)
+
+
+def test_two_workers_take_from_both_ends_and_return_what_they_had_not_begun() -> None:
+    items = [BatchItem(n, task, None) for n, task in enumerate(["large"] * 3 + ["small"] * 5)]
+    batch = GradingBatch(deque(items), queue.Queue())
+    batch.learn("large", 1, 1)
+    batch.learn("small", 1, 1)
+    front, back = batch.take(2, 0), batch.take(2, -1)
+    assert [item.number for item in front] == [0]
+    assert [item.number for item in back] == [7]
+    batch.give_back(back, -1)
+    batch.give_back(front, 0)
+    assert list(batch.waiting) == items
