@@ -87,7 +87,6 @@ async def test_a_run_that_could_not_begin_shows_why_and_what_to_do_and_no_empty_
         assert "mean of both" not in text
 
 
-@pytest.mark.long
 async def test_no_name_is_cut_beside_blank_columns_and_the_details_stay_below() -> None:
     task = "Learn how the CFTR variant in the laboratory's report is classified by the graph"
     script = scripted_run()

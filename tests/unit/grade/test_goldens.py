@@ -124,6 +124,10 @@ def test_a_score_rounds_by_the_type_that_the_grader_returned(subtests: pytest.Su
             assert same(to_score(np.float64(value)), case["expect"]["numpy_float64"])
 
 
+def test_a_whole_number_is_a_score() -> None:
+    assert [to_score(value) for value in (3, True, np.int64(3))] == [3.0, 1.0, 3.0]
+
+
 def parsed(column: pd.Series) -> Any:
     if column.dtype.kind == "O":
         return f"text:{column.iloc[0]}"
