@@ -45,6 +45,7 @@ class DocsApp(App[None]):
     """Reads the documentation: `folder` has the pages, `page` is the first one to show."""
 
     TITLE = "bioeval-tui docs"
+    CSS = "MarkdownTableOfContents { max-width: 33%; }"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "command_palette", "go to a page"),
         Binding("backspace", "back", "back"),
