@@ -339,7 +339,6 @@ def test_medals_uses_the_leaderboard_that_you_force(tasks, run: Any, tmp_path: P
         run("medals", tmp_path / "runs", "--leaderboard", tmp_path / "none.csv")
 
 
-@pytest.mark.long
 def test_score_intervals_are_added_to_reports_afterwards(tasks, run: Any, tmp_path: Path) -> None:
     rows = range(30)
     task = tasks.add(answers="id,y\n" + "".join(f"r{n},{n % 7}\n" for n in rows))
