@@ -23,7 +23,7 @@ from bioeval_tui.tui.shared.dialogs import Dialog
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.attach import ReplayedRun
-    from bioeval_tui.evaluation.engine.run_view import Opener
+    from bioeval_tui.evaluation.engine.interface import Opener
     from bioeval_tui.tui.data.services import AppServices
     from bioeval_tui.tui.medals.medals import MedalsScreen
     from bioeval_tui.tui.runs.batch_view import Glance

@@ -16,7 +16,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.evaluation.engine.spec import RunRequest
+from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.record.runs import AGENT_FAILED, NO_SCORE, NOT_MEASURED
 from bioeval_tui.report.findings import CompareNext, RepeatNext, ReviewNext, RunNext, WatchNext

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from bioeval_tui.evaluation.engine.spec import RunRequest
+from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.grade.runs import Runs
 from bioeval_tui.record.masking import masked, use
 from bioeval_tui.record.masking.mask import Mask

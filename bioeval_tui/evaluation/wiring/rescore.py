@@ -20,7 +20,7 @@ from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.conversation.resume import is_finished
 from bioeval_tui.evaluation.conversation.scoring import judge_sentinels, judge_transcript
 from bioeval_tui.evaluation.conversation.transcript import for_judge, sent_messages
-from bioeval_tui.evaluation.engine.spec import EngineSpec
+from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.hosts import is_loopback
 from bioeval_tui.evaluation.job.loading import recorded_job
 from bioeval_tui.evaluation.job.models import EvaluationJob
@@ -29,11 +29,10 @@ from bioeval_tui.evaluation.seams import Judge, JudgeView, TranscriptMessage
 from bioeval_tui.evaluation.spending import UNLIMITED, counting
 from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.record import events
-from bioeval_tui.record.live import only_here
 from bioeval_tui.record.names import Role, with_served
-from bioeval_tui.record.outline import started_run
 from bioeval_tui.record.overlay import append_numbered
-from bioeval_tui.record.runs import is_own
+from bioeval_tui.record.reading import started_run
+from bioeval_tui.record.runs import is_own, only_here
 from bioeval_tui.record.state import ConversationKey, ConversationState, RunState
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean_line

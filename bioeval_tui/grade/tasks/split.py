@@ -54,7 +54,7 @@ def split_task(task: Task, seed: bytes, share: float, output: Path) -> Split:
     Raises:
         InputError: the task cannot be split, the seed is too short, or a part exists.
     """
-    from bioeval_tui.grade.files.tables import read_frame  # pandas: only for who splits
+    from bioeval_tui.grade.tables import read_frame  # pandas: only for who splits
 
     if len(seed) < SHORTEST_SEED:
         raise InputError(

@@ -10,8 +10,8 @@ from typing import cast
 import pytest
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.engine.run_view import Intent
-from bioeval_tui.record.live import LiveInfo, process_start, write_live
+from bioeval_tui.evaluation.engine.interface import Intent
+from bioeval_tui.record.runs import LiveInfo, process_start, write_live
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.previews import preview_of as preview
 from bioeval_tui.report.result import reviewed
