@@ -37,8 +37,8 @@ from bioeval_tui.units import ago, number
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.wiring.doctor import Finding
     from bioeval_tui.record.runs import CataloguedRun
-    from bioeval_tui.report.previews import RunPreview
     from bioeval_tui.tui.items import JobItem
+    from bioeval_tui.tui.runs.runs_view import RunPreview
 
 
 RECENT, NEXT, PROBLEMS = 12, 5, 8

@@ -33,7 +33,7 @@ from bioeval_tui.units import dollars, duration
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
-    from bioeval_tui.report.previews import RunPreview
+    from bioeval_tui.tui.runs.runs_view import RunPreview
 
 
 EXAMPLES: dict[str, tuple[str, str, str]] = {

@@ -13,15 +13,15 @@ from bioeval_tui.evaluation.engine.interface import Intent, RunRequest, RunView
 from bioeval_tui.evaluation.job.template import Answers
 from bioeval_tui.evaluation.wiring.doctor import Finding
 from bioeval_tui.formats import RunResult
-from bioeval_tui.grade.explanation import PRIVATE, Section
 from bioeval_tui.grade.outcomes import Verdict
+from bioeval_tui.grade.task_report import PRIVATE, Section
 from bioeval_tui.grading import Uncertainty
 from bioeval_tui.record.events import Reviewed, RunEvent
 from bioeval_tui.record.reviews import Opinions, ReviewedScores, fold_reviews, reviewed_scores
 from bioeval_tui.record.runs import CataloguedRun
 from bioeval_tui.record.state import RunState
 from bioeval_tui.report.comparison import Comparison
-from bioeval_tui.report.previews import Loss, RunPreview
+from bioeval_tui.report.run import Loss
 from bioeval_tui.tui.items import (
     BenchmarkDetail,
     BenchmarkItem,
@@ -32,6 +32,7 @@ from bioeval_tui.tui.items import (
     ReviewSource,
 )
 from bioeval_tui.tui.runs.batch_view import Glance
+from bioeval_tui.tui.runs.runs_view import RunPreview
 from bioeval_tui.tui.shared.cells import Cell
 
 

@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.interface import RunView
     from bioeval_tui.evaluation.job.template import Answers
     from bioeval_tui.evaluation.wiring.doctor import Finding
-    from bioeval_tui.grade.explanation import Section
     from bioeval_tui.grade.runs import Runs
     from bioeval_tui.grade.service import Grading
-    from bioeval_tui.grade.task_report import Uncertainty
+    from bioeval_tui.grade.task_report import Section, Uncertainty
     from bioeval_tui.record.reviews import Opinions
     from bioeval_tui.record.runs import CataloguedRun
     from bioeval_tui.settings import Settings
