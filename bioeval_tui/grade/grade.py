@@ -22,11 +22,11 @@ import pandas as pd
 from bioeval_tui.errors import BioevalError, InputError, InvalidSubmissionError, NotMeasuredError, Problem
 from bioeval_tui.grade import alignment
 from bioeval_tui.grade.alignment import Coverage, invalid
+from bioeval_tui.grade.answers import read_part
 from bioeval_tui.grade.grader import is_invalid_submission
 from bioeval_tui.grade.leaderboard import Leaderboard, build_leaderboard, load_leaderboard
 from bioeval_tui.grade.ledger import file_hash
 from bioeval_tui.grade.outcomes import Invalid, NotGraded, NotGradedError, Outcome
-from bioeval_tui.grade.parts import read_part
 from bioeval_tui.grade.scorers import CSV, H5AD, CodeScorer, CsvScorer, Scorer
 from bioeval_tui.grade.submissions import (
     agent_in,

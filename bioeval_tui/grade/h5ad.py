@@ -23,8 +23,8 @@ from scipy import sparse
 
 from bioeval_tui.errors import InvalidSubmissionError, NotMeasuredError, Problem
 from bioeval_tui.grade import alignment
+from bioeval_tui.grade.answers import MetricSpec
 from bioeval_tui.grade.batch import containment
-from bioeval_tui.grade.metric_spec import MetricSpec
 from bioeval_tui.grade.resampling import CannotResampleError, Draws, draws, of_row_losses
 from bioeval_tui.text import clean_line
 

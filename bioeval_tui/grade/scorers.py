@@ -16,8 +16,7 @@ import numpy as np
 
 from bioeval_tui.errors import InvalidSubmissionError, NotMeasuredError, Problem
 from bioeval_tui.grade import alignment, tables
-from bioeval_tui.grade.metric_spec import MetricSpec
-from bioeval_tui.grade.parts import Part
+from bioeval_tui.grade.answers import MetricSpec, Part
 from bioeval_tui.grade.resampling import Draws, draws
 from bioeval_tui.grade.tables import read_answers, read_frame
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.files import write_whole
-from bioeval_tui.grade.parts import PART_FILE, read_part
+from bioeval_tui.grade.answers import PART_FILE, read_part
 
 if TYPE_CHECKING:
     import pandas as pd
