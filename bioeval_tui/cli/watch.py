@@ -111,7 +111,7 @@ def write_replay(
     """
     # The screen does not wait for these.
     from bioeval_tui.report.result import load_run
-    from bioeval_tui.tui.casting import LAST_S, asciicast, player, replay_frames
+    from bioeval_tui.tui.casting import asciicast, player, replay_frames
 
     cells = _size(size)
     services = AppServices(settings, writes=False)
@@ -131,7 +131,7 @@ def write_replay(
     job, sentence = loaded.brief.job, loaded.conclusion.sentence
     for kind, file in files.items():
         if kind == "cast":
-            write_private(file, asciicast(frames, cells, f"{job}: {sentence}", LAST_S))
+            write_private(file, asciicast(frames, cells, f"{job}: {sentence}"))
         else:
             write_private(file, player(frames, job, sentence))
         say(f"wrote {clean_line(str(file), 300)}", err=True)

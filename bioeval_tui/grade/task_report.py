@@ -80,9 +80,9 @@ PRIVATE = Section(
 """What is shown in place of the views of private answers."""
 
 
-def bar_text(share: float, width: int = BAR_WIDTH) -> str:
+def bar_text(share: float) -> str:
     """Return a bar of block characters for 0 to 1; anything above 0 is visible."""
-    eighths = round(min(1.0, max(0.0, share)) * width * 8)
+    eighths = round(min(1.0, max(0.0, share)) * BAR_WIDTH * 8)
     eighths = max(eighths, 1 if share > 0 else 0)
     whole, rest = divmod(eighths, 8)
     return "█" * whole + (_EIGHTHS[rest] if rest else "")

@@ -439,11 +439,8 @@ def fold_file(path: Path, *, light: bool, reader: LineReader | None = None) -> R
 def _events(path: Path, reader: LineReader) -> Iterator[RunEvent]:
     if path.exists():  # if not, the run never began, or was deleted
         for batch in batches(path, reader):
-            yield from _given(batch)
-
-
-def _given(batch: list[RunEvent]) -> Iterable[RunEvent]:
-    """Yield the events and drop each, so that a batch of long ones does not stay in memory."""
-    batch.reverse()
-    while batch:
-        yield batch.pop()
+            batch.reverse()
+            while (
+                batch
+            ):  # each event is dropped at once, so that a batch of long ones does not stay in memory
+                yield batch.pop()

@@ -172,7 +172,7 @@ def screen_lines(app: BioevalApp) -> tuple[Line, ...]:
     )
 
 
-def asciicast(frames: Sequence[Frame], size: tuple[int, int], title: str, ends_after_s: float) -> str:
+def asciicast(frames: Sequence[Frame], size: tuple[int, int], title: str) -> str:
     """Return the recording. A marker follows its frame: jumping to it shows that frame."""
     header = {
         "version": 3,
@@ -194,7 +194,7 @@ def asciicast(frames: Sequence[Frame], size: tuple[int, int], title: str, ends_a
         if marker:
             lines.append(_event(0.0, "m", marker))
         shown = frame
-    lines.append(_event(ends_after_s, "o", "\x1b[?25h"))
+    lines.append(_event(LAST_S, "o", "\x1b[?25h"))
     return "\n".join(lines) + "\n"
 
 

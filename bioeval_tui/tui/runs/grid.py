@@ -369,7 +369,7 @@ class GridScreen(BaseScreen):
         for why in self.query("#why").results(Labelled):
             why.show(self._lost if self.has_class("-tall") else [line[:2] for line in self._lost])
 
-    def _left_s(self) -> float | None:
+    def _remaining_s(self) -> float | None:
         """Estimate the time left from the conversations that ended since the grid was opened."""
         ended = sum(glance.rank in OVER for glance in self.glances)
         now = self.bioeval.clock()
@@ -402,7 +402,7 @@ class GridScreen(BaseScreen):
                 self.glances,
                 self.size.width - 4,
                 self.size.height // (2 if self.has_class("-tall") else 4),
-                self._left_s(),
+                self._remaining_s(),
             )
             if filled
             else []
