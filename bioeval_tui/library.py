@@ -25,8 +25,8 @@ from bioeval_tui.cli.headless import open_progress
 from bioeval_tui.cli.options import request_of
 from bioeval_tui.cli.run import run as command
 from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluation.engine.interface import Order, RunRequest, spec_of
 from bioeval_tui.evaluation.engine.processes import fair_loop
-from bioeval_tui.evaluation.engine.spec import Order, RunRequest, spec_of
 from bioeval_tui.evaluation.spending import FILE_NAME, load_prices
 from bioeval_tui.evaluation.wiring.start import hosts_of, prepare_batch, run_followed, run_prepared
 from bioeval_tui.record.catalogue import find_recording

@@ -1,9 +1,10 @@
-"""Plug-ins from entry points: agents, evaluators, judges, graphs, formats of files, metrics and jobs.
+"""Agent protocols, and plug-ins from entry points: agents, evaluators, judges, graphs, formats of files, metrics and jobs.
 
 A package declares an entry point in the group `bioeval_tui.agents` (or another of `GROUPS`); its name is
 what a job file uses. Listing reads the installed packages' metadata and imports nothing; a plug-in's code
 runs only when a job names it. docs/plugins.md has a whole example. This program's own plug-ins (`bundled`) are
-registered in the same way.
+registered in the same way; only `PROTOCOLS`, without which it cannot do, are no plug-ins. docs/agents.md has a table of
+all agent protocols that this package brings; `tests/test_recipes.py` compares the two.
 """
 
 from __future__ import annotations
@@ -18,17 +19,82 @@ from importlib.metadata import EntryPoint, entry_points
 from pkgutil import resolve_name
 from typing import Any, Literal, Protocol, TypeVar
 
-from bioeval_tui import agent_protocols
-from bioeval_tui.agent_protocols import AgentProtocol
 from bioeval_tui.errors import BioevalError, UsageError
 from bioeval_tui.text import clean_line, join_names
+
+Tells = Literal["pieces", "tool calls", "tool results", "tokens", "state"]
+Takes = Literal["history", "texts"]
+YES = "✓"
+BY_URL = "by URL"
+"""The agent's state is read from a URL in the job (`target.objectContextUrl`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentProtocol:
+    """One protocol: a line of the table below, or the entry point of a plug-in.
+
+    `maker` returns a new agent for a conversation and is called with `AgentTerms`; as `module:function` it is imported only
+    then. `tells` is what such an agent can report, and how; `takes` is what it accepts before
+    the greeting. `is_model`: the agent is a model's endpoint, so its tokens have a price; `is_function`: it runs in
+    this process or its child and has no URL. `keeps_nothing`: every request has the whole conversation, so that nothing is left of one
+    for the next. `uses` are the keys of `target` that only some protocols know, and that such an agent uses: it is given a key
+    only with `apiKeyEnv`, and the job's headers only with `headers`; None says nothing of keys, and gives neither.
+    `begins`: what an agent shows by an answer to `open`, for `check --connect`; empty if it is called only with the first
+    message. `any_scheme`: its URL need not be http or https.
+    """
+
+    name: str
+    about: str
+    maker: str | Callable[[Any], Any]
+    tells: Mapping[Tells, str]
+    takes: tuple[Takes, ...] = ()
+    is_model: bool = False
+    is_function: bool = False
+    keeps_nothing: bool = False
+    uses: tuple[str, ...] | None = None
+    begins: str = ""
+    any_scheme: bool = False
+
+    def load(self) -> Callable[[Any], Any]:
+        """Return the maker, imported if it is named."""
+        made: Callable[[Any], Any] = resolve_name(self.maker) if isinstance(self.maker, str) else self.maker
+        return made
+
+    def has(self, key: str) -> bool:
+        """Return whether the protocol states that it uses a key of `target`."""
+        return self.uses is not None and key in self.uses
+
+
+_AGENTS = "bioeval_tui.evaluation.agents."
+PROTOCOLS: tuple[AgentProtocol, ...] = (
+    AgentProtocol(
+        "rest", "the embabel-agent-eval API", _AGENTS + "rest:RestAgent",
+        tells={"pieces": YES, "tool calls": YES, "tool results": YES, "state": YES}, takes=("texts",),
+        uses=("model", "knowledgeUrl", "headers", "headersEnv", "streaming", "apiKeyEnv"), begins="opened a session",
+    ),
+    AgentProtocol(
+        "openai", "chat completions or the Responses API", _AGENTS + "openai_chat:OpenAIChatAgent",
+        tells={"pieces": YES, "tool calls": YES, "tool results": "of `target.tools`", "tokens": YES, "state": BY_URL},
+        takes=("history",), is_model=True, keeps_nothing=True,
+        uses=("model", "api", "objectContextUrl", "systemPrompt", "extraBody", "tools", "headers", "headersEnv", "streaming",
+              "apiKeyEnv", "temperature", "topP", "maxTokens", "seed", "stop", "reasoningEffort"),
+    ),
+    AgentProtocol(
+        "python", "a function in Python", _AGENTS + "python_function:PythonAgent",
+        tells={"pieces": YES, "tool calls": YES, "tool results": YES, "tokens": YES, "state": YES}, takes=("history",),
+        is_function=True,
+        uses=("model", "function", "python", "objectContextUrl", "options"),
+    ),
+)  # fmt: skip
+"""Every protocol that is no plug-in, in the order of the documentation."""
+
 
 Group = Literal["agents", "evaluators", "judges", "graphs", "formats", "importers", "metrics", "jobs"]
 GROUPS: tuple[Group, ...] = (
     "agents", "evaluators", "judges", "graphs", "formats", "importers", "metrics", "jobs",
 )  # fmt: skip
 BUILT_IN: Mapping[Group, tuple[str, ...]] = {
-    "agents": agent_protocols.names(),
+    "agents": tuple(sorted(protocol.name for protocol in PROTOCOLS)),
     "evaluators": ("human", "llm", "scripted"),
     "judges": ("llm", "rules"),
     "graphs": ("embedded", "neo4j"),
@@ -208,7 +274,7 @@ def agent_protocol(name: str) -> AgentProtocol | None:
     Raises:
         UsageError: the plug-in cannot be imported, or is neither.
     """
-    built_in = agent_protocols.find(name)
+    built_in = next((protocol for protocol in PROTOCOLS if protocol.name == name), None)
     if built_in is not None or name not in _entries("agents"):
         return built_in
     plugin = load("agents", name)
@@ -228,7 +294,7 @@ def agent_protocol(name: str) -> AgentProtocol | None:
 def own_agent_protocols() -> tuple[AgentProtocol, ...]:
     """Return the protocols that this package brings; only they are imported."""
     loaded = map(agent_protocol, bundled("agents"))
-    return (*agent_protocols.PROTOCOLS, *(protocol for protocol in loaded if protocol is not None))
+    return (*PROTOCOLS, *(protocol for protocol in loaded if protocol is not None))
 
 
 def make_agent(name: str, *, target: Any, url: str, model: str) -> Any:

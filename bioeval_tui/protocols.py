@@ -1,6 +1,5 @@
 """What a plug-in imports: what its agent or file format says of itself and is called with, the protocols of `bioeval_tui.evaluation.seams`, their types, and the current `traceparent`."""
 
-from bioeval_tui.agent_protocols import AgentProtocol as AgentProtocol
 from bioeval_tui.evaluation.conversation.traces import traceparent as traceparent
 from bioeval_tui.evaluation.seams import (
     Agent as Agent,
@@ -25,6 +24,7 @@ from bioeval_tui.evaluation.seams import (
     Verdict as Verdict,
     Violation as Violation,
 )
+from bioeval_tui.plugins import AgentProtocol as AgentProtocol
 from bioeval_tui.record.importing.looking import ImportFormat as ImportFormat
 from bioeval_tui.record.names import Condition as Condition, Peer as Peer, Role as Role
 from bioeval_tui.report.formats.registry import Format as Format

@@ -29,7 +29,7 @@ def test_each_recipe_names_an_existing_file_and_table() -> None:
     page = (DOCS / "architecture.md").read_text(encoding="utf-8").partition("## Add something else")[2]
     for place in (
         "report/formats/registry.py",
-        "agent_protocols.py",
+        "plugins.py",
         "entry points",
         "evaluation/guards/checks.py",
         "cli/main.py",
@@ -111,8 +111,9 @@ def test_adding_a_plugin_takes_one_file_and_one_entry_point(
 
 A_NEW_PROTOCOL = """
 import sys, time, types
-from bioeval_tui import agent_protocols
-agent_protocols.PROTOCOLS += (agent_protocols.AgentProtocol("echo", "says it again", "bioeval_tui.evaluation.agents.echo:make_agent", tells={}),)  # the line
+from bioeval_tui import plugins
+plugins.PROTOCOLS += (plugins.AgentProtocol("echo", "says it again", "bioeval_tui.evaluation.agents.echo:make_agent", tells={}),)  # the line
+plugins.BUILT_IN = {**plugins.BUILT_IN, "agents": tuple(one.name for one in plugins.PROTOCOLS)}  # as when it is loaded
 from bioeval_tui.protocols import Reply
 
 class Echo:  # the file

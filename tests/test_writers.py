@@ -31,7 +31,7 @@ MAY_WRITE = {
     "grade/batch/worker.py": "a page of memory that a worker shares with its program; /dev/null",
     "grade/batch/worker_process.py": "the same page; the pipe to a worker",
     "grade/biomlbench.py": "unpacks for a published preparer, into its own folder",
-    "grade/files/h5ad_reading.py": "anndata writes by path, into a draft, which is moved into place when it is whole",
+    "grade/h5ad.py": "anndata writes by path, into a draft, which is moved into place when it is whole",
     "grade/ledger.py": "appends to the ledger, locked",
     "grade/tasks/prepare.py": "unpacks an archive into a draft, which is moved into place when it is whole",
     "grade/tasks/split.py": "copies a task's public folder into a draft, which is moved into place when it is whole",

@@ -19,8 +19,7 @@ from bioeval_tui.tui.data.services import AppServices
 # Imports above delay the first paint.
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.attach import FollowedRun
-    from bioeval_tui.evaluation.engine.run_view import Opener, RunView
-    from bioeval_tui.evaluation.engine.spec import EngineSpec
+    from bioeval_tui.evaluation.engine.interface import EngineSpec, Opener, RunView
 
 
 EXAMPLES = "\b\nExamples:\n  bioeval-tui app\n  bioeval-tui app jobs/ more/job.yml\n  bioeval-tui app biomlbench/runs"

@@ -8,7 +8,7 @@ import click
 
 from bioeval_tui.cli.options import HEADLESS, with_options
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.engine.spec import RunRequest, spec_of
+from bioeval_tui.evaluation.engine.interface import RunRequest, spec_of
 from bioeval_tui.installation import need_local_model
 from bioeval_tui.sample.paths import DEMO_JOB, LOCAL_MODEL_JOB, sample_jobs
 from bioeval_tui.settings import Settings

@@ -14,8 +14,8 @@ from rich.text import Text
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode, RecordingError
 from bioeval_tui.evaluation.conversation.resume import excluded_trials
+from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.engine.processes import run_fairly
-from bioeval_tui.evaluation.engine.spec import EngineSpec
 from bioeval_tui.evaluation.spending import FILE_NAME, Prices, load_prices
 from bioeval_tui.evaluation.wiring.prepare import estimate_batch
 from bioeval_tui.evaluation.wiring.start import (
@@ -29,7 +29,7 @@ from bioeval_tui.evaluation.wiring.start import (
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.names import CONDITIONS, SPEAKERS
-from bioeval_tui.record.outline import fold_file
+from bioeval_tui.record.reading import fold_file
 from bioeval_tui.record.runs import recording_path
 from bioeval_tui.record.state import Change, RunState, lighten
 from bioeval_tui.report.conclusion import conclude_batch

@@ -14,7 +14,7 @@ import bioeval_tui
 from bioeval_tui import plugins
 from bioeval_tui.cli.options import JSON_LIST, with_options
 from bioeval_tui.errors import ExitCode, UsageError
-from bioeval_tui.evaluation.engine.spec import RunRequest
+from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.sample.paths import agent_names, copy_samples, find_job, job_names, list_names
 from bioeval_tui.settings import Settings
 from bioeval_tui.streams import has_screen

@@ -26,7 +26,7 @@ from bioeval_tui.errors import (
 )
 from bioeval_tui.evaluation.assertions import compare
 from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript, recorded_signoff, sent_messages
-from bioeval_tui.evaluation.engine.spec import EngineSpec
+from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.expressions import caret, evaluate, explain, parse, scope
 from bioeval_tui.evaluation.job.loading import recorded_job
 from bioeval_tui.evaluation.job.template import (
@@ -46,7 +46,7 @@ from bioeval_tui.printed import Fields
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.events import RunStarted
 from bioeval_tui.record.names import Condition
-from bioeval_tui.record.outline import started_run
+from bioeval_tui.record.reading import started_run
 from bioeval_tui.record.state import ConversationState
 from bioeval_tui.sample.paths import find_job
 from bioeval_tui.settings import Settings, env_file_hint

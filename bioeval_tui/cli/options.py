@@ -12,7 +12,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.engine.spec import OTLP_PORT, RunRequest
+from bioeval_tui.evaluation.engine.interface import OTLP_PORT, RunRequest
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report.formats.registry import known

@@ -21,7 +21,7 @@ from bioeval_tui.cli.options import (
 )
 from bioeval_tui.cli.terminal import end_with_stdin
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.engine.spec import RunRequest, spec_of
+from bioeval_tui.evaluation.engine.interface import RunRequest, spec_of
 from bioeval_tui.settings import Settings
 from bioeval_tui.streams import has_screen
 

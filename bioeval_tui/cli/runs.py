@@ -12,9 +12,8 @@ from bioeval_tui.cli.common_options import LazyGroup, Table, with_env_file, with
 from bioeval_tui.consoles import CellColumn, plain_console, write_table
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.printed import Fields
-from bioeval_tui.record.catalogue import Catalogue, RunFilter
+from bioeval_tui.record.catalogue import Catalogue, RunFilter, parse_time
 from bioeval_tui.record.runs import CataloguedRun
-from bioeval_tui.record.times import parse_time
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import print_json_text, say
 from bioeval_tui.text import clean_line

@@ -42,8 +42,15 @@ from bioeval_tui.report.formats.agreement import (
     print_stability,
 )
 from bioeval_tui.report.formats.console import print_judged_again
-from bioeval_tui.report.judge_checks import SentinelCheck, Stability, scores_of, sentinel_checks
-from bioeval_tui.report.judge_test import Reaction, reactions_of, stability_of
+from bioeval_tui.report.judge_checks import (
+    Reaction,
+    SentinelCheck,
+    Stability,
+    reactions_of,
+    scores_of,
+    sentinel_checks,
+    stability_of,
+)
 from bioeval_tui.report.result import load_run
 from bioeval_tui.report.reviews import PrintedJudging, judged_again_dicts
 from bioeval_tui.settings import Settings

@@ -17,11 +17,10 @@ from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.conversation.control import RECORD_TO, send_intent
 from bioeval_tui.evaluation.engine.attach import sender_name
 from bioeval_tui.evaluation.job.loading import job_snapshot, load_job
-from bioeval_tui.record.catalogue import Catalogue, RunFilter
+from bioeval_tui.record.catalogue import Catalogue, RunFilter, parse_time
 from bioeval_tui.record.importing import looking
 from bioeval_tui.record.importing.writing import ImportOptions
-from bioeval_tui.record.live import read_live
-from bioeval_tui.record.times import parse_time
+from bioeval_tui.record.runs import read_live
 from bioeval_tui.record.transfer import delete_runs, deletions, empty, import_file
 from bioeval_tui.settings import Settings, private_dir
 from bioeval_tui.terminal import say

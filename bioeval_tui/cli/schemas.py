@@ -60,9 +60,9 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "runs-show": (_RESULT,),
     "samples": ("cli.installed:PrintedSamples", "cli.installed:PrintedCopies"),
     "tasks-check": ("list", "grade.batch.pool:Checked"),
-    "tasks-list": ("list", "grade.task_console:PrintedTask", "grade.task_console:PrintedBroken"),
+    "tasks-list": ("list", "grade.console:PrintedTask", "grade.console:PrintedBroken"),
     "tasks-prepare": ("list", "cli.tasks:PrintedPrepared"),
-    "tasks-show": ("grade.task_console:PrintedDetails",),
+    "tasks-show": ("grade.console:PrintedDetails",),
     "tasks-split": ("cli.tasks:PrintedSplit",),
     "validate": ("cli.grade:PrintedValidation",),
 }

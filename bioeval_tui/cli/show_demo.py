@@ -22,8 +22,7 @@ from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.demo_app import PACES, BatchDemoApp, DemoApp, Pace
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluation.engine.run_view import RunView
-    from bioeval_tui.evaluation.engine.spec import EngineSpec
+    from bioeval_tui.evaluation.engine.interface import EngineSpec, RunView
 
 
 BESIDE = 120

@@ -13,9 +13,8 @@ from typing_extensions import TypedDict
 from bioeval_tui.cli.grade import pool_of, registry_of, say_progress
 from bioeval_tui.cli.options import BOARD, JSON, JSON_LIST, TASK, WHERE
 from bioeval_tui.errors import BioevalError, ExitCode, UsageError
-from bioeval_tui.grade import prepare_task, task_console
+from bioeval_tui.grade import console, prepare_task
 from bioeval_tui.grade.batch.pool import DEFAULT_MEMORY_LIMIT_MB
-from bioeval_tui.grade.console import long_work
 from bioeval_tui.grade.tasks.split import PARTS, split_task
 from bioeval_tui.terminal import print_json, say
 
@@ -71,9 +70,9 @@ def tasks_list(
         {"tasks_dirs": tasks_dirs, "data_dir": data_dir, "leaderboard": leaderboard}
     ).select(**filters)
     if as_json:
-        print_json([task_console.task_row(entry) for entry in entries])
+        print_json([console.task_row(entry) for entry in entries])
     else:
-        task_console.task_table(entries)
+        console.task_table(entries)
     return ExitCode.OK
 
 
@@ -86,9 +85,9 @@ def tasks_show(task_id: str, as_json: bool, **options: Any) -> int:
     """Show a task: its description, whether it is prepared, its leaderboard and thresholds."""
     task = registry_of(options).get_task(task_id)
     if as_json:
-        print_json(json.loads(json.dumps(task_console.task_details(task), default=str)))
+        print_json(json.loads(json.dumps(console.task_details(task), default=str)))
     else:
-        task_console.task_card(task)
+        console.task_card(task)
     return ExitCode.OK
 
 
@@ -103,9 +102,9 @@ def tasks_leaderboard(task_id: str, as_csv: bool, **options: Any) -> int:
     """Show the leaderboard of TASK, best first: its source, and every entry as published."""
     task = registry_of(options).get_task(task_id)
     if as_csv:
-        task_console.board_csv(task)
+        console.board_csv(task)
     else:
-        task_console.board_table(task)
+        console.board_table(task)
     return ExitCode.OK
 
 
@@ -178,7 +177,7 @@ def tasks_check(task_ids: tuple[str, ...], as_json: bool, **options: Any) -> int
     limits = {"time_limit": 60.0, "memory_limit": DEFAULT_MEMORY_LIMIT_MB}
     with (
         pool_of(registry, limits, 2) as pool,
-        long_work("checking tasks", len(chosen)) as advance,
+        console.long_work("checking tasks", len(chosen)) as advance,
     ):
         for checked in pool.check(chosen):
             rows.append(checked)
@@ -187,7 +186,7 @@ def tasks_check(task_ids: tuple[str, ...], as_json: bool, **options: Any) -> int
     if as_json:
         print_json([asdict(row) for row in rows])
     else:
-        task_console.check_lines(rows)
+        console.check_lines(rows)
     return ExitCode.BELOW if any(row.problem for row in rows) else ExitCode.OK
 
 

@@ -15,11 +15,11 @@ from bioeval_tui.cli.options import OutputFile, complete_run
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
-from bioeval_tui.evaluation.engine.run_view import RunView
+from bioeval_tui.evaluation.engine.interface import RunView
 from bioeval_tui.files import write_private
 from bioeval_tui.record.catalogue import Catalogue, find_recording
-from bioeval_tui.record.live import is_live
 from bioeval_tui.record.replay import reading_times, replay_times
+from bioeval_tui.record.runs import is_live
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import say
 from bioeval_tui.text import clean_line
@@ -110,9 +110,8 @@ def write_replay(
         UsageError: the size or theme is invalid, or a file cannot be written.
     """
     # The screen does not wait for these.
-    from bioeval_tui.report.formats.replays import asciicast, player
     from bioeval_tui.report.result import load_run
-    from bioeval_tui.tui.casting import LAST_S, replay_frames
+    from bioeval_tui.tui.casting import asciicast, player, replay_frames
 
     cells = _size(size)
     services = AppServices(settings, writes=False)
@@ -126,14 +125,13 @@ def write_replay(
     loaded = load_run(path)
     timing = replay_times if times == "recorded" else reading_times
     try:
-        drawn = asyncio.run(replay_frames(path, services, cells, theme, timing))
+        frames = asyncio.run(replay_frames(path, services, cells, theme, timing))
     finally:
         services.close()
-    frames = [(frame.at_s, frame.marker, frame.lines) for frame in drawn]
     job, sentence = loaded.brief.job, loaded.conclusion.sentence
     for kind, file in files.items():
         if kind == "cast":
-            write_private(file, asciicast(frames, cells, f"{job}: {sentence}", LAST_S))
+            write_private(file, asciicast(frames, cells, f"{job}: {sentence}"))
         else:
             write_private(file, player(frames, job, sentence))
         say(f"wrote {clean_line(str(file), 300)}", err=True)

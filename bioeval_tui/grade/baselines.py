@@ -84,7 +84,7 @@ def write_baseline(task: Task, kind: str, *, seed: int, path: Path) -> Path:
         raise InputError(f"task {task.id} is not prepared: run `{task.prepare_command}`")
     generator = np.random.default_rng([seed, zlib.crc32(kind.encode())])
     if task.sample_submission.suffix == ".h5ad":
-        from bioeval_tui.grade.files.h5ad_reading import write_h5ad  # for single-cell tasks alone
+        from bioeval_tui.grade.h5ad import write_h5ad  # for single-cell tasks alone
 
         write_h5ad(predict_h5ad(task, kind, generator), path)
     else:

@@ -29,7 +29,6 @@ from numpy.typing import NDArray
 from bioeval_tui import __version__
 from bioeval_tui.errors import InputError, InvalidSubmissionError
 from bioeval_tui.grade.batch.run import grade_jsonl
-from bioeval_tui.grade.files.tables import read_as_published, read_exactly
 from bioeval_tui.grade.grade import (
     calculate_human_performance_metrics,
     grade_csv,
@@ -39,6 +38,7 @@ from bioeval_tui.grade.grade import (
 from bioeval_tui.grade.grader import Grader
 from bioeval_tui.grade.outcomes import aggregate_reports
 from bioeval_tui.grade.submissions import extract_agent_from_submission_path
+from bioeval_tui.grade.tables import read_as_published, read_exactly
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.grade.tasks import registry
 from bioeval_tui.grade.tasks.sources import get_source, source_types

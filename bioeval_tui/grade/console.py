@@ -1,12 +1,15 @@
-"""The output of grading: tables and cards of reports on stdout, progress on stderr."""
+"""The output of grading: tables and cards of reports, and what the commands for tasks print, on stdout; progress on stderr."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.markdown import Markdown
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -16,20 +19,27 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
+from rich.table import Table
 from rich.text import Text
+from typing_extensions import TypedDict
 
 from bioeval_tui.consoles import CellColumn, plain_console, write_table
-from bioeval_tui.errors import Problem
+from bioeval_tui.errors import BioevalError, Problem
+from bioeval_tui.files import csv_text
 from bioeval_tui.grade.outcomes import load_reports
 from bioeval_tui.grade.submissions import UNKNOWN_AGENT
+from bioeval_tui.grade.tasks.sources import BoardSource, PublishedBoard
 from bioeval_tui.streams import is_plain
-from bioeval_tui.text import clean, clean_line, plural
+from bioeval_tui.text import as_cell, clean, clean_line, plural, shorten
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.batch import run
     from bioeval_tui.grade.batch.output import BatchResult
+    from bioeval_tui.grade.batch.pool import Checked
     from bioeval_tui.grade.outcomes import NotGraded
     from bioeval_tui.grade.task_report import TaskReport, Uncertainty
+    from bioeval_tui.grade.tasks.task import Task, TaskEntry
+
 
 MEDAL_STYLE = {"gold": "bold yellow", "silver": "bold bright_white", "bronze": "bold dark_orange3"}
 NOTHING = "·"
@@ -274,3 +284,267 @@ def sure_lines(uncertainty: Uncertainty) -> list[str]:
 def threshold_words(value: float) -> str:
     """Return a threshold in the decimals that scores have."""
     return f"{value:.5f}".rstrip("0").rstrip(".")
+
+
+class PrintedBroken(TypedDict):
+    """A task that cannot be loaded."""
+
+    task_id: str
+    broken: str
+    file: str
+    line: int
+
+
+class PrintedTask(TypedDict):
+    """A task, as `tasks list --json` prints it."""
+
+    task_id: str
+    name: str
+    domain: str | None
+    task_type: str | None
+    difficulty: str | None
+    data_source: str | None
+    awards_medals: bool
+    prepared: bool
+    self_trained: bool
+    leaderboard: str | None
+    warnings: list[str]
+
+
+class PrintedBoard(TypedDict):
+    """A task's leaderboard."""
+
+    size: int
+    is_lower_better: bool
+    best: float
+    worst: float
+    gold_threshold: float
+    silver_threshold: float
+    bronze_threshold: float
+    median_threshold: float
+    self_trained: bool
+    reference: dict[str, Any] | None
+    origin: str
+
+
+class PrintedDetails(TypedDict):
+    """A task with its leaderboard and paths, as `tasks show --json` prints it."""
+
+    task_id: str
+    name: str
+    domain: str | None
+    task_type: str | None
+    difficulty: str | None
+    data_source: dict[str, Any]
+    awards_medals: bool
+    prepared: bool
+    why_not_prepared: str | None
+    grader: str
+    public_dir: str
+    sample_submission: str
+    warnings: list[str]
+    leaderboard: PrintedBoard | None
+    description: str
+
+
+def task_row(entry: TaskEntry) -> PrintedTask | PrintedBroken:
+    """Return a task's entry in `tasks list --json`."""
+    if entry.problem is not None:
+        problem = entry.problem
+        return {"task_id": entry.id, "broken": problem.message, "file": problem.file, "line": problem.line}
+    task = entry.task
+    return {
+        "task_id": task.id,
+        "name": task.name,
+        "domain": task.domain,
+        "task_type": task.task_type,
+        "difficulty": task.difficulty,
+        "data_source": (task.data_source or {}).get("type"),
+        "awards_medals": task.awards_medals,
+        "prepared": task.is_prepared,
+        "self_trained": task.self_trained,
+        "leaderboard": _origin(task),
+        "warnings": list(task.warnings),
+    }
+
+
+def _board_of(task: Task) -> PublishedBoard | Path | None:
+    try:
+        return task.board_in_use()
+    except BioevalError:
+        return None
+
+
+def _short(task: Task, board: PublishedBoard | Path | None) -> str:
+    if isinstance(board, PublishedBoard):
+        return f"published, {plural(len(board.entries), 'entry', 'entries')}"
+    origin = _origin(task)
+    return origin.removeprefix("the task's ").replace(" leaderboard.csv", "") if origin else NOTHING
+
+
+def _origin(task: Task) -> str | None:
+    try:
+        return task.board_origin()
+    except BioevalError:
+        return None
+
+
+def task_table(entries: Sequence[TaskEntry]) -> None:
+    """Print tasks as a table; broken ones with file and line."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("task", "domain", "type", "difficulty", "source", "prepared", "leaderboard"):
+        table.add_column(name, overflow="fold")
+    broken = [entry for entry in entries if entry.problem is not None]
+    sources: dict[str, BoardSource] = {}
+    for entry in entries:
+        row = task_row(entry)
+        if "broken" in row:
+            table.add_row(Text(entry.id), Text("broken config", style="red"), "", "", "", "", "")
+            continue
+        words = (row[key] or NOTHING for key in ("domain", "task_type", "difficulty", "data_source"))
+        # A task that is not prepared yet is not an error, so it gets no cross.
+        prepared = Text("✓ yes", style="green") if row["prepared"] else Text(NOTHING, style="dim")
+        board = _board_of(entry.task)
+        if isinstance(board, PublishedBoard):
+            sources[board.source.title] = board.source
+        shown = Text(_short(entry.task, board))
+        table.add_row(Text(entry.id), *(Text(str(word)) for word in words), prepared, shown)
+    console = plain_console()
+    console.print(table)
+    for source in sources.values():
+        console.print(
+            f"{source.title}: {source.date}, commit {source.commit[:12]}, {source.url}, {source.licence}",
+            soft_wrap=True,
+        )
+    for entry in broken:
+        console.print(f"broken: {entry.problem}", soft_wrap=True)
+    ready = sum(entry.problem is None and entry.task.is_prepared for entry in entries)
+    console.print(f"{plural(len(entries), 'task')}, {ready:,} prepared, {len(broken):,} broken")
+    waiting = [e for e in entries if e.problem is None and not e.task.is_prepared]
+    if any((entry.task.data_source or {}).get("type") == "builtin" for entry in waiting):
+        console.print(
+            "builtin tasks are prepared when they are first used; `bioeval-tui tasks prepare --all` does it now"
+        )
+
+
+def task_details(task: Task) -> PrintedDetails:
+    """Return the result of `tasks show --json`: the row, the leaderboard with its thresholds, paths, the description."""
+    from bioeval_tui.grade.grade import leaderboard_of  # pandas: the list of tasks does not wait for it
+
+    details: PrintedDetails = {
+        "task_id": task.id,
+        "name": task.name,
+        "domain": task.domain,
+        "task_type": task.task_type,
+        "difficulty": task.difficulty,
+        "data_source": dict(task.data_source or {}),
+        "awards_medals": task.awards_medals,
+        "prepared": task.is_prepared,
+        "why_not_prepared": task.why_not_prepared(),
+        "grader": task.grader.name,
+        "public_dir": str(task.public_dir),
+        "sample_submission": str(task.sample_submission),
+        "warnings": list(task.warnings),
+        "leaderboard": None,
+        "description": task.description,
+    }
+    try:
+        board = leaderboard_of(task)
+    except BioevalError as error:
+        details["warnings"].append(str(error))
+        return details
+    ranking = board.rank(None)
+    details["leaderboard"] = {
+        "size": ranking.size,
+        "is_lower_better": ranking.is_lower_better,
+        "best": float(board.best_first()[0]),
+        "worst": float(board.best_first()[-1]),
+        "gold_threshold": ranking.gold_threshold,
+        "silver_threshold": ranking.silver_threshold,
+        "bronze_threshold": ranking.bronze_threshold,
+        "median_threshold": ranking.median_threshold,
+        "self_trained": board.self_trained,
+        "reference": None if task.reference is None else asdict(task.reference),
+        "origin": board.origin,
+    }
+    details["warnings"] += board.warnings
+    return details
+
+
+def task_card(task: Task) -> None:
+    """Print a task: facts, leaderboard, warnings, then the description."""
+    out, details = lines_out(), task_details(task)
+    out.print(Text(f"{task.id}: {task.name}", style="bold"))
+    facts = [task.task_type, task.domain, task.difficulty, f"grader {task.grader.name}"]
+    out.print("  " + ", ".join(str(fact) for fact in facts if fact))
+    out.print(f"  {'prepared: ' + str(task.public_dir) if task.is_prepared else details['why_not_prepared']}")
+    board = details["leaderboard"]
+    if board is not None:
+        direction = "lower" if board["is_lower_better"] else "higher"
+        out.print(f"  leaderboard: {board['origin']}")
+        out.print(
+            f"  scores from {threshold_words(board['best'])} to {threshold_words(board['worst'])}, {direction} is better"
+        )
+        four = {
+            "gold": board["gold_threshold"],
+            "silver": board["silver_threshold"],
+            "bronze": board["bronze_threshold"],
+            "median": board["median_threshold"],
+        }
+        thresholds = ", ".join(f"{name} {threshold_words(score)}" for name, score in four.items())
+        out.print(f"  {thresholds}")
+        if board["reference"]:
+            out.print(
+                f"  reference (not ranked): {board['reference']['score']}, {board['reference']['team']}"
+            )
+    for warning in details["warnings"]:
+        out.print(f"  warning: {clean_line(warning, 500)}")
+    if task.description:
+        out.print()
+        console = plain_console()
+        if console.is_terminal:
+            console.print(Markdown(task.description, hyperlinks=False))
+        else:  # a file or a pipe gets the text as it was written
+            console.print(clean(task.description))
+
+
+def board_csv(task: Task) -> None:
+    """Print the leaderboard in use as CSV, in the columns of `leaderboard.csv`; scores are the source's text."""
+    rows = ((as_cell(entry.team), entry.score, as_cell(entry.date)) for entry in task.board_entries())
+    lines_out().print(csv_text([("teamName", "score", "submissionDate"), *rows]), end="")
+
+
+def board_table(task: Task) -> None:
+    """Print the leaderboard in use, with its source."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("team", overflow="fold")
+    table.add_column("score", justify="right")
+    table.add_column("date")
+    for entry in task.board_entries():
+        table.add_row(Text(entry.team), Text(entry.score), Text(entry.date or NOTHING))
+    out = lines_out()
+    out.print(f"{task.id}: {clean_line(task.board_origin(), 300)}")
+    board = task.board_in_use()
+    if isinstance(board, PublishedBoard):
+        out.print(f"{board.source.url}, {board.source.licence}")
+    plain_console().print(table)
+    if reference := task.reference:
+        out.print(f"reference (not ranked): {reference.score}, {reference.team}")
+
+
+def check_lines(rows: Sequence[Checked]) -> None:
+    """Print the findings and the totals."""
+    out = lines_out()
+    for row in rows:
+        task_id = clean_line(row.task_id, 200)
+        if row.problem:
+            out.print(f"{task_id}: {shorten(clean_line(row.problem, 1000), 400)}")
+        for warning in row.warnings:
+            out.print(f"{task_id}: warning: {clean_line(warning, 400)}")
+    broken = sum(bool(row.problem) for row in rows)
+    warned = sum(bool(row.warnings) for row in rows)
+    scored = sum(row.scored is not None for row in rows)
+    out.print(
+        f"{plural(len(rows), 'task')} checked: {len(rows) - broken:,} can be loaded, {broken:,} cannot, {warned:,} with "
+        f"warnings; {plural(scored, 'grader')} scored a file of the task's own"
+    )

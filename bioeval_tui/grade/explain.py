@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval_tui.errors import InputError, InvalidSubmissionError
-from bioeval_tui.grade.explanation import PRIVATE, Section, table
-from bioeval_tui.grade.files.alignment import label_codes
-from bioeval_tui.grade.files.tables import read_frame
+from bioeval_tui.grade.alignment import label_codes
 from bioeval_tui.grade.metrics import accuracy, average_ranks, concordance_index, roc_auc, spearman
 from bioeval_tui.grade.scorers import H5AD, CodeScorer, CsvScorer
+from bioeval_tui.grade.tables import read_frame
+from bioeval_tui.grade.task_report import PRIVATE, Section, table
 from bioeval_tui.text import clean_line, plural, shorten
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ _BINS = 10
 _NONE = float("nan")
 
 
-def _of_numbers(rows: ExplainedRows) -> list[Section]:
+def _number_views(rows: ExplainedRows) -> list[Section]:
     error = rows.guess - rows.true
     shares = (0.05, 0.25, 0.5, 0.75, 0.95)
     facts = [
@@ -238,7 +238,7 @@ def _of_numbers(rows: ExplainedRows) -> list[Section]:
     return sections
 
 
-def _of_probabilities(rows: ExplainedRows) -> list[Section]:
+def _probability_views(rows: ExplainedRows) -> list[Section]:
     positive = rows.true > 0
     in_unit = bool((rows.guess >= 0).all() and (rows.guess <= 1).all())
     marks = np.unique(np.quantile(rows.guess, np.linspace(0.05, 0.95, 10)))
@@ -280,7 +280,7 @@ def _share(part: int, whole: int) -> float:
     return float(part / whole) if whole else _NONE
 
 
-def _of_labels(rows: ExplainedRows) -> list[Section]:
+def _label_views(rows: ExplainedRows) -> list[Section]:
     true, guess = (np.asarray(values).astype(str) for values in (rows.true, rows.guess))
     counts = dict(zip(*np.unique(true, return_counts=True), strict=True))
     order = sorted(counts, key=lambda name: (-counts[name], name))
@@ -313,7 +313,7 @@ def _short(name: object, width: int) -> str:
     return shorten(clean_line(str(name)), width)
 
 
-def _of_survival(rows: ExplainedRows) -> list[Section]:
+def _survival_views(rows: ExplainedRows) -> list[Section]:
     happened = rows.event > 0
     parts = quantile_groups(rows.guess, 4)
     groups = [
@@ -341,10 +341,10 @@ def _of_survival(rows: ExplainedRows) -> list[Section]:
 
 
 VIEWS: dict[str, Callable[[ExplainedRows], list[Section]]] = {
-    "number": _of_numbers,
-    "probability": _of_probabilities,
-    "label": _of_labels,
-    "survival": _of_survival,
+    "number": _number_views,
+    "probability": _probability_views,
+    "label": _label_views,
+    "survival": _survival_views,
 }
 
 

@@ -20,20 +20,20 @@ import numpy as np
 import pandas as pd
 
 from bioeval_tui.errors import BioevalError, InputError, InvalidSubmissionError, NotMeasuredError, Problem
-from bioeval_tui.grade.files import alignment
-from bioeval_tui.grade.files.alignment import Coverage, invalid
-from bioeval_tui.grade.files.tables import read_as_published, read_frame
+from bioeval_tui.grade import alignment
+from bioeval_tui.grade.alignment import Coverage, invalid
+from bioeval_tui.grade.answers import read_part
 from bioeval_tui.grade.grader import is_invalid_submission
 from bioeval_tui.grade.leaderboard import Leaderboard, build_leaderboard, load_leaderboard
 from bioeval_tui.grade.ledger import file_hash
 from bioeval_tui.grade.outcomes import Invalid, NotGraded, NotGradedError, Outcome
-from bioeval_tui.grade.parts import read_part
 from bioeval_tui.grade.scorers import CSV, H5AD, CodeScorer, CsvScorer, Scorer
 from bioeval_tui.grade.submissions import (
     agent_in,
     is_same_file,
     why_not_a_file,
 )
+from bioeval_tui.grade.tables import read_as_published, read_frame
 from bioeval_tui.grade.task_report import ReportExtra, TaskReport, now, numpy_round, to_score
 from bioeval_tui.grade.tasks.task import Task
 from bioeval_tui.grade.tasks.task_code import NEEDS_NUMPY, MissingPackageError, import_problem
@@ -378,7 +378,7 @@ def scorer_for(task: Task) -> Scorer:
     if spec is None:
         return CodeScorer(task.grader.grade_fn, task.answers, task.sample_submission, part)
     if spec.h5ad is not None:
-        from bioeval_tui.grade.files.h5ad import H5adScorer  # a CSV waits for no HDF5
+        from bioeval_tui.grade.h5ad import H5adScorer  # a CSV waits for no HDF5
 
         return H5adScorer(spec, task.answers)
     try:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from bioeval_tui.errors import InputError, InvalidSubmissionError
-from bioeval_tui.grade.metric_spec import MetricSpec, metric_spec
+from bioeval_tui.grade.answers import MetricSpec, metric_spec
 from bioeval_tui.grade.task_report import to_score
 from bioeval_tui.grade.tasks.task_code import load_function
 from bioeval_tui.text import clean_line

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval_tui.errors import InvalidSubmissionError
-from bioeval_tui.grade.files.tables import read_exactly
 from bioeval_tui.grade.grade import TaskGrading, grading_of
 from bioeval_tui.grade.leaderboard import Leaderboard, medal_places
 from bioeval_tui.grade.metrics import METRICS
@@ -40,6 +39,7 @@ from bioeval_tui.grade.resampling import (
     spearman_influence,
 )
 from bioeval_tui.grade.scorers import H5AD, CodeScorer
+from bioeval_tui.grade.tables import read_exactly
 from bioeval_tui.grade.task_report import Uncertainty, rows_words, to_score
 from bioeval_tui.text import clean_line
 

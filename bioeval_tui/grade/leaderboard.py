@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from bioeval_tui.errors import InputError
-from bioeval_tui.grade.files.tables import read_as_published
+from bioeval_tui.grade.tables import read_as_published
 from bioeval_tui.grade.task_report import numpy_round
 from bioeval_tui.text import clean_line, plural
 

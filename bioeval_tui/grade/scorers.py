@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from bioeval_tui.errors import InvalidSubmissionError, NotMeasuredError, Problem
-from bioeval_tui.grade.files import alignment, tables
-from bioeval_tui.grade.files.tables import read_answers, read_frame
-from bioeval_tui.grade.metric_spec import MetricSpec
-from bioeval_tui.grade.parts import Part
+from bioeval_tui.grade import alignment, tables
+from bioeval_tui.grade.answers import MetricSpec, Part
 from bioeval_tui.grade.resampling import Draws, draws
+from bioeval_tui.grade.tables import read_answers, read_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +66,7 @@ class CodeScorer:
     def score(self, path: Path) -> Any:
         """Call the function on the file; whatever it raises passes through."""
         if path.suffix.lower() == H5AD:
-            from bioeval_tui.grade.files.h5ad_reading import refuse_links_in  # a CSV waits for no HDF5
+            from bioeval_tui.grade.h5ad import refuse_links_in  # a CSV waits for no HDF5
 
             refuse_links_in(path)
             return self._function(path, self._answers_path)
@@ -87,7 +86,7 @@ class CodeScorer:
         return None if self._rows is None else self._rows.coverage(submission)
 
     def _coverage_of_cells(self, path: Path) -> alignment.Coverage | None:
-        from bioeval_tui.grade.files.h5ad_reading import cells_of
+        from bioeval_tui.grade.h5ad import cells_of
 
         expected, handed_in = self._cells, cells_of(path)
         if expected is None or handed_in is None or not expected.is_unique:
@@ -97,7 +96,7 @@ class CodeScorer:
     @cached_property
     def _cells(self) -> pd.Index | None:
         """The names of the answers' cells; None if they cannot be read."""
-        from bioeval_tui.grade.files.h5ad_reading import cells_of
+        from bioeval_tui.grade.h5ad import cells_of
 
         return cells_of(self._answers_path)
 
@@ -145,7 +144,7 @@ class CodeScorer:
         """Return whether the file can be read at all; the code's own checks come with grading."""
         try:
             if path.suffix.lower() == H5AD:
-                from bioeval_tui.grade.files.h5ad_reading import refuse_unreadable
+                from bioeval_tui.grade.h5ad import refuse_unreadable
 
                 refuse_unreadable(path)
             else:
@@ -329,7 +328,7 @@ class CsvScorer:
 def score_declared(spec: MetricSpec, submission: Any, answers: Any) -> Any:
     """Return the declared metric of a submission: DataFrames for CSV tasks, paths for h5ad tasks."""
     if spec.h5ad is not None:
-        from bioeval_tui.grade.files.h5ad import H5adScorer
+        from bioeval_tui.grade.h5ad import H5adScorer
 
         return H5adScorer(spec, Path(answers)).score(Path(submission))
     return CsvScorer(spec, answers).score_frame(submission)

@@ -16,9 +16,8 @@ from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
-    from bioeval_tui.grade.explanation import Section
     from bioeval_tui.grade.outcomes import Outcome
-    from bioeval_tui.grade.task_report import TaskReport, Uncertainty
+    from bioeval_tui.grade.task_report import Section, TaskReport, Uncertainty
 
 
 class Grading:

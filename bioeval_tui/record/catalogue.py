@@ -10,19 +10,19 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import sqlite3
 import threading
 import time
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import quote
 
 from bioeval_tui.errors import RecordingError, UsageError
-from bioeval_tui.record.live import is_live
 from bioeval_tui.record.masking import masked, masking
 from bioeval_tui.record.runs import (
     OVERLAY,
@@ -30,6 +30,7 @@ from bioeval_tui.record.runs import (
     CataloguedRun,
     Status,
     is_imported,
+    is_live,
     is_run_id,
     overlay_path,
     recording_path,
@@ -37,7 +38,7 @@ from bioeval_tui.record.runs import (
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:  # reading recordings is needed for new ones only, and its modules load slowly
-    from bioeval_tui.record.outline import Outline
+    from bioeval_tui.record.reading import Outline
     from bioeval_tui.record.state import RunState
 
 STATUSES: tuple[Status, ...] = ("running", "completed", "cancelled", "failed", "interrupted")
@@ -47,6 +48,8 @@ TRUSTED_AFTER_NS = 2_000_000_000
 LOCKED_S = 5.0
 """How long to wait for another process that writes the list."""
 
+_AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([mhdw])", re.IGNORECASE)
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _VERSION = 8
 _SCHEMA = """
 create table runs (
@@ -137,6 +140,26 @@ class RunFilter:
         if self.min_score is not None:
             parts.append((f"{_NOW['score']} >= ?", self.min_score))
         return " and ".join(part for part, _ in parts) or "1", [value for _, value in parts]
+
+
+def parse_time(text: str, now: datetime) -> datetime:
+    """Return the time that `text` names: `2026-11-20`, `2026-11-20T09:30`, or `7d` (also m, h, w) before `now`.
+
+    A date without a zone is local time.
+
+    Raises:
+        UsageError: `text` has another form.
+    """
+    age = _AGE.fullmatch(text.strip())
+    try:
+        if age:
+            return now - timedelta(**{_UNITS[age[2].lower()]: float(age[1])})
+        return datetime.fromisoformat(text.strip()).astimezone(UTC)
+    except (ValueError, OverflowError):
+        shown = clean_line(text, 40)
+        raise UsageError(
+            f"{shown!r} is not a time; use a date such as 2026-11-20, or an age such as 12h or 30d"
+        ) from None
 
 
 class _File(NamedTuple):
@@ -376,7 +399,7 @@ class Catalogue:
 
     def _take_in(self, database: sqlite3.Connection, run_id: str, file: _File) -> None:
         # Here and below: the models of events, which a list of known runs does not wait for.
-        from bioeval_tui.record.outline import Outline, outline
+        from bioeval_tui.record.reading import Outline, outline
 
         try:
             outlined = outline(file.path)
@@ -399,8 +422,8 @@ class Catalogue:
 def _overlaid(path: Path) -> tuple[str | None, str | None]:
     """Return a run's reviewed scores and the scores by later judges as JSON; None without any."""
     from bioeval_tui.record.events import ReviewsDrawn
-    from bioeval_tui.record.outline import fold_file
     from bioeval_tui.record.overlay import in_force, judgings, read_overlay
+    from bioeval_tui.record.reading import fold_file
     from bioeval_tui.record.reviews import fold_reviews, reviewed_scores
 
     try:

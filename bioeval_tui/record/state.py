@@ -16,10 +16,33 @@ from bioeval_tui.record import cases, events
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.names import CONDITIONS, Condition, Peer, Role, with_served
 from bioeval_tui.record.spans import AgentSpan, tokens_of, was_cut_off
-from bioeval_tui.record.times import Clock
 from bioeval_tui.text import asks_question, clean_line, shorten
 
 Phase = Literal["waiting", "preparing", "evaluator", "agent", "checking", "judging", "ended"]
+
+
+@dataclass(slots=True)
+class WorkClock:
+    """The times in which a run stood still. A turn that runs when a pause begins is finished, and counts."""
+
+    _times: list[tuple[datetime, datetime]] = field(default_factory=list)
+    _since: datetime | None = None
+
+    def stop(self, at: datetime) -> None:
+        """Stand still from now on. A time that began and has not ended was work."""
+        self._since = at
+
+    def go_on(self, at: datetime) -> None:
+        """Work from now on."""
+        if self._since is not None:
+            self._times.append((self._since, at))
+        self._since = None
+
+    def seconds(self, begin: datetime, end: datetime) -> float:
+        """Return the seconds of work between two times."""
+        times = [*self._times, (self._since, end)] if self._since is not None else self._times
+        lost = sum(max(0.0, (min(until, end) - max(since, begin)).total_seconds()) for since, until in times)
+        return max(0.0, (end - begin).total_seconds() - lost)
 
 
 class ConversationKey(NamedTuple):
@@ -262,7 +285,7 @@ class RunState:
     """The case of each trial, begun or not; empty where the job has none."""
     served: dict[Peer, dict[str, list[str]]] = field(default_factory=dict)
     """Which models answered, by the names that the servers gave them, for each peer by the name that was asked for."""
-    _clock: Clock = field(default_factory=Clock)
+    _clock: WorkClock = field(default_factory=WorkClock)
     _parts: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     """The values of each case, by its name and its persona's."""
 

@@ -24,10 +24,17 @@ from bioeval_tui.portable import BINARY, lock, read_at
 from bioeval_tui.record.events import SCHEMA_VERSION, Reviewed, RunStarted, write_event
 from bioeval_tui.record.importing.looking import FORMATS, OWN, FileLook, ImportFormat, known, names
 from bioeval_tui.record.importing.writing import ImportOptions, digest, recording_of, survey
-from bioeval_tui.record.live import only_here
 from bioeval_tui.record.overlay import append_reviews
 from bioeval_tui.record.reading import CHUNK, LineReader
-from bioeval_tui.record.runs import SUFFIX, imported_path, is_run_id, live_path, overlay_path, recording_path
+from bioeval_tui.record.runs import (
+    SUFFIX,
+    imported_path,
+    is_run_id,
+    live_path,
+    only_here,
+    overlay_path,
+    recording_path,
+)
 from bioeval_tui.text import clean_value, compact_json, join_names, plural
 
 

@@ -19,7 +19,9 @@ from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.record.state import ConversationKey
 from bioeval_tui.report.reviews import recorded_prompts
 from bioeval_tui.report.run import RecordedRun
-from bioeval_tui.report.statistics.agreement import (
+from bioeval_tui.report.statistics.differences import Difference, difference, differences
+from bioeval_tui.report.statistics.estimates import Sample
+from bioeval_tui.report.statistics.judges import (
     Agreement,
     JudgeAgreement,
     RatedTwice,
@@ -28,8 +30,6 @@ from bioeval_tui.report.statistics.agreement import (
     krippendorff_alpha,
     units_of,
 )
-from bioeval_tui.report.statistics.differences import Difference, difference, differences
-from bioeval_tui.report.statistics.estimates import Sample
 from bioeval_tui.text import clean_line, plural
 
 if TYPE_CHECKING:

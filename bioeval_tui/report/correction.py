@@ -22,7 +22,7 @@ from bioeval_tui.record.overlay import append_numbered, read_overlay
 from bioeval_tui.report.agreement import JudgeId, RatedTask, rated_tasks
 from bioeval_tui.report.findings import PeopleWouldSay
 from bioeval_tui.report.run import RecordedRun
-from bioeval_tui.report.statistics.prediction_powered import (
+from bioeval_tui.report.statistics.judges import (
     CorrectedMean,
     JudgedItem,
     NotCorrectable,

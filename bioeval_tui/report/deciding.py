@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import fmean
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec
+from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
 from bioeval_tui.record.events import ConversationScored, RunEvent
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.report.findings import StopDecision

@@ -4,7 +4,8 @@ Verdicts before and after harmless changes, and of the same transcript asked twi
 merely noisy gives exchangeable verdicts before and after, so two signed-rank tests per change are exact: does the
 score shift, and does the change disagree with the first verdict more than the repeat does (which finds changes
 that raise some scores and lower others)? The repeat itself is compared with a tolerated share of flips. Holm's
-correction over all of these keeps the chance of accusing a sound judge of anything at 0.5 %.
+correction over all of these keeps the chance of accusing a sound judge of anything at 0.5 %. Controls are conversations
+that deserve less: a judge reacts if it gives them at most half the score.
 
 Sentinels are conversations with known verdicts: in `judge-test`, and in a run that asks.
 """
@@ -15,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import floor, fsum, sqrt
 from statistics import NormalDist, fmean
+from typing import TYPE_CHECKING
 
 from bioeval_tui.record.events import SentinelsJudged
 from bioeval_tui.report.findings import JudgeFault, JudgeOnSentinels
@@ -22,8 +24,14 @@ from bioeval_tui.report.statistics.differences import holm
 from bioeval_tui.report.statistics.estimates import grouped
 from bioeval_tui.uncertainty import CHANGE, UNIT, Interval, Measured, mean_of
 
+if TYPE_CHECKING:
+    from bioeval_tui.evaluation.wiring.rescore import JudgeAsked
+
 REPEAT = "repeat"
 """The name of the unchanged repeat."""
+
+TOO_LOW = 0.1
+"""Recorded conversations with a lower mean score cannot show whether a judge reacts."""
 
 ACCUSED_AT = 0.005
 """Maximum chance of reporting any effect for a sound judge."""
@@ -247,3 +255,67 @@ def on_sentinels(checks: Sequence[SentinelCheck]) -> JudgeOnSentinels:
     """Return what is beyond chance, with its size."""
     faults = tuple((one.fault, one.size) for one in checks if one.accused)
     return JudgeOnSentinels(faults, max(one.sentinels for one in checks))
+
+
+@dataclass(frozen=True, slots=True)
+class Reaction:
+    """A judge's mean score of a control, and of the same tasks in the recorded conversations."""
+
+    score: float
+    recorded: float
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether the recorded conversations have scores that a control can be lower than."""
+        return self.recorded >= TOO_LOW
+
+    @property
+    def reacts(self) -> bool:
+        """Whether the control has at most half the score."""
+        return self.score <= self.recorded / 2
+
+
+def reactions_of(asked: Sequence[JudgeAsked]) -> dict[str, Reaction]:
+    """Return the judge's reaction to each control that it scored; a rubric's undesired items are left out."""
+    reactions = {}
+    for control in dict.fromkeys(one.change for one in asked if one.kind == "control"):
+        scored = [one for one in asked if one.change == control and one.wanted]
+        about = {(one.cluster, one.task) for one in scored}
+        recorded = [
+            one.score for one in asked if one.kind == "unchanged" and (one.cluster, one.task) in about
+        ]
+        if scored and recorded:
+            reactions[control] = Reaction(fmean(one.score for one in scored), fmean(recorded))
+    return reactions
+
+
+def stability_of(asked: Sequence[JudgeAsked]) -> dict[str, Stability]:
+    """Return the effect of each change on the judge's scores; tasks without an unchanged score are excluded.
+
+    Where tasks change places, the shift is from the later to the earlier place.
+    """
+    before = grouped(((one.cluster, one.task), one) for one in asked if one.kind == "unchanged")
+    tasks = {
+        cluster: max(ones) for cluster, ones in grouped((one.cluster, one.task) for one in asked).items()
+    }
+    counts: dict[tuple[str, str, int], int] = {}
+    asked_again = []
+    for one in asked:
+        if one.kind != "change":
+            continue
+        # Of a case with several trials the first answer belongs to the first trial, and so on.
+        place = counts.get((one.change, one.cluster, one.task), 0)
+        counts[one.change, one.cluster, one.task] = place + 1
+        same = before.get((one.cluster, one.task), [])
+        if place < len(same):
+            pair = same[place], one
+            if one.is_reordered and 2 * one.task <= tasks[one.cluster]:
+                pair = one, same[place]  # the first tasks have moved to the end
+            first, second = pair
+            item = f"{one.task}/{place}"
+            asked_again.append(
+                AskedAgain(
+                    one.change, one.cluster, item, first.score, second.score, first.passed, second.passed
+                )
+            )
+    return judge_stability(asked_again)

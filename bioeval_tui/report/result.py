@@ -24,8 +24,8 @@ from bioeval_tui.record.events import (
     Warned,
 )
 from bioeval_tui.record.names import Condition, Peer, Role
-from bioeval_tui.record.outline import started_run
 from bioeval_tui.record.overlay import in_force, read_overlay
+from bioeval_tui.record.reading import started_run
 from bioeval_tui.record.reviews import (
     ReviewedScores,
     fold_reviews,

@@ -44,12 +44,11 @@ from bioeval_tui.tui.shared.themes import (
 )
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluation.engine.run_view import Opener
-    from bioeval_tui.evaluation.engine.spec import RunRequest
+    from bioeval_tui.evaluation.engine.interface import Opener, RunRequest
     from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.data.services import AppServices
     from bioeval_tui.tui.items import ReviewSource
-    from bioeval_tui.tui.jobs.jobs import JobsScreen
+    from bioeval_tui.tui.jobs import JobsScreen
     from bioeval_tui.tui.live.live import LiveScreen
     from bioeval_tui.tui.runs.batch_view import Glance
     from bioeval_tui.tui.runs.grid import GridScreen

@@ -23,7 +23,7 @@ from bioeval_tui.tui.shared.dialogs import Dialog
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.attach import ReplayedRun
-    from bioeval_tui.evaluation.engine.run_view import Opener
+    from bioeval_tui.evaluation.engine.interface import Opener
     from bioeval_tui.tui.data.services import AppServices
     from bioeval_tui.tui.medals.medals import MedalsScreen
     from bioeval_tui.tui.runs.batch_view import Glance
@@ -119,7 +119,7 @@ class DemoApp(BioevalApp):
         self._graded = graded
         self._local_model = local_model
         self._directs = True
-        self._left_s = 0.0
+        self._remaining_s = 0.0
         self.scene: Scene = "run"
         self.held = False
 
@@ -173,8 +173,8 @@ class DemoApp(BioevalApp):
             return  # there is nothing to look at yet
         if self.scene == "own" and not self._repeats:
             return  # the commands stay until somebody presses a key
-        self._left_s -= TICK_S
-        if self._left_s <= 0:
+        self._remaining_s -= TICK_S
+        if self._remaining_s <= 0:
             await self._next()
 
     @work(group=GRADING)
@@ -191,7 +191,7 @@ class DemoApp(BioevalApp):
         )
 
     def _begin(self, scene: Scene, seconds: float) -> None:
-        self.scene, self._left_s = scene, seconds / self._pace
+        self.scene, self._remaining_s = scene, seconds / self._pace
 
     async def _next(self) -> None:
         while len(self.screen_stack) > 1:

@@ -16,7 +16,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.evaluation.engine.spec import RunRequest
+from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.record.runs import AGENT_FAILED, NO_SCORE, NOT_MEASURED
 from bioeval_tui.report.findings import CompareNext, RepeatNext, ReviewNext, RunNext, WatchNext
@@ -37,8 +37,8 @@ from bioeval_tui.units import ago, number
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.wiring.doctor import Finding
     from bioeval_tui.record.runs import CataloguedRun
-    from bioeval_tui.report.previews import RunPreview
     from bioeval_tui.tui.items import JobItem
+    from bioeval_tui.tui.runs.runs_view import RunPreview
 
 
 RECENT, NEXT, PROBLEMS = 12, 5, 8

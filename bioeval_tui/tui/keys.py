@@ -44,7 +44,7 @@ SCREENS: tuple[ScreenEntry, ...] = (
         "Go to your newest runs and what to do next",
         "bioeval_tui.tui.home:HomeScreen",
     ),
-    ScreenEntry("jobs", "1", "jobs", "Go to the job files", "bioeval_tui.tui.jobs.jobs:JobsScreen"),
+    ScreenEntry("jobs", "1", "jobs", "Go to the job files", "bioeval_tui.tui.jobs:JobsScreen"),
     ScreenEntry(
         "live", "2", "live run", "Go to the run you are watching", "bioeval_tui.tui.live.live:LiveScreen"
     ),

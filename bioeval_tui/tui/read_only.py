@@ -18,7 +18,7 @@ from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.data.services import AppServices
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluation.engine.run_view import Intent, RunView
+    from bioeval_tui.evaluation.engine.interface import Intent, RunView
     from bioeval_tui.settings import Settings
     from bioeval_tui.tui.items import ReviewItem, ReviewSource
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.record.live import LiveInfo, read_live
+from bioeval_tui.record.runs import LiveInfo, read_live
 from tests.integration.program import children_of, events_of, recording_in, wait_for
 from tests.terminals import Terminal
 

@@ -29,7 +29,7 @@ from bioeval_tui.evaluation.engine.span_receiver import receive_spans
 from bioeval_tui.evaluation.wiring.doctor import model_finding
 from bioeval_tui.peer_limits import MAX_INTENT, MAX_LINE, MAX_OTLP_BODY, MAX_TAB_MESSAGE, MAX_TRACE
 from bioeval_tui.record import events
-from bioeval_tui.record.live import LiveInfo
+from bioeval_tui.record.runs import LiveInfo
 from bioeval_tui.record.transfer import import_file
 from tests.servers.rest_agent import RestAgentServer
 from tests.servers.whole_runs import WholeRun, hold, with_models

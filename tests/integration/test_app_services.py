@@ -11,7 +11,7 @@ import pytest
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.evaluation.engine.attach import FollowedRun
-from bioeval_tui.evaluation.engine.spec import RunRequest
+from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.sample.paths import DEMO_JOB, sample_jobs, sample_submissions
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices

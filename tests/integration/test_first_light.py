@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from bioeval_tui.evaluation.conversation.control import send_intent
-from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec
-from bioeval_tui.record.live import process_start, read_live
-from bioeval_tui.record.runs import new_run_ids, recording_path
+from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
+from bioeval_tui.record.runs import new_run_ids, process_start, read_live, recording_path
 from tests.integration.program import (
     children_of,
     events_of,

@@ -16,7 +16,7 @@ import pytest
 
 from bioeval_tui import Results, evaluate, evaluate_async, load_run
 from bioeval_tui.errors import JobError, UsageError
-from bioeval_tui.evaluation.engine.spec import RunRequest
+from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.evaluation.wiring.start import resume_spec
 from bioeval_tui.library import EvaluateOptions
 from bioeval_tui.record.catalogue import Catalogue

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.record.live import read_live
+from bioeval_tui.record.runs import read_live
 from tests.integration.program import (
     environment,
     events_of,

@@ -12,18 +12,18 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from bioeval_tui.evaluation.engine.spec import RunRequest
+from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.grade.runs import Runs
 from bioeval_tui.record.masking import masked, use
 from bioeval_tui.record.masking.mask import Mask
 from bioeval_tui.record.masking.rules import load_rules
 from bioeval_tui.report.comparison import compare
-from bioeval_tui.report.previews import preview_of as preview
 from bioeval_tui.sample.paths import sample_submissions
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.items import MedalRow, NewReview, ReviewSource
+from bioeval_tui.tui.runs.runs_view import preview
 from tests.integration.marked import NAME, RULES, leaks
 from tests.integration.test_masking import OTHER, RUN, recorded, report, unmasked
 

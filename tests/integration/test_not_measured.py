@@ -11,8 +11,8 @@ import pytest
 from aiohttp import web
 
 from bioeval_tui.protocols import PeerError
-from bioeval_tui.report.previews import preview_of as preview
 from bioeval_tui.report.result import load_run
+from bioeval_tui.tui.runs.runs_view import preview
 from tests.integration.program import run_job
 from tests.servers.agents import rest_agent
 from tests.unit.evaluation.agents.raw_server import http, raw_server

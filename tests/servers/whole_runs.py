@@ -8,7 +8,7 @@ from typing import Any
 
 from bioeval_tui.evaluation.conversation.traces import Traces
 from bioeval_tui.evaluation.engine.batch import run_batch
-from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec
+from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
 from bioeval_tui.evaluation.job.loading import job_from_data
 from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.spending import CallBudget

@@ -21,9 +21,8 @@ import numpy as np
 
 from bioeval_tui.grade.metrics import METRICS, roc_auc
 from bioeval_tui.grade.resampling import CannotResampleError, draws
-from bioeval_tui.report.statistics.agreement import RatedTwice, judge_agreement
 from bioeval_tui.report.statistics.estimates import Sample, Tries, estimate, pass_k_interval, proportion
-from bioeval_tui.report.statistics.prediction_powered import JudgedItem, corrected_mean
+from bioeval_tui.report.statistics.judges import JudgedItem, RatedTwice, corrected_mean, judge_agreement
 from bioeval_tui.uncertainty import Interval, share_interval, t_quantile
 
 Ends = tuple[float, float]

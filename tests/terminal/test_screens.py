@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.errors import ExitCode
-from bioeval_tui.record.live import process_start
+from bioeval_tui.record.runs import process_start
 from tests.integration.program import recording_in, sample_agent, wait_for
 
 from .screen import Screen

@@ -8,7 +8,7 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
-from bioeval_tui.record.live import read_live
+from bioeval_tui.record.runs import read_live
 from tests.integration.program import run
 
 REPOSITORY = Path(__file__).parents[2]

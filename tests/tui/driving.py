@@ -16,7 +16,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widgets import Static
 
-from bioeval_tui.evaluation.engine.spec import RunRequest
+from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.tui.app import BioevalApp
 
 WIDE, NARROW = (160, 45), (80, 24)

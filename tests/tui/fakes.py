@@ -9,20 +9,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from bioeval_tui.evaluation.engine.run_view import Intent, RunView
-from bioeval_tui.evaluation.engine.spec import RunRequest
+from bioeval_tui.evaluation.engine.interface import Intent, RunRequest, RunView
 from bioeval_tui.evaluation.job.template import Answers
 from bioeval_tui.evaluation.wiring.doctor import Finding
 from bioeval_tui.formats import RunResult
-from bioeval_tui.grade.explanation import PRIVATE, Section
 from bioeval_tui.grade.outcomes import Verdict
+from bioeval_tui.grade.task_report import PRIVATE, Section
 from bioeval_tui.grading import Uncertainty
 from bioeval_tui.record.events import Reviewed, RunEvent
 from bioeval_tui.record.reviews import Opinions, ReviewedScores, fold_reviews, reviewed_scores
 from bioeval_tui.record.runs import CataloguedRun
 from bioeval_tui.record.state import RunState
 from bioeval_tui.report.comparison import Comparison
-from bioeval_tui.report.previews import Loss, RunPreview
+from bioeval_tui.report.run import Loss
 from bioeval_tui.tui.items import (
     BenchmarkDetail,
     BenchmarkItem,
@@ -33,6 +32,7 @@ from bioeval_tui.tui.items import (
     ReviewSource,
 )
 from bioeval_tui.tui.runs.batch_view import Glance
+from bioeval_tui.tui.runs.runs_view import RunPreview
 from bioeval_tui.tui.shared.cells import Cell
 
 

@@ -17,7 +17,7 @@ from textual.color import Color
 from textual.widgets import Input, Static
 from textual.worker import WorkerFailed
 
-from bioeval_tui.evaluation.engine.run_view import Intent
+from bioeval_tui.evaluation.engine.interface import Intent
 from bioeval_tui.tui.app import BioevalApp, OnQuit
 
 

@@ -14,7 +14,7 @@ from run_script import scripted_run
 from textual.pilot import Pilot
 
 from bioeval_tui.evaluation.engine.attach import ReplayedRun
-from bioeval_tui.evaluation.engine.run_view import RunView
+from bioeval_tui.evaluation.engine.interface import RunView
 from bioeval_tui.record.events import write_event
 from bioeval_tui.record.replay import reading_times
 from bioeval_tui.tui import demo_app

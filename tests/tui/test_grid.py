@@ -13,7 +13,7 @@ from history import history
 from run_script import run_of_trials, scripted_run
 from textual.widgets import Static
 
-from bioeval_tui.evaluation.engine.run_view import Intent
+from bioeval_tui.evaluation.engine.interface import Intent
 from bioeval_tui.record import events
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.conclusion import conclude_batch

@@ -23,7 +23,7 @@ import sys
 sys.path[:0] = [{here!r}]
 from hostile import hostile_services
 from bioeval_tui.tui.app import BioevalApp
-from bioeval_tui.evaluation.engine.spec import RunRequest
+from bioeval_tui.evaluation.engine.interface import RunRequest
 BioevalApp(hostile_services({text!r}), RunRequest(jobs=()), on_quit="leave").run()
 """
 KEYS = (b"\x1b", b"\t", b"e", b"i", b"5", b"\t", b"\t", b"\r", b"\x1b", b"1", b"3", b"4", b"?", b"\x1b")

@@ -32,7 +32,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from bioeval_tui.errors import BioevalError, Problem
-from bioeval_tui.evaluation.engine.spec import RunRequest
+from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.evaluation.job.template import Answers
 from bioeval_tui.evaluation.wiring.doctor import Finding
 from bioeval_tui.sample.paths import sample_jobs

@@ -11,7 +11,7 @@ from fakes import FakeServices, FakeView
 from run_script import run_of_trials, scripted_run
 
 from bioeval_tui.evaluation.engine.attach import ReplayedRun
-from bioeval_tui.evaluation.engine.run_view import RunView
+from bioeval_tui.evaluation.engine.interface import RunView
 from bioeval_tui.record.events import write_event
 from bioeval_tui.report.result import result_of
 from bioeval_tui.tui.app import BioevalApp

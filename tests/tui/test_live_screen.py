@@ -12,7 +12,7 @@ from run_script import BEGAN, RUN_ID, run_of_trials, scripted_run, scripted_run_
 from textual.widgets import Input
 
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.evaluation.engine.run_view import Intent
+from bioeval_tui.evaluation.engine.interface import Intent
 from bioeval_tui.protocols import Condition
 from bioeval_tui.record import events
 from bioeval_tui.tui.app import BioevalApp

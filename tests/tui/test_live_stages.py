@@ -15,7 +15,7 @@ from run_script import BEGAN, RUN_ID, scripted_run
 from textual.pilot import Pilot
 
 from bioeval_tui.evaluation.engine.attach import ReplayedRun
-from bioeval_tui.evaluation.engine.run_view import RunView
+from bioeval_tui.evaluation.engine.interface import RunView
 from bioeval_tui.record import events
 from bioeval_tui.record.events import write_event
 from bioeval_tui.tui.app import BioevalApp

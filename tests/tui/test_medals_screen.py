@@ -16,8 +16,8 @@ from medal_rows import board, graded, invalid, sample_rows
 from textual.pilot import Pilot
 
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.grade.explanation import Section
 from bioeval_tui.grade.outcomes import Verdict
+from bioeval_tui.grade.task_report import Section
 from bioeval_tui.grading import Uncertainty
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.items import MedalRow

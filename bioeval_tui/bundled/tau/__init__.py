@@ -2,6 +2,10 @@
 
 from bioeval_tui.protocols import ImportFormat
 
-_ONE, _TWO = f"{__name__}.tau_bench:", f"{__name__}.tau2:"
-tau_bench_reader = ImportFormat("tau-bench", "τ-bench's results", _ONE + "fits", _ONE + "read", place=1)
-tau2_reader = ImportFormat("tau2", "τ²-bench's results", _TWO + "fits", _TWO + "read", place=2)
+_READING = f"{__name__}.reading:"
+tau_bench_reader = ImportFormat(
+    "tau-bench", "τ-bench's results", _READING + "fits_tau_bench", _READING + "read_tau_bench", place=1
+)
+tau2_reader = ImportFormat(
+    "tau2", "τ²-bench's results", _READING + "fits_tau2", _READING + "read_tau2", place=2
+)

@@ -21,9 +21,9 @@ from typing import Any
 from bioeval_tui.admission import BACKLOG, Admission, AdmissionLimits
 from bioeval_tui.errors import RecordingError
 from bioeval_tui.peer_limits import MAX_HELLO, MAX_INTENT
-from bioeval_tui.record.live import LiveInfo
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.recorder import Recorder
+from bioeval_tui.record.runs import LiveInfo
 from bioeval_tui.text import clean, clean_line
 
 INTENTS = ("pause", "resume", "step", "take_over", "say", "give_back", "cancel")

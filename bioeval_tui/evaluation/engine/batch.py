@@ -29,10 +29,9 @@ from bioeval_tui.evaluation.seams import wrap
 from bioeval_tui.evaluation.spending import CallBudget, Rates, RunBudget
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
-from bioeval_tui.record.live import LiveInfo, process_start, remove_live, write_live
 from bioeval_tui.record.names import CANCELLED_AT_START, Condition
 from bioeval_tui.record.recorder import Recorder
-from bioeval_tui.record.runs import recording_path
+from bioeval_tui.record.runs import LiveInfo, process_start, recording_path, remove_live, write_live
 from bioeval_tui.record.spans import without_content
 from bioeval_tui.terminal import say
 from bioeval_tui.text import clean_line

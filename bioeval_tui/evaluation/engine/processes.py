@@ -23,8 +23,7 @@ from typing import TypeVar
 from bioeval_tui import installation
 from bioeval_tui.errors import UnavailableError, UsageError
 from bioeval_tui.evaluation.engine.attach import FollowedRun
-from bioeval_tui.evaluation.engine.run_view import Intent
-from bioeval_tui.evaluation.engine.spec import EngineSpec
+from bioeval_tui.evaluation.engine.interface import EngineSpec, Intent
 from bioeval_tui.isolation import code_command, module_command, program_command
 from bioeval_tui.portable import WITHOUT_CONSOLE
 from bioeval_tui.record.events import RunEnded

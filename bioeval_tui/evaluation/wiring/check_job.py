@@ -11,8 +11,7 @@ from typing import Any
 from jinja2 import TemplateSyntaxError
 from pydantic.alias_generators import to_camel
 
-from bioeval_tui import agent_protocols, plugins
-from bioeval_tui.agent_protocols import AgentProtocol
+from bioeval_tui import plugins
 from bioeval_tui.errors import ExpressionError, ForbiddenQueryError, JobError, Problem, QueryError, UsageError
 from bioeval_tui.evaluation import python_code
 from bioeval_tui.evaluation.assertions import depends_on_signoff, depends_on_user_times, parse_where
@@ -27,6 +26,7 @@ from bioeval_tui.evaluation.models.prompting import find_prompt
 from bioeval_tui.evaluation.models.templates import Sandbox
 from bioeval_tui.evaluation.wiring.cases import CaseChoice, CaseJob, Cases
 from bioeval_tui.patterns import pattern_problem
+from bioeval_tui.plugins import AgentProtocol
 from bioeval_tui.text import clean_line, clean_value, shorten
 from bioeval_tui.yaml_positions import Path as FieldPath, YamlDocument, read_yaml, show_path
 
@@ -87,7 +87,7 @@ def target_problems(source: JobSource, code: Sequence[Path]) -> list[Problem]:
 
 def given_agent_problems(source: JobSource) -> list[Problem]:
     """Return which parts of the job don't work with a function as the agent."""
-    protocol = agent_protocols.find("python")
+    protocol = plugins.agent_protocol("python")
     return list(_seed_problems(source, protocol)) if protocol else []
 
 
@@ -118,7 +118,7 @@ def _unused_keys(source: JobSource, target: dict[str, Any], protocol: AgentProto
 
 def _state_problems(source: JobSource, target: dict[str, Any], protocol: AgentProtocol) -> Iterator[Problem]:
     """Yield a warning for each expression that needs a state which this agent cannot provide."""
-    if protocol.tells.get("state") != agent_protocols.BY_URL or target.get("objectContextUrl"):
+    if protocol.tells.get("state") != plugins.BY_URL or target.get("objectContextUrl"):
         return
     message = f"objectContext is null: the state of an agent that speaks {protocol.name} is read at target.objectContextUrl"
     for index, item in items_of(source.data.get("assertions")):

@@ -23,7 +23,7 @@ import httpx2
 
 from bioeval_tui import __version__, installation, plugins, units
 from bioeval_tui.errors import BioevalError, UsageError
-from bioeval_tui.evaluation.engine.spec import RunRequest, spec_of
+from bioeval_tui.evaluation.engine.interface import RunRequest, spec_of
 from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph, available
 from bioeval_tui.evaluation.hosts import OPENAI_URL, chat_url, host_of, is_loopback
 from bioeval_tui.evaluation.models.answer import hide_keys

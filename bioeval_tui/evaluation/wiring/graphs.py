@@ -6,7 +6,7 @@ import shlex
 from typing import TYPE_CHECKING, Protocol
 
 from bioeval_tui import plugins
-from bioeval_tui.evaluation.engine.spec import EngineSpec
+from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.hosts import host_of
 from bioeval_tui.evaluation.seams import KnowledgeGraph, PeerError, Wrapped, from_plugin
 from bioeval_tui.settings import Settings, private_dir

@@ -19,7 +19,7 @@ from bioeval_tui.evaluation.job.models import Assertion, JobPart, RuleConfig, Se
 from bioeval_tui.evaluation.job.template import Answers
 from bioeval_tui.record.cases import judged_in
 from bioeval_tui.record.names import Condition
-from bioeval_tui.record.outline import started_run
+from bioeval_tui.record.reading import started_run
 from bioeval_tui.record.state import ConversationState, RunState
 from bioeval_tui.text import clean, clean_line, compact_json, shorten
 

@@ -13,8 +13,8 @@ from bioeval_tui.evaluation import python_code
 from bioeval_tui.evaluation.assertions import Checker, holds_on_nothing
 from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
-from bioeval_tui.evaluation.engine.spec import EngineSpec
-from bioeval_tui.evaluation.guards import checks, content, ending
+from bioeval_tui.evaluation.engine.interface import EngineSpec
+from bioeval_tui.evaluation.guards import checks, content
 from bioeval_tui.evaluation.hosts import host_of, is_loopback
 from bioeval_tui.evaluation.job.models import (
     EvaluationJob,
@@ -123,7 +123,7 @@ class Makers:
             return {}
         # As published, only the sign-off ends a conversation.
         guards: dict[str, Any] = (
-            {} if self.job.compat == "embabel" else {"keeps_saying_goodbye": ending.keeps_saying_goodbye}
+            {} if self.job.compat == "embabel" else {"keeps_saying_goodbye": checks.keeps_saying_goodbye}
         )
         if evaluator.guards == "off":
             return guards

@@ -20,8 +20,8 @@ from bioeval_tui.evaluation import python_code
 from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.engine.batch import PreparedRun
+from bioeval_tui.evaluation.engine.interface import EngineSpec, RunOptions, RunSpec
 from bioeval_tui.evaluation.engine.processes import local_model, sample_agent
-from bioeval_tui.evaluation.engine.spec import EngineSpec, RunOptions, RunSpec
 from bioeval_tui.evaluation.hosts import is_loopback, without_credentials
 from bioeval_tui.evaluation.job.models import ConversationSeed, EvaluationJob, MedalAssertion, ModelOptions
 from bioeval_tui.evaluation.offline import HUMAN

@@ -29,6 +29,7 @@ from bioeval_tui.evaluation.conversation.resume import (
 from bioeval_tui.evaluation.conversation.traces import Traces
 from bioeval_tui.evaluation.engine.attach import FollowedRun
 from bioeval_tui.evaluation.engine.batch import PreparedRun, Stopping, run_batch
+from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec, options_of
 from bioeval_tui.evaluation.engine.processes import (
     ends_of,
     make_folder,
@@ -37,7 +38,6 @@ from bioeval_tui.evaluation.engine.processes import (
     stop_run as stop_run,
     stopping_at_signals,
 )
-from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec, options_of
 from bioeval_tui.evaluation.job.loading import job_snapshot, load_job, recorded_job
 from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.spending import CallBudget
@@ -45,11 +45,9 @@ from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.evaluation.wiring.prepare import assemble, prepare_run
 from bioeval_tui.record import events
 from bioeval_tui.record.events import Case, RunStarted
-from bioeval_tui.record.live import is_live
-from bioeval_tui.record.outline import started_run
 from bioeval_tui.record.overlay import in_force, read_overlay
-from bioeval_tui.record.reading import follow, read_recording
-from bioeval_tui.record.runs import is_imported, recording_path
+from bioeval_tui.record.reading import follow, read_recording, started_run
+from bioeval_tui.record.runs import is_imported, is_live, recording_path
 from bioeval_tui.record.state import Change, RunState, apply
 from bioeval_tui.sample.paths import SAMPLE_AGENT
 from bioeval_tui.settings import Settings

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from bioeval_tui.grade.batch.worker_process import IDLE, Wire, WorkerDied, WorkerProcess
-from bioeval_tui.grade.explanation import Section
 from bioeval_tui.grade.outcomes import (
     Invalid,
     NotGraded,
@@ -25,7 +24,7 @@ from bioeval_tui.grade.outcomes import (
     to_text,
 )
 from bioeval_tui.grade.submissions import why_not_followed
-from bioeval_tui.grade.task_report import Uncertainty
+from bioeval_tui.grade.task_report import Section, Uncertainty
 
 POLL_S = 0.2
 _FINAL = '"final": true}}'

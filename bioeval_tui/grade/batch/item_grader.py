@@ -20,13 +20,12 @@ from bioeval_tui.errors import InputError
 from bioeval_tui.grade.batch.worker_process import WORKER_PYTHON
 from bioeval_tui.grade.biomlbench import install
 from bioeval_tui.grade.explain import attempts, explain
-from bioeval_tui.grade.explanation import Section
 from bioeval_tui.grade.grade import TaskGrading, explained, failure
 from bioeval_tui.grade.intervals import uncertainty_of
 from bioeval_tui.grade.ledger import NAME, Ledger, file_hash
 from bioeval_tui.grade.outcomes import NotGraded, NotGradedError, Outcome, outcome_to_dict, problem_to_dict
 from bioeval_tui.grade.submissions import agent_in
-from bioeval_tui.grade.task_report import TaskReport, Uncertainty
+from bioeval_tui.grade.task_report import Section, TaskReport, Uncertainty
 from bioeval_tui.grade.tasks.registry import Registry
 from bioeval_tui.grade.tasks.task_code import MissingPackageError
 from bioeval_tui.text import clean_line

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.files import write_whole
-from bioeval_tui.grade.parts import PART_FILE, read_part
+from bioeval_tui.grade.answers import PART_FILE, read_part
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,7 +54,7 @@ def split_task(task: Task, seed: bytes, share: float, output: Path) -> Split:
     Raises:
         InputError: the task cannot be split, the seed is too short, or a part exists.
     """
-    from bioeval_tui.grade.files.tables import read_frame  # pandas: only for who splits
+    from bioeval_tui.grade.tables import read_frame  # pandas: only for who splits
 
     if len(seed) < SHORTEST_SEED:
         raise InputError(

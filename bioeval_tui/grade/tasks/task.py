@@ -17,7 +17,7 @@ import yaml
 
 from bioeval_tui.errors import InputError, Problem
 from bioeval_tui.grade.grader import grader_from_config
-from bioeval_tui.grade.published_boards import BoardEntry, PublishedBoard, published_board
+from bioeval_tui.grade.tasks.sources import BoardEntry, PublishedBoard, published_board
 from bioeval_tui.grade.tasks.task_code import load_function
 from bioeval_tui.text import clean, clean_line, clean_value, plural
 

@@ -23,11 +23,9 @@ from bioeval_tui.report.agreement import (
 )
 from bioeval_tui.report.correction import Correction
 from bioeval_tui.report.findings import JudgeFault
-from bioeval_tui.report.judge_checks import SentinelCheck, Stability, on_sentinels
-from bioeval_tui.report.judge_test import Reaction
+from bioeval_tui.report.judge_checks import Reaction, SentinelCheck, Stability, on_sentinels
 from bioeval_tui.report.sentences import difference_words, p_words, sentence
-from bioeval_tui.report.statistics.agreement import Agreement, Figure, JudgeAgreement
-from bioeval_tui.report.statistics.prediction_powered import CorrectedMean
+from bioeval_tui.report.statistics.judges import Agreement, CorrectedMean, Figure, JudgeAgreement
 from bioeval_tui.text import as_cell, plural, shorten
 from bioeval_tui.uncertainty import Interval
 from bioeval_tui.units import number, share, signed

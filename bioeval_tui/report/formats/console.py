@@ -18,9 +18,9 @@ from bioeval_tui import units
 from bioeval_tui.consoles import plain_console, write_lines
 from bioeval_tui.errors import BioevalError, ExitCode
 from bioeval_tui.record import events
-from bioeval_tui.record.live import is_live
 from bioeval_tui.record.names import CANCELLED_AT_START, CONDITIONS, SPEAKERS, Condition
 from bioeval_tui.record.reading import read_recording
+from bioeval_tui.record.runs import is_live
 from bioeval_tui.record.state import Change, RunState, apply_all
 from bioeval_tui.report import words
 from bioeval_tui.report.comparison import Comparison, ConditionComparison

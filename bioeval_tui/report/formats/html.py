@@ -4,9 +4,6 @@ Every text is escaped by Jinja's autoescape; no text is ever marked as safe. The
 from a fixed list around escaped text, so it cannot make others, links or attributes. In addition, a strict
 Content-Security-Policy allows only the file's stylesheet, by its hash.
 
-
-from __future__ import annotations
-
 The layout of the charts is geometry only: templates draw it, escaped, as inline SVG.
 """
 

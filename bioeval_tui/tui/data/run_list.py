@@ -10,8 +10,7 @@ from pathlib import Path
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.catalogue import Catalogue
-from bioeval_tui.record.live import is_live, only_here
-from bioeval_tui.record.runs import CataloguedRun, is_run_id, recording_path
+from bioeval_tui.record.runs import CataloguedRun, is_live, is_run_id, only_here, recording_path
 from bioeval_tui.record.transfer import FOLDER, folder_name
 from bioeval_tui.settings import Settings, private_dir
 from bioeval_tui.text import plural

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from bioeval_tui.errors import StorageError
-from bioeval_tui.evaluation.engine.spec import EngineSpec, RunRequest, spec_of
+from bioeval_tui.evaluation.engine.interface import EngineSpec, RunRequest, spec_of
 from bioeval_tui.files import write_whole
 from bioeval_tui.grade.outcomes import Verdict
 from bioeval_tui.record.masking import masked
@@ -22,13 +22,12 @@ from bioeval_tui.settings import private_dir
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.attach import FollowedRun
-    from bioeval_tui.evaluation.engine.run_view import RunView
+    from bioeval_tui.evaluation.engine.interface import RunView
     from bioeval_tui.evaluation.job.template import Answers
     from bioeval_tui.evaluation.wiring.doctor import Finding
-    from bioeval_tui.grade.explanation import Section
     from bioeval_tui.grade.runs import Runs
     from bioeval_tui.grade.service import Grading
-    from bioeval_tui.grade.task_report import Uncertainty
+    from bioeval_tui.grade.task_report import Section, Uncertainty
     from bioeval_tui.record.reviews import Opinions
     from bioeval_tui.record.runs import CataloguedRun
     from bioeval_tui.settings import Settings
@@ -231,7 +230,7 @@ class AppServices:
 
         def open_view() -> RunView:
             from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
-            from bioeval_tui.record.live import is_live
+            from bioeval_tui.record.runs import is_live
 
             path = self._runs.find(run_id)
             return FollowedRun(path) if is_live(path) else ReplayedRun(path, speed)

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.evaluation.engine.run_view import Intent, IntentKind
+from bioeval_tui.evaluation.engine.interface import Intent, IntentKind
 from bioeval_tui.tui.live.heads_view import LinkState
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.attach import ReplayedRun
-    from bioeval_tui.evaluation.engine.run_view import Opener, RunView
+    from bioeval_tui.evaluation.engine.interface import Opener, RunView
     from bioeval_tui.record.events import RunEvent
     from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import Change, ConversationKey, ConversationState, RunState

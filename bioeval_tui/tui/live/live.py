@@ -17,9 +17,8 @@ from bioeval_tui.report.brief import brief_of
 from bioeval_tui.text import plural
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view, operator
-from bioeval_tui.tui.live.conversations_widget import Conversations
+from bioeval_tui.tui.live.conversations_widget import Conversations, FindLine
 from bioeval_tui.tui.live.feed import Changes, RunLink, StateChanged, Watched
-from bioeval_tui.tui.live.find_line_widget import FindLine
 from bioeval_tui.tui.live.operator import Operator
 from bioeval_tui.tui.live.panels import PanelDeck
 from bioeval_tui.tui.live.replay_bar import ReplayControls
@@ -31,7 +30,7 @@ from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import Labelled
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluation.engine.run_view import Opener
+    from bioeval_tui.evaluation.engine.interface import Opener
     from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.live.score_card import ScoreCard, Selection
     from bioeval_tui.tui.live.score_card_view import CardEvidence

@@ -13,10 +13,9 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from bioeval_tui.grade.explanation import PRIVATE
 from bioeval_tui.grade.ledger import ordinal
 from bioeval_tui.grade.outcomes import Verdict
-from bioeval_tui.grade.task_report import percent
+from bioeval_tui.grade.task_report import PRIVATE, percent
 from bioeval_tui.report.conclusion import conclude_grading
 from bioeval_tui.text import clean, plural
 from bioeval_tui.tui import review_view
@@ -29,8 +28,7 @@ from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import Labelled
 
 if TYPE_CHECKING:
-    from bioeval_tui.grade.explanation import Section
-    from bioeval_tui.grade.task_report import TaskReport, Uncertainty
+    from bioeval_tui.grade.task_report import Section, TaskReport, Uncertainty
     from bioeval_tui.record.reviews import Opinions
     from bioeval_tui.tui.items import MedalRow
     from bioeval_tui.tui.shared.program import Program

@@ -25,7 +25,7 @@ from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
 
 if TYPE_CHECKING:
     from bioeval_tui.record.runs import CataloguedRun
-    from bioeval_tui.report.previews import RunPreview
+    from bioeval_tui.tui.runs.runs_view import RunPreview
 
 
 class RunsScreen(ListScreen["CataloguedRun"]):

@@ -172,10 +172,9 @@ def spread(start: Content, end: Content, width: int) -> Content:
     return Content.assemble(left(start, room - 2), "  ", end)
 
 
-def brief_head(brief: Brief, *, job: bool = False) -> list[Line]:
-    """Return what it is about, who was tested by whom, and the facts: a line each. `job` begins with the job's name."""
-    about: Line = [Cell(f"{brief.job}: ", "strong")] if job else []
-    return [[*about, Cell(brief.about_words, "strong")], *who_and_what(brief)]
+def brief_head(brief: Brief) -> list[Line]:
+    """Return what it is about, who was tested by whom, and the facts: a line each."""
+    return [[Cell(brief.about_words, "strong")], *who_and_what(brief)]
 
 
 def who_and_what(brief: Brief) -> list[Line]:

@@ -68,11 +68,9 @@ def text_key(text: str) -> Key:
     return (0 if text else 1, 0.0, text.lower())
 
 
-def number_key(value: float | None, *, most_first: bool = True) -> Key:
-    """Return the key of a number, the greatest first unless told otherwise; missing ones last."""
-    if value is None:
-        return (1, 0.0, "")
-    return (0, -value if most_first else value, "")
+def number_key(value: float | None) -> Key:
+    """Return the key of a number, the greatest first; missing ones last."""
+    return (1, 0.0, "") if value is None else (0, -value, "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from textual.screen import Screen
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluation.engine.run_view import Opener
+    from bioeval_tui.evaluation.engine.interface import Opener
     from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.data.services import AppServices
     from bioeval_tui.tui.items import ReviewSource

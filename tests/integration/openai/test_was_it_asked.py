@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from bioeval_tui.report.agreement import rated_tasks
-from bioeval_tui.report.previews import preview_of
 from bioeval_tui.report.result import load_run
+from bioeval_tui.tui.runs.runs_view import preview
 from tests.documents import document_of
 from tests.servers import openai_server as srv
 from tests.servers.whole_runs import WholeRun, hold, with_models
@@ -95,7 +95,7 @@ async def test_the_agent_keeps_its_score_where_the_user_could_not_ask_and_as_pub
 
 async def test_a_preview_says_that_the_turns_were_used_up(tmp_path):
     done = await run(tmp_path, JOB.replace("WHEN", NEVER).replace("maxTurns: 12", "maxTurns: 4"))
-    lost = preview_of(load_run(done.path)).lost
+    lost = preview(load_run(done.path)).lost
     assert [loss.reason for loss in lost if "The user had not asked for it" in loss.reason]
 
 

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bioeval_tui.grade.alignment import AnswerRows, Coverage
 from bioeval_tui.grade.console import batch_summary, medal_table, report_card
-from bioeval_tui.grade.files.alignment import AnswerRows, Coverage
 from bioeval_tui.grade.grade import TaskGrading
 from bioeval_tui.grade.intervals import uncertainty_of
 from bioeval_tui.grading import TaskReport

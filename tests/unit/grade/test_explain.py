@@ -15,8 +15,8 @@ from scipy import sparse
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.grade.explain import attempts, explain
-from bioeval_tui.grade.explanation import PRIVATE, Section, bar_text, table
 from bioeval_tui.grade.grade import TaskGrading
+from bioeval_tui.grade.task_report import PRIVATE, Section, bar_text, table
 
 ROWS = 80
 

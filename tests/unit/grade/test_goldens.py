@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bioeval_tui.grade.files.tables import read_as_published, read_frame
+from bioeval_tui.grade.tables import read_as_published, read_frame
 from bioeval_tui.grade.task_report import to_score
 from bioeval_tui.grading import (
     Grader,

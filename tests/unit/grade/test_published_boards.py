@@ -12,7 +12,7 @@ import pytest
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.grade.grade import leaderboard_of
-from bioeval_tui.grade.published_boards import HERE, published_board
+from bioeval_tui.grade.tasks.sources import PUBLISHED, published_board
 from bioeval_tui.grading import NotGradedError, Registry, Task, TaskReport, grade_submission
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "published_boards" / "openproblems.json"
@@ -50,14 +50,14 @@ def graded(tasks, task: Task) -> TaskReport:
 )
 def test_the_proteingym_tables_equal_the_files_of_its_repository(name: str, blob: str) -> None:
     """`blob` is what git calls the file at ProteinGym's commit bb685245."""
-    data = (HERE / name).read_bytes()
+    data = (PUBLISHED / name).read_bytes()
     assert hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest() == blob
 
 
 def test_every_proteingym_value_is_an_entry_of_its_assays_leaderboard() -> None:
     boards = 0
     for name in ("proteingym_substitutions.csv", "proteingym_indels.csv"):
-        with (HERE / name).open(newline="") as file:
+        with (PUBLISHED / name).open(newline="") as file:
             for row in csv.DictReader(file):
                 assay = row.pop("DMS_id")
                 board = published_board("any", {"type": "proteingym-dms", "benchmark_id": assay})

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.record.times import parse_time
+from bioeval_tui.record.catalogue import parse_time
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

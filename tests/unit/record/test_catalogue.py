@@ -18,11 +18,9 @@ from bioeval_tui.errors import RecordingError, UsageError
 from bioeval_tui.record import catalogue
 from bioeval_tui.record.catalogue import Catalogue, RunFilter
 from bioeval_tui.record.events import Reviewed, RunEvent, RunResumed, write_event
-from bioeval_tui.record.live import LiveInfo, process_start, write_live
-from bioeval_tui.record.outline import Outline, outline
 from bioeval_tui.record.overlay import append_reviews, read_overlay
-from bioeval_tui.record.reading import read_recording
-from bioeval_tui.record.runs import is_run_id, new_run_ids, overlay_path
+from bioeval_tui.record.reading import Outline, outline, read_recording
+from bioeval_tui.record.runs import LiveInfo, is_run_id, new_run_ids, overlay_path, process_start, write_live
 from bioeval_tui.record.state import RunState, apply_all
 from tests.unit.record.test_state import recorded
 from tests.unit.record.test_versions import GOLDEN
@@ -125,7 +123,7 @@ def test_a_finished_run_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
         read.append(path)
         return outline(path)
 
-    monkeypatch.setattr("bioeval_tui.record.outline.outline", counting)
+    monkeypatch.setattr("bioeval_tui.record.reading.outline", counting)
     assert catalogue.runs() == first
     assert read == []
     write(tmp_path, "20260102-000000-beef", list(recorded())[:9])
@@ -231,7 +229,7 @@ def test_reviews_are_listed_with_the_score_and_read_again_only_when_they_change(
         raise AssertionError("nothing has changed")
 
     with monkeypatch.context() as patch:
-        patch.setattr("bioeval_tui.record.outline.outline", never)
+        patch.setattr("bioeval_tui.record.reading.outline", never)
         assert catalogue.runs() == [run]
     undo = Reviewed(**where, author="ada", review="2", action="undo", undoes="1")
     append_reviews(path, [undo])

@@ -16,10 +16,9 @@ from bioeval_tui.portable import lock
 from bioeval_tui.record import transfer
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.events import Reviewed
-from bioeval_tui.record.live import LiveInfo, process_start, write_live
 from bioeval_tui.record.overlay import append_reviews, read_overlay
 from bioeval_tui.record.reviews import fold_reviews
-from bioeval_tui.record.runs import is_imported, overlay_path
+from bioeval_tui.record.runs import LiveInfo, is_imported, overlay_path, process_start, write_live
 from bioeval_tui.record.transfer import delete_runs, import_recording
 from tests.unit.record.test_versions import GOLDEN
 

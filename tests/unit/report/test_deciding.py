@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.engine.spec import RunSpec
+from bioeval_tui.evaluation.engine.interface import RunSpec
 from bioeval_tui.protocols import Condition
 from bioeval_tui.record.events import ConversationScored
 from bioeval_tui.report.deciding import Decider

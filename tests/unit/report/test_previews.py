@@ -9,9 +9,9 @@ from run_script import scripted_run
 
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.comparison import compare
-from bioeval_tui.report.previews import preview_of as preview
 from bioeval_tui.report.result import load_run, result_of
 from bioeval_tui.report.run import Loss, lost_points
+from bioeval_tui.tui.runs.runs_view import preview
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk
 
 

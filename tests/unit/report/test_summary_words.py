@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.record.outline import fold_file
+from bioeval_tui.record.reading import fold_file
 from bioeval_tui.report.result import result_of
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.words import summary_lines

@@ -18,10 +18,11 @@ from bioeval_tui.record.state import ConversationState
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live.transcript.blocks import Fold
 from bioeval_tui.tui.live.transcript.document import Spot
-from bioeval_tui.tui.live.transcript.highlights import Highlights, Span
 from bioeval_tui.tui.live.transcript.markdown import warm_up
 from bioeval_tui.tui.live.transcript.page import (
+    Highlights,
     PageView,
+    Span,
     line_key,
     restyled,
     selected_text,

@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from bioeval_tui.evaluation.engine.spec import RunRequest, spec_of
+from bioeval_tui.evaluation.engine.interface import RunRequest, spec_of
 from bioeval_tui.evaluation.wiring.start import (
     owed_reruns,
     prepare_batch,

@@ -6,7 +6,7 @@ import asyncio
 import json
 
 from bioeval_tui.evaluation.conversation.control import Control, listen, send_intent
-from bioeval_tui.record.live import LiveInfo
+from bioeval_tui.record.runs import LiveInfo
 
 
 async def test_a_command_with_the_token_reaches_the_engine() -> None:

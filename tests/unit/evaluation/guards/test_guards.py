@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 
-from bioeval_tui.evaluation.guards.checks import RULES, check
+from bioeval_tui.evaluation.guards.checks import RULES, check, keeps_saying_goodbye
 from bioeval_tui.evaluation.guards.content import brings_up_nothing
-from bioeval_tui.evaluation.guards.ending import keeps_saying_goodbye
 from bioeval_tui.evaluation.job.models import EvaluationJob, JobTask, Persona
 from bioeval_tui.evaluation.models.prompting import Prompt, find_prompt
 from bioeval_tui.protocols import EvaluatorView, TranscriptMessage

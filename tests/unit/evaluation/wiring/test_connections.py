@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.evaluation.engine.spec import RunRequest
+from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.evaluation.wiring import doctor
 from bioeval_tui.evaluation.wiring.doctor import connections, why_no_key
 from bioeval_tui.sample.paths import DEMO_JOB, sample_jobs

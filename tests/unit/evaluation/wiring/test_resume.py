@@ -15,7 +15,7 @@ from bioeval_tui.evaluation.engine.batch import run_batch
 from bioeval_tui.evaluation.models.prompting import find_prompt
 from bioeval_tui.evaluation.spending import CallBudget
 from bioeval_tui.evaluation.wiring.start import owed_reruns, prepare_resumed, rerun_offer, resume_spec
-from bioeval_tui.record.live import LiveInfo, process_start, write_live
+from bioeval_tui.record.runs import LiveInfo, process_start, write_live
 from bioeval_tui.record.transfer import import_recording
 from bioeval_tui.report.agreement import rated_tasks
 from bioeval_tui.report.result import load_run

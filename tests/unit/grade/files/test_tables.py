@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from bioeval_tui.errors import InvalidSubmissionError
-from bioeval_tui.grade.files import tables
-from bioeval_tui.grade.files.tables import float_of_pandas_2, read_exactly, read_frame
-from bioeval_tui.grade.metric_spec import MetricSpec
+from bioeval_tui.grade import tables
+from bioeval_tui.grade.answers import MetricSpec
 from bioeval_tui.grade.metrics import METRICS
 from bioeval_tui.grade.scorers import CsvScorer
+from bioeval_tui.grade.tables import float_of_pandas_2, read_exactly, read_frame
 
 CELLS = [
     "1",

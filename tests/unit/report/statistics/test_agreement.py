@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from bioeval_tui.report.statistics.agreement import agreement, krippendorff_alpha, units_of, weighted_kappa
+from bioeval_tui.report.statistics.judges import agreement, krippendorff_alpha, units_of, weighted_kappa
 
 ALPHAS = Path(__file__).parents[3] / "golden" / "krippendorff_alpha.json"
 

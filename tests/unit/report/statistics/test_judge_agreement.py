@@ -8,7 +8,8 @@ from random import Random
 
 import pytest
 
-from bioeval_tui.report.statistics.agreement import (
+from bioeval_tui.report.statistics.estimates import proportion
+from bioeval_tui.report.statistics.judges import (
     Confusion,
     RatedTwice,
     Weights,
@@ -17,7 +18,6 @@ from bioeval_tui.report.statistics.agreement import (
     units_of,
     weighted_kappa,
 )
-from bioeval_tui.report.statistics.estimates import proportion
 from bioeval_tui.uncertainty import Interval
 from tests.simulations.agreeing import agreement_coverage, rated
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bioeval_tui.report.statistics.prediction_powered import (
+from bioeval_tui.report.statistics.judges import (
     JudgedItem,
     NotCorrectable,
     corrected_mean,

@@ -9,7 +9,7 @@ import pytest
 from run_script import run_of_trials
 
 from bioeval_tui.evaluation.engine.attach import FollowedRun
-from bioeval_tui.evaluation.engine.spec import EngineSpec, RunSpec
+from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, write_event
 from bioeval_tui.settings import Settings

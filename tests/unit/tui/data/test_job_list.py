@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.record.events import RunEnded, write_event
-from bioeval_tui.record.live import LiveInfo, process_start, write_live
 from bioeval_tui.record.masking import use
 from bioeval_tui.record.masking.mask import Mask
 from bioeval_tui.record.masking.rules import LiteralRule, Rules
+from bioeval_tui.record.runs import LiveInfo, process_start, write_live
 from bioeval_tui.sample.paths import sample_jobs
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices

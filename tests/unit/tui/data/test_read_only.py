@@ -10,15 +10,15 @@ from typing import cast
 import pytest
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.engine.run_view import Intent
-from bioeval_tui.record.live import LiveInfo, process_start, write_live
+from bioeval_tui.evaluation.engine.interface import Intent
+from bioeval_tui.record.runs import LiveInfo, process_start, write_live
 from bioeval_tui.report.comparison import compare
-from bioeval_tui.report.previews import preview_of as preview
 from bioeval_tui.report.result import reviewed
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.read_only import REFUSED, ReadOnlyApp, ReadOnlyServices
+from bioeval_tui.tui.runs.runs_view import preview
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "demo-run.jsonl"
 RUN = "20261120-210356-44c7"

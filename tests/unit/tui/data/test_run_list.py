@@ -9,8 +9,7 @@ import pytest
 from run_script import write_runs
 
 from bioeval_tui.errors import BioevalError, UsageError
-from bioeval_tui.record.live import LiveInfo, process_start, write_live
-from bioeval_tui.record.runs import overlay_path, recording_path
+from bioeval_tui.record.runs import LiveInfo, overlay_path, process_start, recording_path, write_live
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bioeval_tui.grade.files.tables import read_exactly
+from bioeval_tui.grade.tables import read_exactly
 from bioeval_tui.sample.task_files import publish_csv_task
 
 DATA = Path(__file__).parent / "molecules.csv"

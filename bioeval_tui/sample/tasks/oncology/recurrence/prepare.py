@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from bioeval_tui.grade.files.tables import read_exactly
+from bioeval_tui.grade.tables import read_exactly
 from bioeval_tui.sample.task_files import publish_csv_task
 
 FOLDER = Path(__file__).parent

@@ -7,7 +7,7 @@ from pathlib import Path
 import anndata
 import pandas as pd
 
-from bioeval_tui.grade.files.h5ad_reading import write_h5ad
+from bioeval_tui.grade.h5ad import write_h5ad
 from bioeval_tui.sample.task_files import cells, split
 
 DATA = Path(__file__).parents[1] / "pbmc68k.h5ad"

@@ -8,7 +8,7 @@ import anndata
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from bioeval_tui.grade.files.h5ad_reading import write_h5ad
+from bioeval_tui.grade.h5ad import write_h5ad
 from bioeval_tui.sample.task_files import cells, split, stable_order
 
 DATA = Path(__file__).parents[1] / "pbmc68k.h5ad"

@@ -1,4 +1,5 @@
-"""Results of τ²-bench (sierra-research/tau2-bench): one JSON object with tasks and simulations."""
+"""Results of τ-bench (sierra-research/tau-bench), a JSON list of trajectories with rewards, and of τ²-bench (tau2-bench), one
+JSON object with tasks and simulations."""
 
 from __future__ import annotations
 
@@ -6,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui.bundled.tau.tau_bench import PASS_ABOVE
 from bioeval_tui.formats import (
     ROLES,
     EndReason,
@@ -17,10 +17,12 @@ from bioeval_tui.formats import (
     ImportedConversation,
     ImportedPart,
     InputError,
+    chat,
     chat_messages,
     chat_pieces,
     compact_json,
     in_unit,
+    lines,
     members,
     messages_of,
     milliseconds,
@@ -29,6 +31,67 @@ from bioeval_tui.formats import (
     objects,
     whole_number,
 )
+
+PASS_ABOVE = 0.999999
+"""Only the full reward counts as success, within τ-bench's own tolerance of 1e-6."""
+STOP = "###STOP###"
+
+
+def fits_tau_bench(look: FileLook) -> bool:
+    """Return whether a file contains τ-bench's results."""
+    return look.shape in ("list", "lines") and {"task_id", "reward", "traj"} <= look.first.keys()
+
+
+def read_tau_bench(file: Path) -> Iterator[Header | ImportedConversation]:
+    """Yield the conversations of a results file.
+
+    Raises:
+        InputError: a result cannot be read; the message has its number.
+    """
+    yield Header(judge="τ-bench reward", pass_above=PASS_ABOVE)
+    look = FileLook.at(file)
+    with file.open("rb") as opened:
+        results = lines(opened) if look.shape == "lines" else members(opened)
+        for number, (_, result) in enumerate(results, start=1):
+            try:
+                yield _tau_bench_conversation(result)
+            except InputError as problem:
+                raise InputError(f"result {number}: {problem}") from None
+
+
+def _tau_bench_conversation(result: Any) -> ImportedConversation:
+    if not isinstance(result, dict) or "task_id" not in result:
+        raise InputError("must be a JSON object with `task_id`, `reward` and `traj`")
+    info = object_at(result, "info")
+    messages = chat(result.get("traj") or [])
+    stopped = any(message.role == "user" and STOP in message.text for message in messages[-2:])
+    error = info.get("error")
+    return ImportedConversation(
+        name=str(result["task_id"]),
+        messages=messages,
+        condition="supplied",  # the simulated user always gets the whole instruction
+        scores=[GivenScore("reward", in_unit(result.get("reward")), result.get("reward"))],
+        tasks=(_tau_bench_task(info.get("task")),),
+        reason="signed_off" if stopped else "unknown",
+        detail=str(error) if error else "",
+        record={key: value for key, value in result.items() if key != "traj"},
+    )
+
+
+def _tau_bench_task(task: Any) -> tuple[str, str]:
+    """Return the user's request, and the expected actions."""
+    task = task if isinstance(task, Mapping) else {}
+    expected = [
+        f"{action.get('name')}({compact_json(action.get('kwargs') or action.get('arguments') or {})})"
+        for action in objects(task.get("actions"))
+    ]
+    criteria = []
+    if expected:
+        criteria.append("The agent changes the database as these calls would: " + "; ".join(expected))
+    if isinstance(task.get("outputs"), list) and task["outputs"]:
+        criteria.append(f"It tells the user: {'; '.join(map(str, task['outputs']))}")
+    return str(task.get("instruction") or "reward"), "\n".join(criteria)
+
 
 _ENDS: dict[str, tuple[EndReason, Fault]] = {
     "user_stop": ("signed_off", "none"),
@@ -42,12 +105,12 @@ _ENDS: dict[str, tuple[EndReason, Fault]] = {
 }
 
 
-def fits(look: FileLook) -> bool:
+def fits_tau2(look: FileLook) -> bool:
     """Return whether a file contains τ²-bench's results."""
     return look.shape == "object" and ("simulations" in look.first or {"info", "tasks"} <= look.first.keys())
 
 
-def read(file: Path) -> Iterator[Header | ImportedConversation]:
+def read_tau2(file: Path) -> Iterator[Header | ImportedConversation]:
     """Yield the conversations of a results file. Its tasks are kept in memory: they are few and not long.
 
     Raises:
@@ -67,7 +130,7 @@ def read(file: Path) -> Iterator[Header | ImportedConversation]:
             if key == "simulations":
                 number += 1
                 try:
-                    yield _conversation(value, tasks)
+                    yield _tau2_conversation(value, tasks)
                 except InputError as problem:
                     raise InputError(f"simulation {number}: {problem}") from None
             elif key == "info" and isinstance(value, dict):
@@ -86,7 +149,7 @@ def _take_info(header: Header, info: dict[str, Any]) -> None:
     header.record = {"info": dict(info)}
 
 
-def _conversation(data: Any, tasks: Mapping[str, Any]) -> ImportedConversation:
+def _tau2_conversation(data: Any, tasks: Mapping[str, Any]) -> ImportedConversation:
     if not isinstance(data, dict) or "task_id" not in data:
         raise InputError("must be a JSON object with `task_id` and `messages`")
     reward_info = object_at(data, "reward_info")
@@ -103,7 +166,7 @@ def _conversation(data: Any, tasks: Mapping[str, Any]) -> ImportedConversation:
         session=str(data.get("id") or ""),
         condition="supplied",
         scores=[GivenScore("reward", in_unit(reward), reward, compact_json(why) if why else "")],
-        tasks=(_task(tasks.get(str(data["task_id"]))),),
+        tasks=(_tau2_task(tasks.get(str(data["task_id"]))),),
         facts=_facts(tasks.get(str(data["task_id"]))),
         started_at=moment(data.get("start_time")),
         ended_at=moment(data.get("end_time")),
@@ -116,7 +179,7 @@ def _conversation(data: Any, tasks: Mapping[str, Any]) -> ImportedConversation:
 
 def _pieces(messages: Any) -> Iterator[ImportedPart]:
     for piece in chat_pieces(
-        [m for each in messages for m in _one(each)] if isinstance(messages, list) else messages
+        [m for each in messages for m in _single_messages(each)] if isinstance(messages, list) else messages
     ):
         raw = piece.raw
         usage = raw.get("usage")
@@ -132,7 +195,7 @@ def _pieces(messages: Any) -> Iterator[ImportedPart]:
         yield piece
 
 
-def _one(message: Any) -> list[Any]:
+def _single_messages(message: Any) -> list[Any]:
     """Return a message, or the results that several calls of one message gave together."""
     if isinstance(message, dict) and isinstance(message.get("tool_messages"), list):
         return list(objects(message["tool_messages"]))
@@ -141,7 +204,7 @@ def _one(message: Any) -> list[Any]:
     return [message]
 
 
-def _task(task: Any) -> tuple[str, str]:
+def _tau2_task(task: Any) -> tuple[str, str]:
     if not isinstance(task, dict):
         return "reward", ""
     instructions = object_at(task, "user_scenario").get("instructions")

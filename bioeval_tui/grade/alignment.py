@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bioeval_tui.errors import InvalidSubmissionError, Problem
-from bioeval_tui.grade.files.tables import HUGE_EXPONENT
+from bioeval_tui.grade.tables import HUGE_EXPONENT
 from bioeval_tui.text import clean_line, plural
 
 if TYPE_CHECKING:

@@ -1,16 +1,21 @@
-"""The specification of an engine process: a small file without credentials."""
+"""The interface of the engine process: the file that specifies its runs, without credentials, and a run as viewers see and control it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from bioeval_tui.files import write_whole
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.runs import new_run_ids
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.events import RunEvent
+    from bioeval_tui.record.names import Condition
+
 
 Order = Literal["withheld-first", "supplied-first", "random"]
 OTLP_PORT = 4318
@@ -170,3 +175,42 @@ def spec_of(request: RunRequest, runs_dir: Path) -> EngineSpec:
         batch_id=ids[0] if len(ids) > 1 else None,
         **options,
     )
+
+
+IntentKind = Literal["pause", "resume", "step", "take_over", "say", "give_back", "cancel"]
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """A viewer's request to the engine. Without `condition`, it concerns the whole run."""
+
+    kind: IntentKind
+    condition: Condition | None = None
+    text: str = ""
+
+
+class RunView(Protocol):
+    """A view of one run: live, attached from another terminal, or replayed. Screens treat all alike."""
+
+    run_id: str
+    mode: Literal["live", "replay"]
+    batch_id: str | None
+    """The batch that this screen started, whose other runs are shown, too."""
+    late_s: float
+    """The age of a live run's newest event when the run was opened, in seconds."""
+
+    def events(self) -> AsyncIterator[Sequence[RunEvent]]:
+        """Yield batches of events, at most one per frame, until the run has ended (or its engine has died: then a `Warned`)."""
+        ...
+
+    async def send(self, intent: Intent) -> str | None:
+        """Send an intent; return None if it was accepted, otherwise one sentence that says why not."""
+        ...
+
+    async def aclose(self) -> None:
+        """Detach. The run continues; use the intent `cancel` to end it."""
+        ...
+
+
+Opener = Callable[[], Awaitable[RunView]]
+"""Opens a run: a new one, one in progress elsewhere, or a recording."""

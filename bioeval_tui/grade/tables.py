@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from bioeval_tui.errors import InvalidSubmissionError
-from bioeval_tui.grade.metric_spec import MetricSpec
+from bioeval_tui.grade.answers import MetricSpec
 from bioeval_tui.text import clean_line
 
 # Texts that pandas reads as missing values.

@@ -34,8 +34,7 @@ from bioeval_tui.tui.shared.rows_widget import Labelled, RowList, title_lines
 from bioeval_tui.units import number, when
 
 if TYPE_CHECKING:
-    from bioeval_tui.tui.jobs.own_agent import NewJob
-    from bioeval_tui.tui.jobs.run_dialog import RunForm
+    from bioeval_tui.tui.job_dialogs import NewJob, RunForm
 
 
 MAX_LINES = 5_000
@@ -412,7 +411,7 @@ class JobsScreen(ListScreen[JobItem]):
 
     def action_new_job(self) -> None:
         """Ask for an agent and what a user wants from it; write the job, then ask how to run it."""
-        from bioeval_tui.tui.jobs.own_agent import OwnAgentDialog  # a dialog is loaded when it is opened
+        from bioeval_tui.tui.job_dialogs import OwnAgentDialog  # a dialog is loaded when it is opened
 
         self.app.push_screen(OwnAgentDialog(self.bioeval.services.new_job_path()), self._write_job)
 
@@ -470,7 +469,7 @@ class JobsScreen(ListScreen[JobItem]):
                 bad=True,
             )
             return
-        from bioeval_tui.tui.jobs.run_dialog import RunDialog  # a dialog is loaded when it is opened
+        from bioeval_tui.tui.job_dialogs import RunDialog  # a dialog is loaded when it is opened
 
         self.app.push_screen(RunDialog(job, repeats), partial(self._run, job))
 

@@ -1,1 +1,0 @@
-"""Reading submissions and answers: CSV tables and h5ad files."""

@@ -1,1 +1,0 @@
-"""The screens of job files, and the forms that write and run them."""
