@@ -15,7 +15,6 @@ from typing import Any
 import httpx2
 import pytest
 
-from bioeval_tui.evaluation.agents.rest import RestAgent
 from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph, available
 from bioeval_tui.protocols import Agent, Delta, Generation, PeerError, Reply
 from bioeval_tui.sample.agent.service import RunningAgent, run_sample_agent
@@ -35,7 +34,7 @@ async def running(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
         await graph.aclose()
 
 
-def connect(running: RunningAgent, user: str = "ada", **options: Any) -> RestAgent:
+def connect(running: RunningAgent, user: str = "ada", **options: Any) -> Agent:
     return rest_agent(running.url, user=user, chatbot="sample", model="none", **options)
 
 
@@ -96,7 +95,7 @@ async def test_the_sample_agent_takes_no_seeded_history(agent: Agent) -> None:
 async def test_concurrent_conversations_do_not_mix(running: RunningAgent) -> None:
     agents = [connect(running, f"user{n}") for n in range(10)]
 
-    async def talk(agent: RestAgent, dose: int) -> str:
+    async def talk(agent: Agent, dose: int) -> str:
         await agent.open()
         await say(agent, "I take warfarin")
         await say(agent, f"{dose} mg")
@@ -189,15 +188,13 @@ async def test_the_same_seed_causes_the_same_failures() -> None:
     assert all(found == "fine" or found.endswith("True") for found in first + other)
 
 
-async def test_a_request_whose_answer_was_lost_is_acted_on_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    from bioeval_tui.sample.agent import dialogue
-    from bioeval_tui.sample.agent.dialogue import Trouble
+LOSES_THE_FIRST_ANSWER = 2375
+"""With this seed, the first session's first connection is reset, and its next two requests are answered."""
 
-    troubles = iter([Trouble("reset"), Trouble(), Trouble()])
-    monkeypatch.setattr(dialogue.ChatSession, "trouble", lambda _: next(troubles))
-    async with run_sample_agent(tokens_per_second=0, clock=lambda: NOW) as running:
+
+async def test_a_request_whose_answer_was_lost_is_acted_on_once() -> None:
+    chaos = LOSES_THE_FIRST_ANSWER
+    async with run_sample_agent(chaos_seed=chaos, tokens_per_second=0, clock=lambda: NOW) as running:
         agent = connect(running)
         await agent.open()
         with pytest.raises(PeerError):

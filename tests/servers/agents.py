@@ -1,4 +1,4 @@
-"""Built-in agents, made as a run makes them: from the terms of a job and its settings."""
+"""Built-in agents, made as a plug-in's would be: by the protocol's name, from the terms of a job and its settings."""
 
 from __future__ import annotations
 
@@ -6,18 +6,25 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui.evaluation.agents.openai_chat import OpenAIChatAgent
-from bioeval_tui.evaluation.agents.rest import RestAgent
+from bioeval_tui import plugins
 from bioeval_tui.evaluation.job.models import TargetConfig
-from bioeval_tui.protocols import AgentTerms
+from bioeval_tui.protocols import Agent, AgentTerms
 
 
-def rest_agent(url: str, **options: Any) -> RestAgent:
-    return RestAgent(terms(url, "rest", **options))
+def rest_agent(url: str, **options: Any) -> Agent:
+    return agent_of(terms(url, "rest", **options))
 
 
-def chat_agent(url: str, **options: Any) -> OpenAIChatAgent:
-    return OpenAIChatAgent(terms(url, "openai", **options))
+def chat_agent(url: str, **options: Any) -> Agent:
+    return agent_of(terms(url, "openai", **options))
+
+
+def agent_of(given: AgentTerms) -> Agent:
+    """Return a new agent of the protocol that the terms' job names."""
+    protocol = plugins.agent_protocol(given.target.protocol)
+    assert protocol is not None
+    agent: Agent = protocol.load()(given)
+    return agent
 
 
 def terms(

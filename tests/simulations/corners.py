@@ -19,8 +19,8 @@ from statistics import NormalDist, fmean, median
 
 import numpy as np
 
-from bioeval_tui.grade.metrics import METRICS, roc_auc
 from bioeval_tui.grade.resampling import CannotResampleError, draws
+from bioeval_tui.grading.metrics import METRICS
 from bioeval_tui.report.statistics.estimates import Sample, Tries, estimate, pass_k_interval, proportion
 from bioeval_tui.report.statistics.judges import JudgedItem, RatedTwice, corrected_mean, judge_agreement
 from bioeval_tui.uncertainty import Interval, share_interval, t_quantile
@@ -244,7 +244,7 @@ def auc(random: np.random.Generator, sets: int, rows: int, truth: float, positiv
     for _ in range(sets):
         guess = true * apart + random.normal(size=rows)
         higher, lower = guess[true > 0], guess[true == 0]
-        area, reference = roc_auc(true, guess), None
+        area, reference = METRICS["roc_auc"].function(true, guess), None
         if 0 < area < 1 and min(len(higher), len(lower)) > 1:
             won, lost = ((higher[:, None] > lower).mean(axis=axis) for axis in (1, 0))
             error = sqrt(won.var(ddof=1) / len(higher) + lost.var(ddof=1) / len(lower))

@@ -8,8 +8,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from bioeval_tui.grade.metrics import METRICS
 from bioeval_tui.grade.resampling import draws
+from bioeval_tui.grading.metrics import METRICS
 
 Drawn = tuple[np.ndarray, np.ndarray]
 

@@ -8,6 +8,8 @@ import json
 import signal
 from contextlib import contextmanager, suppress
 from itertools import cycle
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -27,9 +29,9 @@ from bioeval_tui.evaluation.models.prompting import find_prompt, states_shown, t
 from bioeval_tui.evaluation.models.verdicts import MalformedAnswerError, Question, read_answer
 from bioeval_tui.evaluation.offline import RulesJudge
 from bioeval_tui.protocols import EvaluatorView, JudgeView, PeerError, TranscriptMessage
-from bioeval_tui.record.importing.chat import sentences
 from bioeval_tui.record.masking.rules import LiteralRule, Rules
 from bioeval_tui.record.tool_calls import call_event, result_event
+from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report import messages
 from bioeval_tui.report.formats.markdown import message_lines
 from bioeval_tui.report.manner import UserTranscript, manner_of
@@ -148,6 +150,14 @@ def ruled(t):
         RulesJudge().score(JudgeView(job, "supplied", said("Hi", t))).send(None)
 
 
+def imported_vignette(t):
+    talk = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "transcripts.jsonl"
+        file.write_text(json.dumps({"messages": talk, "vignette": t}), encoding="utf-8")
+        import_file(file, Path(folder) / "runs", kind="transcripts")
+
+
 READERS = {
     "clean": text.clean,
     "clean_line": text.clean_line,
@@ -196,7 +206,7 @@ READERS = {
     "calls": lambda t: tool_calls(calling(t)),
     "states": lambda t: states_shown(JudgeView(JOB, "supplied", (), {"a": t}, {t: t})),
     "credentials": hider,
-    "sentences": sentences,
+    "vignette": imported_vignette,
     "mask": RULES.replace,
     "manner": lambda t: manner_of(
         UserTranscript((("user", t), ("user", t)), facts=JOB.facts, names=("Ann",))

@@ -19,7 +19,6 @@ from bioeval_tui.evaluation.conversation.traces import Traces
 from bioeval_tui.evaluation.job.models import TargetConfig
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.evaluation.wiring.doctor import examine
-from bioeval_tui.grade.metrics import find_metric
 from bioeval_tui.grading import GraderPool
 from bioeval_tui.protocols import Delta, PeerError, Reply
 from bioeval_tui.settings import Secret, Settings
@@ -399,10 +398,9 @@ def test_a_task_can_be_graded_by_a_plugins_metric(site, tmp_path_factory, monkey
     with GraderPool(tasks.registry, workers=1) as pool:
         found = pool.grade(tasks.submit("id,y\na,1.0\nb,2.5\nc,3.1\n"), "lab/worst")
     assert (found.score, found.is_lower_better) == (0.5, True)
-    with pytest.raises(KeyError, match="did you mean worst"):
-        find_metric("worse")
-    with pytest.raises(KeyError, match="is not a bioeval_tui"):
-        find_metric("none")
+    for name, wrong in (("worse", "did you mean worst"), ("none", "is not a bioeval_tui")):
+        tasks.add(f"lab/{name}", grader={"metric": name, "target": "y"})
+        assert wrong in str(tasks.registry.entry(f"lab/{name}").problem)
 
 
 SHOUT = """

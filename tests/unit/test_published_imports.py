@@ -65,16 +65,6 @@ def test_every_import_in_the_documentation_is_published() -> None:
     assert [(m, n) for m, n in told if n not in PUBLISHED.get(m, []) and f"{m}.{n}" not in PUBLISHED] == []
 
 
-def test_both_names_of_grading_give_the_same_classes() -> None:
-    from bioeval_tui import grade, grading
-    from bioeval_tui.evaluation import seams
-    from bioeval_tui.grade import metrics
-
-    assert all(getattr(grading, name) is getattr(grade, name) for name in grade.__all__)
-    assert importlib.import_module("bioeval_tui.grading.metrics").Metric is metrics.Metric
-    assert importlib.import_module("bioeval_tui.protocols").PeerError is seams.PeerError
-
-
 def test_an_unknown_name_in_grading_is_an_attribute_error() -> None:
     from bioeval_tui import grading
 

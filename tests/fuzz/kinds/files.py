@@ -167,11 +167,11 @@ class Recordings(_Files):
         from bioeval_tui.record.catalogue import Catalogue
         from bioeval_tui.record.replay import Player
         from bioeval_tui.record.transfer import import_recording
-        from bioeval_tui.report import explanation
         from bioeval_tui.report.comparison import compare
         from bioeval_tui.report.document import run_document
         from bioeval_tui.report.formats.console import print_score_card
         from bioeval_tui.report.result import load_run
+        from tests.command import call
 
         as_json([run.to_dict() for run in Catalogue(self.runs).runs()])
         loaded = load_run(self.path)
@@ -190,7 +190,7 @@ class Recordings(_Files):
             ),
             lambda: as_json(comparison_of(compare(loaded, loaded))),
             lambda: print_score_card(loaded, Console(file=io.StringIO(), width=100)),
-            lambda: explanation.explain(loaded, 0.8, explanation.parse_weights("")),
+            lambda: call("runs", "explain", self.path, "--target", 0.8, catch_exceptions=False),
             lambda: asyncio.run(_played(Player, self.path)),
             lambda: import_recording(self.path, self.folder / "imported"),
         ]

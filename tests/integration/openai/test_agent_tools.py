@@ -11,12 +11,10 @@ from typing import Any
 import pytest
 
 from bioeval_tui.errors import NotMeasuredError
-from bioeval_tui.evaluation.agents.openai_chat import NO_RESULT, OpenAIChatAgent
 from bioeval_tui.evaluation.job.models import ToolConfig
-from bioeval_tui.peer_limits import MAX_ROUNDS
-from bioeval_tui.protocols import Delta, Generation, PeerError, Reply
+from bioeval_tui.http_agents import MAX_ROUNDS, NO_RESULT, clean
+from bioeval_tui.protocols import Agent, Delta, Generation, PeerError, Reply
 from bioeval_tui.record.tool_calls import calls_of
-from bioeval_tui.text import clean
 from tests.servers import openai_server as srv
 from tests.servers.agents import chat_agent
 from tests.servers.openai_server import OpenAIServer
@@ -24,21 +22,21 @@ from tests.servers.openai_server import OpenAIServer
 LOOK = ToolConfig(name="look", description="Looks", parameters={"type": "object", "properties": {"drug": {"type": "string"}}}, template="{{ drug }} is known")  # fmt: skip
 
 
-async def say(agent: OpenAIChatAgent, text: str = "Hi") -> tuple[list[Any], Reply]:
+async def say(agent: Agent, text: str = "Hi") -> tuple[list[Any], Reply]:
     pieces: list[Any] = [piece async for piece in agent.send(text)]
     assert isinstance(pieces[-1], Reply)
     assert list(pieces[-1].generation) == [piece.data for piece in pieces if isinstance(piece, Generation)]
     return pieces[:-1], pieces[-1]
 
 
-Connect = Callable[..., OpenAIChatAgent]
+Connect = Callable[..., Agent]
 
 
 @pytest.fixture
 async def connect(server: OpenAIServer) -> Any:
-    made: list[OpenAIChatAgent] = []
+    made: list[Agent] = []
 
-    def make(*tools: ToolConfig, code: tuple[Path, ...] = (), **options: Any) -> OpenAIChatAgent:
+    def make(*tools: ToolConfig, code: tuple[Path, ...] = (), **options: Any) -> Agent:
         made.append(chat_agent(server.url, tools=tools, code=code, **options))
         return made[-1]
 

@@ -10,7 +10,6 @@ import pytest
 
 from bioeval_tui.grade.batch.run import InProcess, grade_batch
 from bioeval_tui.grade.grade import TaskGrading
-from bioeval_tui.grade.tasks.task_code import MissingPackageError, scalar
 from bioeval_tui.grading import (
     Invalid,
     NotGraded,
@@ -180,13 +179,12 @@ def test_a_blank_after_a_task_id_does_not_make_it_unknown(tasks) -> None:
 
 
 def test_a_grader_written_for_an_older_numpy_scores(tasks) -> None:
-    code = "import numpy as np\ndef grade(s, a):\n    return float(np.array([0.25])) + int(np.where(s['y'] == 1)[0])\n"
+    code = "import numpy as np\ndef grade(s, a):\n    return float(np.array([0.25])) + int(np.where(s['y'] == 1)[0]) + int('12', base=3)\n"
     report = grade_submission(
         tasks.submit("id,y\na,1\nb,2\nc,3\n"), tasks.registry.get_task(tasks.add(code=code))
     )
     assert isinstance(report, TaskReport)
-    assert report.score == 0.25
-    assert scalar(int, "12", base=3) == 5
+    assert report.score == 5.25
 
 
 def test_a_grader_that_needs_an_older_numpy_names_the_version(tasks) -> None:
@@ -195,7 +193,6 @@ def test_a_grader_that_needs_an_older_numpy_names_the_version(tasks) -> None:
     assert isinstance(outcome, NotGraded)
     assert "needs numpy before 2.4" in outcome.reason
     assert outcome.elsewhere
-    assert issubclass(MissingPackageError, ImportError)
 
 
 def test_the_suggested_prepare_command_works_as_printed(tasks, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,12 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bioeval_tui.grade.alignment import AnswerRows, Coverage
-from bioeval_tui.grade.console import batch_summary, medal_table, report_card
 from bioeval_tui.grade.grade import TaskGrading
 from bioeval_tui.grade.intervals import uncertainty_of
 from bioeval_tui.grading import TaskReport
-from bioeval_tui.report.agents import entries_of, standings
 from tests.command import call
 from tests.documents import medals_of
 
@@ -56,23 +53,23 @@ def test_the_score_stays_and_the_report_says_on_how_many_rows(two: TaskReport) -
     assert TaskReport.from_dict(two.to_dict()).rows_words == TWO
 
 
-def test_every_view_and_ranking_marks_the_row(two: TaskReport, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_view_and_ranking_marks_the_row(two: TaskReport, tmp_path: Path) -> None:
     whole = replace(two, extra=replace(two.extra, rows_scored=ROWS, agent="fair"))  # type: ignore[type-var]
-    report_card(two)
-    assert TWO in capsys.readouterr().out
-    medal_table([two, whole])
-    shown = capsys.readouterr().out
-    assert TWO in " ".join(shown.split())
-    assert "scored on all 30 rows" in " ".join(shown.split())
+    file = tmp_path / "r.json"
+    file.write_text(json.dumps({"task_reports": [two.to_dict(), whole.to_dict()]}))
+    shown = [
+        " ".join(line.split()) for line in call("medals", file, catch_exceptions=False).stdout.splitlines()
+    ]
+    for words in (TWO, "scored on all 30 rows"):
+        assert any(words in line for line in shown)
+    assert any("sly" in line and "1 of 1 graded, 1 on a part of the rows" in line for line in shown)
+    assert any("fair" in line and "1 of 1 graded" in line and "part" not in line for line in shown)
     for page in (medals_of("html", [two]), medals_of("md", [two])):
         assert TWO in page
         assert "1 scored on a part of the rows" in page
     assert medals_of("csv", [two]).splitlines()[0].endswith("rows_scored,rows_expected")
     assert medals_of("csv", [two]).splitlines()[1].endswith(",2,30")
     assert json.loads(medals_of("json", [two]))[0]["extra"]["rows_scored"] == 2
-    found = {one.agent: one for one in standings(entries_of([two, whole], [])).agents}
-    assert found["sly"].graded_words == "1 of 1 graded, 1 on a part of the rows"
-    assert found["fair"].graded_words == "1 of 1 graded"
 
 
 def test_rows_that_a_file_picks_have_no_chance_of_a_medal(ready: TaskGrading, tasks) -> None:
@@ -96,20 +93,21 @@ def test_validate_says_what_is_missing(tasks, ready: TaskGrading, monkeypatch: p
     assert (value["status"], value["rows_missing"]) == ("valid", 28)
 
 
-def test_a_batch_counts_what_was_scored_in_part(
-    tasks, ready: TaskGrading, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_batch_and_a_card_say_what_was_scored_in_part(
+    tasks, ready: TaskGrading, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from bioeval_tui.grade.batch.run import InProcess, grade_batch
-
-    tasks.submit(table(2), "two.csv")
+    monkeypatch.setenv("BIOEVAL_TASKS_DIR", str(tasks.root))
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path))
+    two = tasks.submit(table(2), "two.csv")
     tasks.submit(table(ROWS), "all.csv")
     wishes = [{"task_id": "lab/numbers", "submission_path": name} for name in ("two.csv", "all.csv")]
     listed = tasks.submit("\n".join(map(json.dumps, wishes)), "list.jsonl")
-    result = grade_batch(listed, tmp_path / "out", InProcess(tasks.registry))
-    assert result.partial == 1
-    assert json.loads(result.report_path.read_text())["extra"]["total_scored_on_part_of_rows"] == 1
-    batch_summary(result)
-    assert "scored on only a part of the rows: 1" in capsys.readouterr().out
+    done = call("grade", listed, "--output-dir", tmp_path / "out", "--data-dir", tasks.data, "--workers", 1)
+    assert "scored on only a part of the rows: 1" in done.stdout
+    (report,) = (tmp_path / "out").glob("*_grading_report.json")
+    assert json.loads(report.read_text())["extra"]["total_scored_on_part_of_rows"] == 1
+    card = call("grade-sample", two, "lab/numbers", "--data-dir", tasks.data)
+    assert f"  {TWO}" in card.stdout
 
 
 def test_a_declared_metric_scores_every_row(tasks, good: Any) -> None:
@@ -118,40 +116,40 @@ def test_a_declared_metric_scores_every_row(tasks, good: Any) -> None:
     assert report.rows_words == "scored on all 3 rows"
 
 
-def frame(**columns: list[Any]) -> pd.DataFrame:
-    return pd.DataFrame(columns)
-
-
-ANSWERS = frame(id=["a", "b", "c"], y=[1, 0, 1])
+ANSWERS = "id,y\na,1\nb,0\nc,1\n"
 
 
 @pytest.mark.parametrize(
-    ("found", "answers", "predictions", "wanted"),
+    ("handed_in", "answers", "sample", "wanted"),
     [
-        (frame(id=["c", "a", "b"], y=[0, 0, 0]), ANSWERS, [], Coverage(3, 3)),
-        (frame(id=["a", "a", "z"], y=[0, 0, 0]), ANSWERS, [], Coverage(1, 3)),
-        (frame(id=["a", "b", "c"], y=[0.1, None, None]), ANSWERS, [], Coverage(1, 3)),
-        (frame(id=["a", "b", "c"], y=[0.1, None, None], z=[1, 1, 1]), ANSWERS, ["id", "y"], Coverage(1, 3)),
-        (frame(id=[1, 2], y=[0, 0]), frame(id=["1", "2", "3"], y=[0, 1, 0]), [], Coverage(2, 3)),
-        (frame(y=[0, 0]), ANSWERS, [], None),  # y is not distinct in the answers
-        (frame(y=[0.5, 0.7]), frame(y=[0.5, 0.25]), [], None),  # a number with decimals is no id
-        (frame(id=[], y=[]), ANSWERS, [], Coverage(0, 3)),
+        ("id,y\nc,0\na,0\nb,0\n", ANSWERS, None, (3, 3)),
+        ("id,y\na,0\na,0\nz,0\n", ANSWERS, None, (1, 3)),
+        ("id,y\na,0.1\nb,\nc,\n", ANSWERS, None, (1, 3)),
+        ("id,y,z\na,0.1,1\nb,,1\nc,,1\n", ANSWERS, "id,y\na,0\n", (1, 3)),
+        ("id,y\n1,0\n2,0\n", "id,y\n1,0\n2,1\nx3,0\n", None, (2, 3)),  # numbers here, texts there
+        ("y\n0\n0\n", ANSWERS, None, (None, None)),  # y is not distinct in the answers
+        ("y\n0.5\n0.7\n", "y\n0.5\n0.25\n", None, (None, None)),  # a number with decimals is no id
+        ("id,y\nz,0\n", ANSWERS, None, (0, 3)),
     ],
 )
 def test_rows_are_compared_by_their_ids(
-    found: pd.DataFrame, answers: pd.DataFrame, predictions: list[str], wanted: Coverage | None
+    tasks, handed_in: str, answers: str, sample: str | None, wanted: tuple[int | None, int | None]
 ) -> None:
-    rows = AnswerRows(answers, predictions)
-    assert [rows.coverage(found), rows.coverage(found)] == [wanted, wanted]
+    task = tasks.add(code="def grade(s, a):\n    return 0.5\n", answers=answers, sample=sample)
+    ready = TaskGrading(tasks.registry.get_task(task))
+    for _ in range(2):
+        report = ready.grade(tasks.submit(handed_in))
+        assert isinstance(report, TaskReport)
+        assert report.extra is not None
+        assert (report.extra.rows_scored, report.extra.rows_expected) == wanted
 
 
-def test_without_ids_the_rows_are_not_known(tasks, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_ids_the_rows_are_not_known(tasks) -> None:
     code = "def grade(s, a):\n    return float(s['y'].mean())\n"
     task = tasks.add(code=code, answers="y\n1.5\n2.5\n")
     report = TaskGrading(tasks.registry.get_task(task)).grade(tasks.submit("y\n1.5\n"))
     assert isinstance(report, TaskReport)
-    report_card(report)
-    assert "rows scored: not known" in capsys.readouterr().out
+    assert report.rows_words == "rows scored: not known"
     assert report.rows_missing == 0
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.errors import InputError
-from bioeval_tui.grade.tasks.registry import UnknownTaskError
 from bioeval_tui.grading import NotGradedError, TaskReport, grade_jsonl, grade_submission, validate_submission
 
 RETURNS = """
@@ -80,7 +79,7 @@ def test_a_unique_bare_name_finds_the_task_and_an_ambiguous_one_lists_the_candid
     assert tasks.registry.get_task("caco2-wang").id == "polarishub/tdcommons-caco2-wang"
     assert tasks.registry.get_task("tdcommons-caco2-wang").id == "polarishub/tdcommons-caco2-wang"
     tasks.add("other/tdcommons-caco2-wang")
-    with pytest.raises(UnknownTaskError, match="other/tdcommons-caco2-wang, polarishub/tdcommons-caco2-wang"):
+    with pytest.raises(InputError, match="other/tdcommons-caco2-wang, polarishub/tdcommons-caco2-wang"):
         tasks.registry.get_task("caco2-wang")
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from bioeval_tui.grade.grade import TaskGrading
 from bioeval_tui.grade.intervals import uncertainty_of
-from bioeval_tui.grade.metrics import METRICS
 from bioeval_tui.grade.resampling import CannotResampleError, draws
 from bioeval_tui.grading import TaskReport, Uncertainty
+from bioeval_tui.grading.metrics import METRICS
 from tests.simulations import scoring
 
 ENDS = (0.025, 0.5, 0.975)

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, strategies as st
 
 from bioeval_tui.errors import InputError
-from bioeval_tui.grade.leaderboard import build_leaderboard
 from bioeval_tui.grading import load_leaderboard, medal_places, rank
 
 RISING = [n / 10 for n in range(60)]
@@ -62,9 +61,11 @@ RISING = [n / 10 for n in range(60)]
     ],
 )
 def test_each_doubt_about_a_leaderboard_is_a_warning(
-    scores: list[float], options: dict, warnings: tuple[str, ...]
+    tmp_path: Path, scores: list[float], options: dict, warnings: tuple[str, ...]
 ) -> None:
-    assert build_leaderboard(np.array(scores), **options).warnings == warnings
+    path = tmp_path / "leaderboard.csv"
+    path.write_text("teamName,score,submissionDate\n" + "".join(f"a,{score},x\n" for score in scores))
+    assert load_leaderboard(path, "lab/numbers", **options).warnings == warnings
 
 
 @given(st.lists(st.integers(-20, 20), min_size=1, max_size=300), st.integers(-25, 25), st.booleans())

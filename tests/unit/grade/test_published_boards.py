@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,11 @@ import pytest
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.grade.grade import leaderboard_of
-from bioeval_tui.grade.tasks.sources import PUBLISHED, published_board
 from bioeval_tui.grading import NotGradedError, Registry, Task, TaskReport, grade_submission
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "published_boards" / "openproblems.json"
+TESTS = Path(__file__).parents[2]
+PUBLISHED = TESTS.parent / "bioeval_tui" / "grade" / "published"
+GOLDEN = TESTS / "golden" / "published_boards" / "openproblems.json"
 OPEN_PROBLEMS: dict[str, Any] = json.loads(GOLDEN.read_text())["tasks"]
 ASSAY = "A4_HUMAN_Seuma_2022_indels"
 GRADER = "def grade(submission, answers):\n    return 0.81\n"
@@ -54,13 +56,14 @@ def test_the_proteingym_tables_equal_the_files_of_its_repository(name: str, blob
     assert hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest() == blob
 
 
-def test_every_proteingym_value_is_an_entry_of_its_assays_leaderboard() -> None:
-    boards = 0
+def test_every_proteingym_value_is_an_entry_of_its_assays_leaderboard(tasks) -> None:
+    task, boards = proteingym(tasks), 0
     for name in ("proteingym_substitutions.csv", "proteingym_indels.csv"):
         with (PUBLISHED / name).open(newline="") as file:
             for row in csv.DictReader(file):
                 assay = row.pop("DMS_id")
-                board = published_board("any", {"type": "proteingym-dms", "benchmark_id": assay})
+                source = {"type": "proteingym-dms", "benchmark_id": assay}
+                board = replace(task, data_source=source).published_board
                 assert board is not None
                 assert {entry.team: entry.score for entry in board.entries} == {
                     k: v for k, v in row.items() if v
@@ -72,9 +75,10 @@ def test_every_proteingym_value_is_an_entry_of_its_assays_leaderboard() -> None:
 
 
 @pytest.mark.parametrize("name", OPEN_PROBLEMS)
-def test_an_open_problems_leaderboard_is_its_source_without_controls_and_failures(name: str) -> None:
+def test_an_open_problems_leaderboard_is_its_source_without_controls_and_failures(tasks, name: str) -> None:
     source = OPEN_PROBLEMS[name]
-    board = published_board(f"manual/{name}", {"type": "manual"})
+    task_id = tasks.add(f"manual/{name}", config={"data_source": {"type": "manual"}})
+    board = tasks.registry.get_task(task_id).published_board
     assert board is not None
     expected = {
         method: value
@@ -89,8 +93,8 @@ def test_an_open_problems_leaderboard_is_its_source_without_controls_and_failure
 
 
 @pytest.mark.parametrize("source", [{}, {"type": "polaris", "benchmark_id": ASSAY}, {"type": "manual"}])
-def test_other_tasks_have_no_published_leaderboard(source: dict[str, str]) -> None:
-    assert published_board("lab/own", source) is None
+def test_other_tasks_have_no_published_leaderboard(tasks, source: dict[str, str]) -> None:
+    assert tasks.registry.get_task(tasks.add(config={"data_source": source})).published_board is None
 
 
 # Which board ranks

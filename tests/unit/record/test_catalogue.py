@@ -19,7 +19,7 @@ from bioeval_tui.record import catalogue
 from bioeval_tui.record.catalogue import Catalogue, RunFilter
 from bioeval_tui.record.events import Reviewed, RunEvent, RunResumed, write_event
 from bioeval_tui.record.overlay import append_reviews, read_overlay
-from bioeval_tui.record.reading import Outline, outline, read_recording
+from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.runs import LiveInfo, is_run_id, new_run_ids, overlay_path, process_start, write_live
 from bioeval_tui.record.state import RunState, apply_all
 from tests.unit.record.test_state import recorded
@@ -112,23 +112,30 @@ def test_new_ids_are_safe_as_file_names(tmp_path: Path) -> None:
     assert not is_run_id("../x")
 
 
+def spoil(path: Path) -> None:
+    """Overwrite a file so that it looks unchanged, but whoever reads it finds nothing in it."""
+    looks = path.stat()
+    path.write_bytes(b" " * looks.st_size)
+    os.utime(path, ns=(looks.st_atime_ns, looks.st_mtime_ns))
+
+
 def test_a_finished_run_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(tmp_path, ID, list(recorded()))
+    finished = write(tmp_path, ID, list(recorded()))
     unfinished = write(tmp_path, "20260102-000000-beef", list(recorded())[:5])
     catalogue = Catalogue(tmp_path)
     first = catalogue.runs()
-    read: list[Path] = []
-
-    def counting(path: Path) -> Outline:
-        read.append(path)
-        return outline(path)
-
-    monkeypatch.setattr("bioeval_tui.record.reading.outline", counting)
+    spoil(finished)
+    spoil(unfinished)
     assert catalogue.runs() == first
-    assert read == []
-    write(tmp_path, "20260102-000000-beef", list(recorded())[:9])
-    catalogue.runs()
-    assert read == [unfinished]
+    events = list(recorded())[:9]
+    write(tmp_path, "20260102-000000-beef", events)
+    of_unfinished, of_finished = catalogue.runs()
+    assert of_finished == first[1]
+    assert (
+        of_unfinished.messages
+        == sum(event.kind == "message_completed" for event in events)
+        > first[0].messages
+    )
     os.utime(tmp_path, ns=(0, 0))  # a folder that has not changed for long
     catalogue.runs()
     monkeypatch.setattr(Catalogue, "_entries", None)  # not even the names are looked at
@@ -203,7 +210,7 @@ def test_new_ids_are_unique(tmp_path: Path) -> None:
 
 
 def test_reviews_are_listed_with_the_score_and_read_again_only_when_they_change(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     path = write(tmp_path, ID, list(recorded()))
     catalogue = Catalogue(tmp_path)
@@ -224,13 +231,14 @@ def test_reviews_are_listed_with_the_score_and_read_again_only_when_they_change(
     assert (run.reviewed["score"], run.reviewed["reviewers"]) == (None, ["ada"])
     assert (run.reviewed["scores"]["withheld"], run.score) == (None, catalogue.runs()[0].score)
     assert run.to_dict()["reviewed"] == run.reviewed
-
-    def never(*_: object, **__: object) -> Outline:
-        raise AssertionError("nothing has changed")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("bioeval_tui.record.reading.outline", never)
-        assert catalogue.runs() == [run]
+    whole, overlay = path.read_bytes(), overlay_path(path).read_bytes()
+    looks = [file.stat() for file in (path, overlay_path(path))]
+    spoil(path)
+    spoil(overlay_path(path))
+    assert catalogue.runs() == [run]
+    for file, content, before in zip((path, overlay_path(path)), (whole, overlay), looks, strict=True):
+        file.write_bytes(content)
+        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
     undo = Reviewed(**where, author="ada", review="2", action="undo", undoes="1")
     append_reviews(path, [undo])
     assert catalogue.runs()[0].reviewed is None
@@ -292,12 +300,14 @@ def test_the_list_shows_the_result_of_the_whole_run(tmp_path: Path) -> None:
         path = tmp_path / "20260101-000000-abcd.jsonl"
         path.write_bytes(b"".join(rows))
         state = apply_all(RunState(), read_recording(path).events)
-        found = outline(path)
-        assert (found.started, found.ended, found.scores()) == (state.started, state.ended, state.scores())
+        (found,) = Catalogue(tmp_path).runs()
+        assert state.started is not None
+        assert (found.began, found.scores) == (state.started.at, state.scores())
+        assert (found.score is None) or (state.ended is not None and found.score == state.ended.mean)
         held = state.conversations.values()
         assert found.messages == sum(message.done for talk in held for message in talk.messages)
         ends = {talk.ended.fault for talk in held if talk.ended} | {t.score.fault for t in held if t.score}
-        assert found.faults == sorted(ends - {"none"})
+        assert found.fault == (", ".join(sorted(ends - {"none"})) or "none")
 
 
 def test_the_list_is_private_to_its_owner(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.errors import RecordingError
-from bioeval_tui.portable import lock
 from bioeval_tui.record import transfer
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.events import Reviewed
@@ -123,8 +122,9 @@ def test_reviews_from_two_machines_are_merged(mailed: Path, tmp_path: Path) -> N
 
 def test_a_run_that_another_process_has_locked_cannot_be_deleted(mailed: Path, tmp_path: Path) -> None:
     path = import_recording(mailed, tmp_path / "runs").path
+    fcntl = pytest.importorskip("fcntl")
     with path.open("rb") as file:
-        lock(file.fileno())
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX)
         with pytest.raises(RecordingError, match="in another process"):
             delete_runs([path], tmp_path / "logs")
         assert path.exists()

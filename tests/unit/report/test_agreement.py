@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
-from rich.console import Console
 
 from bioeval_tui.errors import ExitCode, InputError, UsageError
 from bioeval_tui.record import events
@@ -17,10 +18,10 @@ from bioeval_tui.record.overlay import append_numbered, append_reviews
 from bioeval_tui.record.runs import overlay_path
 from bioeval_tui.report.agreement import agreement_report, change, rated_tasks, with_labels
 from bioeval_tui.report.correction import draw
-from bioeval_tui.report.formats.agreement import agreement_dict, change_words, print_agreement
 from bioeval_tui.report.result import load_run
 from tests.command import call
 from tests.documents import document_of
+from tests.servers import openai_server as srv
 from tests.unit.report.recorded import Recorded, Talk, reviewed
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -35,7 +36,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path))
     folder = tmp_path / "runs"
     folder.mkdir(mode=0o700)
-    found = Recorded([Talk(tasks=JUDGED[0])], [Talk(tasks=JUDGED[1])]).write(folder)
+    found = Recorded([Talk(tasks=JUDGED[0])], [Talk(tasks=JUDGED[1], says="goodbye")]).write(folder)
     for author, scores in (("ada", ADA), ("ben", BEN)):
         for condition, both in zip(("withheld", "supplied"), scores, strict=True):
             given = [
@@ -86,17 +87,35 @@ def test_each_judge_is_compared_with_people_and_people_with_each_other(path: Pat
     assert any("--blind" in note for note in report.notes)
 
 
-def test_rescoring_shows_whether_the_new_judge_agrees_better_with_people(path: Path) -> None:
+async def test_rescoring_shows_whether_the_new_judge_agrees_better_with_people(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     items, _ = rated_tasks([load_run(path)])
     assert change(items) is None
-    judge_again(path, ((0.1, 0.9), (0.4, 0.5)))
+    first, *rest = path.read_text("utf-8").splitlines()
+    started = json.loads(first)
+    started["job"] = {**started["job"], "target": {"user": "u", "chatbot": "c"}}
+    path.write_text("\n".join([json.dumps(started), *rest]) + "\n", encoding="utf-8")
+
+    def verdict(body: dict[str, Any]) -> srv.Answer:
+        text = "\n".join(str(message["content"]) for message in body["messages"])
+        said, scores = ("goodbye", (0.4, 0.5)) if "goodbye" in text else ("hello", (0.1, 0.9))
+        tasks = [
+            {"task": number, "scored": "t", "score": score, "reason": "So.", "evidence": [said]}
+            for number, score in enumerate(scores, start=1)
+        ]
+        return srv.say_json({"tone": 0.5, "tasks": tasks})
+
+    async with srv.OpenAIServer(otherwise=verdict) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "k")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        done = await asyncio.to_thread(call, "runs", "rescore", path.stem, "--judge-model", "another")
     found = change(rated_tasks([load_run(path)])[0])
     assert found is not None
     assert found.closer.mean == pytest.approx(-0.15)
-    words = "\n".join(change_words(found))
-    assert "against 4 tasks that people scored" in words
-    assert "mean |difference| 0.15 → 0.00" in words
-    assert "too few to tell" in words
+    assert "against 4 tasks that people scored" in done.stdout
+    assert "mean |difference| 0.15 → 0.00" in done.stdout
+    assert "too few to tell" in done.stdout
 
 
 def test_agreement_can_be_limited_to_blind_reviews_and_printed_as_json_or_csv(
@@ -112,9 +131,7 @@ def test_agreement_can_be_limited_to_blind_reviews_and_printed_as_json_or_csv(
     rows = list(csv.DictReader(io.StringIO(output.read_text("utf-8"))))
     assert [(row["judge_score"], row["reviewers"]) for row in rows[:1]] == [("0.8", "ada; ben")]
     assert rows[0]["why"].startswith("'=it did"), "a spreadsheet would run it"
-    console = Console(record=True, width=160)
-    print_agreement(agreement_report(*rated_tasks([load_run(path)])), console)
-    text = console.export_text()
+    text = call("runs", "agreement", path.stem, width=160).stdout
     assert "4 tasks scored by 2 reviewers" in text
     assert "ada and ben" in text
     with pytest.raises(UsageError, match="no judge"):
@@ -126,7 +143,6 @@ def test_without_reviews_agreement_says_that_there_are_none(
 ) -> None:
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path))
     assert call("runs", "agreement").return_value == ExitCode.NOT_MEASURED
-    assert agreement_dict(agreement_report([]))["judges"] == []
 
 
 def test_a_gate_uses_reviews_only_when_asked(path: Path, tmp_path: Path) -> None:
@@ -156,6 +172,7 @@ def test_reports_show_both_scores_and_the_recording_stays(path: Path) -> None:
     assert "=it did &lt;b&gt;" in html
     judge_again(path, ((0.1, 0.9), (0.4, 0.5)))
     again = load_run(path)
+    assert "Reviews and later scores" in document_of("md", again)
     assert {review.kind for review in again.reviews} == {"override", "override, blind"}
     assert "0.40 (reviewed)" in document_of("md", again), "it stands on the latest verdict"
     assert path.read_bytes() == before

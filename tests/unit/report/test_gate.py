@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.state import RunState
-from bioeval_tui.report.gate import GateResult, GateRules, evaluate, print_checks
+from bioeval_tui.report.gate import GateResult, GateRules, evaluate
 from bioeval_tui.report.result import result_of
+from tests.command import call
 from tests.documents import gate_of
 from tests.unit.report.recorded import Recorded, Talk, scoring
 
@@ -59,11 +60,11 @@ def test_a_limit_can_be_of_a_percentile_of_the_response_times(limit: str, code: 
 
 
 def test_a_limit_that_is_not_met_is_said_in_one_sentence_and_its_unit_in_json(
-    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ) -> None:
-    result = gate(Recorded([Talk(latencies_ms=(100.0, 2130.0))]), fail_slower=["p95:2s"])
-    print_checks(result, plain_console())
-    assert capsys.readouterr().out == (
+    slow = Recorded([Talk(latencies_ms=(100.0, 2130.0))])
+    result = gate(slow, fail_slower=["p95:2s"])
+    assert call("runs", "gate", slow.write(tmp_path), "--fail-slower", "p95:2s").stdout == (
         "✗ job · facts withheld: p95 of response times 2.13 s, the limit is 2.00 s (of 2 answers in conversations that count, "
         "so few that p95 is the longest)\n"
     )

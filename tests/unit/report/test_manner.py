@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from bioeval_tui.cli.headless import print_batch
 from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.document import run_document
@@ -95,8 +94,9 @@ def test_reports_of_a_rehearsal_compare_no_script_with_people_and_name_no_model_
     for text in (document_of("md", run), document_of("html", run)):
         assert "people" not in text
         assert "gpt-4.1-mini" not in text
+    assert not run.brief.model
+    assert "gpt-4.1-mini" not in run.summary.label
     printed = StringIO()
-    print_batch([run, run], Console(file=printed, width=120))
     print_comparison(compare(run, run), Console(file=printed, width=120))
     assert "gpt-4.1-mini" not in printed.getvalue()
     run.state.job["target"]["model"] = "gpt-4.1-mini"

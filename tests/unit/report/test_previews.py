@@ -10,7 +10,6 @@ from run_script import scripted_run
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.result import load_run, result_of
-from bioeval_tui.report.run import Loss, lost_points
 from bioeval_tui.tui.runs.runs_view import preview
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk
 
@@ -36,7 +35,7 @@ def test_a_preview_gives_the_judges_reason_and_the_largest_gains() -> None:
     assert found.gains[0][1] == "+0.24"
     assert found.last == ()
     (lost,) = found.lost
-    assert lost == Loss(
+    assert lost == (
         "“Get a reminder to take warfarin tomorrow at 9”: 1 of 2 rules holds: asked for the missing time zone. "
         "Not met: confirmed the reminder.",
         2,
@@ -57,18 +56,21 @@ def test_a_preview_says_what_the_judge_says_and_without_a_task_that_lost_the_lar
     talk: Talk, lost: str, tmp_path: Path
 ) -> None:
     found = preview(load_run(Recorded(withheld=[Talk(), talk], supplied=[Talk(), Talk()]).write(tmp_path)))
-    assert (found.lowest, list(found.lost)) == ("withheld, trial 2", [Loss(lost)])
+    assert (found.lowest, list(found.lost)) == ("withheld, trial 2", [(lost, None, "")])
 
 
 def test_an_assertion_that_broke_names_the_turn_and_what_was_observed() -> None:
-    state = apply_all(RunState(), scripted_run())
-    talk = state.conversation("withheld")
-    held = talk.checks[0]
-    held[:2] = [check.model_copy(update={"status": "passed"}) for check in held[:2]]
-    talk.final_checks[0] = talk.final_checks[0].model_copy(update={"why": "entities is []"})
-    found = result_of(state).conversation("withheld", 1)
-    broke = next(gain for gain in found.gains if (gain.kind, gain.index) == ("assertion", 0))
-    (lost,) = lost_points(found, [broke])
+    events = Recorded([Talk(latencies_ms=(500.0,) * 3, holds=(False,))]).events()
+    at = next(number for number, event in enumerate(events) if event.kind == "assertion_checked")
+    last = events[at].model_copy(update={"why": "entities is []"})
+    events[at : at + 1] = [
+        *(
+            last.model_copy(update={"after_turn": turn, "final": False, "status": status})
+            for turn, status in enumerate(("passed", "passed", "failed"), start=1)
+        ),
+        last,
+    ]
+    (lost,) = result_of(apply_all(RunState(), events)).conversation("withheld", 1).why_lost
     assert lost.reason.endswith(" fails since turn 3: entities is []")
 
 

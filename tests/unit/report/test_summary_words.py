@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.record.reading import fold_file
-from bioeval_tui.report.result import result_of
+from bioeval_tui.record.state import lighten
+from bioeval_tui.report.result import load_run, result_of
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.words import summary_lines
 from tests.documents import document_of
@@ -50,7 +50,12 @@ def test_questions_are_counted_even_of_conversations_whose_texts_were_dropped(
         "Please ask your doctor.",
     )
     talks = [Talk(says=answer) for answer in answers]
-    run = result_of(fold_file(Recorded(talks, talks).write(tmp_path), light=light))
-    assert run is not None
+    run = load_run(Recorded(talks, talks).write(tmp_path))
+    if light:
+        for talk in run.state.conversations.values():
+            lighten(talk)
+        again = result_of(run.state)
+        assert again is not None
+        run = again
     asked = "facts withheld: 1 question asked, 0.33 in each conversation; 0 of 3 facts obtained by asking"
     assert asked in [f"{about}: {words}" for about, words in summary_lines(run.summary)]

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
 from bioeval_tui import units
+from bioeval_tui.formats import CONDITIONS
 from bioeval_tui.grade.task_report import ReportExtra
-from bioeval_tui.record.events import ConversationEnded
 from bioeval_tui.report import words
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.frames import table_rows
-from bioeval_tui.report.run import ending
 from bioeval_tui.report.statistics.estimates import PassK
 from tests.documents import document_of
 from tests.tui.test_transcript import seen, shown
 from tests.unit.report.formats.test_documents import graded
-from tests.unit.report.recorded import START, Recorded, Talk
+from tests.unit.report.recorded import Recorded, Talk
 
 
 @pytest.mark.parametrize("says", ["I help, and", " "])
@@ -71,11 +69,12 @@ def test_values_are_written_with_units_and_signs(said: str, expected: str) -> No
 
 
 def test_the_end_of_a_conversation_names_who_caused_it() -> None:
-    base: dict[str, Any] = {"run_id": "r", "seq": 1, "at": START, "condition": "withheld", "trial": 1}
-    signed_off = ConversationEnded(**base, reason="signed_off", fault="none")
-    failed = ConversationEnded(**base, reason="agent_failed", fault="agent", detail="503 four times")
-    assert ending(signed_off) == "signed off"
-    assert ending(failed) == "the agent failed, fault: agent: 503 four times"
+    failed = Talk(reason="agent_failed", fault="agent", detail="503 four times")
+    run = Recorded([Talk()], [failed]).loaded()
+    assert [run.conversation(condition, 1).ending for condition in CONDITIONS] == [
+        "signed off",
+        "the agent failed, fault: agent: 503 four times",
+    ]
 
 
 def test_a_medal_is_a_word_and_a_symbol() -> None:

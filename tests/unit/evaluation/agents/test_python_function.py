@@ -15,13 +15,14 @@ from venv import EnvBuilder
 import pytest
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation import function_calls, python_code
-from bioeval_tui.evaluation.agents.python_function import PythonAgent
 from bioeval_tui.evaluation.job.models import TargetConfig
 from bioeval_tui.evaluation.wiring.check_job import check_job
-from bioeval_tui.protocols import AgentTerms, Delta, Generation, PeerError, Reply
+from bioeval_tui.protocols import Agent, AgentTerms, Delta, Generation, PeerError, Reply
 from bioeval_tui.record.tool_calls import calls_of
+from tests.servers.agents import agent_of
 
+SCRIPT = Path(__file__).parents[4] / "bioeval_tui" / "evaluation" / "function_calls.py"
+"""What another interpreter runs."""
 CODE = """
 import asyncio, time
 print("a word of the import")
@@ -119,7 +120,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
         sys.modules.pop(name, None)
 
 
-Connect = Callable[..., Awaitable[PythonAgent]]
+Connect = Callable[..., Awaitable[Any]]
 
 
 @pytest.fixture(scope="session")
@@ -137,8 +138,8 @@ async def elsewhere(folder: Path, other_python: Path) -> AsyncIterator[Connect]:
     """Open agents whose function another interpreter runs."""
     async with contextlib.AsyncExitStack() as stack:
 
-        async def connect(function: str, python: Path = other_python, **target: Any) -> PythonAgent:
-            agent = PythonAgent(terms(folder, function, python=python, **target))
+        async def connect(function: str, python: Path = other_python, **target: Any) -> Agent:
+            agent = agent_of(terms(folder, function, python=python, **target))
             stack.push_async_callback(agent.aclose)
             await agent.open()
             return agent
@@ -150,8 +151,8 @@ async def elsewhere(folder: Path, other_python: Path) -> AsyncIterator[Connect]:
 def connect(request: pytest.FixtureRequest, folder: Path, elsewhere: Connect) -> Connect:
     """Open agents of both kinds: the function runs in this process, or in another interpreter's."""
 
-    async def here(function: str, **target: Any) -> PythonAgent:
-        agent = PythonAgent(terms(folder, function, **target))
+    async def here(function: str, **target: Any) -> Agent:
+        agent = agent_of(terms(folder, function, **target))
         await agent.open()
         return agent
 
@@ -164,7 +165,7 @@ def terms(folder: Path, function: str, python: Path | None = None, **target: Any
     return AgentTerms(target=config, url="", model="m", code=(folder,), python=python)
 
 
-async def say(agent: PythonAgent, words: str = "hello") -> tuple[list[Any], Reply]:
+async def say(agent: Agent, words: str = "hello") -> tuple[list[Any], Reply]:
     pieces: list[Any] = [piece async for piece in agent.send(words)]
     assert isinstance(pieces[-1], Reply)
     assert list(pieces[-1].generation) == [piece.data for piece in pieces if isinstance(piece, Generation)]
@@ -479,7 +480,7 @@ async def test_an_interpreter_that_cannot_run_the_function_says_why(
 
 
 def test_the_script_needs_only_an_old_python_and_nothing_of_this_package() -> None:
-    tree = ast.parse(Path(function_calls.__file__).read_bytes(), feature_version=(3, 9))
+    tree = ast.parse(SCRIPT.read_bytes(), feature_version=(3, 9))
     imported = {
         (node.module if isinstance(node, ast.ImportFrom) else node.names[0].name) or ""
         for node in ast.walk(tree)
@@ -509,7 +510,7 @@ def test_the_script_needs_only_an_old_python_and_nothing_of_this_package() -> No
 )
 def test_only_functions_written_as_agents_are_called(folder: Path, reference: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        python_code.load(reference, (folder,), "message")
+        agent_of(terms(folder, reference))
 
 
 def test_a_function_is_not_searched_for_in_the_working_folder_or_pythonpath(
@@ -517,20 +518,28 @@ def test_a_function_is_not_searched_for_in_the_working_folder_or_pythonpath(
 ) -> None:
     monkeypatch.chdir(folder)
     monkeypatch.syspath_prepend(folder)
-    with pytest.raises(UsageError, match="no folder was given with --code DIR"):
-        python_code.locate("my_test_agent:plain", ())
+    job = folder / "job.yml"
+    job.write_text(JOB.format(more=", function: my_test_agent:plain"), encoding="utf-8")
+    (error,) = check_job(job, code=()).errors
+    assert "no folder was given with --code DIR" in str(error)
 
 
-def test_finding_a_function_imports_nothing(folder: Path) -> None:
-    python_code.locate("my_test_agent:plain", (folder,))
-    python_code.locate("pydantic_ai.models.test:TestModel", ())
-    assert "my_test_agent" not in sys.modules
+@pytest.mark.parametrize("function", ["my_test_agent:plain", "my_test_package.inside:plain"])
+def test_checking_a_job_imports_nothing(folder: Path, function: str) -> None:
+    package = folder / "my_test_package"
+    package.mkdir()
+    for name in ("__init__", "inside"):
+        (package / f"{name}.py").write_text(CODE, encoding="utf-8")
+    job = folder / "job.yml"
+    job.write_text(JOB.format(more=f", function: {function}"), encoding="utf-8")
+    assert check_job(job, code=(folder,)).errors == ()
+    assert not {"my_test_agent", "my_test_package"} & {*sys.modules}
 
 
 def test_a_module_is_not_confused_with_another_of_the_same_name(folder: Path) -> None:
     (folder / "pytest.py").write_text("def answer(message): return message\n", encoding="utf-8")
     with pytest.raises(UsageError, match="has the name of another module"):
-        python_code.load("pytest:answer", (folder,), "message")
+        agent_of(terms(folder, "pytest:answer"))
 
 
 JOB = """

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.agents.rest import RestAgent
 from bioeval_tui.evaluation.http import Timeouts
 from bioeval_tui.peer_limits import MAX_ANSWER_BYTES
-from bioeval_tui.protocols import Delta, Generation, PeerError, Reply
+from bioeval_tui.protocols import Agent, Delta, Generation, PeerError, Reply
 from tests.servers.agents import rest_agent
 
 from .raw_server import Handler, Seen, http, raw_server, stream_head
@@ -28,7 +27,7 @@ ANSWER: dict[str, Any] = {
 }
 
 
-def agent_at(seen: Seen, **options: Any) -> RestAgent:
+def agent_at(seen: Seen, **options: Any) -> Agent:
     return rest_agent(seen.url, user="ada", chatbot="bot", model="m", **options)
 
 
@@ -59,7 +58,7 @@ async def silent(writer: asyncio.StreamWriter, number: int) -> None:
     await asyncio.Event().wait()
 
 
-async def pieces_of(agent: RestAgent) -> list[Delta | Generation | Reply]:
+async def pieces_of(agent: Agent) -> list[Delta | Generation | Reply]:
     try:
         await agent.open()
         return [piece async for piece in agent.send("Hello")]
@@ -92,6 +91,12 @@ async def test_a_json_answer_is_one_reply() -> None:
         "model": "m",
     }
     assert json.loads(seen.requests[0].partition(b"\r\n\r\n")[2]) == {"user": "ada", "chatbot": "bot"}
+
+
+async def test_an_endpoints_path_is_added_before_the_query_of_its_url() -> None:
+    async with raw_server(answering(http(json.dumps(ANSWER).encode()))) as seen:
+        await pieces_of(rest_agent(f"{seen.url}/a/?t=1#f", user="ada", chatbot="bot", model="m"))
+    assert seen.requests[1].startswith(b"PUT /a/api/v1/chat/messages?t=1 HTTP/1.1")
 
 
 async def test_a_stream_gives_pieces_and_then_the_whole_answer() -> None:

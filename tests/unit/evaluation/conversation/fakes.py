@@ -7,7 +7,10 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from importlib.resources import files
 from typing import Any
+
+import yaml
 
 from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.conversation.control import Control
@@ -38,6 +41,10 @@ from bioeval_tui.record.state import RunState, apply_all
 WITHOUT_WAITS = RetryRule(first_wait_s=0.0, longest_wait_s=0.0)
 SIGNOFF = "So Long, and Thanks for All the Fish"
 AT = datetime(2026, 1, 1, tzinfo=UTC)
+SENTINELS = yaml.safe_load(
+    files("bioeval_tui").joinpath("evaluation/conversation/sentinels.yml").read_text("utf-8")
+)
+"""The conversations with known verdicts that a judge is asked about."""
 
 
 def where(**more: Any) -> dict[str, Any]:
@@ -144,6 +151,14 @@ class FakeJudge:
 
     async def aclose(self) -> None:
         pass
+
+
+def known_verdicts(view: JudgeView) -> list[bool] | None:
+    """Return whether each task of a sentinel is met; None for any other conversation."""
+    said = [message.content for message in view.transcript]
+    return next(
+        ([task["met"] for task in one["tasks"]] for one in SENTINELS if one["messages"] == said), None
+    )
 
 
 @dataclass

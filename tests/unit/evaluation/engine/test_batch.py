@@ -21,7 +21,6 @@ from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.conversation.resume import Resumption, missing_conversations, resumption_of
 from bioeval_tui.evaluation.engine.batch import PreparedRun, run_batch
 from bioeval_tui.evaluation.spending import CallBudget
-from bioeval_tui.portable import lock
 from bioeval_tui.protocols import CheckResult, PeerError
 from bioeval_tui.record import events
 from bioeval_tui.record.reading import read_recording
@@ -324,6 +323,7 @@ async def test_a_bug_in_one_conversation_does_not_end_the_others(stages: Stages)
 
 
 async def test_a_resumed_run_reads_the_recording_after_locking_it(stages: Stages) -> None:
+    fcntl = pytest.importorskip("fcntl")
     plan = {"trials": 2}
     (whole,) = await run_batch([stages.run(plan=plan)], stages.folder)
     path = recording_path(stages.folder, whole.run_id)
@@ -332,7 +332,7 @@ async def test_a_resumed_run_reads_the_recording_after_locking_it(stages: Stages
 
     def read() -> Resumption:
         with pytest.raises(BlockingIOError), path.open("rb") as file:
-            lock(file.fileno())
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
         return resumption_of(stages.state())
 
     resumed = stages.run(plan=plan, resume=read)
@@ -341,7 +341,7 @@ async def test_a_resumed_run_reads_the_recording_after_locking_it(stages: Stages
         await run_batch([resumed], stages.folder)
     assert path.read_bytes() == finished
     with path.open("rb") as file:
-        lock(file.fileno())  # nobody holds it any more
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody holds it any more
 
 
 async def test_trials_that_another_program_added_meanwhile_are_kept(stages: Stages) -> None:

@@ -10,7 +10,6 @@ import httpx2
 import pytest
 from aiohttp import web
 
-from bioeval_tui.evaluation.agents.rest import below
 from bioeval_tui.evaluation.hosts import HIDDEN, Hider
 from bioeval_tui.evaluation.http import BoundedTransport, Timeouts
 from bioeval_tui.protocols import Agent, PeerError, Reply
@@ -108,8 +107,3 @@ def test_streamed_text_is_delayed_only_where_a_credential_may_begin() -> None:
 
 def test_a_placeholder_key_is_left_in_the_answer() -> None:
     assert Hider(["none", "ollama"]).text("none of ollama") == "none of ollama"
-
-
-def test_an_endpoints_path_is_added_before_the_query_of_its_url() -> None:
-    assert below("http://h/a/?t=1#f", "/b") == "http://h/a/b?t=1"
-    assert below("http://[h", "/b") == "http://[h/b"

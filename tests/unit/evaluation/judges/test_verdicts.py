@@ -6,7 +6,6 @@ import sys
 
 import pytest
 
-from bioeval_tui.evaluation.conversation.scoring import combine_verdicts, judge_transcript
 from bioeval_tui.evaluation.job.models import JobTask
 from bioeval_tui.evaluation.models.judge import enough
 from bioeval_tui.evaluation.models.verdicts import (
@@ -18,8 +17,8 @@ from bioeval_tui.evaluation.models.verdicts import (
     read_answer,
     words_of,
 )
-from bioeval_tui.protocols import Evidence, JudgeView, TaskVerdict, TranscriptMessage, Verdict
-from tests.unit.evaluation.conversation.fakes import FakeJudge, job
+from bioeval_tui.protocols import Evidence, TaskVerdict, TranscriptMessage, Verdict
+from tests.unit.evaluation.conversation.fakes import FakeAgent, FakeEvaluator, FakeJudge, Stage, job
 
 TASKS = (JobTask(task="Ask for a reminder"), JobTask(task="Ask the price"))
 SAID = [
@@ -271,13 +270,32 @@ def test_the_schema_of_a_very_long_conversation_does_not_list_its_messages():
     assert items == {"type": "integer"}
 
 
-def test_a_panels_score_is_the_median_per_task_with_its_spread():
+class Panel(FakeJudge):
+    """Gives these verdicts about every conversation."""
+
+    def __init__(self, *verdicts):
+        super().__init__()
+        self.verdicts = verdicts
+
+    async def score(self, view):
+        return self.verdicts
+
+
+async def judged(job_, *verdicts, says=()):
+    """Return the recorded scores of the tasks of `SAID`, which goes on with what the user says."""
+    agents = {"withheld": FakeAgent([SAID[1].content])}
+    stage = Stage(job_, agents, {"withheld": FakeEvaluator([*says])}, Panel(*verdicts))
+    talk = (await stage.run(conditions=("withheld",))).conversation("withheld")
+    return talk.verdict.tasks
+
+
+async def test_a_panels_score_is_the_median_per_task_with_its_spread():
     verdicts = [
         Verdict(str(n), (TaskVerdict(1, a), TaskVerdict(2, b)))
         for n, (a, b) in enumerate([(0, 1), (1, 1), (0.4, 0)])
     ]
     two = job(tasks=[{"task": "a"}, {"task": "b"}])
-    found = [(task.task, task.score, task.spread) for task in combine_verdicts(two, verdicts, SAID)]
+    found = [(task.task, task.score, task.spread) for task in await judged(two, *verdicts)]
     assert found == [(1, 0.4, 1), (2, 1, 1)]
 
 
@@ -298,14 +316,9 @@ def test_a_panels_score_is_the_median_per_task_with_its_spread():
     ids=["an earlier conversation", "a text"],
 )
 async def test_an_earlier_conversation_may_have_asked_for_a_task(seed, asked):
-    class Judge(FakeJudge):
-        async def score(self, view):
-            return [Verdict("j", (TaskVerdict(1, 0.5, "It did.", asked=0),))]
-
     seeded = job(tasks=[{"task": "a"}], seeds=[seed])
-    found = await judge_transcript(Judge(), JudgeView(seeded, "withheld", tuple(SAID)), 5, "signed_off")
-    assert found.tasks is not None
-    assert (found.tasks[0].asked, found.tasks[0].measured) == (asked, asked is None)
+    (task,) = await judged(seeded, Verdict("j", (TaskVerdict(1, 0.5, "It did.", asked=0),)))
+    assert (task.asked, task.measured) == (asked, asked is None)
 
 
 @pytest.mark.parametrize(
@@ -321,16 +334,10 @@ async def test_an_earlier_conversation_may_have_asked_for_a_task(seed, asked):
     ids=["most say no", "split", "they name three messages", "most name one", "one says", "none says"],
 )
 async def test_a_panel_first_decides_whether_a_task_was_asked_for(named, asked):
-    class Panel(FakeJudge):
-        async def score(self, view):
-            return verdicts
-
-    said = tuple(TranscriptMessage(n, "user", f"Message {n}") for n in (1, 3, 5, 7))
     verdicts = [Verdict("j", (TaskVerdict(1, 0.5, "It did.", asked=each),)) for each in named]
-    view = JudgeView(job(tasks=[{"task": "a"}]), "withheld", said)
-    found = await judge_transcript(Panel(), view, 5)
-    assert found.tasks is not None
-    assert [task.asked for task in found.tasks] == [asked]
+    says = [f"Message {number}" for number in (3, 5, 7)]
+    (task,) = await judged(job(tasks=[{"task": "a"}]), *verdicts, says=says)
+    assert task.asked == asked
 
 
 @pytest.mark.parametrize(
@@ -341,10 +348,10 @@ def test_two_thirds_of_a_panel_are_enough(given, wanted, is_enough):
     assert enough(given, wanted) is is_enough
 
 
-def test_the_place_of_a_quotation_is_looked_up_and_not_taken_from_the_judge() -> None:
-    job_ = job(tasks=[{"task": "a"}])
+async def test_the_place_of_a_quotation_is_looked_up_and_not_taken_from_the_judge() -> None:
+    job_ = job(tasks=[{"task": "a"}], greetings=[SAID[0].content])
     quotes = (Evidence("It costs 3 euros", 1), Evidence("Remind me", None), Evidence("a flight to Mars", 2))
-    (task,) = combine_verdicts(job_, [Verdict("j", (TaskVerdict(1, 1.0, "r", quotes),))], SAID)
+    (task,) = await judged(job_, Verdict("j", (TaskVerdict(1, 1.0, "r", quotes),)))
     assert [item.message for item in task.evidence] == [2, 1, None]
     assert task.fabricated == ("a flight to Mars",)
     assert task.unproved

@@ -11,12 +11,12 @@ import pytest
 from click.testing import Result
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.conversation.scoring import sentinels
 from bioeval_tui.evaluation.wiring.rescore import JudgeTester
 from bioeval_tui.protocols import Evidence, JudgeView, TaskVerdict, Verdict
 from bioeval_tui.record.transfer import import_file
 from bioeval_tui.settings import Settings
 from tests.command import call
+from tests.unit.evaluation.conversation.fakes import known_verdicts
 
 Scored = Callable[[JudgeView, int, float], float]
 
@@ -59,11 +59,10 @@ class Synthetic:
 
     async def score(self, view: JudgeView) -> Sequence[Verdict]:
         self.calls += 1
-        for _, sentinel, met in sentinels(view.job):
-            if sentinel.transcript == view.transcript:
-                scores = [self.known(right, self.calls) for right in met]
-                tasks = (TaskVerdict(n, score, "so", self.evidence) for n, score in enumerate(scores, 1))
-                return [Verdict("synthetic", tuple(tasks))]
+        if (met := known_verdicts(view)) is not None:
+            scores = [self.known(right, self.calls) for right in met]
+            tasks = (TaskVerdict(n, score, "so", self.evidence) for n, score in enumerate(scores, 1))
+            return [Verdict("synthetic", tuple(tasks))]
         if self.reacts and not any(m.role == "assistant" and "Hello" in m.content for m in view.transcript):
             return [Verdict("synthetic", tuple(TaskVerdict(n, 0.0, "no") for n in (1, 2, 3)))]
         first = view.transcript[0].content if view.transcript else ""

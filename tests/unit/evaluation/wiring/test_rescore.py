@@ -12,13 +12,12 @@ import pytest
 
 from bioeval_tui.errors import RecordingError, UsageError
 from bioeval_tui.evaluation.wiring.rescore import Rescorer
-from bioeval_tui.portable import lock
 from bioeval_tui.record.events import write_event
 from bioeval_tui.record.overlay import read_overlay
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.transfer import import_recording
+from bioeval_tui.report.document import run_document
 from bioeval_tui.report.result import load_run
-from bioeval_tui.report.reviews import judged_again_dicts
 from bioeval_tui.settings import Secret, Settings
 from tests.servers import openai_server as srv
 from tests.unit.record.test_versions import GOLDEN
@@ -61,7 +60,7 @@ async def test_rescoring_with_a_model_records_the_hash_of_its_prompt(recording: 
     assert len(server.received) == 2
     assert "Sydney" in server.received[0].text, "a judge always gets the facts"
     assert read_recording(recording) == before
-    shown = judged_again_dicts(load_run(recording).judged_again)
+    shown = run_document(load_run(recording))["judged_again"]
     assert [(item["judge"], item["author"], item["counts"]) for item in shown] == [
         ("rules", None, False),
         ("asked for another, served stand-in", "ada", True),
@@ -110,6 +109,7 @@ def restore(recording: Path, whole: bytes) -> None:
 
 
 async def test_rescoring_reads_the_recording_only_while_nobody_writes_it(recording: Path) -> None:
+    fcntl = pytest.importorskip("fcntl")
     whole = cut_after_the_first_score(recording)
     async with srv.OpenAIServer(otherwise=verdict) as server:
         rescorer = Rescorer(recording, settings(server.url), judge_models=("another",))
@@ -117,7 +117,7 @@ async def test_rescoring_reads_the_recording_only_while_nobody_writes_it(recordi
         assert len(await rescorer.judge_again("ada")) == 2
         await Rescorer(recording, settings(server.url), judge_models=("another",)).judge_again("ben")
         with recording.open("rb") as file:
-            lock(file.fileno())
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX)
             with pytest.raises(RecordingError, match="in another process"):
                 await rescorer.judge_again("ada")
     numbers = [event.seq for event in read_overlay(recording).events]

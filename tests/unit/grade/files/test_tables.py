@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,9 +13,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from bioeval_tui.errors import InvalidSubmissionError
 from bioeval_tui.grade import tables
-from bioeval_tui.grade.answers import MetricSpec
-from bioeval_tui.grade.metrics import METRICS
-from bioeval_tui.grade.scorers import CsvScorer
+from bioeval_tui.grade.grade import TaskGrading
 from bioeval_tui.grade.tables import float_of_pandas_2, read_exactly, read_frame
 
 CELLS = [
@@ -94,9 +93,18 @@ def test_a_leaderboard_is_read_as_by_pandas_2(text: str) -> None:
         assert float_of_pandas_2(text) == column[0]
 
 
-SPEC = MetricSpec(METRICS["mean_absolute_error"], "id", ("y",), ("y",))
 TRUTH = pd.DataFrame({"id": [f"p{n}" for n in range(6)], "y": np.arange(6) / 7})
 GOOD = "id,y,note\n" + "".join(f"p{n},{n / 9!r},fine\n" for n in range(6))
+
+
+def ready_for(tasks: Any, truth: pd.DataFrame) -> TaskGrading:
+    """Return the grading of a task with these answers, whose metric is the mean absolute error."""
+    return TaskGrading(tasks.registry.get_task(tasks.add(answers=truth.to_csv(index=False))))
+
+
+@pytest.fixture
+def ready(tasks: Any) -> TaskGrading:
+    return ready_for(tasks, TRUTH)
 
 
 @given(
@@ -108,23 +116,24 @@ GOOD = "id,y,note\n" + "".join(f"p{n},{n / 9!r},fine\n" for n in range(6))
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_fast_reader_agrees_with_pandas_or_declines(
-    tmp_path: Path, place: int, cut: int, put: str
+    tmp_path: Path, ready: TaskGrading, place: int, cut: int, put: str
 ) -> None:
     path = tmp_path / "submission.csv"
     path.write_bytes((GOOD[:place] + put + GOOD[place + cut :]).encode())
-    scorer = CsvScorer(SPEC, TRUTH)
-    expected = tables.expectation(SPEC, TRUTH)
+    expected = tables.expectation(ready.task.grader.spec, TRUTH)
     assert expected is not None
     quick = tables.read_expected(path.read_bytes(), expected)
     if quick is None:
         return
-    assert scorer.examine(path) == []
+    assert ready.examine(path) == []
     assert np.array_equal(quick[0], read_frame(path)["y"].to_numpy(dtype=float))
 
 
 @pytest.mark.parametrize("rows", [10, 20_000])
 @pytest.mark.parametrize("ids", ["number", "text"])
-def test_an_ordinary_file_is_read_fast_with_the_same_score(tmp_path: Path, rows: int, ids: str) -> None:
+def test_an_ordinary_file_is_read_fast_with_the_same_score(
+    tasks: Any, tmp_path: Path, rows: int, ids: str
+) -> None:
     random = np.random.default_rng(rows)
     truth = pd.DataFrame({"id": np.arange(rows), "y": random.normal(size=rows)})
     if ids == "text":
@@ -132,10 +141,11 @@ def test_an_ordinary_file_is_read_fast_with_the_same_score(tmp_path: Path, rows:
     guess = truth.assign(y=truth["y"] + random.normal(size=rows))
     path = tmp_path / "submission.csv"
     guess.to_csv(path, index=False)
-    expected = tables.expectation(SPEC, truth)
+    ready = ready_for(tasks, truth)
+    scorer = ready.scorer
+    expected = tables.expectation(ready.task.grader.spec, truth)
     assert expected is not None
     assert tables.read_expected(path.read_bytes(), expected) is not None
-    scorer = CsvScorer(SPEC, truth)
     assert (
         scorer.score(path)
         == scorer.score_frame(read_frame(path))

@@ -4,32 +4,48 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from bioeval_tui.errors import ExitCode, InputError
-from bioeval_tui.grade.baselines import KINDS, constant, run_baselines, write_baseline
-from bioeval_tui.grading import Registry, grade_submission, prepare_task
+from bioeval_tui.grading import Registry, Task, grade_submission, prepare_task
 from tests.command import call
 
 from .conftest import SHIPPED_IDS, Toy, lower_is_better
+
+KINDS = ("simple", "majority", "random", "ridge")
+
+
+def baselines(task: Task, folder: Path, kind: str, seed: int = 42) -> dict[str, Path]:
+    """Run `baseline` for the task; return the files of a kind, or of all, by their kind."""
+    asked = ["baseline", task.id, "--kind", kind, "--seed", seed, "--output-dir", folder, "--json"]
+    folders = ["--data-dir", task.data_dir, "--tasks-dir", task.root]
+    found: dict[str, Any] = json.loads(call(*asked, *folders, catch_exceptions=False).stdout)
+    return {item["kind"]: Path(item["submission_path"]) for item in found["submissions"]}
+
+
+def baseline(task: Task, folder: Path, kind: str, seed: int = 42) -> Path:
+    return baselines(task, folder, kind, seed)[kind]
 
 
 @pytest.mark.parametrize("task_id", SHIPPED_IDS)
 @pytest.mark.long
 def test_every_baseline_is_valid_and_ridge_is_best(shipped: Registry, task_id: str, tmp_path: Path) -> None:
     task = shipped.get_task(task_id)
-    files, listing = run_baselines(task, KINDS, seed=1, output_dir=tmp_path)
     scores = {}
-    for item in files:
-        report = grade_submission(item.path, task)
+    for kind, path in baselines(task, tmp_path, "all", 1).items():
+        report = grade_submission(path, task)
         assert report.valid_submission, report.extra
         assert report.extra is not None
-        assert report.extra.agent == f"baseline-{item.kind}"
-        scores[item.kind] = report.score or 0.0
+        assert report.extra.agent == f"baseline-{kind}"
+        scores[kind] = report.score or 0.0
+    assert tuple(scores) == KINDS
     best = min if lower_is_better(task) else max
     assert best(scores, key=lambda kind: scores[kind]) == "ridge"
+    listing = tmp_path / f"{task_id.replace('/', '-')}_baselines.jsonl"
     lines = [json.loads(line) for line in listing.read_text().splitlines()]
     assert [line["task_id"] for line in lines] == [task_id] * len(KINDS)
     assert all((tmp_path / line["submission_path"]).is_file() for line in lines)
@@ -38,7 +54,7 @@ def test_every_baseline_is_valid_and_ridge_is_best(shipped: Registry, task_id: s
 def test_the_seed_decides_a_random_baseline(shipped: Registry, tmp_path: Path) -> None:
     task = shipped.get_task("chemistry/solubility")
     texts = [
-        write_baseline(task, "random", seed=seed, path=tmp_path / f"{number}.csv").read_text()
+        baseline(task, tmp_path / str(number), "random", seed).read_text()
         for number, seed in enumerate((1, 1, 2))
     ]
     assert texts[0] == texts[1]
@@ -46,24 +62,33 @@ def test_the_seed_decides_a_random_baseline(shipped: Registry, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("kind", "what", "expected"),
+    ("grader", "expected"),
     [
-        ("simple", "number", 2.5),
-        ("majority", "number", 1.0),
-        ("simple", "survival", 1.0),
-        ("simple", "probability", 0.75),
-        ("majority", "probability", 1.0),
-        ("simple", "label", 1.0),
+        ("{name: mae, metric: mae, target: y}", {"simple": 2.5, "majority": 1.0}),
+        ("{name: roc, metric: roc_auc, target: y}", {"simple": 0.75, "majority": 1.0}),
+        ("{name: f1, metric: f1_macro, target: y}", {"simple": 1.0, "majority": 1.0}),
+        ("{name: c, metric: concordance_index, target: y, event: event}", {"simple": 1.0, "majority": 1.0}),
     ],
 )
-def test_constant_baselines_predict_the_documented_values(kind: str, what: str, expected: float) -> None:
-    values = np.array([0.0, 1.0, 1.0, 8.0])
-    assert constant(kind, what, values, 3, np.random.default_rng(0)).tolist() == [expected] * 3
+def test_constant_baselines_predict_the_documented_values(
+    toy: Toy, tmp_path: Path, grader: str, expected: dict[str, float]
+) -> None:
+    prepare_task(toy.task)
+    toy.config(grader=grader)
+    train = "id,x,y,event\n1,1,0,1\n2,2,1,1\n3,3,1,0\n4,4,8,1\n"
+    (toy.task.public_dir / "train.csv").write_text(train)
+    for kind, value in expected.items():
+        path = baseline(toy.task, tmp_path, kind)
+        assert pd.read_csv(path).to_dict("list") == {"id": [3, 4], "y": [value] * 2}
 
 
-def test_random_baselines_predict_existing_labels() -> None:
-    drawn = constant("random", "label", np.array(["T cell", "B cell"]), 50, np.random.default_rng(0))
-    assert set(drawn) == {"T cell", "B cell"}
+def test_random_baselines_predict_existing_labels(toy: Toy, tmp_path: Path) -> None:
+    prepare_task(toy.task)
+    toy.config(grader="{name: f1, metric: f1_macro, target: y}")
+    (toy.task.public_dir / "train.csv").write_text("id,x,y\n1,1,T cell\n2,2,B cell\n")
+    rows = "".join(f"{number},0\n" for number in range(50))
+    toy.task.sample_submission.write_text(f"id,y\n{rows}")
+    assert set(pd.read_csv(baseline(toy.task, tmp_path, "random"))["y"]) == {"T cell", "B cell"}
 
 
 def test_a_published_task_with_its_own_grader_works(toy: Toy, tmp_path: Path) -> None:
@@ -73,9 +98,9 @@ def test_a_published_task_with_its_own_grader_works(toy: Toy, tmp_path: Path) ->
     (toy.folder / "grade.py").write_text(grade)
     prepare_task(toy.task)
     toy.task.sample_submission.write_text("id,guess\n3,0\n4,0\n")
-    path = write_baseline(toy.task, "simple", seed=0, path=tmp_path / "simple.csv")
+    path = baseline(toy.task, tmp_path, "simple")
     assert path.read_text() == "id,guess\n3,2.5\n4,2.5\n"
-    report = grade_submission(write_baseline(toy.task, "ridge", seed=0, path=tmp_path / "r.csv"), toy.task)
+    report = grade_submission(baseline(toy.task, tmp_path, "ridge"), toy.task)
     assert report.valid_submission
 
 
@@ -83,15 +108,13 @@ def test_text_columns_are_encoded_as_numbers(toy: Toy, tmp_path: Path) -> None:
     toy.task.raw_dir.mkdir(parents=True)
     (toy.task.raw_dir / "all.csv").write_text("id,x,y\n1,red,1\n2,blue,4\n3,red,1\n4,green,4\n")
     prepare_task(toy.task)
-    write_baseline(toy.task, "ridge", seed=0, path=tmp_path / "r.csv")
-    assert grade_submission(tmp_path / "r.csv", toy.task).valid_submission
+    assert grade_submission(baseline(toy.task, tmp_path, "ridge"), toy.task).valid_submission
 
 
 def test_test_features_csv_is_accepted_as_in_published_tasks(toy: Toy, tmp_path: Path) -> None:
     prepare_task(toy.task)
     (toy.task.public_dir / "test.csv").rename(toy.task.public_dir / "test_features.csv")
-    write_baseline(toy.task, "ridge", seed=0, path=tmp_path / "r.csv")
-    assert grade_submission(tmp_path / "r.csv", toy.task).valid_submission
+    assert grade_submission(baseline(toy.task, tmp_path, "ridge"), toy.task).valid_submission
 
 
 FOLDS = """\
@@ -110,10 +133,9 @@ def test_cross_validated_tasks_are_predicted_from_other_folds(toy: Toy, tmp_path
     (toy.task.public_dir / "data.csv").write_text(FOLDS)
     columns = "id,fitness_fold_random_5,fitness_fold_modulo_5"
     toy.task.sample_submission.write_text(columns + "".join(f"\n{i},0,0" for i in range(4)) + "\n")
-    text = write_baseline(toy.task, "simple", seed=0, path=tmp_path / "a.csv").read_text()
+    text = baseline(toy.task, tmp_path, "simple").read_text()
     assert text == columns + "\n0,9.5,6.0\n1,9.5,5.0\n2,1.5,6.0\n3,1.5,5.0\n"
-    path = write_baseline(toy.task, "ridge", seed=0, path=tmp_path / "b.csv")
-    ridge = np.genfromtxt(path, delimiter=",", skip_header=1)
+    ridge = np.genfromtxt(baseline(toy.task, tmp_path, "ridge"), delimiter=",", skip_header=1)
     assert np.isfinite(ridge).all()
     assert ridge[0, 2] < ridge[2, 2], "AA… is known to be less fit than KK…"
 
@@ -123,29 +145,27 @@ def test_a_missing_fold_column_is_reported(toy: Toy, tmp_path: Path) -> None:
     (toy.task.public_dir / "train.csv").unlink()
     (toy.task.public_dir / "data.csv").write_text("id,x\n3,1\n4,1\n")
     with pytest.raises(InputError, match=r"data\.csv has no target and folds for the column y"):
-        write_baseline(toy.task, "simple", seed=0, path=tmp_path / "a.csv")
+        baseline(toy.task, tmp_path, "simple")
 
 
 def test_missing_files_for_a_baseline_are_reported(toy: Toy, tmp_path: Path) -> None:
+    toy.config(source="{type: polaris, benchmark_id: a/b}")
     with pytest.raises(
         InputError, match=r"not prepared: run `bioeval-tui tasks prepare toys/squares --tasks-dir "
     ):
-        write_baseline(toy.task, "simple", seed=0, path=tmp_path / "a.csv")
+        baseline(toy.task, tmp_path, "simple")
+    toy.config()
     prepare_task(toy.task)
-    with pytest.raises(
-        InputError, match=r"unknown baseline `best`; use one of simple, majority, random, ridge"
-    ):
-        write_baseline(toy.task, "best", seed=0, path=tmp_path / "a.csv")
     (toy.task.public_dir / "train.csv").write_text("id,x\n1,2\n")
     with pytest.raises(
         InputError, match=r"train\.csv of toys/squares has no column y to learn from; it has id, x"
     ):
-        write_baseline(toy.task, "simple", seed=0, path=tmp_path / "a.csv")
+        baseline(toy.task, tmp_path, "simple")
     (toy.task.public_dir / "train.csv").unlink()
     with pytest.raises(
         InputError, match=r"baselines learn from train\.csv, which task toys/squares does not have"
     ):
-        write_baseline(toy.task, "simple", seed=0, path=tmp_path / "a.csv")
+        baseline(toy.task, tmp_path, "simple")
 
 
 def run(*arguments: str) -> tuple[int, str, str]:

@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 
 from bioeval_tui.grade.grade import leaderboard_of
-from bioeval_tui.grade.metrics import METRICS
 from bioeval_tui.grading import Registry, Task, grade_submission
+from bioeval_tui.grading.metrics import METRICS
 
 from .conftest import ROOT, SHIPPED, SHIPPED_IDS
 

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 from bioeval_tui.errors import InputError
-from bioeval_tui.grade.console import medal_table
 from bioeval_tui.grade.grade import OTHER_ROWS, TaskGrading
 from bioeval_tui.grading import Invalid, Registry, Task, TaskReport
 from tests.command import call
@@ -60,9 +59,7 @@ def part_of(tasks: TaskFolder, found: dict[str, Any], name: str) -> Task:
 
 
 @pytest.mark.parametrize("code", [None, CODE])
-def test_each_part_has_its_own_score_for_the_same_file(
-    tasks, tmp_path: Path, capsys: pytest.CaptureFixture[str], code: str | None
-) -> None:
+def test_each_part_has_its_own_score_for_the_same_file(tasks, tmp_path: Path, code: str | None) -> None:
     tasks.add(code=code, answers=answers())
     found = split(tasks, SEED, 0.25, tmp_path / "parts")
     assert (found["public"]["rows"], found["private"]["rows"]) == (10, 30)
@@ -87,8 +84,9 @@ def test_each_part_has_its_own_score_for_the_same_file(
         "",
     ]
     assert TaskReport.from_dict(reports[0].to_dict()).rows_note == shown[0]  # type: ignore[union-attr]
-    medal_table(reports)  # type: ignore[arg-type]
-    assert shown[0] in capsys.readouterr().out
+    file_of_reports = tmp_path / "reports.json"
+    file_of_reports.write_text(json.dumps({"task_reports": [report.to_dict() for report in reports]}))  # type: ignore[union-attr]
+    assert shown[0] in call("medals", file_of_reports, catch_exceptions=False).stdout
 
 
 def test_a_leaderboard_of_all_rows_is_no_measure_for_a_part_and_the_report_says_so(

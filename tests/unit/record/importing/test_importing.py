@@ -9,22 +9,20 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import click
 import pytest
 
 from bioeval_tui import plugins
 from bioeval_tui.errors import BioevalError, RecordingError
 from bioeval_tui.formats import ConversationKey, RunResult
 from bioeval_tui.record.catalogue import Catalogue
-from bioeval_tui.record.importing.looking import FORMATS, known
-from bioeval_tui.record.importing.writing import ImportOptions
 from bioeval_tui.record.transfer import format_of, import_file
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.frames import to_frame
 from bioeval_tui.report.result import load_run
-from bioeval_tui.report.rows import task_titles
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.words import rounds_words
-from tests.command import call
+from tests.command import call, group
 from tests.documents import document_of
 
 GOLDEN = Path(__file__).parents[3] / "golden"
@@ -200,8 +198,11 @@ def test_information_that_a_file_lacks_is_unknown(tmp_path: Path) -> None:
     assert [w.code for w in run.state.warnings] == ["imported", "condition_unknown"]
 
 
-def test_licence_and_origin_can_be_given(tmp_path: Path) -> None:
-    run = imported(CRAFT_MD, tmp_path, options=ImportOptions(licence="MIT", origin="rajpurkarlab/craft-md"))
+def test_licence_and_origin_can_be_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path))
+    given = ["--licence", "MIT", "--origin", "rajpurkarlab/craft-md"]
+    done = call("runs", "import", CRAFT_MD, *given, catch_exceptions=False)
+    run = load_run(tmp_path / "runs" / f"{done.stdout.strip()}.jsonl")
     assert run.started.source is not None
     assert (run.started.source.licence, run.started.source.origin) == ("MIT", "rajpurkarlab/craft-md")
 
@@ -351,9 +352,14 @@ def test_the_format_can_be_given_and_a_wrong_one_says_what_is_missing(tmp_path: 
 
 def test_every_format_is_documented() -> None:
     page = (GOLDEN.parents[1] / "docs" / "recordings.md").read_text(encoding="utf-8")
-    assert plugins.BUILT_IN["importers"] == tuple(sorted(["bioeval-tui", *(one.name for one in FORMATS)]))
-    for one in known():
-        assert f"| `{one.name}` |" in page
+    runs, _ = group("runs")
+    command = runs.get_command(click.Context(runs), "import")
+    assert command is not None
+    (choice,) = (one.type for one in command.params if "--format" in one.opts)
+    assert isinstance(choice, click.Choice)
+    assert {*choice.choices} == {*plugins.BUILT_IN["importers"], *plugins.bundled("importers")}
+    for name in {*choice.choices} - {"bioeval-tui"}:
+        assert f"| `{name}` |" in page
 
 
 def test_the_json_report_of_an_imported_run_has_the_cases(tmp_path: Path) -> None:
@@ -394,9 +400,9 @@ def test_scores_of_several_inspect_scorers_keep_their_names_and_lose_only_what_i
     tmp_path: Path,
 ) -> None:
     run = imported(FOREIGN / "inspect-several-scorers.json", tmp_path)
-    titles = [list(task_titles(run.state, trial).values()) for trial in run.trials]
-    assert titles == [["letters", "multi: helpful", "multi: safe"]] * 3
     rows = to_frame([run], "tasks")
+    titles = [list(of_trial["title"]) for _, of_trial in rows.groupby("trial")]
+    assert titles == [["letters", "multi: helpful", "multi: safe"]] * 3
     assert rows.groupby("title")["score"].mean().round(3).to_dict() == {
         "letters": 0.333, "multi: helpful": 0.1, "multi: safe": 1.0,
     }  # fmt: skip

@@ -13,7 +13,7 @@ import zipfile
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -21,14 +21,12 @@ from markdown_it import MarkdownIt
 from rich.console import Console
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.formats import RunResult
+from bioeval_tui.formats import CONDITIONS, RunResult
 from bioeval_tui.grade.task_report import now
 from bioeval_tui.grading import TaskReport
 from bioeval_tui.record import events
 from bioeval_tui.record.transfer import import_file
-from bioeval_tui.report.explanation import composite_bar
 from bioeval_tui.report.formats.console import print_score_card
-from bioeval_tui.report.formats.html import latency_chart, medal_scale
 from bioeval_tui.report.formats.markdown import escape
 from bioeval_tui.report.messages import plain
 from bioeval_tui.report.result import load_run
@@ -405,31 +403,46 @@ def test_an_invalid_weight_says_what_is_allowed(text: str) -> None:
         raise call("runs", "explain", GOLDEN, "--weights", text).exception or AssertionError
 
 
+class Bar(NamedTuple):
+    """A rectangle of a picture in a document; `name` is its class."""
+
+    name: str
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+def bars_of(document: str) -> list[Bar]:
+    found = [attributes for tag, attributes in Elements(document).elements if tag == "rect"]
+    return [
+        Bar(each["class"] or "", *(float(each[name] or "") for name in ("x", "y", "width", "height")))
+        for each in found
+    ]
+
+
 def test_score_bars_end_at_the_score() -> None:
     for failures in (0, 1, 5):
-        talk = (
-            Recorded([Talk(tasks=(0.5,), holds=(True, False), failures=failures)])
-            .loaded()
-            .state.conversation("withheld")
-        )
-        assert talk is not None
-        assert talk.score is not None
-        pieces = composite_bar(talk.score.parts, talk.score.penalty)
-        filled = max(p.x + p.width for p in pieces if p.name != "penalty")
-        lost = sum(p.width for p in pieces if p.name == "penalty")
-        assert (filled - lost) / 100 == pytest.approx(talk.score.score, abs=0.006)
+        run = Recorded([Talk(tasks=(0.5,), holds=(True, False), failures=failures)]).loaded()
+        of_score = ("timing", "task", "assertion", "penalty")
+        pieces = [bar for bar in bars_of(document_of("html", run)) if bar.name in of_score]
+        filled = max(bar.x + bar.width for bar in pieces if bar.name != "penalty")
+        lost = sum(bar.width for bar in pieces if bar.name == "penalty")
+        assert (filled - lost) / 100 == pytest.approx(run.scores["withheld"], abs=0.006)
 
 
 @pytest.mark.parametrize("latencies", [(0.0,), (0.4,), (900, 1200, 87000), tuple(range(1, 120))])
 def test_latency_bars_stay_inside_the_chart_and_never_touch(latencies: tuple[float, ...]) -> None:
     run = Recorded([Talk(latencies_ms=latencies)], [Talk(latencies_ms=latencies)]).loaded()
-    chart = latency_chart(run.conversations, 1000.0)
-    assert chart is not None
-    bars = sorted(chart.bars, key=lambda bar: bar.x)
+    document = document_of("html", run)
+    height = re.search(
+        r'viewBox="0 0 [\d.]+ ([\d.]+)" role="img" aria-label="response times by turn"', document
+    )
+    assert height is not None
+    bars = sorted((bar for bar in bars_of(document) if bar.name in CONDITIONS), key=lambda bar: bar.x)
     assert len(bars) == 2 * len(latencies)
-    assert all(bar.width > 0 and bar.y >= 0 and bar.y + bar.height <= chart.height for bar in bars)
+    assert all(bar.width > 0 and bar.y >= 0 and bar.y + bar.height <= float(height[1]) for bar in bars)
     assert all(left.x + left.width <= right.x + 0.02 for left, right in pairwise(bars))
-    assert latency_chart([], 1000.0) is None
 
 
 def graded(**changes: Any) -> TaskReport:
@@ -442,54 +455,44 @@ def graded(**changes: Any) -> TaskReport:
     return TaskReport(**{**fields, **changes})
 
 
+def submitted(report: dict[str, Any] | None, error: str | None = None) -> RunResult:
+    """Return a run with a submission that was graded in its conversation."""
+    loaded = Recorded([Talk()]).loaded()
+    talk = loaded.state.conversation("withheld")
+    assert talk is not None
+    base = {"run_id": "r", "seq": 50, "at": loaded.started.at, "condition": "withheld", "trial": 1}
+    talk.submissions.append(events.SubmissionGraded(**base, assertion=0, report=report, error=error))
+    return loaded
+
+
 def test_the_medal_scale_runs_from_worst_to_best_in_both_directions() -> None:
-    up = medal_scale(graded())
-    down = medal_scale(
-        graded(is_lower_better=True, score=0.1, gold_threshold=0.05, silver_threshold=0.1, bronze_threshold=0.15,
-               median_threshold=0.3)
+    up = graded()
+    down = graded(
+        is_lower_better=True, score=0.1, gold_threshold=0.05, silver_threshold=0.1, bronze_threshold=0.15,
+        median_threshold=0.3,
     )  # fmt: skip
-    for scale in (up, down):
-        assert scale is not None
-        assert [mark.name for mark in sorted(scale.marks, key=lambda m: m.x)] == [
+    for report in (up, down):
+        document = document_of("html", submitted(report.to_dict()))
+        named = re.findall(r'<text x="([\d.]+)" [^>]*>(median|bronze|silver|gold)</text>', document)
+        assert [name for _, name in sorted((float(x), name) for x, name in named)] == [
             "median",
             "bronze",
             "silver",
             "gold",
         ]
-        assert scale.own == pytest.approx(next(m.x for m in scale.marks if m.name == "silver"))
-    assert medal_scale(graded(score=None)) is None
+        own = re.search(r'<path class="own" d="M ([\d.]+) 24 l', document)
+        assert own is not None
+        assert float(own[1]) == pytest.approx(next(float(x) for x, name in named if name == "silver"))
+    assert "the medal thresholds" not in document_of("html", submitted(graded(score=None).to_dict()))
 
 
 def test_the_report_contains_medal_cards() -> None:
-    loaded = Recorded([Talk()]).loaded()
-    talk = loaded.state.conversation("withheld")
-    assert talk is not None
-    base = {"run_id": "r", "seq": 50, "at": loaded.started.at, "condition": "withheld", "trial": 1}
-    for report, error in (
-        (graded().to_dict(), None),
-        (None, "the task is not prepared"),
-        ({"score": 1}, None),
+    for words, report, error in (
+        (("◐ Silver", "oncology/x"), graded().to_dict(), None),
+        (("not graded: the task is not prepared",), None, "the task is not prepared"),
+        (("the report cannot be read",), {"score": 1}, None),
     ):
-        talk.submissions.append(events.SubmissionGraded(**base, assertion=0, report=report, error=error))
-    text = Elements(document_of("html", loaded)).text
-    for words in (
-        "◐ Silver",
-        "oncology/x",
-        "not graded: the task is not prepared",
-        "the report cannot be read",
-    ):
-        assert words in text
-    assert "Silver" in document_of("md", loaded)
-
-
-def test_the_report_contains_reviews(demo: RunResult) -> None:
-    from dataclasses import replace
-
-    from bioeval_tui.report.reviews import Review
-
-    review = Review(
-        "overridden", "ada", "2026-02-03T04:05:06Z", "withheld", 1, 1, 0.25, 0.5, "it did <b>ask</b>"
-    )
-    reviewed = replace(demo, reviews=(review,))
-    assert "it did &lt;b&gt;ask" in document_of("html", reviewed)
-    assert "Reviews and later scores" in document_of("md", reviewed)
+        loaded = submitted(report, error)
+        text = Elements(document_of("html", loaded)).text
+        assert all(each in text for each in words)
+    assert "Silver" in document_of("md", submitted(graded().to_dict()))

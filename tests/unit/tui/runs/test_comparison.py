@@ -1,18 +1,15 @@
-"""Two runs compared: the largest change comes first, and differences are drawn around zero."""
+"""Two runs compared on screen: the largest change comes first, and differences are drawn around zero."""
+
+from __future__ import annotations
 
 from dataclasses import replace
 
 import history
-import pytest
+from driving import is_a, loaded, opened, screen_text, until
 
 from bioeval_tui.report.statistics.differences import Difference, difference, differences
 from bioeval_tui.report.statistics.estimates import Sample
-from bioeval_tui.tui.runs.comparison import forest, table
-from bioeval_tui.tui.shared.cells import Cell
-
-
-def plain(cells: list[Cell]) -> str:
-    return "".join(cell.text for cell in cells)
+from tests.tui.test_runs_screen import given
 
 
 def differing(*pairs: tuple[float, float]) -> Difference:
@@ -20,39 +17,56 @@ def differing(*pairs: tuple[float, float]) -> Difference:
     return difference(differences([(Sample("job", a, ""), Sample("job", b, "")) for a, b in pairs]))
 
 
-@pytest.mark.parametrize(
-    ("found", "drawn"),
-    [
-        (differing((0.2, 0.6)), "     │   ● "),
-        (differing((0.6, 0.2)), " ●   │     "),
-        (differing(*((0.5, 0.5 + by) for by in (0.1, 0.15, 0.2, 0.25, 0.3) * 2)), "     │├●┤  "),
-        (differing(*((0.5, 0.5 + by) for by in (-0.1, -0.05, 0.0, 0.05, 0.1) * 2)), "    ├●┤    "),
-        (differing(), "     │     "),
-        (None, "     │     "),
-    ],
-)
-def test_a_difference_is_drawn_at_its_value_with_its_interval(found: Difference | None, drawn: str) -> None:
-    assert plain(forest(found, 0.5, 11)) == drawn
+TASKS = {
+    "it is the same": differing((0.5, 0.5)),
+    "it is not known": differing(),
+    "it surely rises": differing(*((0.5, 0.5 + by) for by in (0.1, 0.15, 0.2, 0.25, 0.3) * 2)),
+    "it may rise": differing(*((0.5, 0.5 + by) for by in (-0.1, -0.05, 0.0, 0.05, 0.1) * 2)),
+    "it rises": differing((0.2, 0.6)),
+    "it falls": differing((0.6, 0.2)),
+}
 
 
-def test_the_largest_change_comes_first_and_equal_rows_can_be_hidden() -> None:
+async def test_the_largest_change_comes_first_and_is_drawn_and_equal_rows_can_be_hidden() -> None:
     found = history.compared()
-    rows = [row for row in table(found, 120) if row.condition == "withheld"]
-    assert [row.title for row in rows[:3]] == [
-        "score",
-        "failures of the agent",  # explains the part that moved: from penalty
-        "reminder exists",  # from assertions
-    ]
-    assert "from penalty" in plain(rows[1].line)
-    task, check = found.conditions[0].tasks[0], found.conditions[0].assertions[1]
-    condition = replace(
-        found.conditions[0],
-        parts=(),
-        tasks=(replace(task, difference=differing((0.5, 0.5))),),
-        assertions=(check,),
-    )
-    found = replace(found, conditions=(condition,))
-    assert [row.title for row in table(found, 120)][1:4] == ["score", check.title, task.title]
-    fewer = table(found, 120, only_differences=True)
-    assert [row.title for row in fewer if row.title] == ["score", check.title, "average answer"]
-    assert any("1 row without a difference" in plain(row.line) for row in fewer)
+    withheld, supplied = found.conditions
+    tasks = [replace(withheld.tasks[0], title=title, difference=by) for title, by in TASKS.items()]
+    checks = (withheld.assertions[1],)
+    supplied = replace(supplied, parts=(), tasks=tuple(tasks), assertions=checks)
+    services = given(comparison=replace(found, conditions=(withheld, supplied)))
+    async with opened(None, (120, 100), services=services, start="runs") as (app, pilot):
+        await pilot.press("down", "m", "m", "equals_sign")
+        await until(pilot, lambda: is_a(app.screen, "CompareDialog"))
+        await loaded(app, pilot)
+        before, _, after = screen_text(app).partition("FACTS SUPPLIED")
+        parts = [
+            before.index(f"  {name} ") for name in ("score", "from penalty", "from assertions", "from tasks")
+        ]
+        assert parts == sorted(parts)
+        rows = [line.strip(" │") for line in after.splitlines()]
+        drawn = {
+            "it rises": "+0.40             │         ●   ↑ higher",
+            "it falls": "−0.40   ●         │             ↓ lower",
+            "it surely rises": "+0.20             │   ├●─┤      ▲ better",
+            "it may rise": "±0.00            ├●┤            · not yet distinguishable",
+            "1× nothing was deleted": "◐ changed",
+            "it is the same": "±0.00             ●             = same",
+            "it is not known": "–             │             ? not measured",
+        }
+        assert rows[1].startswith("score")
+        order = [row for row in rows[2:] if row][: len(drawn)]
+        assert all(
+            row.startswith(name) and row.endswith(end)
+            for row, (name, end) in zip(order, drawn.items(), strict=True)
+        ), order
+        await pilot.press("down", "enter")  # what explains the part that moved most: from penalty
+        await until(pilot, lambda: is_a(app.screen, "PassagesDialog"))
+        await loaded(app, pilot)
+        assert "failures of the agent" in screen_text(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: is_a(app.screen, "CompareDialog"))
+        await pilot.press("O")
+        await loaded(app, pilot)
+        fewer = screen_text(app).partition("FACTS SUPPLIED")[2]
+        assert "2 rows without a difference" in fewer
+        assert "it is" not in fewer

@@ -4,7 +4,7 @@ import asyncio
 
 from bioeval_tui.evaluation.offline import HumanEvaluator
 from bioeval_tui.protocols import EvaluatorView, Utterance
-from tests.unit.evaluation.evaluators.test_scripted_evaluator import job
+from tests.unit.evaluation.offline.test_scripted_evaluator import job
 
 
 async def said(evaluator):
