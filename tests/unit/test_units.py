@@ -119,7 +119,7 @@ def test_a_response_time_is_spelt_one_way_in_every_report_and_on_every_screen() 
 
 BY_HAND = re.compile(r"/ ?1_?000:|:\.?[0-9]*f\} ?(s|ms)\b|\"%\.[0-9]f\"|%m-%d %H|:[+,]*\.[0-9]+[f%]\}")
 """A time, a date or a number with decimals formatted where it is shown."""
-MACHINES = ("junit.py", "frames.py", "replays.py")
+MACHINES = ("junit.py", "frames.py", "casting.py")
 """Written for programs: times of test cases, cells of CSV, lengths of CSS and of a video."""
 GRADING = ("grade", "medals")
 """Scores of leaderboards have decimals of their own (`grade/task_report.py`)."""
