@@ -201,6 +201,7 @@ def test_hostile_answers_are_read_in_linear_time(text):
             sys.setprofile(None)
         return seen
 
+    steps(1)  # imports what reading needs
     assert steps(8_000) < 9 * steps(1_000)
 
 
