@@ -201,8 +201,8 @@ def test_hostile_answers_are_read_in_linear_time(text):
             sys.setprofile(None)
         return seen
 
-    steps(1)  # imports what reading needs
-    assert steps(8_000) < 9 * steps(1_000)
+    steps(1)  # imports what reading needs; a short answer takes another way
+    assert steps(16_000) < 3 * steps(8_000)
 
 
 @pytest.mark.parametrize(
