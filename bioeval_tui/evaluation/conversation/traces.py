@@ -159,7 +159,7 @@ class Traces:
         self.refused = 0
 
     def __contains__(self, trace_id: str) -> bool:
-        return trace_id in self._takers
+        return trace_id in self._takers and trace_id not in self.full
 
     def begin(self, trace_id: str, take: TakeSpans) -> None:
         """From now on, pass spans of a trace to `take`."""

@@ -260,7 +260,7 @@ class SpanReceiver:
         """Return the body; None if it has no id of a trace in progress.
 
         Raises:
-            _TooMuchError: it is larger than `MAX_OTLP_BODY`, or has spans of a trace that is full.
+            _TooMuchError: it is larger than `MAX_OTLP_BODY`, or has only spans of traces that are full.
         """
         transport = request.transport
         if not isinstance(transport, asyncio.Transport):
@@ -268,7 +268,7 @@ class SpanReceiver:
         if (request.content_length or 0) > MAX_OTLP_BODY:
             raise _TooMuchError(_TOO_LARGE)
         pieces: list[bytes] = []
-        size, left, end, known = 0, MOST_OTLP_IDS, b"", False
+        size, left, end, known, full = 0, MOST_OTLP_IDS, b"", False, False
         try:
             async for piece in request.content.iter_any():
                 size += len(piece)
@@ -281,8 +281,7 @@ class SpanReceiver:
                 found = [match[1] for match in itertools.islice(_IDS[kind].finditer(searched), left)]
                 left, end = left - len(found), searched[-_LONGEST:]
                 ids = [raw.hex() if kind == PROTOBUF else raw.decode().lower() for raw in found]
-                if not self._traces.full.isdisjoint(ids):
-                    raise _TooMuchError(f"spans of one answer are kept up to {MAX_TRACE:,} bytes of requests")
+                full = full or not self._traces.full.isdisjoint(ids)
                 known = any(trace_id in self._traces for trace_id in ids)
                 if known:
                     self._strangers.pop(transport, None)
@@ -292,6 +291,8 @@ class SpanReceiver:
                     self._make_room(transport, size)
         finally:
             self._strangers.pop(transport, None)
+        if full and not known:
+            raise _TooMuchError(f"spans of one answer are kept up to {MAX_TRACE:,} bytes of requests")
         return b"".join(pieces) if known or size < _SMALLEST else None
 
     def _make_room(self, transport: asyncio.Transport, size: int) -> None:
