@@ -67,7 +67,7 @@ _PROTEINGYM_SPLITS = 3
 def uncertainty_of(
     ready: TaskGrading, path: Path, *, call_code: bool = False, time_limit_s: float = CODE_LIMIT_S
 ) -> Uncertainty:
-    """Return the uncertainty of a valid submission's score; `why_not` is the reason if there is none.
+    """Return the uncertainty of a valid submission's score; if it has none, `why_not` says why.
 
     Args:
         ready: the task, ready to grade.

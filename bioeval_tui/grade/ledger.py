@@ -168,7 +168,7 @@ class Ledger:
         self._number = self._number + 1 if entry is None else max(self._number, entry["number"])
         if entry is None or entry.get("kind") != GRADED:
             return
-        # A line that was changed may hold anything: `verify` names it, grading goes on.
+        # A changed line may contain anything. `verify` reports it; grading continues.
         answers, submission = str(entry.get("answers")), str(entry.get("submission"))
         agent, score = entry.get("agent"), entry.get("score")
         agent = agent if isinstance(agent, str) else None
@@ -337,7 +337,7 @@ def _lines(data: bytes) -> list[bytes]:
 
 
 def _entry(line: bytes) -> dict[str, Any] | None:
-    """Return a line's entry; None if it is none."""
+    """Return the entry in a line; None if the line has no entry."""
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError):

@@ -354,8 +354,9 @@ class ConversationTraces:
             if absent := absent_parents(trace.spans.values(), trace.ids.span_id):
                 problems.append(f"message {message}: {plural(len(absent), 'parent span')} did not arrive")
             elif trace.left_out:
+                most = f"{MOST_SPANS:,} spans in {MAX_TRACE >> 20} MiB of requests"
                 problems.append(
-                    f"message {message}: {plural(trace.left_out, 'span')} left out, beyond {MOST_SPANS:,} spans or {MAX_TRACE >> 20} MiB"
+                    f"message {message}: {plural(trace.left_out, 'span')} left out, because at most {most} are kept"
                 )
             elif trace.spans:
                 problems.append(f"message {message}: the span that answers the request did not arrive")
