@@ -9,17 +9,15 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TypeVar
 
 from tenacity import AsyncRetrying, RetryCallState
 
 from bioeval_tui.evaluation.seams import PeerError
 
-Answer = TypeVar("Answer")
 RETRIED_STATUS = frozenset({408, 425, 429})
 """Statuses after which, as after 5xx, the same request may succeed later."""
 
@@ -51,16 +49,16 @@ MODEL_RULE = RetryRule(first_wait_s=0.5, growth=2.0, jitter=0.25)
 """As providers ask for: 0.5, 1, 2 s plus a random extra, so that rejected requests do not all return at once."""
 
 
-async def send(
-    attempt: Callable[[], Awaitable[Answer]],
+def attempts(
     rule: RetryRule,
     *,
     on_failure: Callable[[PeerError, int, float | None], None] = lambda error, number, wait_s: None,
     ours: Callable[[PeerError], bool] = lambda error: False,
     ours_for_s: float = 600.0,
-) -> Answer:
-    """Run `attempt` until it succeeds or the rule says to stop. Raises the last `PeerError`.
+) -> AsyncRetrying:
+    """Return the attempts at a request: `async for attempt in attempts(rule): with attempt: answer = await …`.
 
+    The loop ends with the first that succeeds, or raises the `PeerError` of the last one that the rule allows.
     `on_failure` gets each failure, the attempt's number, and the wait before the next one, or None for the
     last. Failures that are `ours` (too many requests of our own at once) use no attempt; they are retried with
     growing waits, for `ours_for_s` in total.
@@ -85,12 +83,7 @@ async def send(
         on_failure(error, state.attempt_number, wait if goes_on else None)
         return goes_on
 
-    async def attempted() -> (
-        Answer
-    ):  # tenacity awaits coroutine functions only, and `attempt` may be a lambda
-        return await attempt()
-
-    return await AsyncRetrying(retry=again, wait=lambda state: wait, reraise=True)(attempted)
+    return AsyncRetrying(retry=again, wait=lambda state: wait, reraise=True)
 
 
 def may_retry(status: int) -> bool:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
+
+from tenacity import AsyncRetrying
 
 from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, RunLimits
-from bioeval_tui.evaluation.retry import RetryRule, send
+from bioeval_tui.evaluation.retry import RetryRule, attempts
 from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply, Utterance
 from bioeval_tui.evaluation.spending import SpendingBudget, Used, counting
 from bioeval_tui.record import events
@@ -18,7 +20,6 @@ from bioeval_tui.text import clean, clean_line, clean_value
 
 JOIN_S = 0.033
 MAX_RECEIVED = 500
-Answer = TypeVar("Answer")
 
 
 class DeltaJoiner:
@@ -137,8 +138,7 @@ def record_unused(emitter: ConversationEmitter, peer: Peer, used: Used, message:
         )
 
 
-async def with_retries(
-    attempt: Callable[[], Awaitable[Answer]],
+def recorded_attempts(
     emitter: ConversationEmitter,
     limits: RunLimits,
     rule: RetryRule,
@@ -146,8 +146,8 @@ async def with_retries(
     message: int | None = None,
     counts: Callable[[PeerError], bool] = lambda error: error.peer == "agent",
     ours: Callable[[PeerError], bool] = lambda error: False,
-) -> Answer:
-    """Run `attempt` with the retry rule; each failure is an event. Raises the last `PeerError`.
+) -> AsyncRetrying:
+    """Return the attempts at a request (`retry.attempts`); each failure is an event.
 
     `counts` selects failures that count against the agent. Those that are `ours` (too many requests of our
     own at once) use no attempt; they are retried for `limits.throttled_s` in total.
@@ -168,4 +168,4 @@ async def with_retries(
             message=message,
         )
 
-    return await send(attempt, rule, on_failure=failed, ours=ours, ours_for_s=limits.throttled_s)
+    return attempts(rule, on_failure=failed, ours=ours, ours_for_s=limits.throttled_s)

@@ -6,12 +6,12 @@ import asyncio
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from bioeval_tui.errors import QueryError
-from bioeval_tui.evaluation.conversation.attempts import with_retries
+from bioeval_tui.evaluation.conversation.attempts import recorded_attempts
 from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, Parts, RunLimits
 from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript
 from bioeval_tui.evaluation.job.models import Assertion, CypherAssertion, ExpressionAssertion, MedalAssertion
@@ -209,10 +209,13 @@ class Observer:
     async def _context(self, persistently: bool) -> dict[str, Any] | None:
         if not persistently:
             return await self._agent.observe()
-        never: Callable[[PeerError], bool] = lambda error: False  # noqa: E731
-        return await with_retries(
-            self._agent.observe, self._emitter, self._limits, self._limits.agent_retries, counts=never
-        )
+        context = None
+        async for attempt in recorded_attempts(
+            self._emitter, self._limits, self._limits.agent_retries, counts=lambda error: False
+        ):
+            with attempt:
+                context = await self._agent.observe()
+        return context
 
     async def _graph(self) -> GraphSnapshot | None:
         return None if self._parts.graph is None else await self._parts.graph.snapshot()

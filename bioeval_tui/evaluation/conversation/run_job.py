@@ -7,7 +7,9 @@ import contextlib
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
+
+from tenacity import AsyncRetrying
 
 from bioeval_tui import __version__, score as composite
 from bioeval_tui.errors import BioevalError, NotMeasuredError, QueryError, exhausted
@@ -15,8 +17,8 @@ from bioeval_tui.evaluation.conversation import scoring
 from bioeval_tui.evaluation.conversation.attempts import (
     count_attempt,
     record_unused,
+    recorded_attempts,
     stream_whole,
-    with_retries,
 )
 from bioeval_tui.evaluation.conversation.control import Control, RunCancelledError
 from bioeval_tui.evaluation.conversation.observe import what_differs
@@ -27,7 +29,7 @@ from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript, for
 from bioeval_tui.evaluation.conversation.turns import Dialogue, Outcome
 from bioeval_tui.evaluation.conversation.watchdog import LONG_S, Gap
 from bioeval_tui.evaluation.job.loading import job_snapshot
-from bioeval_tui.evaluation.job.models import ConversationSeed, CypherAssertion, EvaluationJob, Seed, TextSeed
+from bioeval_tui.evaluation.job.models import CypherAssertion, EvaluationJob, Seed, TextSeed
 from bioeval_tui.evaluation.seams import Agent, PeerError
 from bioeval_tui.evaluation.spending import LimitReachedError, Used, counting
 from bioeval_tui.record import events
@@ -36,6 +38,7 @@ from bioeval_tui.record.names import Condition, with_served
 from bioeval_tui.text import clean_line, plural, shorten
 from bioeval_tui.units import duration
 
+Ended = TypeVar("Ended", bound=Outcome | None)
 GRAPH_S = 10.0
 """How long the graph may take to answer before a run begins."""
 
@@ -150,22 +153,16 @@ async def _apply_seed(
 ) -> str:
     """Apply one seed; return what could not be applied, empty if everything was."""
 
-    async def persistently(attempt: Callable[[], Awaitable[None]]) -> None:
-        await with_retries(
-            attempt, emitter, plan.limits, plan.limits.agent_retries, counts=lambda error: False, ours=ours
+    def attempts() -> AsyncRetrying:
+        return recorded_attempts(
+            emitter, plan.limits, plan.limits.agent_retries, counts=lambda error: False, ours=ours
         )
 
     if isinstance(seed, TextSeed):
-        await persistently(lambda: agent.seed_text(seed.text))
+        async for attempt in attempts():
+            with attempt:
+                await agent.seed_text(seed.text)
         return ""
-    return await _replay(seed, agent, persistently)
-
-
-async def _replay(
-    seed: ConversationSeed,
-    agent: Agent,
-    persistently: Callable[[Callable[[], Awaitable[None]]], Awaitable[None]],
-) -> str:
     left_out = 0
     for message in seed.messages:
         if await agent.seed_history(message.role, message.content):
@@ -173,11 +170,9 @@ async def _replay(
         if message.role == "assistant":
             left_out += 1
             continue
-
-        async def ask(content: str = message.content) -> None:
-            await stream_whole(agent.send(content), None)
-
-        await persistently(ask)
+        async for attempt in attempts():
+            with attempt:
+                await stream_whole(agent.send(message.content), None)
     return f"{left_out} given assistant messages could not be recorded as history" if left_out else ""
 
 
@@ -397,7 +392,10 @@ class JobRun:
                     f"the connection to the agent broke at message {before.broken_at}, so it was held again"
                 )
                 emitter.emit(events.Warned, code="held_again", message=f"{message}: {before.detail}")
-            outcome = await self._guarded(record, condition, conversation.prepare_and_talk())
+            not_begun = await self._guarded(record, condition, conversation.prepare())
+            if not_begun is None:
+                ended = await self._guarded(record, condition, conversation.dialogue.run())
+            outcome = not_begun or ended
             if outcome.broken_at and before is None:
                 why_not = self.parts.may_begin()
                 if why_not is None:
@@ -408,7 +406,7 @@ class JobRun:
                 where = f"at message {before.broken_at}, then at message {outcome.broken_at}"
                 detail = f"the connection to the agent broke twice, {where}: {outcome.detail}"
                 outcome = Outcome("cancelled", "infrastructure", detail)
-            ended = emitter.emit(
+            event = emitter.emit(
                 events.ConversationEnded,
                 reason=outcome.reason,
                 fault=outcome.fault,
@@ -417,7 +415,7 @@ class JobRun:
                 received=outcome.received,
                 duration_ms=(time.monotonic() - began - conversation.paused_s) * 1000,
             )
-            last = await self._guarded(record, condition, conversation.conclude(outcome, ended.explained))
+            last = await self._guarded(record, condition, conversation.conclude(outcome, event.explained))
             if last is not outcome:
                 fields = scoring.unscored_fields(transcript, last.detail, last.fault)
                 record.take(emitter.emit(events.ConversationScored, **fields, cancelled=record.cancelled))
@@ -425,8 +423,8 @@ class JobRun:
         return None
 
     async def _guarded(
-        self, record: ConversationRecord, condition: Condition, work: Coroutine[Any, Any, Outcome]
-    ) -> Outcome:
+        self, record: ConversationRecord, condition: Condition, work: Coroutine[Any, Any, Ended]
+    ) -> Ended | Outcome:
         """Run a part of a conversation; turn an interruption into an outcome. A cancelled run stays cancelled."""
         control = self.control.of(condition)
         task = asyncio.create_task(work)
@@ -525,34 +523,34 @@ class _Conversation:
         return Dialogue(self.plan, self.parts, self.emitter, control, agent, evaluator, self.transcript)
 
     @property
+    def dialogue(self) -> Dialogue:
+        """Its turns, once it was prepared."""
+        assert self._dialogue is not None
+        return self._dialogue
+
+    @property
     def paused_s(self) -> float:
         """The seconds for which a person paused it."""
         return self._dialogue.paused_s if self._dialogue else 0.0
 
-    async def prepare_and_talk(self) -> Outcome:
-        """Set up, open the session, seed, observe the starting state, and run the turns; return why it ended."""
+    async def prepare(self) -> Outcome | None:
+        """Set up, open the session, seed, and observe the starting state; return why the turns cannot begin, if so."""
         dialogue = self._dialogue = self._open()
         await dialogue.observer.note_files()
         agents_graph = await require_agents_graph(self.plan, self.parts)
         await apply_setups(self.plan, self.parts, self.emitter)
         try:
-            self.transcript.session_id = await with_retries(
-                dialogue.agent.open,
-                self.emitter,
-                self.plan.limits,
-                self.plan.limits.agent_retries,
-                counts=dialogue.counts_against_agent,
-                ours=dialogue.is_our_doing,
-            )
+            async for attempt in dialogue.attempts_at_agent():
+                with attempt:
+                    self.transcript.session_id = await dialogue.agent.open()
         except PeerError as error:
             return dialogue.outcome_of(error)
         require_graph(self.plan, self.parts)
         await apply_seeds(self.plan, dialogue.agent, self.emitter, dialogue.is_our_doing)
-        greeting = self.plan.greeting(self.transcript.trial)
         self.emitter.emit(
             events.ConversationStarted,
             session_id=clean_line(self.transcript.session_id),
-            greeting=greeting,
+            greeting=self.plan.greeting(self.transcript.trial),
             max_messages=self.plan.job.max_messages,
             agents_graph=agents_graph,
             agent_identity=clean_line(str(getattr(dialogue.agent, "identity", "") or ""), 120),
@@ -560,7 +558,7 @@ class _Conversation:
         self.record.start = await dialogue.observer.start(self.transcript.session_id)
         for title in await dialogue.observer.already_holding(self.transcript, self.record.start):
             self.run.not_clean(f"an assertion passes before the greeting: {clean_line(title, 200)}")
-        return await dialogue.run(greeting)
+        return None
 
     async def conclude(self, outcome: Outcome, explained: str) -> Outcome:
         """Check, judge and score; return the outcome unchanged. `explained` is its detail with what you can do."""
@@ -580,10 +578,9 @@ class _Conversation:
         if empty := self.transcript.empty_answers:
             message = f"the agent answered without a word {'once' if empty == 1 else f'{empty} times'}"
             self.emitter.emit(events.Warned, code="empty_answers", message=message)
-        assert self._dialogue is not None
-        await self._dialogue.settle_traces()
-        checks = await self._dialogue.observer.final(
-            self.transcript, self._dialogue.answered_turn, agent_gone=outcome.reason == "agent_failed"
+        await self.dialogue.settle_traces()
+        checks = await self.dialogue.observer.final(
+            self.transcript, self.dialogue.answered_turn, agent_gone=outcome.reason == "agent_failed"
         )
         await self.emitter.written()
         tasks, error, fault = await self._judge(outcome.reason)

@@ -7,14 +7,16 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tenacity import AsyncRetrying
+
 from bioeval_tui import plugins
 from bioeval_tui.evaluation.conversation import traces
 from bioeval_tui.evaluation.conversation.attempts import (
     DeltaJoiner,
     count_attempt,
     record_unused,
+    recorded_attempts,
     stream_whole,
-    with_retries,
 )
 from bioeval_tui.evaluation.conversation.control import ConversationControl
 from bioeval_tui.evaluation.conversation.observe import Observation, Observer
@@ -97,8 +99,9 @@ class Dialogue:
         self._thought_ms: float | None = None
         self._readers: dict[Any, tuple[Any, int]] = {}
 
-    async def run(self, greeting: str) -> Outcome:
+    async def run(self) -> Outcome:
         """Run the conversation; return why it ended. Cancelling the task cancels the conversation."""
+        greeting = self.plan.greeting(self.transcript.trial)
         try:
             await self._gate()
             self._user_message(greeting)
@@ -220,37 +223,30 @@ class Dialogue:
 
     async def _speak_once(self, note: str) -> tuple[Utterance, list[Violation]]:
         number = len(self.transcript.messages) + 1
-        view = self._view(note)
-
-        async def attempt() -> Utterance:
-            self._message_starts(number, "user", self.plan.job.evaluator.name)
-            joiner = DeltaJoiner(self.emitter, number)
-            began = time.monotonic()
-            try:
-                with count_attempt(self.emitter, self.parts.budget, "evaluator", number):
-                    async with asyncio.timeout(self.plan.limits.evaluator_s):
-                        spoken = await stream_whole(self.evaluator.speak(view), joiner, "evaluator")
-            except TimeoutError:
-                joiner.drop()
-                message = f"no message within {self.plan.limits.evaluator_s:g} s"
-                raise PeerError("evaluator", message) from None
-            assert isinstance(spoken, Utterance)
-            self._thought_ms = (time.monotonic() - began) * 1000
-            return replace(spoken, content=clean(spoken.content))
-
+        limits, view = self.plan.limits, self._view(note)
+        attempts = recorded_attempts(
+            self.emitter, limits, limits.model_retries, message=number,
+            counts=lambda _: False, ours=lambda error: error.crowded,
+        )  # fmt: skip
         self.turn += 1
         try:
-            utterance = await with_retries(
-                attempt,
-                self.emitter,
-                self.plan.limits,
-                self.plan.limits.model_retries,
-                message=number,
-                counts=lambda _: False,
-                ours=lambda error: error.crowded,
-            )
+            async for attempt in attempts:
+                with attempt:
+                    self._message_starts(number, "user", self.plan.job.evaluator.name)
+                    joiner = DeltaJoiner(self.emitter, number)
+                    began = time.monotonic()
+                    try:
+                        with count_attempt(self.emitter, self.parts.budget, "evaluator", number):
+                            async with asyncio.timeout(limits.evaluator_s):
+                                spoken = await stream_whole(self.evaluator.speak(view), joiner, "evaluator")
+                    except TimeoutError:
+                        joiner.drop()
+                        raise PeerError("evaluator", f"no message within {limits.evaluator_s:g} s") from None
         finally:
             self.turn -= 1
+        assert isinstance(spoken, Utterance)
+        self._thought_ms = (time.monotonic() - began) * 1000
+        utterance = replace(spoken, content=clean(spoken.content))
         guard = self.parts.guard
         return utterance, list(guard(self._guards_view(), utterance.content)) if guard else []
 
@@ -261,31 +257,22 @@ class Dialogue:
         # Everything that led to a message is on disk before it is sent to the agent.
         await self.emitter.written()
         began = time.monotonic()
-
-        async def attempt() -> Reply:
-            if not self.plan.agent_is_model:  # a model's requests are counted where they are sent
-                self.parts.budget.begin("agent")
-            traceparent = self.traces.begin(number) if self.traces else None
-            self._message_starts(number, "assistant", speaker, traceparent)
-            self._asked_at = time.monotonic()
-            token = traces.current.set(traceparent or "")
-            try:
-                with count_attempt(self.emitter, self.parts.budget, "agent", number):
-                    reply = await stream_whole(self.agent.send(content), DeltaJoiner(self.emitter, number))
-            finally:
-                traces.current.reset(token)
-            assert isinstance(reply, Reply)
-            return reply
-
-        reply = await with_retries(
-            attempt,
-            self.emitter,
-            self.plan.limits,
-            self.plan.limits.agent_retries,
-            message=number,
-            counts=self.counts_against_agent,
-            ours=self.is_our_doing,
-        )
+        async for attempt in self.attempts_at_agent(number):
+            with attempt:
+                if not self.plan.agent_is_model:  # a model's requests are counted where they are sent
+                    self.parts.budget.begin("agent")
+                traceparent = self.traces.begin(number) if self.traces else None
+                self._message_starts(number, "assistant", speaker, traceparent)
+                self._asked_at = time.monotonic()
+                token = traces.current.set(traceparent or "")
+                try:
+                    with count_attempt(self.emitter, self.parts.budget, "agent", number):
+                        reply = await stream_whole(
+                            self.agent.send(content), DeltaJoiner(self.emitter, number)
+                        )
+                finally:
+                    traces.current.reset(token)
+        assert isinstance(reply, Reply)
         if self.traces:
             self.traces.answered()
         blocked_ms = 1000 * self.parts.watchdog.lost(reply.started, reply.ended)
@@ -416,7 +403,18 @@ class Dialogue:
             quote=shorten(clean_line(violation.quote), 200),
         )
 
-    def counts_against_agent(self, error: PeerError) -> bool:
+    def attempts_at_agent(self, message: int | None = None) -> AsyncRetrying:
+        """Return the attempts at a request to the agent."""
+        return recorded_attempts(
+            self.emitter,
+            self.plan.limits,
+            self.plan.limits.agent_retries,
+            message=message,
+            counts=self._counts_against_agent,
+            ours=self.is_our_doing,
+        )
+
+    def _counts_against_agent(self, error: PeerError) -> bool:
         """Count a failed attempt, but not one that we caused, or a failure while this process was suspended."""
         counted = error.peer == "agent" and not error.disagrees and not self.is_our_doing(error)
         if counted and (still_s := self.parts.watchdog.suspended_since(self._asked_at)):

@@ -384,7 +384,7 @@ async def run_batch(
         batch.paces |= {"evaluator": models, "judge": models}
     watching = asyncio.create_task(batch.watchdog.watch())
     try:
-        ends = await asyncio.gather(*(_run_when_open(run, batch) for run in runs), return_exceptions=True)
+        ends = await asyncio.gather(*(_run_one(run, batch) for run in runs), return_exceptions=True)
     finally:
         watching.cancel()
     problems = [item for item in ends if isinstance(item, BaseException)]
@@ -401,8 +401,8 @@ async def _share_a_graph(runs: Sequence[PreparedRun]) -> bool:
     return False
 
 
-async def _run_when_open(run: PreparedRun, batch: _Batch) -> events.RunEnded | None:
-    """Wait until the run may be opened, and run it."""
+async def _run_one(run: PreparedRun, batch: _Batch) -> events.RunEnded | None:
+    """Wait until the run may be opened, and run it. Its recording says why it failed."""
     apart = run.plan.parallel or batch.at_once == 1
     async with contextlib.AsyncExitStack() as opened:
         if batch.rounds is not None:
@@ -415,7 +415,29 @@ async def _run_when_open(run: PreparedRun, batch: _Batch) -> events.RunEnded | N
         if batch.stop.is_set():
             return None
         run, resumed, emitter, control = await opened.enter_async_context(_recording(run, batch))
-        return await _run_with_parts(run, resumed, emitter, control, batch)
+        earlier = resumed.earlier if resumed else None
+        try:
+            if resumed is not None and not resumed.owes(run.plan.conditions, run.plan.trials):
+                return end_run(
+                    run.plan, emitter, resumed.earlier
+                )  # only the end is missing: nobody is called
+            async with contextlib.AsyncExitStack() as stack:
+                with control.beginning():
+                    parts = await stack.enter_async_context(run.open_parts(control))
+                return await JobRun(
+                    run.plan, _limit_parts(parts, run, batch), emitter, control, earlier
+                ).run()
+        except RunCancelledError:
+            return end_run(run.plan, emitter, earlier or Earlier({}, {}), stopped=CANCELLED_AT_START)
+        except BioevalError as error:
+            return emitter.emit(events.RunEnded, status="failed", detail=clean_line(str(error)))
+        except Exception as error:
+            # After a bug, viewers need to see why the run stopped.
+            detail = (
+                exhausted(error) or f"a bug in this program stopped the run: {type(error).__name__}: {error}"
+            )
+            emitter.emit(events.RunEnded, status="failed", detail=clean_line(detail))
+            raise
 
 
 @contextlib.asynccontextmanager
@@ -490,28 +512,6 @@ def _begin(run: PreparedRun, emitter: Emitter) -> None:
         )
     for message in run.warnings:
         emitter.emit(events.Warned, code="job", message=message)
-
-
-async def _run_with_parts(
-    run: PreparedRun, resumed: Resumption | None, emitter: Emitter, control: Control, batch: _Batch
-) -> events.RunEnded:
-    earlier = resumed.earlier if resumed else None
-    try:
-        if resumed is not None and not resumed.owes(run.plan.conditions, run.plan.trials):
-            return end_run(run.plan, emitter, resumed.earlier)  # only the end is missing: nobody is called
-        async with contextlib.AsyncExitStack() as stack:
-            with control.beginning():
-                parts = await stack.enter_async_context(run.open_parts(control))
-            return await JobRun(run.plan, _limit_parts(parts, run, batch), emitter, control, earlier).run()
-    except RunCancelledError:
-        return end_run(run.plan, emitter, earlier or Earlier({}, {}), stopped=CANCELLED_AT_START)
-    except BioevalError as error:
-        return emitter.emit(events.RunEnded, status="failed", detail=clean_line(str(error)))
-    except Exception as error:
-        # After a bug, viewers need to see why the run stopped.
-        detail = exhausted(error) or f"a bug in this program stopped the run: {type(error).__name__}: {error}"
-        emitter.emit(events.RunEnded, status="failed", detail=clean_line(detail))
-        raise
 
 
 def _limit_parts(parts: Parts, run: PreparedRun, batch: _Batch) -> Parts:

@@ -33,7 +33,7 @@ from bioeval_tui.evaluation.models.verdicts import (
     quoted_from_nowhere,
     read_answer,
 )
-from bioeval_tui.evaluation.retry import MODEL_RULE, RetryRule, send
+from bioeval_tui.evaluation.retry import MODEL_RULE, RetryRule, attempts
 from bioeval_tui.evaluation.seams import (
     JudgeView,
     ListedFaults,
@@ -132,8 +132,7 @@ class LLMJudge:
         messages = [{"role": "system", "content": instructions}, {"role": "user", "content": LIST_ALL}]
         request = ChatRequest(model, messages, view.job.scorer.in_repeat(1), faults_schema(users))
         async with self._slots:
-            answer = await send(lambda: self._chat.complete(request), self._retries)
-        self._chat.prompt_check.require_whole(answer, model, messages)
+            answer = await self._whole_answer(request)
         label = clean_line(model, 100)
         try:
             listed = read_faults(without_reasoning(text_of(answer, "judge")), view.transcript, label)
@@ -146,6 +145,14 @@ class LLMJudge:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._chat.aclose()
+
+    async def _whole_answer(self, request: ChatRequest) -> ChatAnswer:
+        """Return the model's answer to a prompt that it received whole."""
+        async for attempt in attempts(self._retries):
+            with attempt:
+                answer = await self._chat.complete(request)
+        self._chat.prompt_check.require_whole(answer, request.model, request.messages)
+        return answer
 
     async def _one(
         self,
@@ -170,8 +177,7 @@ class LLMJudge:
                 *after,
             ]
             request = ChatRequest(model, messages, options, schema(tasks))
-            answer = await send(lambda: self._chat.complete(request), self._retries)
-            self._chat.prompt_check.require_whole(answer, model, messages)
+            answer = await self._whole_answer(request)
             got.add(answer, question, tasks)
             return answer.content[:4000].strip()
 

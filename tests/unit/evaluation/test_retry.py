@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.evaluation.retry import AGENT_RULE, MODEL_RULE, RetryRule, retry_after, send
+from bioeval_tui.evaluation.retry import AGENT_RULE, MODEL_RULE, RetryRule, attempts, retry_after
 from bioeval_tui.protocols import PeerError
 
 NOON = 1795262400.0  # 2026-11-21T12:00:00Z
@@ -39,20 +39,18 @@ def failure(*, retryable: bool = True, status: int | None = None, after: float |
 async def sent(rule: RetryRule, *outcomes: PeerError | str, **more: Any) -> tuple[str, list[float | None]]:
     """Send what has these outcomes; return how it ended and the waits in between."""
     left, waits = list(outcomes), []
-
-    async def attempt() -> str:
-        outcome = left.pop(0)
-        if isinstance(outcome, PeerError):
-            raise outcome
-        return outcome
-
     try:
-        ended = await send(
-            attempt, rule, on_failure=lambda error, number, wait_s: waits.append(wait_s), **more
-        )
+        async for attempt in attempts(
+            rule, on_failure=lambda error, number, wait_s: waits.append(wait_s), **more
+        ):
+            with attempt:
+                outcome = left.pop(0)
+                if isinstance(outcome, PeerError):
+                    raise outcome
+                return outcome, waits
     except PeerError as error:
-        ended = str(error)
-    return ended, waits
+        return str(error), waits
+    raise AssertionError
 
 
 def test_agents_are_retried_as_published_and_models_as_providers_recommend() -> None:
