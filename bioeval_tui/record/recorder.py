@@ -18,11 +18,14 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 
 from bioeval_tui.errors import RecordingError
 from bioeval_tui.files import sync_folder
 from bioeval_tui.portable import BINARY, is_at, lock
+from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, write_event
+from bioeval_tui.record.spans import without_content
 from bioeval_tui.record.transfer import copy_to, link
 
 FLUSH_S = 0.01
@@ -33,6 +36,34 @@ GRACE_S = 2.0
 RELEASED_AT_ONCE = 2
 CHUNK = 1 << 20
 MOVE_S = 30.0
+
+
+def without_prompts(event: RunEvent) -> RunEvent | None:
+    """Return the event without prompts, retrieved contexts and outputs; None if nothing remains.
+
+    Function calls are kept, because assertions use them.
+    """
+    if isinstance(event, events.SpansReceived):
+        return event.model_copy(update={"spans": tuple(without_content(span) for span in event.spans)})
+    if not isinstance(event, events.MessageDelta | events.MessageCompleted | events.CallsTraced):
+        return event
+    kept = tuple(call for item in event.generation if (call := _bare_call(item)) is not None)
+    if not kept and (
+        isinstance(event, events.CallsTraced) or (isinstance(event, events.MessageDelta) and not event.text)
+    ):
+        return None
+    if kept == event.generation:
+        return event
+    return event.model_copy(update={"generation": kept})
+
+
+def _bare_call(item: dict[str, Any]) -> dict[str, Any] | None:
+    """Return a function call without its `context`, which may quote a prompt; None for any other event."""
+    request = item.get("request")
+    if not isinstance(request, dict):
+        return None
+    bare = {"request": {key: value for key, value in request.items() if key != "context"}}
+    return bare | ({"span": item["span"]} if "span" in item else {})
 
 
 class _GaveUpError(Exception):
@@ -47,9 +78,16 @@ class Recorder:
     """
 
     def __init__(
-        self, path: Path, *, resume: bool = False, on_trouble: Callable[[str | None], None] | None = None
+        self,
+        path: Path,
+        *,
+        resume: bool = False,
+        keep_prompts: bool = True,
+        on_trouble: Callable[[str | None], None] | None = None,
     ) -> None:
         """Create the file, or with `resume` continue an existing one, without its incomplete last line.
+
+        Without `keep_prompts`, events are written `without_prompts`.
 
         Raises:
             RecordingError: it cannot be written, exists already, or another process writes it.
@@ -57,6 +95,7 @@ class Recorder:
         self.path = path
         self.trouble: str | None = None
         self._on_trouble = on_trouble
+        self._keep_prompts = keep_prompts
         self._lines: list[bytes] = []
         self._lock = threading.Lock()
         self._wake = threading.Event()
@@ -74,7 +113,10 @@ class Recorder:
 
     def append(self, event: RunEvent) -> None:
         """Queue an event; it is in the file within milliseconds. After `aclose`, events are ignored."""
-        line = write_event(event)
+        kept = event if self._keep_prompts else without_prompts(event)
+        if kept is None:
+            return
+        line = write_event(kept)
         with self._lock:
             if self._closing:
                 return  # a late intent of a viewer; the run has ended

@@ -179,9 +179,18 @@ class Sink(Protocol):
 class Emitter:
     """Numbers and times the events of one run."""
 
-    def __init__(self, run_id: str, sink: Sink, *, after_seq: int = 0) -> None:
+    def __init__(
+        self,
+        run_id: str,
+        sink: Sink,
+        *,
+        after_seq: int = 0,
+        on_event: Callable[[RunEvent], None] = lambda event: None,
+    ) -> None:
+        """`on_event` is called with every event after the sink."""
         self.run_id = run_id
         self.sink = sink
+        self._on_event = on_event
         self._seq = after_seq
         self._served: set[tuple[Peer, str, str]] = set()
 
@@ -190,6 +199,7 @@ class Emitter:
         self._seq += 1
         event = event_type(run_id=self.run_id, seq=self._seq, at=datetime.now(UTC), **fields)
         self.sink.append(event)  # type: ignore[arg-type]
+        self._on_event(event)  # type: ignore[arg-type]
         return event
 
     def model_served(self, peer: Peer, asked: str, served: str) -> None:

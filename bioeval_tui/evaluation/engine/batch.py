@@ -15,12 +15,12 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from bioeval_tui import __version__
 from bioeval_tui.errors import BioevalError, RecordingError, exhausted
 from bioeval_tui.evaluation.conversation.control import Control, RunCancelledError, listen, what_helps
-from bioeval_tui.evaluation.conversation.plan import Emitter, Parts, RunPlan, Sink
+from bioeval_tui.evaluation.conversation.plan import Emitter, Parts, RunPlan
 from bioeval_tui.evaluation.conversation.resume import Earlier, Resumption
 from bioeval_tui.evaluation.conversation.run_job import JobRun, end_run, started_fields
 from bioeval_tui.evaluation.conversation.traces import RunTraces, Traces
@@ -32,7 +32,6 @@ from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.names import CANCELLED_AT_START, Condition
 from bioeval_tui.record.recorder import Recorder
 from bioeval_tui.record.runs import LiveInfo, process_start, recording_path, remove_live, write_live
-from bioeval_tui.record.spans import without_content
 from bioeval_tui.terminal import say
 from bioeval_tui.text import clean_line
 
@@ -160,78 +159,21 @@ class Pace:
                 return
 
 
-class EngineSink:
-    """Passes events to the recording and to the batch."""
+def tell_paces(paces: Mapping[str, Pace], event: RunEvent) -> Cut | None:
+    """Tell the pace of a peer that it answered, or that it has too many requests at once; return what changed.
 
-    def __init__(
-        self,
-        inner: Sink,
-        *,
-        keep_prompts: bool = True,
-        paces: Mapping[str, Pace] | None = None,
-        take: Callable[[RunEvent], None] = lambda event: None,
-    ) -> None:
-        """`paces` are by peer; `take` is called with every event."""
-        self._inner = inner
-        self._keep_prompts = keep_prompts
-        self._paces = paces or {}
-        self._take = take
-        self.on_cut: Callable[[str, Cut], None] = lambda peer, cut: None
-
-    def append(self, event: RunEvent) -> None:
-        """Receive one event."""
-        kept = event if self._keep_prompts else without_prompts(event)
-        if kept is not None:
-            self._inner.append(kept)
-        self._take(event)
-        self._notice(event)
-
-    async def written(self) -> None:
-        """Return when everything appended is safe in the file."""
-        await self._inner.written()
-
-    def _notice(self, event: RunEvent) -> None:
-        """Tell the pace of a peer that it answered, or that it has too many requests at once."""
-        if isinstance(event, events.MessageCompleted):
-            pace = self._paces.get("agent" if event.role == "assistant" else "evaluator")
-            if pace is not None:
-                pace.answered()
-        elif isinstance(event, events.RequestFailed) and (pace := self._paces.get(event.peer)) is not None:
-            cut = None
-            if event.status == 429:
-                cut = pace.refused(None if event.wait_ms is None else event.wait_ms / 1000)
-            elif event.crowded:
-                cut = pace.crowded()
-            if cut is not None and cut.after < cut.before:
-                self.on_cut(event.peer, cut)
-
-
-def without_prompts(event: RunEvent) -> RunEvent | None:
-    """Return the event without prompts, retrieved contexts and outputs; None if nothing remains.
-
-    Function calls are kept, because assertions use them.
+    `paces` are by peer.
     """
-    if isinstance(event, events.SpansReceived):
-        return event.model_copy(update={"spans": tuple(without_content(span) for span in event.spans)})
-    if not isinstance(event, events.MessageDelta | events.MessageCompleted | events.CallsTraced):
-        return event
-    kept = tuple(call for item in event.generation if (call := _bare_call(item)) is not None)
-    if not kept and (
-        isinstance(event, events.CallsTraced) or (isinstance(event, events.MessageDelta) and not event.text)
-    ):
-        return None
-    if kept == event.generation:
-        return event
-    return event.model_copy(update={"generation": kept})
-
-
-def _bare_call(item: dict[str, Any]) -> dict[str, Any] | None:
-    """Return a function call without its `context`, which may quote a prompt; None for any other event."""
-    request = item.get("request")
-    if not isinstance(request, dict):
-        return None
-    bare = {"request": {key: value for key, value in request.items() if key != "context"}}
-    return bare | ({"span": item["span"]} if "span" in item else {})
+    if isinstance(event, events.MessageCompleted):
+        pace = paces.get("agent" if event.role == "assistant" else "evaluator")
+        if pace is not None:
+            pace.answered()
+    elif isinstance(event, events.RequestFailed) and (pace := paces.get(event.peer)) is not None:
+        if event.status == 429:
+            return pace.refused(None if event.wait_ms is None else event.wait_ms / 1000)
+        if event.crowded:
+            return pace.crowded()
+    return None
 
 
 DISK_S = 0.5
@@ -323,11 +265,6 @@ class _Batch:
     watchdog: Watchdog = field(default_factory=Watchdog)
     rounds: _Rounds | None = None
     traces: Traces | None = None
-
-    def take(self, event: RunEvent) -> None:
-        """Pass an event to the stop rule."""
-        if self.rounds is not None:
-            self.rounds.stopping.take(event)
 
     @contextlib.asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
@@ -452,15 +389,23 @@ async def _recording(
     def disk(trouble: str | None) -> None:
         loop.call_soon_threadsafe(_warn_of_disk, emitter, path, trouble)
 
-    recorder = Recorder(path, resume=run.resume is not None, on_trouble=disk)
+    recorder = Recorder(path, resume=run.resume is not None, keep_prompts=run.keep_prompts, on_trouble=disk)
     try:
         run, resumed = await _read_resumption(run)
     except BaseException:
         await recorder.aclose()
         raise
-    sink = EngineSink(recorder, keep_prompts=run.keep_prompts, paces=batch.paces, take=batch.take)
-    emitter = Emitter(run.plan.run_id, sink, after_seq=resumed.after_seq if resumed else 0)
-    sink.on_cut = lambda peer, cut: _warn_slower(emitter, peer, cut)
+
+    def emitted(event: RunEvent) -> None:
+        if batch.rounds is not None:
+            batch.rounds.stopping.take(event)
+        cut = tell_paces(batch.paces, event)
+        if cut is not None and cut.after < cut.before and isinstance(event, events.RequestFailed):
+            _warn_slower(emitter, event.peer, cut)
+
+    emitter = Emitter(
+        run.plan.run_id, recorder, after_seq=resumed.after_seq if resumed else 0, on_event=emitted
+    )
 
     def acted(action: str, condition: Condition | None, text: str, sender: str) -> None:
         emitter.emit(events.OperatorActed, condition=condition, action=action, text=text, sender=sender)

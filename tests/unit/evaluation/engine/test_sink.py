@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from bioeval_tui.evaluation.engine.batch import Cut, EngineSink, Pace
+import json
+from pathlib import Path
+
+from bioeval_tui.evaluation.conversation.plan import Emitter
+from bioeval_tui.evaluation.engine.batch import Cut, Pace, tell_paces
 from bioeval_tui.record import events
-from tests.unit.evaluation.conversation.fakes import ListSink, where
+from bioeval_tui.record.recorder import Recorder
+from tests.unit.evaluation.conversation.fakes import where
 
 GENERATION = (
     {"systemPrompt": "Patient: Ada"},
@@ -14,46 +19,44 @@ GENERATION = (
 )
 
 
-def answer() -> events.MessageCompleted:
-    return events.MessageCompleted(
-        **where(message=2, turn=1, role="assistant", speaker="a", content="Done.", generation=GENERATION)
-    )
+ANSWER = {
+    "message": 2,
+    "turn": 1,
+    "role": "assistant",
+    "speaker": "a",
+    "content": "Done.",
+    "generation": GENERATION,
+}
 
 
-def test_without_prompts_only_function_calls_are_recorded() -> None:
-    inner = ListSink()
-    sink = EngineSink(inner, keep_prompts=False)
-    sink.append(events.MessageDelta(**where(message=2, generation=GENERATION[:1])))
-    sink.append(events.MessageDelta(**where(message=2, text="Done.")))
-    sink.append(answer())
-    (delta,) = inner.of("message_delta")
-    assert delta.text == "Done."
-    (kept,) = inner.of("message_completed")
-    assert kept.generation == ({"request": {"function": {"name": "look"}, "arguments": {"at": "it"}}},)
-    assert b"Ada" not in b"".join(map(events.write_event, inner.events))
+async def test_without_prompts_only_function_calls_are_recorded(tmp_path: Path) -> None:
+    seen: list[events.RunEvent] = []
+    recorder = Recorder(tmp_path / "run.jsonl", keep_prompts=False)
+    emitter = Emitter("run", recorder, on_event=seen.append).of("withheld", 1)
+    emitter.emit(events.MessageDelta, message=2, generation=GENERATION[:1])
+    emitter.emit(events.MessageDelta, message=2, text="Done.")
+    emitter.emit(events.MessageCompleted, **ANSWER)
+    await recorder.aclose()
+    delta, kept = map(json.loads, (tmp_path / "run.jsonl").read_bytes().splitlines())
+    assert delta["text"] == "Done."
+    assert kept["generation"] == [{"request": {"function": {"name": "look"}, "arguments": {"at": "it"}}}]
+    assert b"Ada" not in (tmp_path / "run.jsonl").read_bytes()
+    assert [event.generation for event in seen if event.kind == "message_completed"] == [GENERATION]
 
 
-def test_by_default_every_event_is_recorded() -> None:
-    inner = ListSink()
-    EngineSink(inner).append(answer())
-    assert inner.events == [answer()]
+async def test_by_default_every_event_is_recorded(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "run.jsonl")
+    event = Emitter("run", recorder).of("withheld", 1).emit(events.MessageCompleted, **ANSWER)
+    await recorder.aclose()
+    assert (tmp_path / "run.jsonl").read_bytes() == events.write_event(event)
 
 
-def test_a_429_slows_requests_to_the_peer_that_sent_it_and_is_recorded() -> None:
+def test_a_429_slows_requests_to_the_peer_that_sent_it() -> None:
     agent, models = Pace(8), Pace(8)
-    sink = EngineSink(ListSink(), paces={"agent": agent, "evaluator": models, "judge": models})
-    said: list[tuple[str, Cut]] = []
-    sink.on_cut = lambda peer, cut: said.append((peer, cut))
+    paces = {"agent": agent, "evaluator": models, "judge": models}
     failed = events.RequestFailed(
         **where(peer="agent", request_attempt=1, error="429", status=429, wait_ms=2000)
     )
-    sink.append(failed)
-    sink.append(failed.model_copy(update={"status": 500}))
+    assert tell_paces(paces, failed) == Cut(8, 4, 2.0)
+    assert tell_paces(paces, failed.model_copy(update={"status": 500})) is None
     assert (agent.allowed, models.allowed) == (4, 8)
-    assert said == [("agent", Cut(8, 4, 2.0))]
-
-
-def test_the_batch_gets_what_is_left_out_of_the_recording() -> None:
-    seen: list[events.RunEvent] = []
-    EngineSink(ListSink(), keep_prompts=False, take=seen.append).append(answer())
-    assert seen == [answer()]
