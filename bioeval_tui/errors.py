@@ -30,8 +30,11 @@ class ExitCode(IntEnum):
 
     OK = 0
     BELOW = 1
+    """Measured, and below a threshold of the gate (`report/gate.py`)."""
     BAD_INPUT = 2
+    """Something that the user gave is wrong; nothing was measured."""
     NOT_MEASURED = 3
+    """Something that was asked for could not be measured, or its result not be written."""
     INTERRUPTED = 130
 
 

@@ -1,7 +1,7 @@
 """The distribution of a metric over resampled rows: the scores on other, similar test rows.
 
 Shares, bounded means, ROC AUC and what is computed from counts of right and wrong labels have an interval of some width
-also where every row is right: `bioeval_tui.uncertainty` makes it. For other metrics rows are drawn with replacement
+also where every row is right: `bioeval_tui.uncertainty` makes it (`intervals.py`, which has the chances of medals, too). For other metrics rows are drawn with replacement
 2,000 times and the metric is computed each time. Means of unbounded losses need no drawing: their percentiles come from
 the saddlepoint approximation, with a relative error of about 1 / rows, corrected for skewness (BCa; Efron 1987). With
 more than `LARGE` rows Spearman's and Pearson's correlation and R² are replaced by the mean of the rows' influence, also

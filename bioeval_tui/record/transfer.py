@@ -364,7 +364,8 @@ def _put(copy: Path, target: Path) -> None:
         raise RecordingError(str(storage_error(target, error))) from None
 
 
-FOLDER = "trash"
+TRASH = "trash"
+"""The folder of deleted runs, in the data folder."""
 _NAME = "%Y%m%d-%H%M%S-%f"
 
 
@@ -384,7 +385,7 @@ def folder_name(now: datetime) -> str:
 def deletions(data_dir: Path, before: datetime | None = None) -> list[Deletion]:
     """Return the deletions in the trash, oldest first; with `before`, only those before that time."""
     deletions = []
-    for path in sorted((data_dir / FOLDER).glob("*")):
+    for path in sorted((data_dir / TRASH).glob("*")):
         try:
             at = datetime.strptime(path.name, _NAME).replace(tzinfo=UTC)
         except ValueError:

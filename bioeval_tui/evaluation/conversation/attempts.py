@@ -121,7 +121,7 @@ def count_attempt(
                 emitter.emit(events.Warned, code="options", message=clean_line(note))
             for asked, names in used.served.items():
                 for served in names:
-                    emitter.run.model_served(peer, asked, served)
+                    emitter.of_run.model_served(peer, asked, served)
 
 
 def record_unused(emitter: ConversationEmitter, peer: Peer, used: Used, message: int | None = None) -> None:

@@ -220,18 +220,18 @@ class Emitter:
 class ConversationEmitter:
     """Emits events of one conversation."""
 
-    def __init__(self, run: Emitter, condition: Condition, trial: int, attempt: int) -> None:
-        self.run = run
+    def __init__(self, of_run: Emitter, condition: Condition, trial: int, attempt: int) -> None:
+        self.of_run = of_run
         self.condition = condition
         self.trial = trial
         self.attempt = attempt
 
     def emit(self, event_type: type[EventType], **fields: Any) -> EventType:
         """Create an event of this conversation."""
-        return self.run.emit(
+        return self.of_run.emit(
             event_type, condition=self.condition, trial=self.trial, attempt=self.attempt, **fields
         )
 
     async def written(self) -> None:
         """Return when everything emitted so far is safe in the file."""
-        await self.run.written()
+        await self.of_run.written()

@@ -336,14 +336,14 @@ class JobRun:
     async def _trial(self, trial: int) -> None:
         todo = [condition for condition in self.plan.order(trial) if (condition, trial) not in self.records]
         if self.plan.parallel:
-            await asyncio.gather(*(self._conversation(condition, trial) for condition in todo))
+            await asyncio.gather(*(self._hold(condition, trial) for condition in todo))
         else:
             for condition in todo:
-                await self._conversation(condition, trial)
+                await self._hold(condition, trial)
         if todo:
             self._compare_starts(trial)
 
-    async def _conversation(self, condition: Condition, trial: int) -> None:
+    async def _hold(self, condition: Condition, trial: int) -> None:
         """Run one conversation; hold it once more if the connection to the agent broke, which nobody can blame on the agent.
 
         If it breaks at the same message again, that is the agent's failure.
@@ -356,9 +356,9 @@ class JobRun:
             if self.control.of(condition).cancelled:
                 self.records[condition, trial] = ConversationRecord(cancelled=True)
                 return
-            broke = await self._attempt(condition, trial, 1, None)
+            broke = await self._hold_once(condition, trial, 1, None)
             if broke is not None:
-                await self._attempt(condition, trial, 2, broke)
+                await self._hold_once(condition, trial, 2, broke)
             record = self.records[condition, trial]
             if record.unmeasured:
                 self.unmeasured.append(record.unmeasured)
@@ -372,7 +372,7 @@ class JobRun:
         why = f"{len(self.unmeasured)} conversations in a row could not be measured"
         return f"{why}, the last one: {shorten(self.unmeasured[-1].reason, 300)}"
 
-    async def _attempt(
+    async def _hold_once(
         self, condition: Condition, trial: int, attempt: int, before: Outcome | None
     ) -> Outcome | None:
         """Run one conversation from its setups to its score, and close it however it ends.
@@ -392,9 +392,9 @@ class JobRun:
                     f"the connection to the agent broke at message {before.broken_at}, so it was held again"
                 )
                 emitter.emit(events.Warned, code="held_again", message=f"{message}: {before.detail}")
-            not_begun = await self._guarded(record, condition, conversation.prepare())
+            not_begun = await self._interruptible(record, condition, conversation.prepare())
             if not_begun is None:
-                ended = await self._guarded(record, condition, conversation.dialogue.run())
+                ended = await self._interruptible(record, condition, conversation.dialogue.run())
             outcome = not_begun or ended
             if outcome.broken_at and before is None:
                 why_not = self.parts.may_begin()
@@ -415,14 +415,16 @@ class JobRun:
                 received=outcome.received,
                 duration_ms=(time.monotonic() - began - conversation.paused_s) * 1000,
             )
-            last = await self._guarded(record, condition, conversation.conclude(outcome, event.explained))
+            last = await self._interruptible(
+                record, condition, conversation.conclude(outcome, event.explained)
+            )
             if last is not outcome:
                 fields = scoring.unscored_fields(transcript, last.detail, last.fault)
                 record.take(emitter.emit(events.ConversationScored, **fields, cancelled=record.cancelled))
         await emitter.written()
         return None
 
-    async def _guarded(
+    async def _interruptible(
         self, record: ConversationRecord, condition: Condition, work: Coroutine[Any, Any, Ended]
     ) -> Ended | Outcome:
         """Run a part of a conversation; turn an interruption into an outcome. A cancelled run stays cancelled."""
@@ -503,7 +505,7 @@ class _Conversation:
         transcript: SpokenTranscript,
         closing: contextlib.AsyncExitStack,
     ) -> None:
-        self.run = run
+        self.job_run = run
         self.plan = plan
         self.parts = run.parts
         self.emitter = emitter
@@ -519,7 +521,7 @@ class _Conversation:
         self._closing.push_async_callback(_close, agent.aclose)
         evaluator = self.parts.open_evaluator(condition, trial)
         self._closing.push_async_callback(_close, evaluator.aclose)
-        control = self.run.control.of(condition)
+        control = self.job_run.control.of(condition)
         return Dialogue(self.plan, self.parts, self.emitter, control, agent, evaluator, self.transcript)
 
     @property
@@ -557,14 +559,14 @@ class _Conversation:
         )
         self.record.start = await dialogue.observer.start(self.transcript.session_id)
         for title in await dialogue.observer.already_holding(self.transcript, self.record.start):
-            self.run.not_clean(f"an assertion passes before the greeting: {clean_line(title, 200)}")
+            self.job_run.not_clean(f"an assertion passes before the greeting: {clean_line(title, 200)}")
         return None
 
     async def conclude(self, outcome: Outcome, explained: str) -> Outcome:
         """Check, judge and score; return the outcome unchanged. `explained` is its detail with what you can do."""
         self.transcript.done = outcome.reason == "signed_off"
         if any(message.operator for message in self.transcript.messages):
-            self.run.not_clean(TYPED_BY_A_PERSON)
+            self.job_run.not_clean(TYPED_BY_A_PERSON)
         if outcome.reason not in events.RESULT_REASONS:
             held = outcome.reason != "cancelled" or outcome.fault != "infrastructure"
             what = outcome.reason.replace("_", " ") if held else "not measured"

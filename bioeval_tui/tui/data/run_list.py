@@ -11,7 +11,7 @@ from pathlib import Path
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.runs import CataloguedRun, is_live, is_run_id, only_here, recording_path
-from bioeval_tui.record.transfer import FOLDER, folder_name
+from bioeval_tui.record.transfer import TRASH, folder_name
 from bioeval_tui.settings import Settings, private_dir
 from bioeval_tui.text import plural
 
@@ -21,7 +21,7 @@ class RunList:
 
     def __init__(self, settings: Settings, *, writes: bool = True) -> None:
         self._runs_dir = settings.runs_dir
-        self._trash = settings.data_dir / FOLDER
+        self._trash = settings.data_dir / TRASH
         self._catalogue = Catalogue(settings.runs_dir, writes=writes)
         self._lock = threading.Lock()
         self._known: dict[str, CataloguedRun] = {}
