@@ -84,7 +84,7 @@ class Pace:
     async def request(self) -> AsyncIterator[None]:
         """Wait for a free place, and keep it until the context ends."""
         async with self._queue:
-            await self._turn()
+            await self._place()
             self._under_way += 1
             self.charge()
         try:
@@ -147,7 +147,7 @@ class Pace:
         self.most = max(1, self.most // 2)
         return Cut(before, 1)
 
-    async def _turn(self) -> None:
+    async def _place(self) -> None:
         while True:
             delay = self._not_before - self._clock()
             if self._under_way >= int(self.allowed):
@@ -260,7 +260,7 @@ class _Batch:
     open_runs: asyncio.Semaphore
     talks: asyncio.Semaphore
     graph: asyncio.Lock = field(default_factory=asyncio.Lock)
-    beginning: asyncio.Lock = field(default_factory=asyncio.Lock)
+    one_by_one: asyncio.Lock = field(default_factory=asyncio.Lock)
     paces: dict[str, Pace] = field(default_factory=dict)
     watchdog: Watchdog = field(default_factory=Watchdog)
     rounds: _Rounds | None = None
@@ -269,7 +269,7 @@ class _Batch:
     @contextlib.asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
         async with self.talks:
-            async with self.beginning:  # one per loop iteration, because starting takes some milliseconds
+            async with self.one_by_one:  # one per loop iteration, because starting takes some milliseconds
                 await asyncio.sleep(0)
             yield
 
@@ -415,11 +415,11 @@ async def _recording(
         async with listen(control, recorder) as (port, token):
             write_live(path, LiveInfo(os.getpid(), process_start(os.getpid()), port, token))
             _begin(run, emitter)
-            stopping = asyncio.create_task(_cancel_when(batch.stop, control, recorder))
+            cancelling = asyncio.create_task(_cancel_when(batch.stop, control, recorder))
             try:
                 yield run, resumed, emitter, control
             finally:
-                stopping.cancel()
+                cancelling.cancel()
                 # The writer must have everything before the .live file is removed.
                 await recorder.aclose()
     finally:
