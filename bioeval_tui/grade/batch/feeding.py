@@ -74,7 +74,6 @@ class Backend(Protocol):
 
     def stream(self, items: Sequence[BatchItem]) -> Iterator[Result]:
         """Yield each item's number and outcome text exactly once, in any order."""
-        ...
 
 
 def _is_answer(item: BatchItem, text: str) -> bool:

@@ -57,7 +57,6 @@ class DataSource(Protocol):
         Raises:
             SourceError: no network, a package or credentials are missing, or the other side refused.
         """
-        ...
 
     def leaderboard(self, config: Mapping[str, Any]) -> list[BoardRow]:
         """Return the leaderboard, best first; empty if the source has none.
@@ -65,11 +64,9 @@ class DataSource(Protocol):
         Raises:
             SourceError: as for `download`.
         """
-        ...
 
     def human_baselines(self, config: Mapping[str, Any]) -> list[HumanRow]:
         """Return scores of people; empty if the source has none."""
-        ...
 
 
 def required(config: Mapping[str, Any], key: str, kind: str) -> str:
