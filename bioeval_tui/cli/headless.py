@@ -162,22 +162,17 @@ def run_headless(
     *,
     as_json: bool = False,
     verbose: bool = False,
-    fail_under: Sequence[str] = (),
-    fail_on_assertion: bool = False,
-    min_pass_k: Sequence[str] = (),
-    fail_slower: Sequence[str] = (),
     files: Mapping[str, Path] | None = None,
+    **thresholds: Any,
 ) -> int:
     """Run the batch, print its result, check it against the thresholds, and return the exit code.
 
-    `files` maps the formats of the gate's result to the files to write.
+    `thresholds` are the arguments of `GateRules.parse`. `files` maps the formats of the gate's result to the files to write.
 
     Raises:
         BioevalError: a job, setting or file name is wrong; nothing was sent.
     """
-    rules = GateRules.parse(
-        fail_under, fail_on_assertion=fail_on_assertion, min_pass_k=min_pass_k, fail_slower=fail_slower
-    )
+    rules = GateRules.parse(**thresholds)
     rules.require_conditions(spec.conditions)
     gate = Gate(rules, files or {})
     gate.check_paths()

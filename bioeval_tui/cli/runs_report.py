@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,7 @@ from bioeval_tui import plugins
 from bioeval_tui.cli.options import (
     AS_RECORDED,
     JSON,
+    THRESHOLDS,
     OutputFile,
     complete_run,
     gate_files,
@@ -361,26 +362,16 @@ def agreement(
 @with_thresholds
 @click.option("--reviewed", is_flag=True, help="Use people's scores where there are reviews.")
 @with_gate_files
-def gate(
-    run: tuple[str, ...],
-    fail_under: tuple[str, ...],
-    fail_on_assertion: bool,
-    min_pass_k: tuple[str, ...],
-    fail_slower: tuple[str, ...],
-    reviewed: bool,
-    **files: Path | None,
-) -> int:
+def gate(run: tuple[str, ...], reviewed: bool, **options: Any) -> int:
     """Check recorded runs against thresholds, as `run --headless` does, and exit with 0, 1 (below) or 3 (not measured).
 
     Uses the judge's scores; with --reviewed, people's scores where there are reviews. RUN is a run's id, its beginning
     or end, or a recording file.
     """
-    rules = GateRules.parse(
-        fail_under, fail_on_assertion=fail_on_assertion, min_pass_k=min_pass_k, fail_slower=fail_slower
-    )
+    rules = GateRules.parse(**{name: options[name] for name in THRESHOLDS})
     if not rules.given:
         raise UsageError("give a threshold: --fail-under, --fail-on-assertion, --min-pass-k or --fail-slower")
-    thresholds = Gate(rules, gate_files(files))
+    thresholds = Gate(rules, gate_files(options))
     thresholds.check_paths()
     runs = [load_run(path) for path in _paths(run)]
     for one in runs:
