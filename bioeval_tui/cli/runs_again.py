@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -126,28 +127,14 @@ class PrintedRescored(TypedDict):
 @click.option("--rules", is_flag=True, help="Use the job's rules judge.")
 @JOB_FILE
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects with old and new scores.")
-def rescore(
-    run_ids: tuple[str, ...],
-    judge_models: tuple[str, ...],
-    allow_hosts: tuple[str, ...],
-    rules: bool,
-    job_file: Path | None,
-    as_json: bool,
-) -> int:
+def rescore(run_ids: tuple[str, ...], as_json: bool, **judge: Any) -> int:
     """Judge recorded transcripts again, without calling the agent. The recording does not change.
 
     If people reviewed the scores, also prints whether the new verdicts agree better with them.
     """
     runs = [find_run(run_id) for run_id in run_ids]
-    rescorers = [
-        Rescorer(
-            path, settings, judge_models=judge_models, allow_hosts=allow_hosts, rules=rules, job_file=job_file
-        )
-        for settings, path in runs
-    ]
-    hosts = dict.fromkeys(host for rescorer in rescorers for host in rescorer.hosts)
-    if hosts:
-        say(f"transcripts are sent to: {', '.join(hosts)}", err=True)
+    rescorers = [Rescorer(path, settings, **judge) for settings, path in runs]
+    _say_hosts(rescorers)
     for sentence in dict.fromkeys(rescorer.judge_sees for rescorer in rescorers if rescorer.judge_sees):
         say(sentence, err=True)
     printed: list[PrintedRescored] = []
@@ -186,6 +173,11 @@ def rescore(
         for line in ("", *change_words(found_closer)):
             say(line)
     return code
+
+
+def _say_hosts(judges: Sequence[Rescorer]) -> None:
+    if hosts := dict.fromkeys(host for judge in judges for host in judge.hosts):
+        say(f"transcripts are sent to: {', '.join(hosts)}", err=True)
 
 
 class PrintedSentinels(TypedDict):
@@ -233,13 +225,10 @@ def judge_test(
     run: tuple[str, ...],
     conversations: int,
     seed: int,
-    judge_models: tuple[str, ...],
-    allow_hosts: tuple[str, ...],
-    rules: bool,
-    job_file: Path | None,
     fail_on_accused: bool,
     since: Path | None,
     as_json: bool,
+    **judge: Any,
 ) -> int:
     """Ask the judge about recorded conversations again, unchanged and after changes that should not matter; then about others.
 
@@ -254,14 +243,8 @@ def judge_test(
     settings = Settings.from_environment()
     earlier = _scores_in(since) if since else None
     paths = dict.fromkeys(find_recording(name, settings.runs_dir) for name in run)
-    testers = [
-        JudgeTester(
-            path, settings, judge_models=judge_models, allow_hosts=allow_hosts, rules=rules, job_file=job_file
-        )
-        for path in paths
-    ]
-    if hosts := list(dict.fromkeys(host for tester in testers for host in tester.hosts)):
-        say(f"transcripts are sent to: {', '.join(hosts)}", err=True)
+    testers = [JudgeTester(path, settings, **judge) for path in paths]
+    _say_hosts(testers)
     drawn = list(draw(testers, conversations, seed))
     if not drawn:
         raise UsageError("these runs have no conversation that can be judged")
