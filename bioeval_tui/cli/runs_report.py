@@ -27,7 +27,7 @@ from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.conversation.resume import excluded_trials
 from bioeval_tui.evaluation.spending import FILE_NAME, load_prices
 from bioeval_tui.evaluation.wiring.start import rerun_offer
-from bioeval_tui.files import write_or_print, write_private
+from bioeval_tui.files import write_or_print
 from bioeval_tui.record.catalogue import Catalogue, find_recording
 from bioeval_tui.record.runs import overlay_path, recording_path
 from bioeval_tui.report import explanation
@@ -51,7 +51,7 @@ from bioeval_tui.report.statistics.planning import ASSUMED, VarianceComponents
 from bioeval_tui.report.summary import ranking_dicts, rankings, summarise_runs
 from bioeval_tui.settings import Settings
 from bioeval_tui.streams import keep_exit_code
-from bioeval_tui.terminal import print_document, print_json, say
+from bioeval_tui.terminal import print_json, say
 from bioeval_tui.text import plural
 
 if TYPE_CHECKING:
@@ -342,13 +342,9 @@ def agreement(
         text = (
             agreement_csv(report)
             if as_csv
-            else json.dumps(agreement_dict(report, corrected), indent=2, ensure_ascii=False)
+            else json.dumps(agreement_dict(report, corrected), indent=2, ensure_ascii=False) + "\n"
         )
-        if output is None:
-            print_document(text if as_csv else f"{text}\n")
-        else:
-            write_private(output, text if as_csv else f"{text}\n")
-            say(f"wrote {output}", err=True)
+        write_or_print(text, output)
     else:
         print_agreement(report, plain_console(), corrected)
     return ExitCode.OK
@@ -432,13 +428,11 @@ def _paths(names: Sequence[str]) -> list[Path]:
 def plan(
     detect: float | None,
     width: float | None,
-    power: float,
     runs: tuple[str, ...],
     sd_between: float | None,
     sd_within: float | None,
-    correlation: float,
-    concurrency: int,
     as_json: bool,
+    **design: Any,
 ) -> int:
     """Plan how many cases and trials you need to detect a difference, or to get an interval of a given width.
 
@@ -455,15 +449,8 @@ def plan(
     loaded = [load_run(find_recording(name, settings.runs_dir), prices=prices) for name in runs]
     between = ASSUMED.between if sd_between is None else sd_between**2
     within = ASSUMED.within if sd_within is None else sd_within**2
-    made = planned(
-        loaded,
-        detect=detect,
-        width=width,
-        power=power,
-        assumed=VarianceComponents(between, within),
-        correlation=correlation,
-        concurrency=concurrency,
-    )
+    assumed = VarianceComponents(between, within)
+    made = planned(loaded, detect=detect, width=width, assumed=assumed, **design)
     if as_json:
         print_json(made.to_dict(), indent=2)
     else:
