@@ -55,6 +55,16 @@ def say(console: Console, line: str) -> None:
     write_lines(console, clean(line).replace("\n", " ") + "\n")
 
 
+def text_table(texts: Sequence[str | Text], numbers: Sequence[str | Text]) -> Table:
+    """Return a table without lines: columns of texts, which wrap, then of numbers, right-aligned and whole."""
+    table = Table(box=None, pad_edge=False)
+    for title in texts:
+        table.add_column(title, overflow="fold")
+    for title in numbers:
+        table.add_column(title, justify="right", no_wrap=True)
+    return table
+
+
 class ProgressLines:
     """Prints one line per event."""
 
@@ -421,10 +431,7 @@ def print_comparison(found: Comparison, console: Console, *, texts: bool = False
 
 
 def _print_condition(side: ConditionComparison, console: Console, texts: bool) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(Text(side.title), overflow="fold")
-    for title in ("A", "B", "difference"):
-        table.add_column(title, justify="right", no_wrap=True)
+    table = text_table([Text(side.title)], ["A", "B", "difference"])
     table.add_row(
         "score", units.number(side.a.mean), units.number(side.b.mean), units.signed(side.score.mean)
     )
@@ -471,9 +478,7 @@ def _add_cost(table: Table, side: ConditionComparison) -> None:
 
 
 def _print_turns(side: ConditionComparison, console: Console, texts: bool) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("trial", "turn", "A", "B", "difference"):
-        table.add_column(title, justify="right", no_wrap=True)
+    table = text_table([], ["trial", "turn", "A", "B", "difference"])
     if texts:
         table.add_column("agent in A", ratio=1, overflow="fold")
         table.add_column("agent in B", ratio=1, overflow="fold")
