@@ -7,8 +7,6 @@ from dataclasses import replace
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
-from rich.text import Text
-
 from bioeval_tui.cli.app import opener_of, run_app
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.consoles import plain_console
@@ -78,10 +76,9 @@ def show_recorded_demo(settings: Settings, name: str, *, pace: Pace, loop: bool)
             advice = "evaluate your own agent: bioeval-tui new job.yml"
         # After the last screen: the first one waits for no statistics.
         from bioeval_tui.report.conclusion import conclude_batch
+        from bioeval_tui.report.formats.console import print_lines
         from bioeval_tui.report.result import load_run
 
-        console = plain_console()
         sentence = conclude_batch([load_run(path) for path in paths]).sentence
-        console.print(Text(sentence), soft_wrap=True)
-        console.print(Text(advice), soft_wrap=True)
+        print_lines([sentence, advice], plain_console())
     return ExitCode.OK

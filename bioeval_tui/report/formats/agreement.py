@@ -23,7 +23,7 @@ from bioeval_tui.report.agreement import (
 )
 from bioeval_tui.report.correction import Correction
 from bioeval_tui.report.findings import JudgeFault
-from bioeval_tui.report.formats.console import text_table
+from bioeval_tui.report.formats.console import print_lines, text_table
 from bioeval_tui.report.judge_checks import Reaction, SentinelCheck, Stability, on_sentinels
 from bioeval_tui.report.sentences import difference_words, p_words, sentence
 from bioeval_tui.report.statistics.judges import Agreement, CorrectedMean, Figure, JudgeAgreement
@@ -43,8 +43,7 @@ def print_agreement(report: AgreementReport, console: Console, corrected: Sequen
     """Print a row for each judge and each two people, then where they differ most."""
     tasks, people = plural(len(report.items), "task"), plural(len(report.reviewers), "reviewer")
     console.print(Text(f"{tasks} scored by {people}", style="bold"))
-    for note in report.notes:
-        console.print(Text(f"note: {note}"), soft_wrap=True)
+    print_lines((f"note: {note}" for note in report.notes), console)
     pairs = [*report.judges, *report.people]
     if not pairs:
         console.print(Text("nothing to compare: only one person, and no judge, scored these tasks"))
