@@ -14,7 +14,15 @@ from typing import Annotated, Any
 import click
 from typing_extensions import TypedDict
 
-from bioeval_tui.cli.options import HEADLESS, JOB_FILE, JSON, complete_run, find_run, with_options
+from bioeval_tui.cli.options import (
+    HEADLESS,
+    JOB_FILE,
+    JSON,
+    complete_run,
+    find_run,
+    with_job_file,
+    with_options,
+)
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.engine.attach import sender_name
@@ -65,12 +73,7 @@ from bioeval_tui.text import plural
 )
 @click.argument("run_id", metavar="RUN", shell_complete=complete_run)
 @with_options("agent_url", "allow_hosts", "submissions", "code")
-@click.option(
-    "--job",
-    "job_file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The job file [as recorded]. Required for an imported run.",
-)
+@with_job_file("The job file [as recorded]. Required for an imported run.")
 @click.option("--force", is_flag=True, help="Resume with the job as recorded, even if its file has changed.")
 @click.option(
     "--rerun",
