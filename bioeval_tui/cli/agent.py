@@ -39,9 +39,16 @@ class PrintedAgent(TypedDict):
     help="The file of the embedded graph.  [default: in the data folder]",
 )
 @click.option("--neo4j", is_flag=True, help="Use Neo4j for the graph (NEO_URI, NEO_USERNAME, NEO_PASSWORD).")
-@click.option("--chaos", type=int, metavar="SEED", help="Add random latency and failures, with this seed.")
+@click.option(
+    "--chaos",
+    "chaos_seed",
+    type=int,
+    metavar="SEED",
+    help="Add random latency and failures, with this seed.",
+)
 @click.option(
     "--guess",
+    "guesses",
     is_flag=True,
     help="Set reminders in UTC if the user does not say where they live, instead of setting none.",
 )
@@ -52,15 +59,7 @@ class PrintedAgent(TypedDict):
     help="Speed of streamed answers; 0 means no delay.",
 )
 @click.option("--exit-with-stdin", is_flag=True, help="Stop when standard input is closed.")
-def agent(
-    port: int,
-    graph: Path | None,
-    neo4j: bool,
-    chaos: int | None,
-    guess: bool,
-    tokens_per_second: float,
-    exit_with_stdin: bool,
-) -> int:
+def agent(graph: Path | None, neo4j: bool, exit_with_stdin: bool, **options: Any) -> int:
     """Serve the sample agent on 127.0.0.1: a small rule-based biomedical assistant.
 
     When it is ready, prints a line of JSON with its URL on stdout, and instructions on stderr. Ctrl-C stops it.
@@ -69,18 +68,11 @@ def agent(
         raise UsageError("give --graph or --neo4j, not both")
     settings = Settings.from_environment()
     file = (graph or settings.graph_file).expanduser().absolute()
-    return asyncio.run(_serve(settings, file, neo4j, port, chaos, guess, tokens_per_second, exit_with_stdin))
+    return asyncio.run(_serve(settings, file, neo4j, exit_with_stdin, options))
 
 
 async def _serve(
-    settings: Settings,
-    file: Path,
-    neo4j: bool,
-    port: int,
-    chaos: int | None,
-    guess: bool,
-    pace: float,
-    exit_with_stdin: bool,
+    settings: Settings, file: Path, neo4j: bool, exit_with_stdin: bool, options: dict[str, Any]
 ) -> int:
     stop = code_of_signal()
     if exit_with_stdin:
@@ -90,14 +82,10 @@ async def _serve(
         if graph is not None:
             stack.push_async_callback(graph.aclose)
         try:
-            running = await stack.enter_async_context(
-                run_sample_agent(
-                    graph, port=port, chaos_seed=chaos, guesses=guess, tokens_per_second=pace, graph_id=key
-                )
-            )
+            running = await stack.enter_async_context(run_sample_agent(graph, graph_id=key, **options))
         except OSError as error:
             raise UsageError(
-                f"port {port} on 127.0.0.1 cannot be used: {error.strerror}; --port 0 chooses a free one"
+                f"port {options['port']} on 127.0.0.1 cannot be used: {error.strerror}; --port 0 chooses a free one"
             ) from None
         printed: PrintedAgent = {"url": running.url, "graph": name}
         print_json(printed)

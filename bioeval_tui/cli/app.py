@@ -71,6 +71,15 @@ def show(services: AppServices, start: Opener | str, on_quit: OnQuit) -> None:
     run_app(BioevalApp(services, start, on_quit=on_quit))
 
 
+def opener_of(view: RunView) -> Opener:
+    """Return what opens a run that is open already."""
+
+    async def open_view() -> RunView:
+        return view
+
+    return open_view
+
+
 def show_started(spec: EngineSpec, settings: Settings, view: FollowedRun, on_quit: OnQuit) -> None:
     """Run the application, showing the first run of a batch that was just started.
 
@@ -79,11 +88,7 @@ def show_started(spec: EngineSpec, settings: Settings, view: FollowedRun, on_qui
     """
     services = AppServices(settings, spec=spec)
     services.note(spec, view)
-
-    async def open_view() -> RunView:
-        return view
-
-    show(services, open_view, on_quit)
+    show(services, opener_of(view), on_quit)
 
 
 def run_app(app: BioevalApp) -> None:

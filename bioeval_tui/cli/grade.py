@@ -120,7 +120,7 @@ def _wants_additions(given: Mapping[str, Any]) -> bool:
     return bool(given["intervals"] != "none" or given["explain"])
 
 
-def _with_additions(
+def with_additions(
     reports: list[TaskReport], backend: Backend, given: Mapping[str, Any]
 ) -> Iterator[tuple[int, TaskReport]]:
     """Yield the valid reports with the intervals and explanations that were asked for, by their positions."""
@@ -213,7 +213,7 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **given: An
             batch_summary(result)
         if _wants_additions(given):
             try:
-                rewrite(result, lambda reports: _with_additions(reports, backend, given))
+                rewrite(result, lambda reports: with_additions(reports, backend, given))
             except KeyboardInterrupt:
                 say_progress("interrupted; the reports are complete except for intervals and explanations")
                 return ExitCode.INTERRUPTED
@@ -257,7 +257,7 @@ def grade_sample(file: Path, task_id: str, as_json: bool, **given: Any) -> int:
     with pool_of(registry, given) as pool:
         outcome = pool.grade(file, task_id)
         if _wants_additions(given) and not isinstance(outcome, Invalid | NotGraded):
-            ((_, outcome),) = _with_additions([outcome], pool, given)
+            ((_, outcome),) = with_additions([outcome], pool, given)
 
     if isinstance(outcome, NotGraded):
         if as_json:

@@ -35,7 +35,14 @@ from bioeval_tui.record.state import Change, RunState, lighten
 from bioeval_tui.report.conclusion import conclude_batch
 from bioeval_tui.report.deciding import Decider, decider_of
 from bioeval_tui.report.document import piecewise_document
-from bioeval_tui.report.formats.console import ProgressLines, print_rankings, print_score_card, say
+from bioeval_tui.report.formats.console import (
+    ProgressLines,
+    print_lines,
+    print_rankings,
+    print_score_card,
+    print_ways,
+    say,
+)
 from bioeval_tui.report.gate import Gate, GateRules, print_checks
 from bioeval_tui.report.plans import print_estimates
 from bioeval_tui.report.result import RunResult, result_of
@@ -162,22 +169,17 @@ def run_headless(
     *,
     as_json: bool = False,
     verbose: bool = False,
-    fail_under: Sequence[str] = (),
-    fail_on_assertion: bool = False,
-    min_pass_k: Sequence[str] = (),
-    fail_slower: Sequence[str] = (),
     files: Mapping[str, Path] | None = None,
+    **thresholds: Any,
 ) -> int:
     """Run the batch, print its result, check it against the thresholds, and return the exit code.
 
-    `files` maps the formats of the gate's result to the files to write.
+    `thresholds` are the arguments of `GateRules.parse`. `files` maps the formats of the gate's result to the files to write.
 
     Raises:
         BioevalError: a job, setting or file name is wrong; nothing was sent.
     """
-    rules = GateRules.parse(
-        fail_under, fail_on_assertion=fail_on_assertion, min_pass_k=min_pass_k, fail_slower=fail_slower
-    )
+    rules = GateRules.parse(**thresholds)
     rules.require_conditions(spec.conditions)
     gate = Gate(rules, files or {})
     gate.check_paths()
@@ -188,8 +190,7 @@ def run_headless(
             run.plan.job.judged or not run.plan.job.rubric
         ):  # a rubric that comes from the cases is not known yet
             rules.require_tasks(len(run.plan.job.judged), run.plan.job_name)
-    for sentence in who_receives(prepared):
-        talk.print(Text(sentence), soft_wrap=True)
+    print_lines(who_receives(prepared), talk)
     progress = BatchProgress(
         talk,
         conversations=spec.conversations,
@@ -347,5 +348,4 @@ def _say_what_helps(runs: Sequence[RunResult], console: Console, *, card: bool) 
         for talk in run.as_begun
         for way in talk.ways
     ]
-    for way in dict.fromkeys(ways):
-        console.print(Text(f"what you can do: {way}"), soft_wrap=True)
+    print_ways(ways, console)

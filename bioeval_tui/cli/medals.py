@@ -8,14 +8,13 @@ from typing import Any
 
 import click
 
-from bioeval_tui.cli.grade import ready_shipped
+from bioeval_tui.cli.grade import ready_shipped, with_additions
 from bioeval_tui.cli.options import BOARD, FOLLOW, WHERE, OutputFile, settings_for, with_runs
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.consoles import CellColumn, plain_console, write_table
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.files import write_or_print
 from bioeval_tui.grade import GraderPool, Invalid, NotGraded, Outcome, Registry, load_outcomes
-from bioeval_tui.grade.batch.run import uncertainties
 from bioeval_tui.grade.console import long_work, medal_table
 from bioeval_tui.grade.outcomes import Loaded
 from bioeval_tui.grade.runs import Runs
@@ -128,20 +127,10 @@ def _graded(runs: Runs, settings: Settings) -> Loaded:
             for number, outcome in pool.grade_many(pairs, settings.follow_links):
                 outcomes[number] = outcome
                 advance()
-        valid = {
-            number: item for number, item in outcomes.items() if not isinstance(item, Invalid | NotGraded)
-        }
-        numbers = list(valid)
-        with long_work("intervals", len(numbers)) as advance:
-            for place, sure in uncertainties(list(valid.values()), pool):
-                outcomes[numbers[place]] = replace(valid[numbers[place]], uncertainty=sure)
-                advance()
-    ordered = [outcomes[number] for number in sorted(outcomes)]
-    return Loaded(
-        tuple(
-            item.report if isinstance(item, Invalid) else item
-            for item in ordered
-            if not isinstance(item, NotGraded)
-        ),
-        tuple(item for item in ordered if isinstance(item, NotGraded)),
-    )
+        ordered = [outcomes[number] for number in sorted(outcomes)]
+        failed = tuple(item for item in ordered if isinstance(item, NotGraded))
+        graded = (item for item in ordered if not isinstance(item, NotGraded))
+        reports = [item.report if isinstance(item, Invalid) else item for item in graded]
+        for number, report in with_additions(reports, pool, {"intervals": "declared", "explain": False}):
+            reports[number] = report
+    return Loaded(tuple(reports), failed)

@@ -153,12 +153,15 @@ HEADLESS = click.option(
 AS_RECORDED = click.option(
     "--as-recorded", is_flag=True, help="Use the recorded verdicts, even if transcripts were judged again."
 )
-JOB_FILE = click.option(
-    "--job",
-    "job_file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The job file, to find its prompt [as recorded]. Required for an imported run.",
-)
+
+
+def with_job_file(about: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add the option that names a job's file."""
+    file = click.Path(exists=True, dir_okay=False, path_type=Path)
+    return click.option("--job", "job_file", type=file, help=about)
+
+
+JOB_FILE = with_job_file("The job file, to find its prompt [as recorded]. Required for an imported run.")
 
 
 WHERE = options(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +14,15 @@ from typing import Annotated, Any
 import click
 from typing_extensions import TypedDict
 
-from bioeval_tui.cli.options import HEADLESS, JOB_FILE, JSON, complete_run, find_run, with_options
+from bioeval_tui.cli.options import (
+    HEADLESS,
+    JOB_FILE,
+    JSON,
+    complete_run,
+    find_run,
+    with_job_file,
+    with_options,
+)
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.engine.attach import sender_name
@@ -64,12 +73,7 @@ from bioeval_tui.text import plural
 )
 @click.argument("run_id", metavar="RUN", shell_complete=complete_run)
 @with_options("agent_url", "allow_hosts", "submissions", "code")
-@click.option(
-    "--job",
-    "job_file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The job file [as recorded]. Required for an imported run.",
-)
+@with_job_file("The job file [as recorded]. Required for an imported run.")
 @click.option("--force", is_flag=True, help="Resume with the job as recorded, even if its file has changed.")
 @click.option(
     "--rerun",
@@ -126,28 +130,14 @@ class PrintedRescored(TypedDict):
 @click.option("--rules", is_flag=True, help="Use the job's rules judge.")
 @JOB_FILE
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects with old and new scores.")
-def rescore(
-    run_ids: tuple[str, ...],
-    judge_models: tuple[str, ...],
-    allow_hosts: tuple[str, ...],
-    rules: bool,
-    job_file: Path | None,
-    as_json: bool,
-) -> int:
+def rescore(run_ids: tuple[str, ...], as_json: bool, **judge: Any) -> int:
     """Judge recorded transcripts again, without calling the agent. The recording does not change.
 
     If people reviewed the scores, also prints whether the new verdicts agree better with them.
     """
     runs = [find_run(run_id) for run_id in run_ids]
-    rescorers = [
-        Rescorer(
-            path, settings, judge_models=judge_models, allow_hosts=allow_hosts, rules=rules, job_file=job_file
-        )
-        for settings, path in runs
-    ]
-    hosts = dict.fromkeys(host for rescorer in rescorers for host in rescorer.hosts)
-    if hosts:
-        say(f"transcripts are sent to: {', '.join(hosts)}", err=True)
+    rescorers = [Rescorer(path, settings, **judge) for settings, path in runs]
+    _say_hosts(rescorers)
     for sentence in dict.fromkeys(rescorer.judge_sees for rescorer in rescorers if rescorer.judge_sees):
         say(sentence, err=True)
     printed: list[PrintedRescored] = []
@@ -186,6 +176,11 @@ def rescore(
         for line in ("", *change_words(found_closer)):
             say(line)
     return code
+
+
+def _say_hosts(judges: Sequence[Rescorer]) -> None:
+    if hosts := dict.fromkeys(host for judge in judges for host in judge.hosts):
+        say(f"transcripts are sent to: {', '.join(hosts)}", err=True)
 
 
 class PrintedSentinels(TypedDict):
@@ -233,13 +228,10 @@ def judge_test(
     run: tuple[str, ...],
     conversations: int,
     seed: int,
-    judge_models: tuple[str, ...],
-    allow_hosts: tuple[str, ...],
-    rules: bool,
-    job_file: Path | None,
     fail_on_accused: bool,
     since: Path | None,
     as_json: bool,
+    **judge: Any,
 ) -> int:
     """Ask the judge about recorded conversations again, unchanged and after changes that should not matter; then about others.
 
@@ -254,14 +246,8 @@ def judge_test(
     settings = Settings.from_environment()
     earlier = _scores_in(since) if since else None
     paths = dict.fromkeys(find_recording(name, settings.runs_dir) for name in run)
-    testers = [
-        JudgeTester(
-            path, settings, judge_models=judge_models, allow_hosts=allow_hosts, rules=rules, job_file=job_file
-        )
-        for path in paths
-    ]
-    if hosts := list(dict.fromkeys(host for tester in testers for host in tester.hosts)):
-        say(f"transcripts are sent to: {', '.join(hosts)}", err=True)
+    testers = [JudgeTester(path, settings, **judge) for path in paths]
+    _say_hosts(testers)
     drawn = list(draw(testers, conversations, seed))
     if not drawn:
         raise UsageError("these runs have no conversation that can be judged")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bioeval_tui import plugins, units
-from bioeval_tui.cli.options import complete_run, find_run
+from bioeval_tui.cli.options import complete_run, find_run, with_job_file
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.conversation.control import RECORD_TO, send_intent
 from bioeval_tui.evaluation.engine.attach import sender_name
@@ -44,12 +44,7 @@ if TYPE_CHECKING:
     help="Its format [by content]. "
     + plugins.help_line("importers", looking.known()) + ".",
 )  # fmt: skip
-@click.option(
-    "--job",
-    "job_file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Use this job's tasks and judge instead of the file's scores; then run `runs rescore`.",
-)
+@with_job_file("Use this job's tasks and judge instead of the file's scores; then run `runs rescore`.")
 @click.option(
     "--licence",
     default="",

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,7 @@ from bioeval_tui import plugins
 from bioeval_tui.cli.options import (
     AS_RECORDED,
     JSON,
+    THRESHOLDS,
     OutputFile,
     complete_run,
     gate_files,
@@ -26,7 +27,7 @@ from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.conversation.resume import excluded_trials
 from bioeval_tui.evaluation.spending import FILE_NAME, load_prices
 from bioeval_tui.evaluation.wiring.start import rerun_offer
-from bioeval_tui.files import write_or_print, write_private
+from bioeval_tui.files import write_or_print
 from bioeval_tui.record.catalogue import Catalogue, find_recording
 from bioeval_tui.record.runs import overlay_path, recording_path
 from bioeval_tui.report import explanation
@@ -50,7 +51,7 @@ from bioeval_tui.report.statistics.planning import ASSUMED, VarianceComponents
 from bioeval_tui.report.summary import ranking_dicts, rankings, summarise_runs
 from bioeval_tui.settings import Settings
 from bioeval_tui.streams import keep_exit_code
-from bioeval_tui.terminal import print_document, print_json, say
+from bioeval_tui.terminal import print_json, say
 from bioeval_tui.text import plural
 
 if TYPE_CHECKING:
@@ -341,13 +342,9 @@ def agreement(
         text = (
             agreement_csv(report)
             if as_csv
-            else json.dumps(agreement_dict(report, corrected), indent=2, ensure_ascii=False)
+            else json.dumps(agreement_dict(report, corrected), indent=2, ensure_ascii=False) + "\n"
         )
-        if output is None:
-            print_document(text if as_csv else f"{text}\n")
-        else:
-            write_private(output, text if as_csv else f"{text}\n")
-            say(f"wrote {output}", err=True)
+        write_or_print(text, output)
     else:
         print_agreement(report, plain_console(), corrected)
     return ExitCode.OK
@@ -361,26 +358,16 @@ def agreement(
 @with_thresholds
 @click.option("--reviewed", is_flag=True, help="Use people's scores where there are reviews.")
 @with_gate_files
-def gate(
-    run: tuple[str, ...],
-    fail_under: tuple[str, ...],
-    fail_on_assertion: bool,
-    min_pass_k: tuple[str, ...],
-    fail_slower: tuple[str, ...],
-    reviewed: bool,
-    **files: Path | None,
-) -> int:
+def gate(run: tuple[str, ...], reviewed: bool, **options: Any) -> int:
     """Check recorded runs against thresholds, as `run --headless` does, and exit with 0, 1 (below) or 3 (not measured).
 
     Uses the judge's scores; with --reviewed, people's scores where there are reviews. RUN is a run's id, its beginning
     or end, or a recording file.
     """
-    rules = GateRules.parse(
-        fail_under, fail_on_assertion=fail_on_assertion, min_pass_k=min_pass_k, fail_slower=fail_slower
-    )
+    rules = GateRules.parse(**{name: options[name] for name in THRESHOLDS})
     if not rules.given:
         raise UsageError("give a threshold: --fail-under, --fail-on-assertion, --min-pass-k or --fail-slower")
-    thresholds = Gate(rules, gate_files(files))
+    thresholds = Gate(rules, gate_files(options))
     thresholds.check_paths()
     runs = [load_run(path) for path in _paths(run)]
     for one in runs:
@@ -441,13 +428,11 @@ def _paths(names: Sequence[str]) -> list[Path]:
 def plan(
     detect: float | None,
     width: float | None,
-    power: float,
     runs: tuple[str, ...],
     sd_between: float | None,
     sd_within: float | None,
-    correlation: float,
-    concurrency: int,
     as_json: bool,
+    **design: Any,
 ) -> int:
     """Plan how many cases and trials you need to detect a difference, or to get an interval of a given width.
 
@@ -464,15 +449,8 @@ def plan(
     loaded = [load_run(find_recording(name, settings.runs_dir), prices=prices) for name in runs]
     between = ASSUMED.between if sd_between is None else sd_between**2
     within = ASSUMED.within if sd_within is None else sd_within**2
-    made = planned(
-        loaded,
-        detect=detect,
-        width=width,
-        power=power,
-        assumed=VarianceComponents(between, within),
-        correlation=correlation,
-        concurrency=concurrency,
-    )
+    assumed = VarianceComponents(between, within)
+    made = planned(loaded, detect=detect, width=width, assumed=assumed, **design)
     if as_json:
         print_json(made.to_dict(), indent=2)
     else:

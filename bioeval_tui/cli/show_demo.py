@@ -7,9 +7,7 @@ from dataclasses import replace
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
-from rich.text import Text
-
-from bioeval_tui.cli.app import run_app
+from bioeval_tui.cli.app import opener_of, run_app
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode
@@ -22,7 +20,7 @@ from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.demo_app import PACES, BatchDemoApp, DemoApp, Pace
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluation.engine.interface import EngineSpec, RunView
+    from bioeval_tui.evaluation.engine.interface import EngineSpec
 
 
 BESIDE = 120
@@ -38,13 +36,9 @@ def show_demo(spec: EngineSpec, settings: Settings, source: FollowedRun, *, pace
     order = side_by_side if get_terminal_size().columns >= BESIDE else tuple
     shown = ReplayedRun(source.path, PACES[pace], timing=reading_times, order=order, source=source)
     services = AppServices(settings, spec=spec)
-
-    async def open_view() -> RunView:
-        return shown
-
     app = DemoApp(
         services,
-        open_view,
+        opener_of(shown),
         shown,
         pace=pace,
         loop=loop,
@@ -73,21 +67,18 @@ def show_recorded_demo(settings: Settings, name: str, *, pace: Pace, loop: bool)
         shown = ReplayedRun(paths[0], PACES[pace], timing=reading_times)
         services = AppServices(own, writes=False)
 
-        async def open_view() -> RunView:
-            return shown
-
         if name == "batch":
             run_app(BatchDemoApp(services, paths, shown, pace=pace, loop=loop, on_quit="leave"))
             advice = "compare your own models: bioeval-tui run JOB.yml --model A --model B --repeat 5"
         else:
-            run_app(DemoApp(services, open_view, shown, pace=pace, loop=loop, graded=False, on_quit="leave"))
+            view = opener_of(shown)
+            run_app(DemoApp(services, view, shown, pace=pace, loop=loop, graded=False, on_quit="leave"))
             advice = "evaluate your own agent: bioeval-tui new job.yml"
         # After the last screen: the first one waits for no statistics.
         from bioeval_tui.report.conclusion import conclude_batch
+        from bioeval_tui.report.formats.console import print_lines
         from bioeval_tui.report.result import load_run
 
-        console = plain_console()
         sentence = conclude_batch([load_run(path) for path in paths]).sentence
-        console.print(Text(sentence), soft_wrap=True)
-        console.print(Text(advice), soft_wrap=True)
+        print_lines([sentence, advice], plain_console())
     return ExitCode.OK

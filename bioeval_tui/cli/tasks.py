@@ -58,17 +58,10 @@ def tasks() -> None:
 @click.option("--prepared/--not-prepared", default=None, help="Only tasks that can (not) be graded yet.")
 @click.option("--medals/--no-medals", default=None, help="Only tasks that award (no) medals.")
 @JSON_LIST
-def tasks_list(
-    as_json: bool,
-    tasks_dirs: tuple[Path, ...],
-    data_dir: Path | None,
-    leaderboard: str | None,
-    **filters: Any,
-) -> int:
+def tasks_list(as_json: bool, **options: Any) -> int:
     """List all tasks, broken ones with file and line."""
-    entries = registry_of(
-        {"tasks_dirs": tasks_dirs, "data_dir": data_dir, "leaderboard": leaderboard}
-    ).select(**filters)
+    filters = ("domain", "task_type", "difficulty", "prepared", "medals")
+    entries = registry_of(options).select(**{name: options[name] for name in filters})
     if as_json:
         print_json([console.task_row(entry) for entry in entries])
     else:

@@ -10,12 +10,11 @@ from typing import Any, TypeVar
 
 import click
 
-from bioeval_tui.cli.app import show
+from bioeval_tui.cli.app import opener_of, show
 from bioeval_tui.cli.options import OutputFile, complete_run
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
-from bioeval_tui.evaluation.engine.interface import RunView
 from bioeval_tui.files import write_private
 from bioeval_tui.record.catalogue import Catalogue, find_recording
 from bioeval_tui.record.replay import reading_times, replay_times
@@ -84,11 +83,7 @@ def _show(settings: Settings, path: Path, *, speed: float | None = None) -> int:
     need_terminal(f"`bioeval-tui runs show {path.stem}` prints the score card")
 
     view = FollowedRun(path) if is_live(path) and speed is None else ReplayedRun(path, speed)
-
-    async def open_view() -> RunView:
-        return view
-
-    show(AppServices(settings), open_view, "leave")
+    show(AppServices(settings), opener_of(view), "leave")
     return ExitCode.OK
 
 

@@ -225,7 +225,9 @@ def predict_h5ad(task: Task, kind: str, generator: np.random.Generator) -> Any:
     outcome = train.obs[column].to_numpy()
     if kind == "ridge":
         sample.obs[column] = (
-            _model(spec.metric.kind).fit(_dense(train, panel), outcome).predict(_dense(test, panel))
+            _ridge(spec.metric.kind, FOR_GENES)
+            .fit(_dense(train, panel), outcome)
+            .predict(_dense(test, panel))
         )
     else:
         sample.obs[column] = constant(kind, spec.metric.kind, np.asarray(outcome), sample.n_obs, generator)
@@ -238,7 +240,7 @@ def _matrix(
     known = _dense(train, genes)
     if kind == "ridge":
         predicted: NDArray[Any] = (
-            _model("number").fit(_dense(train, panel), known).predict(_dense(test, panel))
+            _ridge("number", FOR_GENES).fit(_dense(train, panel), known).predict(_dense(test, panel))
         )
         return predicted
     if kind == "random":  # whole cells, so that genes keep going together
@@ -254,13 +256,16 @@ def _dense(data: Any, genes: list[str]) -> NDArray[Any]:
     return matrix
 
 
-def _model(what: str) -> Any:
+FOR_GENES = 1000.0
+"""Many genes and few cells: a strong penalty."""
+
+
+def _ridge(what: str, penalty: float) -> Any:
     from sklearn.linear_model import Ridge, RidgeClassifier  # the simple baselines wait for no scikit-learn
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    # Many genes and few cells: a strong penalty.
-    return make_pipeline(StandardScaler(), RidgeClassifier(1000.0) if what == "label" else Ridge(1000.0))
+    return make_pipeline(StandardScaler(), RidgeClassifier(penalty) if what == "label" else Ridge(penalty))
 
 
 MAX_CATEGORIES = 30
@@ -335,22 +340,17 @@ def _column(values: pd.Series, known: int) -> NDArray[Any]:
 
 def fit(what: str, train: NDArray[Any], test: NDArray[Any], outcome: pd.Series) -> NDArray[Any]:
     """Fit the plain linear model for `what` (a metric's kind) and return its predictions for `test`."""
-    from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    model: Any
     target = outcome.to_numpy()
     if what == "probability":
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+
         if len(np.unique(target)) < 2:
             return np.repeat(float(target[0]), len(test))
         model = make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=5000))
         chances: NDArray[Any] = model.fit(train, target > 0).predict_proba(test)[:, 1]
         return chances
-    if what == "label":
-        model = make_pipeline(StandardScaler(), RidgeClassifier(10.0))
-    else:
-        model = make_pipeline(StandardScaler(), Ridge(10.0))
-        target = np.log1p(target.clip(min=0)) if what == "survival" else target
-    predicted: NDArray[Any] = model.fit(train, target).predict(test)
+    target = np.log1p(target.clip(min=0)) if what == "survival" else target
+    predicted: NDArray[Any] = _ridge(what, 10.0).fit(train, target).predict(test)
     return predicted

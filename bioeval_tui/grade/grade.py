@@ -138,16 +138,13 @@ class TaskGrading:
             self.humans = load_humans(task.public_dir / "human_baselines.csv")
         except (ValueError, OSError) as error:
             self.warnings.append(f"human baselines cannot be read: {clean_line(str(error), 160)}")
-        self._scorer: Scorer | None = None
         self.rivals: object = None
         """What `intervals.rivals_of` has loaded."""
 
-    @property
+    @cached_property
     def scorer(self) -> Scorer:
         """The task's scorer, with the answers; loaded when first used."""
-        if self._scorer is None:
-            self._scorer = scorer_for(self.task)
-        return self._scorer
+        return scorer_for(self.task)
 
     def grade(
         self,

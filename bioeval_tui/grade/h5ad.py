@@ -63,10 +63,16 @@ def read_element(
     Raises:
         InvalidSubmissionError: the file is not an h5ad file, is damaged, links to other files or is too large.
     """
+    with _readable(path), h5py.File(path, "r") as file:
+        refuse_links(file)
+        return _element(file, kind, key, most_bytes)
+
+
+@contextlib.contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Raise InvalidSubmissionError for whatever anndata and HDF5 raise on a damaged file."""
     try:
-        with h5py.File(path, "r") as file:
-            refuse_links(file)
-            return _element(file, kind, key, most_bytes)
+        yield
     except (InvalidSubmissionError, MemoryError):
         raise
     except Exception as error:  # anndata and HDF5 may raise anything on a damaged file
@@ -147,13 +153,8 @@ def refuse_unreadable(path: Path) -> None:
     Raises:
         InvalidSubmissionError: it is not one; the message says why.
     """
-    try:
-        with _bounded(path, 0), h5py.File(path, "r") as file:
-            missing = [axis for axis in ("obs", "var") if axis not in file]
-    except (InvalidSubmissionError, MemoryError):
-        raise
-    except Exception as error:  # HDF5 may raise anything on a damaged file
-        raise _unreadable(path, error) from None
+    with _readable(path), _bounded(path, 0), h5py.File(path, "r") as file:
+        missing = [axis for axis in ("obs", "var") if axis not in file]
     if missing:
         raise InvalidSubmissionError(f"the file has no `{missing[0]}`, so it is not an AnnData file")
 

@@ -147,9 +147,15 @@ def average_precision(y_true: Floats, y_pred: Floats) -> float:
 
 def log_loss(y_true: Floats, y_pred: Floats) -> float:
     """Mean negative log-likelihood of classes 0 and 1; probabilities are clipped by one float64 epsilon."""
+    return float(np.mean(log_losses(y_true, y_pred)))
+
+
+def log_losses(y_true: Floats, y_pred: Floats) -> Floats:
+    """Return each row's negative log-likelihood, shape (rows,)."""
     epsilon = np.finfo(np.float64).eps
     p = np.clip(y_pred, epsilon, 1.0 - epsilon)
-    return float(-np.mean(np.where(y_true > 0, np.log(p), np.log1p(-p))))
+    losses: Floats = -np.where(y_true > 0, np.log(p), np.log1p(-p))
+    return losses
 
 
 def brier(y_true: Floats, y_pred: Floats) -> float:

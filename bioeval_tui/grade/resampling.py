@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval_tui.grade.metrics import Metric, average_ranks, counts_metric
+from bioeval_tui.grade.metrics import Metric, average_ranks, counts_metric, log_losses
 from bioeval_tui.uncertainty import (
     CHANGE,
     FEWEST,
@@ -194,19 +194,12 @@ def _classes(metric: Metric, pairs: Sequence[tuple[Any, Any]]) -> list[NDArray[n
 # Means -------------------------------------------------------------------------------------------------
 
 
-def _log_losses(true: Floats, guess: Floats) -> Floats:
-    epsilon = np.finfo(np.float64).eps
-    p = np.clip(guess, epsilon, 1.0 - epsilon)
-    losses: Floats = -np.where(true > 0, np.log(p), np.log1p(-p))
-    return losses
-
-
 _ROW_LOSSES: dict[str, Callable[[Any, Any], Floats]] = {
     "mean_absolute_error": lambda true, guess: np.abs(true - guess),
     "mse": lambda true, guess: (true - guess) ** 2,
     "rmse": lambda true, guess: (true - guess) ** 2,
     "brier": lambda true, guess: ((true > 0) - guess) ** 2,
-    "log_loss": _log_losses,
+    "log_loss": log_losses,
     "accuracy": lambda true, guess: (true == guess).astype(np.float64),
     "f1_micro": lambda true, guess: (true == guess).astype(np.float64),
 }
@@ -352,13 +345,9 @@ def spearman_influence(true: Floats, guess: Floats) -> Floats:
         above: Floats = (sums[-1] - (left + right) / 2) / size
         return above
 
-    def centred(values: Floats) -> Floats:
-        away: Floats = values - values.mean()
-        return away
-
-    product = centred(u * v + carried(u, v) + carried(v, u))
-    square_u = centred(u * u + 2 * carried(u, u))
-    square_v = centred(v * v + 2 * carried(v, v))
+    product = _centred(u * v + carried(u, v) + carried(v, u))
+    square_u = _centred(u * u + 2 * carried(u, u))
+    square_v = _centred(v * v + 2 * carried(v, v))
     influence: Floats = product / np.sqrt(spread_u * spread_v) - rho / 2 * (
         square_u / spread_u + square_v / spread_v
     )
@@ -367,16 +356,17 @@ def spearman_influence(true: Floats, guess: Floats) -> Floats:
 
 def _pearson_influence(true: Floats, guess: Floats) -> Floats:
     a, b = (true - true.mean()) / true.std(), (guess - guess.mean()) / guess.std()
-    influence: Floats = a * b - np.mean(a * b) / 2 * (a * a + b * b)
-    centred: Floats = influence - influence.mean()
-    return centred
+    return _centred(a * b - np.mean(a * b) / 2 * (a * a + b * b))
 
 
 def _r2_influence(true: Floats, guess: Floats) -> Floats:
     error, away = (true - guess) ** 2, (true - true.mean()) ** 2
-    influence: Floats = -error / away.mean() + error.mean() / away.mean() ** 2 * away
-    centred: Floats = influence - influence.mean()
-    return centred
+    return _centred(-error / away.mean() + error.mean() / away.mean() ** 2 * away)
+
+
+def _centred(values: Floats) -> Floats:
+    away: Floats = values - values.mean()
+    return away
 
 
 _INFLUENCE: dict[str, Callable[[Any, Any], Floats]] = {

@@ -34,15 +34,12 @@ class Scorer(Protocol):
 
     def score(self, path: Path) -> Any:
         """Return the raw score of the file. Raises InvalidSubmissionError if it cannot have one."""
-        ...
 
     def coverage(self, path: Path) -> alignment.Coverage | None:
         """Return on how many rows of the answers a file is scored; None if that is unknown."""
-        ...
 
     def examine(self, path: Path) -> list[Problem]:
         """Return everything that is wrong with the file, as far as can be checked without the grader's code."""
-        ...
 
 
 class CodeScorer:

@@ -346,11 +346,7 @@ TABLES: Mapping[TableName, FrameTable] = {
 CHAT_LINES = ("openai-jsonl", "transcripts")
 """The formats that are imported as lines of chats."""
 
-COLUMNS = (
-    "run_id", "job", "model", "condition", "trial", "case", "persona", "turn", "user", "user_sent", "agent", "cut_off", "empty", "latency_ms",
-    "waited_ms", "first_token_ms", "tokens_in", "tokens_out", "failures", "facts", "assertions_passed",
-    "assertions_failed", "score", "unproved",
-)  # fmt: skip
+COLUMNS = tuple(column.name for column in TABLES["turns"].columns)
 
 
 def openai_lines(runs: Sequence[RunResult], asked: Asked | None = None) -> str:

@@ -184,7 +184,7 @@ def _summary(runs: tuple[RecordedRun, ...]) -> Summary:
     paired = [run for run in runs if run.only_condition is None]
     if not paired:
         return Summary(label, runs, conditions, None, (), cost)
-    pairs = [pair for run in paired for pair in _score_pairs(run)]
+    pairs = [_pair(run, trial, lambda talk: talk.sample) for run in paired for trial in run.trials]
     tasks = _task_uplifts(paired)
     corrected_by_name = corrected({(): difference(differences(pairs))}, tasks)
     uplifts = tuple(
@@ -319,10 +319,6 @@ def _assertions(runs: Sequence[RecordedRun], condition: Condition) -> list[Asser
     return assertions
 
 
-def _score_pairs(run: RecordedRun) -> list[tuple[Sample | None, Sample | None]]:
-    return [_pair(run, trial, lambda talk: talk.sample) for trial in run.trials]
-
-
 def _task_uplifts(runs: Sequence[RecordedRun]) -> dict[tuple[Any, ...], Difference]:
     """Return the uplift of each task, by its job, number and title."""
     by_task: dict[tuple[Any, ...], Difference] = {}
@@ -330,14 +326,10 @@ def _task_uplifts(runs: Sequence[RecordedRun]) -> dict[tuple[Any, ...], Differen
         withheld, supplied = (same[-1].task_titles(name) for name in CONDITIONS)
         for number, title in withheld.items():
             if number in supplied:
-                scores = partial(_task_sample, number=number)
+                scores = partial(ConversationResult.task_sample, number=number)
                 pairs = [_pair(run, trial, scores) for run in same for trial in run.trials]
                 by_task[job, number, title] = difference(differences(pairs))
     return by_task
-
-
-def _task_sample(talk: ConversationResult, number: int) -> Sample | None:
-    return talk.task_sample(number)
 
 
 def _pair(

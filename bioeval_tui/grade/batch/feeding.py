@@ -62,7 +62,8 @@ class BatchItem:
         refused = None
         if self.follow is not None and absolute:
             refused = why_not_followed(Path(absolute), self.follow, self.shown or self.path)
-        return (self.number, self.task_id, self.shown or self.path, absolute, self.kind, self.agent, refused)
+        shown = self.shown or self.path
+        return Wire(self.number, self.task_id, shown, absolute, self.kind, self.agent, refused)
 
 
 Result = tuple[int, str]
@@ -74,7 +75,6 @@ class Backend(Protocol):
 
     def stream(self, items: Sequence[BatchItem]) -> Iterator[Result]:
         """Yield each item's number and outcome text exactly once, in any order."""
-        ...
 
 
 def _is_answer(item: BatchItem, text: str) -> bool:

@@ -17,7 +17,7 @@ import pandas
 import pyarrow.csv
 
 from bioeval_tui.errors import InputError
-from bioeval_tui.grade.batch.worker_process import WORKER_PYTHON
+from bioeval_tui.grade.batch.worker_process import WORKER_PYTHON, Wire
 from bioeval_tui.grade.biomlbench import install
 from bioeval_tui.grade.explain import attempts, explain
 from bioeval_tui.grade.grade import TaskGrading, explained, failure
@@ -68,34 +68,26 @@ class ItemGrader:
                         if name == "sklearn.metrics":
                             module.mean_absolute_error([0.0], [0.0])  # loads 20 more modules
 
-    def grade(
-        self,
-        task_id: str,
-        path: str | None,
-        absolute: str | None,
-        kind: str,
-        agent: str | None,
-        refused: str | None = None,
-    ) -> Outcome:
+    def grade(self, item: Wire) -> Outcome:
         """Grade one file; anything that the grader does, except ending the process, becomes an outcome."""
-        shown = path or ""
+        shown = item.path or ""
         try:
-            ready = self._task(task_id)
-            file = None if absolute is None else Path(absolute)
-            outcome = ready.grade(file, path, handed_in=True, agent=agent, refused=refused)
+            ready = self._task(item.task_id)
+            file = None if item.absolute is None else Path(item.absolute)
+            outcome = ready.grade(file, item.path, handed_in=True, agent=item.agent, refused=item.refused)
             # Validating shows no score.
-            if kind == "grade" and isinstance(outcome, TaskReport):
+            if item.kind == "grade" and isinstance(outcome, TaskReport):
                 return self._counted(ready, file, outcome)
             return outcome
         except (InputError, NotGradedError) as error:
-            return NotGraded(task_id, shown, str(error), final=True, agent=agent)
+            return NotGraded(item.task_id, shown, str(error), final=True, agent=item.agent)
         except SystemExit as error:
             reason = f"the grader ended the program (sys.exit with {error.code!r:.60})"
         except MemoryError:
             reason = "out of memory while grading"
         except BaseException as error:  # a grader may raise anything; only this submission is not graded
-            reason = failure(error, task_id)
-        return NotGraded(task_id, shown, reason, agent=agent)
+            reason = failure(error, item.task_id)
+        return NotGraded(item.task_id, shown, reason, agent=item.agent)
 
     def _counted(self, ready: TaskGrading, file: Path | None, report: TaskReport) -> TaskReport:
         """Add a scored file to the ledger, and to its report how many there are."""
@@ -112,46 +104,36 @@ class ItemGrader:
             return replace(report, extra=replace(report.extra, warnings=(*report.extra.warnings, reason)))
         return replace(report, extra=replace(report.extra, looks=looks.all, agent_looks=looks.of_agent))
 
-    def answer(
-        self,
-        task_id: str,
-        path: str | None,
-        absolute: str | None,
-        kind: str,
-        agent: str | None,
-        refused: str | None = None,
-    ) -> dict[str, Any]:
+    def answer(self, item: Wire) -> dict[str, Any]:
         """Return the answer for one item: its outcome, and the additions for its kind."""
-        if kind == "check":
-            return {"check": self._check(task_id)}
-        if kind.startswith("explain:"):
-            sections = self._explanation(task_id, path, absolute, json.loads(kind.partition(":")[2]), agent)
+        if item.kind == "check":
+            return {"check": self._check(item.task_id)}
+        if item.kind.startswith("explain:"):
+            sections = self._explanation(item, json.loads(item.kind.partition(":")[2]))
             return {"explanation": [section.to_dict() for section in sections]}
-        if kind in INTERVALS:
-            return {"uncertainty": self._uncertainty(task_id, absolute, kind).to_dict()}
-        if kind == "diagnose":
-            return outcome_to_dict(self._diagnose(task_id, path, absolute, agent))
-        answer = outcome_to_dict(self.grade(task_id, path, absolute, kind, agent, refused))
-        if kind == "examine" and absolute is not None:
+        if item.kind in INTERVALS:
+            return {"uncertainty": self._uncertainty(item).to_dict()}
+        if item.kind == "diagnose":
+            return outcome_to_dict(self._diagnose(item))
+        answer = outcome_to_dict(self.grade(item))
+        if item.kind == "examine" and item.absolute is not None:
             with contextlib.suppress(Exception):
-                findings = self._task(task_id).examine(Path(absolute))
-                answer = {"findings": [problem_to_dict(item) for item in findings], **answer}
+                findings = self._task(item.task_id).examine(Path(item.absolute))
+                answer = {"findings": [problem_to_dict(each) for each in findings], **answer}
         return answer
 
-    def _explanation(
-        self, task_id: str, path: str | None, absolute: str | None, options: dict[str, Any], agent: str | None
-    ) -> list[Section]:
+    def _explanation(self, item: Wire, options: dict[str, Any]) -> list[Section]:
         try:
-            if absolute is None:
+            if item.absolute is None:
                 return [Section("no error view", (), (), note="nothing was submitted")]
-            ready, file = self._task(task_id), Path(absolute)
-            agent = agent or agent_in(path or "")
+            ready, file = self._task(item.task_id), Path(item.absolute)
+            agent = item.agent or agent_in(item.path or "")
             if options["show_answers"]:
                 self._ledger.note_shown(ready.task.id, ready.answers_hash, file_hash(file), agent)
             sections = explain(ready, file, by=options["by"], show_answers=options["show_answers"])
             scores = self._ledger.history(ready.answers_hash, agent)
         except BaseException as error:  # as in `grade`
-            return [Section("no error view", (), (), note=failure(error, task_id))]
+            return [Section("no error view", (), (), note=failure(error, item.task_id))]
         marks = ready.board.rank(None)
         medals = [
             ("gold", marks.gold_threshold),
@@ -162,22 +144,24 @@ class ItemGrader:
             sections.append(attempts(scores, ready.board.is_lower_better, medals, agent))
         return sections
 
-    def _uncertainty(self, task_id: str, absolute: str | None, kind: str) -> Uncertainty:
+    def _uncertainty(self, item: Wire) -> Uncertainty:
         try:
-            if absolute is None:
+            if item.absolute is None:
                 return Uncertainty(why_not="nothing was submitted")
-            return uncertainty_of(self._task(task_id), Path(absolute), call_code=kind == "interval-code")
+            ready, call_code = self._task(item.task_id), item.kind == "interval-code"
+            return uncertainty_of(ready, Path(item.absolute), call_code=call_code)
         except BaseException as error:  # as in `grade`
-            return Uncertainty(why_not=failure(error, task_id))
+            return Uncertainty(why_not=failure(error, item.task_id))
 
-    def _diagnose(self, task_id: str, path: str | None, absolute: str | None, agent: str | None) -> Outcome:
+    def _diagnose(self, item: Wire) -> Outcome:
         reason = "the doctor found nothing wrong with the file"
         try:
-            if absolute is not None:
-                return self._task(task_id).diagnose(Path(absolute), path or "", agent, reason)
+            if item.absolute is not None:
+                ready = self._task(item.task_id)
+                return ready.diagnose(Path(item.absolute), item.path or "", item.agent, reason)
         except Exception as error:  # readers of untrusted files may raise anything
             reason = str(error)
-        return NotGraded(task_id, path or "", reason, agent=agent)
+        return NotGraded(item.task_id, item.path or "", reason, agent=item.agent)
 
     def _check(self, task_id: str) -> dict[str, Any]:
         """Load the grader and, where the task is prepared, grade the sample submission or else the answers."""

@@ -35,7 +35,6 @@ from bioeval_tui.grade.batch.worker_process import (
     Template,
     WorkerDied,
     WorkerProcess,
-    worker_environment,
 )
 from bioeval_tui.grade.outcomes import (
     NotGraded,
@@ -395,7 +394,7 @@ class GraderPool:
                 self._template.close()
                 self._template = None
             if self._template is None and self._can_fork and not self._closed:
-                self._template = Template(self._setup, worker_environment(), self._python)
+                self._template = Template(self._setup, self._python)
             if self._closed and self._template is not None:  # `close` may have come while it started
                 self._template.close()
             return self._template

@@ -45,19 +45,7 @@ def explanations(
     Without views, one section says why.
     """
     kind = "explain:" + json.dumps({"by": by, "show_answers": show_answers})
-    items = [
-        BatchItem(
-            number,
-            report.task_id,
-            report.submission_path,
-            kind,
-            agent=report.extra.agent if report.extra else None,
-        )
-        for number, report in enumerate(reports)
-        if report.valid_submission and report.submission_path
-    ]
-    for number, text in backend.stream(items) if items else ():
-        answer = json.loads(text)
+    for number, answer in _answers(reports, backend, kind):
         if "explanation" in answer:
             yield number, tuple(Section.from_dict(section) for section in answer["explanation"])
         else:
@@ -74,18 +62,24 @@ def uncertainties(
         backend: a pool or a cluster.
         call_code: also call graders with code on resampled rows.
     """
-    kind = "interval-code" if call_code else "interval"
-    items = [
-        BatchItem(number, report.task_id, report.submission_path, kind)
-        for number, report in enumerate(reports)
-        if report.valid_submission and report.submission_path
-    ]
-    for number, text in backend.stream(items) if items else ():
-        answer = json.loads(text)
+    for number, answer in _answers(reports, backend, "interval-code" if call_code else "interval"):
         if "uncertainty" in answer:
             yield number, Uncertainty.from_dict(answer["uncertainty"])
         else:
             yield number, Uncertainty(why_not=answer["not_graded"]["reason"])
+
+
+def _answers(
+    reports: Sequence[TaskReport], backend: Backend, kind: str
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the position of each valid report with the answer of `backend` to an item of this kind, in any order."""
+    items = []
+    for number, report in enumerate(reports):
+        if report.valid_submission and report.submission_path:
+            agent = report.extra.agent if report.extra else None
+            items.append(BatchItem(number, report.task_id, report.submission_path, kind, agent=agent))
+    for number, text in backend.stream(items) if items else ():
+        yield number, json.loads(text)
 
 
 def rewrite(

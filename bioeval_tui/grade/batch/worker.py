@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import json
-import mmap
 import os
 import signal
 import socket
@@ -34,7 +33,7 @@ from bioeval_tui.grade.batch.containment import (
     own_process,
     supervise,
 )
-from bioeval_tui.grade.batch.worker_process import PROGRESS, READY, THREADS, note_begun, note_ended
+from bioeval_tui.grade.batch.worker_process import READY, THREADS, Wire, note_begun, note_ended, open_page
 from bioeval_tui.grade.outcomes import to_text
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ def serve(source: int, target: int) -> None:
 
 def grade(lines: BinaryIO, target: int, grader: ItemGrader, page: Path, memory_limit_mb: int | None) -> None:
     """Grade chunks in this process, as `ready` says, until `lines` end; `page` is the shared page."""
-    progress = _open_progress(page)
+    progress = open_page(page)
     write_fully(target, READY)
     enter_domain()
     limit_memory(memory_limit_mb)
@@ -71,12 +70,12 @@ def grade(lines: BinaryIO, target: int, grader: ItemGrader, page: Path, memory_l
     for line in lines:
         pending = bytearray()
         last = time.monotonic()
-        for number, task_id, path, absolute, kind, agent, refused in json.loads(line):
-            note_begun(progress, number, time.monotonic())
-            answer = grader.answer(task_id, path, absolute, kind, agent, refused)
+        for item in map(Wire._make, json.loads(line)):
+            note_begun(progress, item.number, time.monotonic())
+            answer = grader.answer(item)
             if os.getpid() != own:
                 os._exit(0)  # a copy that the grader forked and let come back here
-            pending += encode(number, answer)
+            pending += encode(item.number, answer)
             if time.monotonic() - last > FLUSH_AFTER_S:
                 write_fully(target, bytes(pending))
                 pending.clear()
@@ -162,11 +161,6 @@ class _Template:
 
 def _has_threads() -> bool:
     return len(os.listdir("/proc/self/task")) > 1  # noqa: PTH208 (names only)
-
-
-def _open_progress(page: Path) -> mmap.mmap:
-    with page.open("r+b") as file:
-        return mmap.mmap(file.fileno(), PROGRESS.size)
 
 
 def _watch_parent(parent: int) -> None:

@@ -24,7 +24,7 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bioeval_tui.errors import NotMeasuredError, StorageError
 from bioeval_tui.files import storage_error, write_whole
@@ -44,9 +44,19 @@ _NUMBER, _BEGAN = struct.Struct("=q"), struct.Struct("=d")
 READY = b"ready\n"
 """What a worker, or a template, says when it has loaded its libraries."""
 
-Wire = tuple[int, str, str | None, str | None, str, str | None, str | None]
-"""An item in the form that is sent to a worker: number, task, shown path, absolute path, kind, agent, and why the file
-is invalid without being read."""
+
+class Wire(NamedTuple):
+    """An item in the form that is sent to a worker: the path as shown and the absolute one, and why the file is `refused`
+    without being read."""
+
+    number: int
+    task_id: str
+    path: str | None
+    absolute: str | None
+    kind: str
+    agent: str | None
+    refused: str | None
+
 
 THREADS = b"threads"
 """What a template says that cannot fork, because the libraries have started threads."""
@@ -56,6 +66,12 @@ START_TIMEOUT_S = 120.0
 
 WORKER_PYTHON = "BIOEVAL_WORKER_PYTHON"
 """Names another Python, for graders that need packages which this program's own does not have."""
+
+
+def open_page(page: Path) -> mmap.mmap:
+    """Return the shared page."""
+    with page.open("r+b") as file:
+        return mmap.mmap(file.fileno(), PROGRESS.size)
 
 
 def note_begun(page: mmap.mmap, number: int, began: float) -> None:
@@ -132,27 +148,19 @@ class Template:
         NotMeasuredError: it did not start.
     """
 
-    def __init__(self, setup: dict[str, Any], environment: dict[str, str], python: str | None) -> None:
+    def __init__(self, setup: dict[str, Any], python: str | None) -> None:
         if not LINUX:
             raise CannotForkError
         self._lock = threading.Lock()
         self._socket, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
-            self._process = subprocess.Popen(  # noqa: S603 (a Python of the user's and our own module)
-                module_command("bioeval_tui.grade.batch.worker", "template", python=python),
-                stdin=its.fileno(),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                env=environment,
-                cwd=tempfile.gettempdir(),
-                start_new_session=True,
+            folder = Path(tempfile.gettempdir())
+            self._process = _started(
+                python, folder, "template", stdin=its.fileno(), stdout=subprocess.DEVNULL
             )
-        except OSError as error:
+        except NotMeasuredError:
             self._socket.close()
-            reason = clean_line(error.strerror or str(error), 200)
-            raise NotMeasuredError(
-                f"a grading worker did not start: {clean_line(str(python), 200)}: {reason}"
-            ) from None
+            raise
         finally:
             its.close()
         self._socket.settimeout(START_TIMEOUT_S)
@@ -260,8 +268,7 @@ class WorkerProcess:
             self._folder = tempfile.TemporaryDirectory(prefix="bioeval-grading-", ignore_cleanup_errors=True)
             page = Path(self._folder.name) / "progress"
             write_whole(page, PROGRESS.pack(IDLE, 0.0), sync=False)
-            with page.open("r+b") as file:
-                self._progress = mmap.mmap(file.fileno(), PROGRESS.size)
+            self._progress = open_page(page)
             scratch = Path(self._folder.name) / "work"
             scratch.mkdir()
         except StorageError as error:
@@ -271,7 +278,9 @@ class WorkerProcess:
         self._messages: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         try:
             self._process = (
-                _started(python, scratch) if template is None else template.fork(task_id, page, scratch)
+                _started(python, scratch, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                if template is None
+                else template.fork(task_id, page, scratch)
             )
         except (NotMeasuredError, CannotForkError):
             self._progress.close()
@@ -298,7 +307,7 @@ class WorkerProcess:
         deadline = time.monotonic() + START_TIMEOUT_S
         received = b""
         while b"\n" not in received:
-            block = self._next(max(0.0, deadline - time.monotonic()))
+            block = self.receive(max(0.0, deadline - time.monotonic()))
             if block is None:
                 raise NotMeasuredError(f"no answer for {duration(START_TIMEOUT_S)}")
             received += block
@@ -326,9 +335,6 @@ class WorkerProcess:
 
     def receive(self, timeout_s: float) -> bytes | None:
         """Return the next piece of output; None after `timeout_s` without one. Raises WorkerDied at the end."""
-        return self._next(timeout_s)
-
-    def _next(self, timeout_s: float) -> bytes | None:
         try:
             block = self._messages.get(timeout=timeout_s)
         except queue.Empty:
@@ -430,12 +436,14 @@ class WorkerProcess:
         self._folder.cleanup()
 
 
-def _started(python: str | None, folder: Path) -> subprocess.Popen[bytes]:
+def _started(
+    python: str | None, folder: Path, *arguments: str, stdin: int, stdout: int
+) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(  # noqa: S603 (a Python of the user's and our own module)
-            module_command("bioeval_tui.grade.batch.worker", python=python),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            module_command("bioeval_tui.grade.batch.worker", *arguments, python=python),
+            stdin=stdin,
+            stdout=stdout,
             stderr=subprocess.DEVNULL,
             env=worker_environment(),
             cwd=folder,

@@ -33,7 +33,7 @@ from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_expo
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.files import writing_whole
-from bioeval_tui.grade.tasks.sources import BoardRow, HumanRow, SourceError, required
+from bioeval_tui.grade.tasks.sources import BoardRow, SourceError, required
 from bioeval_tui.installation import install_command
 from bioeval_tui.isolation import find_installed, script_command
 from bioeval_tui.settings import plain_environment
@@ -139,10 +139,6 @@ class KaggleSource:
         with tempfile.TemporaryDirectory() as folder:
             _ask(lambda: api.competition_leaderboard_download(slug, path=folder, quiet=True), slug, by_hand)
             return [row for path in sorted(Path(folder).iterdir()) for row in _board(path)]
-
-    def human_baselines(self, config: Mapping[str, Any]) -> list[HumanRow]:
-        """Return nothing, because Kaggle does not mark people's scores."""
-        return []
 
 
 def competition(config: Mapping[str, Any]) -> str:
@@ -272,10 +268,6 @@ class PolarisSource:
         if not board:
             raise SourceError(f"{url} has no readable leaderboard; {hint}")
         return board
-
-    def human_baselines(self, config: Mapping[str, Any]) -> list[HumanRow]:
-        """Return nothing: Polaris has no scores of people."""
-        return []
 
 
 def _interpreter(by_hand: str) -> str | None:
@@ -417,10 +409,6 @@ class ProteinGymSource:
         ]
         board = [BoardRow(team, score, DATE) for team, score in scores if score is not None]
         return sorted(board, key=lambda row: -row.score)
-
-    def human_baselines(self, config: Mapping[str, Any]) -> list[HumanRow]:
-        """Return nothing: ProteinGym has no scores of people."""
-        return []
 
 
 def _family(assay: str) -> tuple[str, list[str]]:

@@ -35,7 +35,7 @@ import yaml
 from bioeval_tui.errors import BioevalError, InputError, NotMeasuredError, StorageError
 from bioeval_tui.files import csv_text, write_whole
 from bioeval_tui.grade.batch.containment import LINUX, enter_domain, hide_process, supervise
-from bioeval_tui.grade.tasks.sources import BoardRow, BuiltinSource, DataSource, HumanRow, get_source
+from bioeval_tui.grade.tasks.sources import BuiltinSource, DataSource, get_source
 from bioeval_tui.grade.tasks.task import SHIPPED_TASKS, Task
 from bioeval_tui.isolation import find_installed, module_command
 from bioeval_tui.settings import plain_environment
@@ -266,7 +266,6 @@ def prepare_task(
     with tempfile.TemporaryDirectory(dir=prepared.parent, prefix=_draft_prefix(os.getpid())) as name:
         draft = Path(name) / "prepared"
         _run_preparer(task, draft)
-        _add_human_baselines(task, source, draft)
         _verify(task, checksums, draft)
         write_whole(draft / STAMP, _stamp(task))
         _swap(draft, prepared, Path(name) / "old")
@@ -394,30 +393,8 @@ def _get_leaderboard(task: Task, source: DataSource) -> None:
             f"{task.id} has no leaderboard: put a CSV file with the columns teamName, score, submissionDate "
             f"at {task.leaderboard}"
         )
-    _write_csv(
-        task.leaderboard,
-        ["teamName", "score", "submissionDate"],
-        [(row.team_name, repr(row.score), row.submission_date) for row in rows if isinstance(row, BoardRow)],
-    )
-
-
-def _add_human_baselines(task: Task, source: DataSource, draft: Path) -> None:
-    target = draft / "public" / "human_baselines.csv"
-    rows = [] if target.exists() else source.human_baselines(task.data_source or {})
-    if rows:
-        _write_csv(
-            target,
-            ["team_name", "score", "human_type", "source"],
-            [
-                (row.team_name, repr(row.score), row.human_type, row.source)
-                for row in rows
-                if isinstance(row, HumanRow)
-            ],
-        )
-
-
-def _write_csv(path: Path, header: list[str], rows: list[tuple[str, ...]]) -> None:
-    write_whole(path, csv_text([header, *(map(clean_line, row) for row in rows)]))
+    lines = ((clean_line(row.team_name), repr(row.score), clean_line(row.submission_date)) for row in rows)
+    write_whole(task.leaderboard, csv_text([("teamName", "score", "submissionDate"), *lines]))
 
 
 def main() -> None:

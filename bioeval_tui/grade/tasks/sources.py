@@ -1,8 +1,8 @@
 """Where the data of tasks and their leaderboards come from.
 
-Data comes by the `type` of `data_source` in config.yaml. Each source answers the same three questions (see
-`DataSource`): download the raw files, give the leaderboard, give the human baselines. Those that download are in
-`downloads`, which is imported when such a task is prepared.
+Data comes by the `type` of `data_source` in config.yaml. Each source answers the same two questions (see
+`DataSource`): download the raw files, give the leaderboard. Those that download are in `downloads`, which is imported
+when such a task is prepared. No source has scores of people: a task includes them.
 
 The published leaderboards, ProteinGym's supervised results and those of Open Problems, are included, one board for each
 task: `scripts/collect-leaderboards` created the files in `grade/published`; `sources.json` names the commits.
@@ -36,16 +36,6 @@ class BoardRow:
     submission_date: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class HumanRow:
-    """One score of a person or a group of people."""
-
-    team_name: str
-    score: float
-    human_type: str
-    source: str
-
-
 class DataSource(Protocol):
     """A source of tasks' data. `config` is `data_source` of the task's config.yaml."""
 
@@ -57,7 +47,6 @@ class DataSource(Protocol):
         Raises:
             SourceError: no network, a package or credentials are missing, or the other side refused.
         """
-        ...
 
     def leaderboard(self, config: Mapping[str, Any]) -> list[BoardRow]:
         """Return the leaderboard, best first; empty if the source has none.
@@ -65,11 +54,6 @@ class DataSource(Protocol):
         Raises:
             SourceError: as for `download`.
         """
-        ...
-
-    def human_baselines(self, config: Mapping[str, Any]) -> list[HumanRow]:
-        """Return scores of people; empty if the source has none."""
-        ...
 
 
 def required(config: Mapping[str, Any], key: str, kind: str) -> str:
@@ -93,10 +77,6 @@ class BuiltinSource:
 
     def leaderboard(self, config: Mapping[str, Any]) -> list[BoardRow]:
         """Return nothing: the leaderboard ships with the task."""
-        return []
-
-    def human_baselines(self, config: Mapping[str, Any]) -> list[HumanRow]:
-        """Return nothing, because human baselines are included with the task."""
         return []
 
 

@@ -23,6 +23,7 @@ from bioeval_tui.report.agreement import (
 )
 from bioeval_tui.report.correction import Correction
 from bioeval_tui.report.findings import JudgeFault
+from bioeval_tui.report.formats.console import print_lines, text_table
 from bioeval_tui.report.judge_checks import Reaction, SentinelCheck, Stability, on_sentinels
 from bioeval_tui.report.sentences import difference_words, p_words, sentence
 from bioeval_tui.report.statistics.judges import Agreement, CorrectedMean, Figure, JudgeAgreement
@@ -42,17 +43,13 @@ def print_agreement(report: AgreementReport, console: Console, corrected: Sequen
     """Print a row for each judge and each two people, then where they differ most."""
     tasks, people = plural(len(report.items), "task"), plural(len(report.reviewers), "reviewer")
     console.print(Text(f"{tasks} scored by {people}", style="bold"))
-    for note in report.notes:
-        console.print(Text(f"note: {note}"), soft_wrap=True)
+    print_lines((f"note: {note}" for note in report.notes), console)
     pairs = [*report.judges, *report.people]
     if not pairs:
         console.print(Text("nothing to compare: only one person, and no judge, scored these tasks"))
         return
-    table = Table(box=None, pad_edge=False)
-    table.add_column("against people", overflow="fold")
-    table.add_column("prompt", overflow="fold")
-    for title in ("tasks", "kappa", "weighted", "alpha", "mean |difference|", "bias"):
-        table.add_column(title, justify="right", no_wrap=True)
+    numbers = ["tasks", "kappa", "weighted", "alpha", "mean |difference|", "bias"]
+    table = text_table(["against people", "prompt"], numbers)
     for pair in pairs:
         name = pair.a if pair in report.judges else f"{pair.a} and {pair.b}"
         table.add_row(
@@ -355,9 +352,8 @@ def _print_gaps(pair: RatedPair, console: Console) -> None:
     console.print(
         Text(f"\n{shorten(pair.a, 60)} and {shorten(pair.b, 60)} differ on {len(pair.gaps)}", style="bold")
     )
-    table = Table(box=None, pad_edge=False)
-    for title in (shorten(pair.a, 16), shorten(pair.b, 16), "difference"):
-        table.add_column(Text(title), justify="right", no_wrap=True)
+    titles = shorten(pair.a, 16), shorten(pair.b, 16), "difference"
+    table = text_table([], [*map(Text, titles)])
     table.add_column("passes")
     table.add_column("task", overflow="fold")
     table.add_column("run", overflow="fold")
@@ -425,10 +421,7 @@ def print_stability(by_change: Mapping[str, Stability], about: Mapping[str, str]
     if not by_change:
         console.print(Text("the judge gave no verdicts that can be compared"))
         return
-    table = Table(box=None, pad_edge=False)
-    table.add_column("change", overflow="fold")
-    for title in ("verdicts", "flipped", "95 % interval", "shift", "95 % interval"):
-        table.add_column(title, justify="right", no_wrap=True)
+    table = text_table(["change"], ["verdicts", "flipped", "95 % interval", "shift", "95 % interval"])
     table.add_column("")
     for name, one in by_change.items():
         table.add_row(
@@ -458,10 +451,7 @@ def print_reactions(by_change: Mapping[str, Reaction], about: Mapping[str, str],
     """Print the score of each control beside the recorded one, and one sentence on whether the judge reacts."""
     if not by_change:
         return
-    table = Table(box=None, pad_edge=False)
-    table.add_column("control", overflow="fold")
-    for title in ("score", "recorded"):
-        table.add_column(title, justify="right", no_wrap=True)
+    table = text_table(["control"], ["score", "recorded"])
     for name, one in by_change.items():
         table.add_row(Text(f"{name}: {about.get(name, '')}"), number(one.score), number(one.recorded))
     console.print(table)
@@ -481,10 +471,7 @@ def print_sentinels(checks: Sequence[SentinelCheck], console: Console) -> None:
     """Print the size of each fault on conversations with known verdicts, and one sentence on those beyond chance."""
     if not checks:
         return
-    table = Table(box=None, pad_edge=False)
-    table.add_column("sentinels", overflow="fold")
-    for title in ("size", "p"):
-        table.add_column(title, justify="right", no_wrap=True)
+    table = text_table(["sentinels"], ["size", "p"])
     table.add_column("")
     for one in checks:
         size = share(one.size) if one.fault == "inventing" else signed(one.size)

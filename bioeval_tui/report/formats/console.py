@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import signal
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -53,6 +53,16 @@ Tallies = dict[str, Counter[tuple[Condition, str]]]
 def say(console: Console, line: str) -> None:
     """Write one line, cleaned."""
     write_lines(console, clean(line).replace("\n", " ") + "\n")
+
+
+def text_table(texts: Sequence[str | Text], numbers: Sequence[str | Text]) -> Table:
+    """Return a table without lines: columns of texts, which wrap, then of numbers, right-aligned and whole."""
+    table = Table(box=None, pad_edge=False)
+    for title in texts:
+        table.add_column(title, overflow="fold")
+    for title in numbers:
+        table.add_column(title, justify="right", no_wrap=True)
+    return table
 
 
 class ProgressLines:
@@ -137,8 +147,7 @@ def print_score_card(result: RunResult | None, console: Console, trial: int | No
         )
     )
     console.print(Text(f"facts: {brief.facts_words}"), soft_wrap=True)
-    for line in rest:
-        console.print(Text(line), soft_wrap=True)
+    print_lines(rest, console)
     if result.no_uplift:
         console.print(Text(result.no_uplift))
     elif result.compared:
@@ -174,8 +183,7 @@ def _print_trial(result: RunResult, trial: int, console: Console) -> None:
     talks = result.trial(trial).held
     reasons = {talk.why_no_score for talk in talks if talk.score is None}
     if result.conclusion.outcome == "agent_unreached" and result.planned_trials == 1:
-        for way in dict.fromkeys(way for talk in talks for way in talk.ways):  # the conclusion says why
-            console.print(Text(f"what you can do: {way}"), soft_wrap=True)
+        print_ways((way for talk in talks for way in talk.ways), console)  # the conclusion says why
     elif (
         len(talks) > 1 and len(reasons) == 1 and all(talk.is_scored and talk.score is None for talk in talks)
     ):
@@ -329,10 +337,10 @@ def say_goodbye(paths: Sequence[Path], engine: int | None) -> ExitCode:
     """
     found = [_one(path) for path in paths if path.exists()]
     if not found and engine is None:
-        _say([_CONTINUES, *_what_next(paths[0].stem, ExitCode.OK, True)])
+        print_lines([_CONTINUES, *_what_next(paths[0].stem, ExitCode.OK, True)], plain_console())
         return ExitCode.OK
     if not found and engine == -signal.SIGTERM:
-        _say(["the run was stopped before it began; nothing was recorded"])
+        print_lines(["the run was stopped before it began; nothing was recorded"], plain_console())
         return ExitCode.INTERRUPTED
     return max(found, default=ExitCode.NOT_MEASURED)
 
@@ -344,14 +352,20 @@ def _one(path: Path) -> ExitCode:
         return ExitCode.NOT_MEASURED  # the screen has said what is wrong with the recording
     live = is_live(path)
     code = ExitCode.OK if live else _code_of(result)
-    _say([*_how_it_ended(result, code, live=live), *_what_next(path.stem, code, live)])
+    lines = [*_how_it_ended(result, code, live=live), *_what_next(path.stem, code, live)]
+    print_lines(lines, plain_console())
     return code
 
 
-def _say(lines: Sequence[str]) -> None:
-    console = plain_console()
+def print_lines(lines: Iterable[str], console: Console) -> None:
+    """Print each line whole, however wide the terminal is."""
     for line in lines:
         console.print(Text(line), soft_wrap=True)
+
+
+def print_ways(ways: Iterable[str], console: Console) -> None:
+    """Print what the user can do, each way once."""
+    print_lines((f"what you can do: {way}" for way in dict.fromkeys(ways)), console)
 
 
 def _code_of(result: RunResult | None) -> ExitCode:
@@ -396,35 +410,28 @@ _MEANS = {ExitCode.NOT_MEASURED: "could not be measured", ExitCode.INTERRUPTED: 
 
 def print_comparison(found: Comparison, console: Console, *, texts: bool = False) -> None:
     """Print the sentences first, then tasks, assertions and turns; `texts` shows the agent's messages."""
-    for line in found.brief_words:
-        console.print(Text(line), soft_wrap=True)
+    print_lines(found.brief_words, console)
     console.print()
     for side in found.conditions:
         console.print(Text(side.sentence, style="bold"), soft_wrap=True)
         if side.corrected:
             console.print(Text(side.corrected), soft_wrap=True)
-    for line in found.advice:
-        console.print(Text(line), soft_wrap=True)
+    print_lines(found.advice, console)
     if not found.conditions:
         console.print(Text("The runs have no condition in common.", style="bold"))
-    for line in (*found.notes, found.timing_refused):
-        if line:
-            console.print(Text(f"note: {line}"), soft_wrap=True)
+    notes = filter(None, (*found.notes, found.timing_refused))
+    print_lines((f"note: {line}" for line in notes), console)
     for side in found.conditions:
         console.print()
         _print_condition(side, console, texts)
     if found.regressions:
         console.print()
         console.print("--fail-on-regression counts:", markup=False)
-        for line in found.regressions:
-            console.print(Text(f"  {line}"), soft_wrap=True)
+        print_lines((f"  {line}" for line in found.regressions), console)
 
 
 def _print_condition(side: ConditionComparison, console: Console, texts: bool) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(Text(side.title), overflow="fold")
-    for title in ("A", "B", "difference"):
-        table.add_column(title, justify="right", no_wrap=True)
+    table = text_table([Text(side.title)], ["A", "B", "difference"])
     table.add_row(
         "score", units.number(side.a.mean), units.number(side.b.mean), units.signed(side.score.mean)
     )
@@ -471,9 +478,7 @@ def _add_cost(table: Table, side: ConditionComparison) -> None:
 
 
 def _print_turns(side: ConditionComparison, console: Console, texts: bool) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("trial", "turn", "A", "B", "difference"):
-        table.add_column(title, justify="right", no_wrap=True)
+    table = text_table([], ["trial", "turn", "A", "B", "difference"])
     if texts:
         table.add_column("agent in A", ratio=1, overflow="fold")
         table.add_column("agent in B", ratio=1, overflow="fold")

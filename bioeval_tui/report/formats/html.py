@@ -28,7 +28,7 @@ from bioeval_tui.record.masking import masking
 from bioeval_tui.record.names import SPEAKERS, Condition
 from bioeval_tui.report import words
 from bioeval_tui.report.explanation import BarPiece, composite_bar
-from bioeval_tui.report.formats.registry import TARGET, Asked
+from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.messages import MessageBlock, message_blocks, plain
 from bioeval_tui.report.result import MessageResult, RunResult, load_run, title_of
 from bioeval_tui.report.run import ConversationResult, why_not_asked
@@ -52,14 +52,14 @@ def write_report(paths: Sequence[Path], folder: Path, prices: Prices | None = No
         RecordingError: a recording cannot be read.
         StorageError: the disk is full, or the folder cannot be written.
     """
-    text = html_report([load_run(path, prices=prices) for path in paths])
+    text = write_runs([load_run(path, prices=prices) for path in paths], Asked())
     names = paths[0].stem if len(paths) == 1 else f"{paths[0].stem}-and-{len(paths) - 1}-more"
     return write_beside(folder, f"bioeval-tui-report-{names}", ".html", text)
 
 
-def html_report(runs: Sequence[RunResult], *, target: float = TARGET) -> str:
+def write_runs(runs: Sequence[RunResult], asked: Asked) -> str:
     """Return the document for these runs."""
-    results, summaries = [replace(run, target=target) for run in runs], summarise_runs(runs)
+    results, summaries = [replace(run, target=asked.target) for run in runs], summarise_runs(runs)
     return (
         environment()
         .get_template("report.html.jinja")
@@ -73,11 +73,6 @@ def html_report(runs: Sequence[RunResult], *, target: float = TARGET) -> str:
             masked=masking(),
         )
     )
-
-
-def write_runs(runs: Sequence[RunResult], asked: Asked) -> str:
-    """Return the document, with the signature of the table of formats."""
-    return html_report(runs, target=asked.target)
 
 
 @lru_cache(maxsize=1)

@@ -141,7 +141,7 @@ def _escaped_start(line: str) -> str:
 _SIGNS = {"passed": "✓", "failed": "✗", "not_measured": "?"}
 
 
-def markdown_report(runs: Sequence[RunResult]) -> str:
+def write_runs(runs: Sequence[RunResult], asked: Asked) -> str:
     """Return the report of these runs."""
     lines: list[str] = []
     if len(runs) > 1:
@@ -161,17 +161,7 @@ def markdown_report(runs: Sequence[RunResult]) -> str:
     return "\n".join(lines)
 
 
-def write_runs(runs: Sequence[RunResult], asked: Asked) -> str:
-    """Return the report, with the signature of the table of formats."""
-    return markdown_report(runs)
-
-
 def write_gate(runs: Sequence[RunResult], rules: GateRules, result: GateResult) -> str:
-    """Return the short summary, with the signature of the table of formats."""
-    return gate_markdown(result, runs)
-
-
-def gate_markdown(result: GateResult, runs: Sequence[RunResult]) -> str:
     """Return the short summary for CI: the thresholds, the verdict, and one row for each run."""
     verdict = {0: "Passed", 1: "Below the threshold", 3: "Could not be measured"}.get(
         int(result.exit_code), "Failed"

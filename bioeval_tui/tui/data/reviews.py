@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -94,11 +95,9 @@ class ReviewDesk:
 
     def marks(self, rows: Sequence[MedalRow]) -> list[reviews.Opinions]:
         """Return the reviews of each row's submission; none where it has no report file."""
-        by_folder: dict[Path, reviews.Reviews] = {}
-        for folder in {row.folder for row in rows if row.folder is not None}:
-            by_folder[folder] = report_reviews(folder)
+        reviewed = cache(report_reviews)
         return [
-            dict(by_folder[row.folder].submissions.get(row.submission, {})) if row.folder is not None else {}
+            dict(reviewed(row.folder).submissions.get(row.submission, {})) if row.folder is not None else {}
             for row in rows
         ]
 
@@ -112,13 +111,11 @@ class ReviewDesk:
         return known[1]
 
     def _submissions(self, rows: Iterable[MedalRow]) -> Iterator[ReviewItem]:
-        folders: dict[Path, reviews.Reviews] = {}
+        read = cache(report_reviews)
         for row in rows:
             if row.folder is None or row.report is None:
                 continue
-            if row.folder not in folders:
-                folders[row.folder] = report_reviews(row.folder)
-            reviewed = folders[row.folder]
+            reviewed = read(row.folder)
             key = row.submission
             yield ReviewItem(
                 id=ItemId(str(row.folder), None, None, key),

@@ -15,7 +15,7 @@ from bioeval_tui.record.reviews import mark_words
 from bioeval_tui.report.formats.registry import Format, format_of
 from bioeval_tui.text import plural
 from bioeval_tui.tui.shared.cells import Cell
-from bioeval_tui.tui.shared.list_table import Column, Sorting
+from bioeval_tui.tui.shared.list_table import Column, Sorted, Sorting
 from bioeval_tui.tui.shared.output import tabbed
 
 if TYPE_CHECKING:
@@ -242,8 +242,10 @@ class Tally:
         return self.percentiles / ended if ended else None
 
 
-class MedalTable:
-    """Rows, sorted and filtered. `visible` has the shown rows in order; call `arrange` after `add`."""
+class MedalTable(Sorted):
+    """Rows, sorted and filtered, best or first letter on top. `visible` has the shown rows in order; call `arrange` after `add`."""
+
+    columns = COLUMNS
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
@@ -287,17 +289,6 @@ class MedalTable:
             kept.reverse()
         entries = self.entries
         self.visible = [entries[at] for at in kept]
-
-    def sort_by(self, column: int) -> None:
-        """Sort by a column, best or first letter on top; sorting by the same column again reverses the order."""
-        column %= len(COLUMNS)
-        self.sorting = Sorting(column, column == self.sorting.column and not self.sorting.reverse)
-        self.arrange()
-
-    def reverse(self) -> None:
-        """Reverse the order."""
-        self.sorting = self.sorting._replace(reverse=not self.sorting.reverse)
-        self.arrange()
 
     def place_of(self, entry: Entry | None) -> int:
         """Return the current position of an entry; 0 if it is not shown."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 from unicodedata import lookup
 
 from rich.cells import cell_len
@@ -289,12 +289,51 @@ class AtRest:
             self._act()
 
 
-class BaseScreen(Screen[None]):
-    """A screen of the application. `NAME` is shown in the title, `ABOUT` at the top of its help."""
+Result = TypeVar("Result")
+
+
+class AnyScreen(Screen[Result], Generic[Result]):
+    """What screens and dialogs share. `NAME` is shown in the title, `ABOUT` at the top of its help."""
 
     NAME: ClassVar[str] = ""
     ABOUT: ClassVar[str] = ""
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
+
+    def __init__(self, **named: Any) -> None:
+        super().__init__(**named)
+        self.key_owners = KeyOwners(self)
+        """Widgets whose keys apply here, too; those of a dialog are on the screen below."""
+
+    async def on_event(self, event: events.Event) -> None:
+        """Ignore the mount while the application is leaving: it has added no widgets."""
+        if self.children or not isinstance(event, events.Mount):
+            await super().on_event(event)
+
+    @property
+    def _binding_chain(self) -> list[tuple[DOMNode, BindingsMap]]:
+        return self.key_owners.chain(super()._binding_chain)
+
+    @property
+    def bioeval(self) -> Program:
+        """The application, with its services."""
+        return cast("Program", self.app)
+
+    def copies(self) -> Sequence[Copied]:
+        """Return what can be copied from here, the selected item first."""
+        return ()
+
+    def caption(self) -> str:
+        """Return the caption of a picture of this screen; empty if its title is enough."""
+        return ""
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Yield the widgets between the title or heading and the keys."""
+        return ()
+
+
+class BaseScreen(AnyScreen[None]):
+    """A screen of the application."""
+
     VERTICAL_BREAKPOINTS = [  # noqa: RUF012
         (0, "-short"),
         (16, "-normal"),
@@ -308,17 +347,7 @@ class BaseScreen(Screen[None]):
         super().__init__()
         # Textual parses every style sheet anew for a screen that does not know of the last change of the theme.
         self._css_update_count = self.app._css_update_count
-        self.key_owners = KeyOwners(self)
         self._applied: tuple[bool, ...] = ()
-
-    async def on_event(self, event: events.Event) -> None:
-        """Ignore the mount while the application is leaving: it has added no widgets."""
-        if self.children or not isinstance(event, events.Mount):
-            await super().on_event(event)
-
-    @property
-    def _binding_chain(self) -> list[tuple[DOMNode, BindingsMap]]:
-        return self.key_owners.chain(super()._binding_chain)
 
     def refresh_keys(self) -> None:
         """Update the footer only if the set of keys that apply has changed."""
@@ -332,32 +361,15 @@ class BaseScreen(Screen[None]):
             self.refresh_bindings()
 
     @property
-    def bioeval(self) -> Program:
-        """The application, with its services."""
-        return cast("Program", self.app)
-
-    @property
     def title_bar(self) -> TitleBar:
         """The first line."""
         return self.query_one(TitleBar)
-
-    def copies(self) -> Sequence[Copied]:
-        """Return what can be copied from here, the selected item first."""
-        return ()
-
-    def caption(self) -> str:
-        """Return the caption of a picture of this screen; empty if its title is enough."""
-        return ""
 
     def compose(self) -> ComposeResult:
         """Lay out title, body and footer."""
         yield TitleBar(self.NAME)
         yield from self.compose_body()
         yield KeysFooter()
-
-    def compose_body(self) -> Iterable[Widget]:
-        """Yield the widgets between title and footer."""
-        return ()
 
     @property
     def wide(self) -> bool:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import shlex
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from time import monotonic
@@ -17,10 +17,9 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import BindingsMap, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.dom import DOMNode
 from textual.geometry import Region
 from textual.message import Message
 from textual.renderables.background_screen import BackgroundScreen
@@ -34,8 +33,8 @@ from textual.worker import Worker
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.report.formats.registry import Format, format_of
 from bioeval_tui.text import clean_line, home_relative, plural
-from bioeval_tui.tui.keys import KeyOwners, bindings, set_keys
-from bioeval_tui.tui.shared.base import KeysFooter
+from bioeval_tui.tui.keys import bindings, set_keys
+from bioeval_tui.tui.shared.base import AnyScreen, KeysFooter, Result
 from bioeval_tui.tui.shared.cells import Cell, paint
 from bioeval_tui.units import duration
 
@@ -49,9 +48,6 @@ if TYPE_CHECKING:
     from textual.screen import Screen
     from textual.style import Style as VisualStyle
     from textual.visual import RenderOptions
-
-    from bioeval_tui.tui.shared.output import Copied
-    from bioeval_tui.tui.shared.program import Program
 
 
 ROOM_BESIDE = 40
@@ -115,9 +111,6 @@ def _dimmed(style: Style | None, color: Color) -> Style | None:
     return next(iter(BackgroundScreen.process_segments([Segment("", style)], color))).style
 
 
-Result = TypeVar("Result")
-
-
 class DialogText(VerticalScroll):
     """A text that scrolls up and down; the left and right arrows are the dialog's."""
 
@@ -134,16 +127,14 @@ class DialogText(VerticalScroll):
         return action not in ("scroll_left", "scroll_right")
 
 
-class Dialog(ModalScreen[Result], Generic[Result]):
+# `ModalScreen` first: Textual takes styles and keys from the first base only.
+class Dialog(ModalScreen[Result], AnyScreen[Result], Generic[Result]):
     """Closed by `esc`. `HEADING` is at the top; subclasses yield the body."""
 
-    NAME: ClassVar[str] = ""
-    ABOUT: ClassVar[str] = ""
     HEADING: ClassVar[str] = ""
     LABEL_WIDTH: ClassVar[int] = 16
     """Width of what stands before the fields of a form, in cells."""
     BINDINGS: ClassVar[list[BindingType]] = bindings("dialog")
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
     DEFAULT_CSS = """
     Dialog {
         & > .dialog--box {
@@ -170,30 +161,6 @@ class Dialog(ModalScreen[Result], Generic[Result]):
         self._behind = Behind()
         super().__init__()
         self.heading = heading or self.HEADING
-        self.key_owners = KeyOwners(self)
-        """Widgets of the screen below whose keys apply here, too."""
-
-    async def on_event(self, event: events.Event) -> None:
-        """Ignore the mount while the application is leaving: it has added no widgets."""
-        if self.children or not isinstance(event, events.Mount):
-            await super().on_event(event)
-
-    @property
-    def _binding_chain(self) -> list[tuple[DOMNode, BindingsMap]]:
-        return self.key_owners.chain(super()._binding_chain)
-
-    @property
-    def bioeval(self) -> Program:
-        """The application, with its services."""
-        return cast("Program", self.app)
-
-    def copies(self) -> Sequence[Copied]:
-        """Return what can be copied from here, the selected item first."""
-        return ()
-
-    def caption(self) -> str:
-        """Return the caption of a picture of this screen; empty if its title is enough."""
-        return ""
 
     def render(self) -> RenderableType:
         """Draw the screen behind the box."""
@@ -211,10 +178,6 @@ class Dialog(ModalScreen[Result], Generic[Result]):
                 yield Static(self.heading, classes="dialog--heading", markup=False)
             yield from self.compose_body()
             yield KeysFooter()
-
-    def compose_body(self) -> Iterable[Widget]:
-        """Yield the widgets between heading and keys."""
-        return ()
 
     def row(self, label: str, field: Widget) -> Horizontal:
         """Return the line of a question."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -87,7 +88,29 @@ class Sorting(NamedTuple):
     reverse: bool = False
 
 
-class Listing(Generic[Item]):
+class Sorted(ABC):
+    """What can be sorted by its columns."""
+
+    columns: tuple[Column, ...]
+    sorting: Sorting
+
+    @abstractmethod
+    def arrange(self) -> None:
+        """Filter and sort; every word of the filter must be found."""
+
+    def sort_by(self, column: int) -> None:
+        """Sort by a column; sorting by the same column again reverses the order."""
+        column %= len(self.columns)
+        self.sorting = Sorting(column, column == self.sorting.column and not self.sorting.reverse)
+        self.arrange()
+
+    def reverse(self) -> None:
+        """Reverse the order."""
+        self.sorting = self.sorting._replace(reverse=not self.sorting.reverse)
+        self.arrange()
+
+
+class Listing(Sorted, Generic[Item]):
     """Items with a sort order and a filter.
 
     Args:
@@ -135,18 +158,6 @@ class Listing(Generic[Item]):
         kept.sort(key=lambda entry: entry.keys[column], reverse=self.sorting.reverse)
         self.visible = [entry.item for entry in kept]
         self.keys = [entry.keys for entry in kept]
-
-    def sort_by(self, column: int) -> None:
-        """Sort by a column; sorting by the same column again reverses the order."""
-        column %= len(self.columns)
-        again = column == self.sorting.column
-        self.sorting = Sorting(column, not self.sorting.reverse if again else False)
-        self.arrange()
-
-    def reverse(self) -> None:
-        """Reverse the order."""
-        self.sorting = self.sorting._replace(reverse=not self.sorting.reverse)
-        self.arrange()
 
     def search(self, text: str) -> None:
         """Show only items in which every word is found."""

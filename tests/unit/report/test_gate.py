@@ -212,7 +212,7 @@ def test_the_gates_result_can_be_json_or_markdown() -> None:
 
 
 def junit(run: Recorded, **options: Any) -> ET.Element:
-    return ET.fromstring(gate_of("junit", [run.loaded()], GateRules.parse(**options) if options else None))
+    return ET.fromstring(gate_of("junit", [run.loaded()], GateRules.parse(**options)))
 
 
 def outcomes(suite: ET.Element) -> dict[str, str]:

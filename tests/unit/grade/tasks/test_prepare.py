@@ -14,7 +14,7 @@ import pytest
 
 from bioeval_tui.errors import BioevalError, InputError
 from bioeval_tui.grade.tasks.prepare import UNFINISHED, PrepareError, remove_drafts
-from bioeval_tui.grade.tasks.sources import BoardRow, HumanRow, SourceError, get_source
+from bioeval_tui.grade.tasks.sources import BoardRow, SourceError, get_source
 from bioeval_tui.grading import prepare_task
 
 from .conftest import PREPARER, Toy
@@ -23,10 +23,8 @@ from .conftest import PREPARER, Toy
 class FakeSource:
     """A source that hands out one archive and counts how often it is asked."""
 
-    def __init__(
-        self, folder: Path, board: list[BoardRow] | None = None, people: list[HumanRow] | None = None
-    ):
-        self.folder, self.board, self.people = folder, board or [], people or []
+    def __init__(self, folder: Path, board: list[BoardRow] | None = None):
+        self.folder, self.board = folder, board or []
         self.downloads = 0
         self.error: BaseException | None = None
 
@@ -41,9 +39,6 @@ class FakeSource:
 
     def leaderboard(self, config: Mapping[str, Any]) -> list[BoardRow]:
         return self.board
-
-    def human_baselines(self, config: Mapping[str, Any]) -> list[HumanRow]:
-        return self.people
 
 
 def test_a_prepared_task_is_not_prepared_again(toy: Toy) -> None:
@@ -221,13 +216,6 @@ def test_without_a_leaderboard_the_error_says_where_to_put_one(toy: Toy) -> None
         PrepareError, match=r"put a CSV file with the columns teamName, score, submissionDate at .*csv"
     ):
         prepare_task(toy.task)
-
-
-def test_human_baselines_of_the_source_are_kept(toy: Toy, tmp_path: Path) -> None:
-    source = FakeSource(tmp_path, people=[HumanRow("radiologists", 0.91, "expert", "doi:10.1/x")])
-    prepare_task(toy.task, source=source)
-    text = (toy.task.public_dir / "human_baselines.csv").read_text()
-    assert text == "team_name,score,human_type,source\nradiologists,0.91,expert,doi:10.1/x\n"
 
 
 def test_an_unknown_source_lists_the_known_ones(toy: Toy) -> None:

@@ -385,7 +385,6 @@ def test_built_in_and_manual_sources_download_nothing(kind: str, tmp_path: Path)
     source = get_source({"type": kind})
     assert source.download({}, tmp_path) is None
     assert source.leaderboard({}) == []
-    assert source.human_baselines({}) == []
 
 
 def test_a_task_without_a_source_is_manual(tmp_path: Path) -> None:
