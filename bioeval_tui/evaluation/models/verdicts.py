@@ -441,7 +441,9 @@ def _evidence(number: int, given: Mapping[str, Any], asked: Question, about: str
     """Yield the messages that are named, in their own words, and the quotations that are given."""
     for key in ("messages", "message", "evidence"):
         named = given.get(key)
-        for item in named if isinstance(named, list) else [] if named is None else [named]:
+        if named is None:
+            continue
+        for item in named if isinstance(named, list) else [named]:
             text: Any = item
             if isinstance(item, Mapping):
                 text = next(
