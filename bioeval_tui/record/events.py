@@ -606,7 +606,9 @@ class TaskScored(BaseModel):
     @property
     def outcome(self) -> CheckStatus:
         """Whether the task was passed, failed, or says nothing about the agent."""
-        return "not_measured" if not self.measured else "passed" if self.passed else "failed"
+        if not self.measured:
+            return "not_measured"
+        return "passed" if self.passed else "failed"
 
     @property
     def earned(self) -> float:

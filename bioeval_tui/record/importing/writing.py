@@ -422,12 +422,10 @@ def _bounded(record: dict[str, Any] | None) -> dict[str, Any] | None:
     if record is None or not _too_large(record):
         return record
     kept = {key: value for key, value in record.items() if key not in _HEAVY}
-    return (
-        kept
-        if not _too_large(kept)
-        else {
-            key: value
-            for key, value in kept.items()
-            if isinstance(value, str | int | float | bool) and not _too_large(value)
-        }
-    )
+    if not _too_large(kept):
+        return kept
+    return {
+        key: value
+        for key, value in kept.items()
+        if isinstance(value, str | int | float | bool) and not _too_large(value)
+    }
