@@ -149,7 +149,7 @@ def _medal(report: TaskReport) -> str:
 
 
 def _yes(value: bool | None) -> str:
-    return NOTHING if value is None else "✓ yes" if value else "✗ no"
+    return {None: NOTHING, True: "✓ yes", False: "✗ no"}[value]
 
 
 def _number(value: float | None, form: str = "") -> str:
@@ -164,7 +164,7 @@ def medal_table(
     `reviews` has each report's reviews as text.
     """
     review_cells = [clean_line(words, 120) for words in reviews] or [""] * len(reports)
-    intervals = [_interval(report) for report in reports]
+    intervals = [report.interval_words or NOTHING for report in reports]
     partial = any(report.rows_note for report in reports)
     none = [NOTHING] * len(not_graded)
 
@@ -209,11 +209,6 @@ def medal_table(
         total = len(known) + len(reports) - valid + len(not_graded)
         zeros = f", {sum(known) / total:.1f} with {others} as 0" if others else ""
         console.print(f"average percentile {sum(known) / len(known):.1f} over {len(known):,} valid{zeros}")
-
-
-def _interval(report: TaskReport) -> str:
-    uncertainty = report.uncertainty
-    return NOTHING if uncertainty is None or uncertainty.low is None else uncertainty.interval_words
 
 
 def _agent(report: TaskReport) -> str:
