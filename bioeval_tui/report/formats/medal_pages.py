@@ -179,7 +179,8 @@ def medals_markdown(
         "above human median",
         "",
     ]
-    head += ["reviewed"] if any(reviews) else []
+    if any(reviews):
+        head.append("reviewed")
     words = tally(reports, len(not_graded)).words
     lines = ["# Medals", "", f"{words}.", "", *table(head, rows), ""]
     agents = _agents(reports, not_graded)
