@@ -144,7 +144,8 @@ class NotebookProgress:
         ):
             return
         where = [state.started.job_name, state.asked_model, state.condition_title(event.condition or "")]
-        where += [f"trial {event.trial}"] if state.started.trials > 1 else []
+        if state.started.trials > 1:
+            where.append(f"trial {event.trial}")
         message = (
             f": {SPEAKERS[event.role]}: {event.content}" if isinstance(event, events.MessageCompleted) else ""
         )

@@ -338,15 +338,14 @@ def agreement(
         raise UsageError(f"no judge of these tasks has a name that contains {judge!r}")
     as_csv = as_csv or (output is not None and output.suffix == ".csv")
     if as_csv or as_json or output is not None:
-        text = (
-            agreement_csv(report)
-            if as_csv
-            else json.dumps(agreement_dict(report, corrected), indent=2, ensure_ascii=False)
-        )
-        if output is None:
-            print_document(text if as_csv else f"{text}\n")
+        if as_csv:
+            text = agreement_csv(report)
         else:
-            write_private(output, text if as_csv else f"{text}\n")
+            text = json.dumps(agreement_dict(report, corrected), indent=2, ensure_ascii=False) + "\n"
+        if output is None:
+            print_document(text)
+        else:
+            write_private(output, text)
             say(f"wrote {output}", err=True)
     else:
         print_agreement(report, plain_console(), corrected)

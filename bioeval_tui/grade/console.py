@@ -76,8 +76,10 @@ def batch_progress() -> Iterator[Callable[[run.GradingProgress], None]]:
 
         def show(progress: run.GradingProgress) -> None:
             notes = [f"{progress.invalid:,} invalid"] if progress.invalid else []
-            notes += [f"{progress.not_graded:,} not graded"] if progress.not_graded else []
-            notes += [f"{progress.resumed:,} from before"] if progress.resumed else []
+            if progress.not_graded:
+                notes.append(f"{progress.not_graded:,} not graded")
+            if progress.resumed:
+                notes.append(f"{progress.resumed:,} from before")
             what = "grading" + (f" ({', '.join(notes)})" if notes else "")
             bar.update(row, description=what, total=progress.total, completed=progress.done)
 
