@@ -54,7 +54,8 @@ def title_notes(state: RunState) -> list[Cell]:
     if started is None:
         return []
     notes = [Cell("rehearsal", "warn")] if started.rehearsal else []
-    notes += [Cell("imported", "quiet")] if started.source else []
+    if started.source:
+        notes.append(Cell("imported", "quiet"))
     if not state.clean:
         notes.append(Cell(f"! {state.cleanness}", "warn"))
     return notes
@@ -108,7 +109,9 @@ def run_seconds(state: RunState, now: datetime | None = None) -> float | None:
 def which_trial(state: RunState, trial: int) -> str:
     """Return the case, or `trial 2 of 3`; empty for the only trial."""
     case, trials = state.case(trial), state.started.trials if state.started else 1
-    return case.title if case is not None else f"trial {trial} of {trials}" if trials > 1 else ""
+    if case is not None:
+        return case.title
+    return f"trial {trial} of {trials}" if trials > 1 else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -323,12 +323,9 @@ class LiveScreen(BaseScreen):
             return
         # A turn that brings nothing new leaves the caption as it is.
         words = self._caption = self.bioeval.caption(state, self.watched.trial) or self._caption
-        waits = play is not None and play.paused and state.ended is None
-        line = (
-            Content.assemble(("‖ paused, space continues   ", "$text-warning"), words)
-            if waits
-            else Content(words)
-        )
+        line = Content(words)
+        if play is not None and play.paused and state.ended is None:
+            line = Content.assemble(("‖ paused, space continues   ", "$text-warning"), words)
         self.query_one("#caption", Static).update(line)
 
     def _show_title(self) -> None:
@@ -504,11 +501,8 @@ class LiveScreen(BaseScreen):
             keys.insert(0, self.key("go('live')"))
         elif not self.is_active or typing:
             keys.insert(0, "esc")
-        self.tell(
-            f"The run has ended: {', then '.join(keys)} opens the score card."
-            if keys
-            else "The run has ended."
-        )
+        how = f": {', then '.join(keys)} opens the score card" if keys else ""
+        self.tell(f"The run has ended{how}.")
 
     def action_score_card(self) -> None:
         """Open the score card over the conversations."""

@@ -319,11 +319,9 @@ class LatencyPanel(Panel):
             pieces: list[Content] = [right(Cell(str(row.turn), "quiet"), 2)]
             for condition in look.conditions:
                 bar = row.bars.get(condition)
-                time = (
-                    Cell("")
-                    if bar is None
-                    else Cell(latency_short(bar.ms), "quiet" if bar.running else "plain")
-                )
+                time = Cell("")
+                if bar is not None:
+                    time = Cell(latency_short(bar.ms), "quiet" if bar.running else "plain")
                 drawn = latency_bar(bar, scale, target, share - 9)
                 pieces += [Content(" "), *(paint(cell) for cell in drawn), right(time, 7), Content(" ")]
             return Content.assemble(*pieces)
