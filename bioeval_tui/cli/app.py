@@ -57,7 +57,8 @@ def open_app(places: tuple[Path, ...] = (), settings: Settings | None = None) ->
     settings, runs, others = with_runs(settings or Settings.from_environment(), places)
     need_terminal("`bioeval-tui --help` lists the commands that print")
     start = "home" if runs is None else "medals"
-    start = "jobs" if others else start
+    if others:
+        start = "jobs"
     show(AppServices(settings, job_places=others, runs=runs), start, "ask")
     return ExitCode.OK
 

@@ -351,6 +351,7 @@ def fit(what: str, train: NDArray[Any], test: NDArray[Any], outcome: pd.Series) 
         model = make_pipeline(StandardScaler(), RidgeClassifier(10.0))
     else:
         model = make_pipeline(StandardScaler(), Ridge(10.0))
-        target = np.log1p(target.clip(min=0)) if what == "survival" else target
+        if what == "survival":
+            target = np.log1p(target.clip(min=0))
     predicted: NDArray[Any] = model.fit(train, target).predict(test)
     return predicted

@@ -314,7 +314,8 @@ def _call_fields(message: dict[str, Any]) -> dict[str, Any]:
             arguments = json.loads(call["function"]["arguments"])
         except ValueError:
             arguments = call["function"]["arguments"]
-        arguments = arguments if isinstance(arguments, dict) else {"value": arguments}
+        if not isinstance(arguments, dict):
+            arguments = {"value": arguments}
         calls.append(
             {
                 "id": call["id"],

@@ -320,7 +320,8 @@ class _Check:
                 return UNKNOWN
             return as_list.args[0] if as_list else CHAR
         hint = "; its properties are read with a dot" if target.name in RECORDS else ""
-        hint = "; write elementAt(…)" if self.classes.as_a(target, "Set") else hint
+        if self.classes.as_a(target, "Set"):
+            hint = "; write elementAt(…)"
         self.fail(f"{target} has no elements by index{hint}", node)
 
     def unary(self, node: tree.Unary, names: Names, expected: Type | None) -> Type:
@@ -482,7 +483,8 @@ class _Check:
         if keys or items is None:
             return keys
         kind = next(name for name in ("Set", "Sequence", "Flow") if self.classes.as_a(left, name))
-        kind = "List" if kind == "Flow" else kind
+        if kind == "Flow":
+            kind = "List"
         if operator == "-":
             return Type(kind, items.args)
         more = self.classes.as_a(right, "Flow")

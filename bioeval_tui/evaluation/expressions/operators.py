@@ -164,7 +164,7 @@ def to_integer(value: Value, *, long: bool) -> int:
     if math.isnan(value):
         return integer(0, long=long)
     low, high = (LONG_MIN, LONG_MAX) if long else (INT_MIN, INT_MAX)
-    if abs(value) >= 2.0**62:
+    if abs(value) >= 2.0**62:  # as a double, LONG_MAX is 2**63, which would wrap around
         return integer(high if value > 0 else low, long=long)
     return integer(int(min(max(value, float(low)), float(high))), long=long)
 

@@ -237,7 +237,8 @@ def _with_judge(job: EvaluationJob, models: tuple[str, ...], rules: bool) -> Eva
     if models and rules:
         raise UsageError("give --judge-model or --rules, not both")
     kind = "llm" if models else job.scorer.kind
-    kind = "rules" if rules else kind
+    if rules:
+        kind = "rules"
     if kind == "rules" and not all(task.rules for task in job.judged):
         raise UsageError("the rules judge needs rules for every task of the recorded job")
     return job.model_copy(update={"scorer": job.scorer.model_copy(update={"kind": kind})})

@@ -170,9 +170,8 @@ class GraderPool:
                 outcome.final or outcome.elsewhere or "findings" in data
             ):
                 diagnosed = json.loads(self._alone(replace(item, kind="diagnose"), fresh=False))
-                data, outcome = (
-                    (diagnosed, outcome_from_dict(diagnosed)) if "invalid" in diagnosed else (data, outcome)
-                )
+                if "invalid" in diagnosed:
+                    data, outcome = diagnosed, outcome_from_dict(diagnosed)
         if isinstance(outcome, NotGraded) and outcome.elsewhere and self._other_python:
             return self._elsewhere().examine(path, task_id)
         return outcome, [problem_from_dict(item) for item in data.get("findings", ())]

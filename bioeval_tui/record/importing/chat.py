@@ -68,7 +68,8 @@ def _piece(role: ChatRole, message: Mapping[str, Any]) -> ImportedPart:
 
 def _call(call: Mapping[str, Any]) -> ImportedCall:
     function = call.get("function")
-    function = function if isinstance(function, dict) else call  # tau2 writes name and arguments side by side
+    if not isinstance(function, dict):
+        function = call  # tau2 writes name and arguments side by side
     return ImportedCall(
         str(function.get("name", "unknown")), _arguments(function.get("arguments")), str(call.get("id") or "")
     )

@@ -255,7 +255,8 @@ def wrapped_row(
     under = width - start.cell_length
     room = under - sum(cell.cell_length for cell in cells)
     first, *others = title_lines(title, room, under) if lines > 1 else [title]
-    others = [*others[: lines - 2], " ".join(others[lines - 2 :])] if len(others) >= lines else others
+    if len(others) >= lines:
+        others = [*others[: lines - 2], " ".join(others[lines - 2 :])]
     below = [Content.assemble(" " * start.cell_length, left(Cell(part, tone), under)) for part in others]
     return Content("\n").join([Content.assemble(start, left(Cell(first, tone), room), *cells), *below])
 

@@ -525,17 +525,20 @@ def _written(budget: Budget, match: re.Match[str], following: object, args: tupl
         value = args[int(place) - 1] if place else next(following)  # type: ignore[call-overload]
     except (StopIteration, IndexError):
         raise ExpressionError(f"the format has no value for {match.group()}") from None
+    # Java writes a negative number to base 16 or 8 as its two's complement.
+    bits = 2**64 - 1 if type(value) is Long else 2**32 - 1
     if kind in "sS":
         shown = to_text(value, budget)[: int(precision) if precision else None]
     elif kind in "bB":
         shown = str(value if type(value) is bool else value is not None).lower()
     elif value is None:
         shown = "null"
-    elif kind in "dxX" and type(value) in (int, Long) and not precision:
+    elif kind == "d" and type(value) in (int, Long) and not precision:
         shown = _signed(value, f"{abs(value):,d}" if "," in flags else f"{abs(value):d}", flags)
-        shown = f"{value & (2**64 - 1 if type(value) is Long else 2**32 - 1):x}" if kind in "xX" else shown
+    elif kind in "xX" and type(value) in (int, Long) and not precision:
+        shown = f"{value & bits:x}"
     elif kind == "o" and type(value) in (int, Long):
-        shown = f"{value & (2**64 - 1 if type(value) is Long else 2**32 - 1):o}"
+        shown = f"{value & bits:o}"
     elif kind in "cC" and type(value) is Char:
         shown = str(value)
     elif kind == "f" and type(value) is float:
@@ -544,7 +547,8 @@ def _written(budget: Budget, match: re.Match[str], following: object, args: tupl
         raise ExpressionError(
             f"{match.group()} cannot format {type_name(value)}; %s, %d, %x, %o, %f, %c and %b are supported"
         )
-    shown = shown.upper() if kind in "SBXC" else shown
+    if kind in "SBXC":
+        shown = shown.upper()
     size = int(width or 0)
     if "-" in flags:
         return shown.ljust(size)

@@ -104,7 +104,8 @@ class Highlights:
             return None
         if self.current is None:
             at = bisect_left(order, (origin.item, origin.block, -1))
-            at = at if direction > 0 else at - 1
+            if direction <= 0:
+                at -= 1
         elif direction > 0:
             at = bisect_right(order, self.current)
         else:
@@ -434,7 +435,8 @@ class PageView(ScrollView):
         width = self.scrollable_content_region.width
         if width <= 0 or not self.is_mounted:
             # Hidden: everything is laid out when it is shown again.
-            self._laid_out = () if again else self._laid_out
+            if again:
+                self._laid_out = ()
             return
         self._laid_out_in = self.scrollable_content_region.size
         styles = {name: self._style(name) for name in STYLE_NAMES}
