@@ -295,9 +295,9 @@ def _as_literal(value: Any) -> str:
 
 def _as_kotlin(value: Any) -> str:
     literal = _as_literal(value)
-    return (
-        literal if isinstance(value, Markup) else literal.replace("$", "\\$")
-    )  # `$name` is a template there
+    if isinstance(value, Markup):
+        return literal
+    return literal.replace("$", "\\$")  # `$name` is a template there
 
 
 def _as_pattern(value: Any) -> str:

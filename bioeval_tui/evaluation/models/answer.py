@@ -276,10 +276,9 @@ class AnswerReader:
 
     def odd(self, what: str, received: Any) -> PeerError:
         """Return the error for malformed data."""
-        text = (
-            received if isinstance(received, str) else json.dumps(received, default=str, ensure_ascii=False)
-        )
-        shown = clean_line(text, 300)
+        if not isinstance(received, str):
+            received = json.dumps(received, default=str, ensure_ascii=False)
+        shown = clean_line(received, 300)
         return PeerError(self._peer, f"{self._host} sent {what}: {shorten(shown, 120)}", received=shown)
 
     def _add(self, message: _Message) -> str:

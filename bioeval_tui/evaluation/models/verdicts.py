@@ -91,9 +91,9 @@ def _find_scores(text: str, is_quotation: Callable[[str], bool]) -> ScoreGroups:
         pass
     else:
         if isinstance(whole, str):  # JSON in a JSON string
-            return (
-                _find_scores(whole, is_quotation) if _OPENS.match(whole.lstrip()) else ScoreGroups((), True)
-            )
+            if _OPENS.match(whole.lstrip()):
+                return _find_scores(whole, is_quotation)
+            return ScoreGroups((), True)
         return _scores_in_value(whole)
     groups: list[Entries] = []
     at = end = misses = 0

@@ -121,10 +121,9 @@ class Makers:
         evaluator = self.job.evaluator
         if evaluator.kind != "llm":
             return {}
-        # As published, only the sign-off ends a conversation.
-        guards: dict[str, Any] = (
-            {} if self.job.compat == "embabel" else {"keeps_saying_goodbye": checks.keeps_saying_goodbye}
-        )
+        guards: dict[str, Any] = {}
+        if self.job.compat != "embabel":  # as published, only the sign-off ends a conversation
+            guards["keeps_saying_goodbye"] = checks.keeps_saying_goodbye
         if evaluator.guards == "off":
             return guards
         prompt = with_example(find_prompt(evaluator.prompt, self.job_dir))

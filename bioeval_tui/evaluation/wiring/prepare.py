@@ -333,7 +333,9 @@ def _git_revision(folder: Path) -> str | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return asked.stdout.decode("ascii", "replace").strip() or None if asked.returncode == 0 else None
+    if asked.returncode != 0:
+        return None
+    return asked.stdout.decode("ascii", "replace").strip() or None
 
 
 MESSAGE_TOKENS = 200

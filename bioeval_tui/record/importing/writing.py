@@ -329,9 +329,9 @@ class _Writer:
             )
 
     def _outcome(self, talk: ImportedConversation) -> Iterator[RunEvent]:
-        lasted = (
-            (talk.ended_at - talk.started_at).total_seconds() if talk.ended_at and talk.started_at else 0.0
-        )
+        lasted = 0.0
+        if talk.ended_at and talk.started_at:
+            lasted = (talk.ended_at - talk.started_at).total_seconds()
         self._last = talk.ended_at or self._last
         yield self._make(
             events.ConversationEnded,
