@@ -201,9 +201,9 @@ def _(finding: of.NoEffectOfFacts) -> str:
 def _(finding: of.EffectOfFacts) -> str:
     verb = "lifts" if finding.helps else "lowers"
     over = _over(finding.trials, finding.interval, all_equal=finding.all_equal)
-    because = (
-        f": {_because(finding.cause, 'it' if len(finding.facts) == 1 else 'them')}" if finding.cause else ""
-    )
+    because = ""
+    if finding.cause:
+        because = f": {_because(finding.cause, 'it' if len(finding.facts) == 1 else 'them')}"
     span = _from_to(finding.withheld, finding.supplied)
     return f"Knowing {_that(finding.facts)} {verb} the agent {span}{over}{because}."
 

@@ -226,9 +226,8 @@ class GraderPool:
             queue.Queue(maxsize=64),
             isolate=self.isolate,
         )
-        batch.moved = (
-            [item for item in waiting if item.task_id in self._moved] if self._other_python else None
-        )
+        if self._other_python:
+            batch.moved = [item for item in waiting if item.task_id in self._moved]
         fitting = workers_that_fit(max(largest.values(), default=0), workers or self.workers)
         count = min(fitting, self.workers, max(1, len(items)))
         threads = [
