@@ -261,10 +261,12 @@ class RunForm:
         parts = [plural(models, "model")] if models > 1 else []
         if cases:
             parts.append("the chosen cases" if is_choice else plural(cases, "case"))
-        parts += [plural(conditions, "condition"), *([plural(trials, "repeat")] if trials > 1 else [])]
-        total = (
-            "" if is_choice else f": {plural(models * max(1, cases) * conditions * trials, 'conversation')}"
-        )
+        parts.append(plural(conditions, "condition"))
+        if trials > 1:
+            parts.append(plural(trials, "repeat"))
+        total = ""
+        if not is_choice:
+            total = f": {plural(models * max(1, cases) * conditions * trials, 'conversation')}"
         at_most = f", at most {self.most_at_once} at once" if self.most_at_once else ""
         if self.most_at_once and self.most_at_once > 1 and self.at_once == "no":
             at_most += "; those that share a knowledge graph run one after another"

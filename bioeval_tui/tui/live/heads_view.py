@@ -75,9 +75,9 @@ def title_state(
     A replay's position is on its bar. A `demo` has its own pace, so speed and time are left out.
     """
     seconds = run_seconds(state, now)
-    after, elapsed = (
-        ("", "") if seconds is None else (f" after {clock(seconds)}", f" · elapsed {clock(seconds)}")
-    )
+    after = elapsed = ""
+    if seconds is not None:
+        after, elapsed = f" after {clock(seconds)}", f" · elapsed {clock(seconds)}"
     if state.ended is not None:
         replayed = "RECORDING · " if link == "replay" and not demo else ""
         word, tone = _RUN_ENDS[state.ended.status]

@@ -420,9 +420,9 @@ class LiveScreen(BaseScreen):
         if state is None or state.started is None:
             return ""
         said = self.bioeval.caption(state, self.watched.trial)
-        return (
-            said if state.ended else f"{state.started.job_name}, run {state.started.run_id}. {said}".strip()
-        )
+        if state.ended:
+            return said
+        return f"{state.started.job_name}, run {state.started.run_id}. {said}".strip()
 
     def action_again(self) -> None:
         """Start the same run, or replay, once more."""

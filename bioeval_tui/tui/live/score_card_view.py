@@ -419,9 +419,9 @@ def _fact_row(both: Both) -> Row:
             Cell(f"fact {f.fact} in turn {f.turn}, {'asked' if f.asked else 'not asked'}: {f.text}")
             for f in facts
         ]
-        why = (
-            f"the user knew {plural(known, 'fact')} and gave none" if known else "the user knew no facts here"
-        )
+        why = "the user knew no facts here"
+        if known:
+            why = f"the user knew {plural(known, 'fact')} and gave none"
         details[condition] = lines or [Cell(why, "quiet")]
         if facts:
             evidence[condition] = CardEvidence(condition, facts[0].message, None)

@@ -229,9 +229,9 @@ def _field(estimated: Estimate, width: int) -> Cell:
     value, interval = estimated.mean, estimated.interval
     if value is None:
         return Cell(f"{'·':^{width}}", "quiet")
-    around = (
-        f" ±{number((interval.high - interval.low) / 2)}" if interval is not None and width >= SURE else ""
-    )
+    around = ""
+    if interval is not None and width >= SURE:
+        around = f" ±{number(interval.width / 2)}"
     return Cell(f"{number(value) + around:^{width}}", HEAT[min(len(HEAT) - 1, int(value * len(HEAT)))])
 
 

@@ -203,7 +203,8 @@ def spans_by_line(lines: list[str], pattern: re.Pattern[str]) -> list[list[tuple
         while here < len(lines) and starts[here] < end:
             first = max(0, start - starts[here])
             last = min(len(lines[here]), end - starts[here])
-            first += len(lines[here][first:last]) - len(lines[here][first:last].lstrip()) if here > row else 0
+            if here > row:
+                first += len(lines[here][first:last]) - len(lines[here][first:last].lstrip())
             if last > first:
                 by_line[here].append((first, last, which))
             here += 1
@@ -456,9 +457,9 @@ class PageView(ScrollView):
         if not self._laid_out:
             return
         height = self._view_height
-        first = (
-            max(0, self._page.top(spot) - self.scroll_offset.y) if spot.item < len(self._page.items) else 0
-        )
+        first = 0
+        if spot.item < len(self._page.items):
+            first = max(0, self._page.top(spot) - self.scroll_offset.y)
         if first < height:
             self.refresh(Region(0, first, self.scrollable_content_region.width, height - first))
 
