@@ -143,7 +143,8 @@ def listing(boards: Mapping[str, BenchmarkDetail]) -> Listing[BenchmarkItem]:
         board = board_of(boards, item)
         entries, better = None, ""
         if board is not None:
-            entries, better = float(len(board.scores)), "lower" if board.lower_is_better else "higher"
+            entries = float(len(board.scores))
+            better = "lower" if board.lower_is_better else "higher"
         readiness = 0.0 if item.prepared else 1.0
         return (
             text_key(item.task_id),

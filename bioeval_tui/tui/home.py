@@ -559,7 +559,8 @@ class HomeScreen(RefreshedScreen):
         about = self.query_one("#about", VerticalScroll)
         title, lines = "", [[Cell("Reading…", "quiet")]]
         if entry is not None:
-            title, lines = "Details" if entry.about else "This run", list(entry.about)
+            title = "Details" if entry.about else "This run"
+            lines = list(entry.about)
         about.border_title = title
         if entry is not None and entry.run is not None:
             width = max(20, about.scrollable_content_region.width)

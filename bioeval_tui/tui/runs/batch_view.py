@@ -215,7 +215,8 @@ def _glance(state: RunState, conversation: ConversationState, key: GlanceKey, go
     newest = conversation.messages[-1] if conversation.messages else None
     awaited = newest is not None and newest.role == "assistant" and not newest.done and rank >= Rank.SLOW
     interrupted = gone and conversation.ended is None
-    score, judged = conversation.score, conversation.verdict.tasks if conversation.verdict else ()
+    score = conversation.score
+    judged = conversation.verdict.tasks if conversation.verdict else ()
     return Glance(
         key,
         rank,
