@@ -440,14 +440,11 @@ class Results:
     @staticmethod
     def _score_cells(summary: Summary) -> Iterator[str]:
         for name in CONDITIONS:
-            condition = next(
-                (condition for condition in summary.conditions if condition.condition == name), None
-            )
-            yield (
-                "not run"
-                if condition is None
-                else f"{number(condition.score.mean)} ({spread_words(condition.score)})"
-            )
+            condition = summary.of(name)
+            if condition is None:
+                yield "not run"
+            else:
+                yield f"{number(condition.score.mean)} ({spread_words(condition.score)})"
         yield difference_words(summary.uplift) if summary.uplift else "not run"
 
     def _only(self) -> RunResult:

@@ -249,7 +249,8 @@ class Bioeval:
         for name, value in {"model": models, **asked}.items():
             option = f"--{name.replace('_', '-')}"
             if isinstance(value, bool):
-                arguments += [option] if value else []
+                if value:
+                    arguments.append(option)
             elif isinstance(value, list | tuple):
                 arguments += [part for one in value for part in (option, str(one))]
             elif value is not None:

@@ -42,7 +42,9 @@ def plain(character: str) -> str:
     name = unicodedata.name(character, "")
     if name.startswith("BOX DRAWINGS"):
         upright, level = ({*names} & {*name.split()} for names in (_UPRIGHT, _LEVEL))
-        return "+" if bool(upright) == bool(level) else "|" if upright else "-"
+        if bool(upright) == bool(level):
+            return "+"
+        return "|" if upright else "-"
     if "▀" <= character <= "▟":
         return "#"
     if unicodedata.category(character) in ("Mn", "Cf"):

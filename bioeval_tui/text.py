@@ -91,10 +91,12 @@ def size_of(value: Any, most: int) -> int:
                 size += len(item)
             case dict():
                 size += 2 * len(item) + sum(map(len, map(str, item)))
-                waiting += item.values() if size <= most else ()
+                if size <= most:
+                    waiting += item.values()
             case list() | tuple():
                 size += len(item)
-                waiting += item if size <= most else ()
+                if size <= most:
+                    waiting += item
             case _:
                 pass
     return size

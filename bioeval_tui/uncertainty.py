@@ -117,9 +117,9 @@ def mean_of(
     measured = Measured(mean, error, len(values), size, degrees)
     if size < FEWEST_UNITS:
         return measured
-    scope = (
-        f"clustered by {unit}, {size} {unit}s" if len(nonempty) > 1 else f"this {unit} only, {size} {within}s"
-    )
+    scope = f"this {unit} only, {size} {within}s"
+    if len(nonempty) > 1:
+        scope = f"clustered by {unit}, {size} {unit}s"
     interval = _of_mean(measured, clusters, values, bounds, paired)
     return replace(measured, interval=interval and replace(interval, scope=scope))
 

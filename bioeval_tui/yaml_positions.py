@@ -167,11 +167,8 @@ def show_path(path: Path) -> str:
     """Return `tasks[0].acceptanceCriteria` for `("tasks", 0, "acceptanceCriteria")`."""
     text = ""
     for part in path:
-        text += (
-            f"[{part}]"
-            if isinstance(part, int)
-            else f".{clean_line(part, 80)}"
-            if text
-            else clean_line(part, 80)
-        )
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            text += ("." if text else "") + clean_line(part, 80)
     return text

@@ -57,7 +57,8 @@ def open_app(places: tuple[Path, ...] = (), settings: Settings | None = None) ->
     settings, runs, others = with_runs(settings or Settings.from_environment(), places)
     need_terminal("`bioeval-tui --help` lists the commands that print")
     start = "home" if runs is None else "medals"
-    start = "jobs" if others else start
+    if others:
+        start = "jobs"
     show(AppServices(settings, job_places=others, runs=runs), start, "ask")
     return ExitCode.OK
 
@@ -117,9 +118,10 @@ def serve_tab(places: tuple[Path, ...], read_only: bool, run_id: str | None) -> 
 
         services = cast(AppServices, ReadOnlyServices(settings))
         shown: type[BioevalApp] = ReadOnlyApp
+        screen = "runs"
     else:
         services, shown = AppServices(settings, job_places=places), BioevalApp
-    screen = "runs" if read_only else "jobs" if places else "home"
+        screen = "jobs" if places else "home"
     start = partial(services.open_recording, run_id, speed=1.0) if run_id else screen
     run_app(shown(services, start, on_quit="leave" if read_only else "ask"))
     return ExitCode.OK

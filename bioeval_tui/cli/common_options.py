@@ -87,9 +87,9 @@ class LazyGroup(click.Group):
             }
             places |= {command: command for command in self.list_commands(ctx)}
             near = difflib.get_close_matches(name, places, 1)
-            hint = (
-                f", did you mean {places[near[0]]}?" if near else f"; `{ctx.command_path} --help` lists them"
-            )
+            hint = f"; `{ctx.command_path} --help` lists them"
+            if near:
+                hint = f", did you mean {places[near[0]]}?"
             raise click.UsageError(f"no such command: {name!r}{hint}")
         return super().resolve_command(ctx, args)
 

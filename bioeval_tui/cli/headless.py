@@ -151,10 +151,11 @@ class NotebookProgress:
         ):
             return
         where = [state.started.job_name, state.asked_model, state.condition_title(event.condition or "")]
-        where += [f"trial {event.trial}"] if state.started.trials > 1 else []
-        message = (
-            f": {SPEAKERS[event.role]}: {event.content}" if isinstance(event, events.MessageCompleted) else ""
-        )
+        if state.started.trials > 1:
+            where.append(f"trial {event.trial}")
+        message = ""
+        if isinstance(event, events.MessageCompleted):
+            message = f": {SPEAKERS[event.role]}: {event.content}"
         now = f"{self._done} of {self._total} conversations · {' · '.join(filter(None, where))}{message}"
         self._line.update(_plain(now), raw=True)
 
@@ -295,14 +296,15 @@ def print_batch(runs: Sequence[RunResult], console: Console) -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column("run", no_wrap=True, min_width=20)
     models = [run.brief.model for run in runs]
-    for title in ("job", *(("model",) if any(models) else ())):
-        table.add_column(title)
+    table.add_column("job")
+    if any(models):
+        table.add_column("model")
     for title in (*(condition_title(runs, name).removeprefix("facts ") for name in CONDITIONS), "scored"):
         table.add_column(Text(title), justify="right")
     for run, model in zip(runs, models, strict=True):
         conditions = [run.summary.of(name) for name in CONDITIONS]
         used = sum(condition.score.counted.used for condition in run.summary.conditions)
-        named = (run.brief.job, *((model or "",) if any(models) else ()))
+        named = (run.brief.job, model or "") if any(models) else (run.brief.job,)
         cells = [
             run.run_id,
             *named,

@@ -271,9 +271,9 @@ def new(
     if not answers.offline:
         if cases is not None and not _beside(job, cases):
             say(f"the table is in another folder: add --cases-file {cases} to both commands")
-        instead = (
-            f"; without one: bioeval-tui run {job} --rehearsal" if answers.script and cases is None else ""
-        )
+        instead = ""
+        if answers.script and cases is None:
+            instead = f"; without one: bioeval-tui run {job} --rehearsal"
         say(
             "the user and the judge are models: set OPENAI_API_KEY first, or OPENAI_BASE_URL for a model server on this "
             f"machine{instead}{env_file_hint()}"

@@ -117,14 +117,11 @@ def print_runs(runs: Iterable[CataloguedRun]) -> None:
         numbers("withheld", lambda run: run.scores.get("withheld")),
         numbers("supplied", lambda run: run.scores.get("supplied")),
         numbers("mean", lambda run: run.score),
-        *(
-            [column("reviewed", _reviewed, right=True, spare=True)]
-            if any(run.reviewed for run in runs)
-            else []
-        ),
         column("messages", lambda run: str(run.messages), right=True, spare=True),
         column("fault", lambda run: _safe(run.fault), spare=True),
     ]
+    if any(run.reviewed for run in runs):
+        columns.insert(-2, column("reviewed", _reviewed, right=True, spare=True))
     write_table(plain_console(), columns)
 
 

@@ -339,11 +339,10 @@ def agreement(
         raise UsageError(f"no judge of these tasks has a name that contains {judge!r}")
     as_csv = as_csv or (output is not None and output.suffix == ".csv")
     if as_csv or as_json or output is not None:
-        text = (
-            agreement_csv(report)
-            if as_csv
-            else json.dumps(agreement_dict(report, corrected), indent=2, ensure_ascii=False) + "\n"
-        )
+        if as_csv:
+            text = agreement_csv(report)
+        else:
+            text = json.dumps(agreement_dict(report, corrected), indent=2, ensure_ascii=False) + "\n"
         write_or_print(text, output)
     else:
         print_agreement(report, plain_console(), corrected)

@@ -72,12 +72,12 @@ def serve(
     can do what you can do on this machine, unless you pass --read-only.
     """
     command = _tab_command(places, read_only, run_id)
-    can = "see every recording" if read_only else "run jobs and read files as you can"
-    warning = (
-        ""
-        if is_loopback(host)
-        else f"Other machines can reach this server: anyone with the link can {can}. Nothing is encrypted."
-    )
+    warning = ""
+    if not is_loopback(host):
+        can = "see every recording" if read_only else "run jobs and read files as you can"
+        warning = (
+            f"Other machines can reach this server: anyone with the link can {can}. Nothing is encrypted."
+        )
     options = ServeOptions(command, host, port, allowed_hosts, max_sessions, _is_light)
     return asyncio.run(_serve(options, warning))
 

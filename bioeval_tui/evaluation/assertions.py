@@ -485,9 +485,7 @@ def _fits(wanted: CallConfig, call: ToolCall) -> bool:
         made = call.arguments if isinstance(call.arguments, Mapping) else {"arguments": call.arguments}
         if set(made) == {"arguments"} and len(wanted.arguments) == 1:
             # A span may have the only argument without its name.
-            made = (
-                made if "arguments" in wanted.arguments else {next(iter(wanted.arguments)): made["arguments"]}
-            )
+            made = {next(iter(wanted.arguments)): made["arguments"]}
         if wanted.compare == "exact" and set(made) != set(wanted.arguments):
             return False
         if not all(key in made and equal(made[key], value) for key, value in wanted.arguments.items()):

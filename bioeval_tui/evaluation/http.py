@@ -460,7 +460,8 @@ def proxy_for(url: str) -> str | None:
     host = parts.hostname or ""
     if not proxy or proxy_bypass(host) or proxy_bypass(parts.netloc.rpartition("@")[2]):
         return None
-    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    if "://" not in proxy:
+        proxy = f"http://{proxy}"
     try:
         place = urlsplit(proxy)
         usable = place.scheme in ("http", "https") and bool(place.hostname) and place.port != 0

@@ -97,11 +97,9 @@ def interpreter(named: str, job_dir: Path | None, folders: Sequence[Path]) -> Pa
             return path
     if outside:
         raise UsageError(f"{shown} is in no folder that was given with --code DIR")
-    where = (
-        "beside the job or in a folder given with --code"
-        if folders
-        else "and no folder was given with --code DIR"
-    )
+    where = "and no folder was given with --code DIR"
+    if folders:
+        where = "beside the job or in a folder given with --code"
     raise UsageError(f"interpreter {shown} not found, {where}")
 
 

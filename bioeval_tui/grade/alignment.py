@@ -22,7 +22,8 @@ FIRST = 5
 def examples(values: Iterable[Any], total: int | None = None) -> str:
     """Return the first five values as text: `7, 12, 31, … (3 more)`."""
     listed = list(values)
-    total = len(listed) if total is None else total
+    if total is None:
+        total = len(listed)
     shown = ", ".join(clean_line(str(value), 40) for value in listed[:FIRST])
     return shown if total <= FIRST else f"{shown}, … ({total - FIRST:,} more)"
 

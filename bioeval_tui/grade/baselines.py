@@ -351,6 +351,7 @@ def fit(what: str, train: NDArray[Any], test: NDArray[Any], outcome: pd.Series) 
         model = make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=5000))
         chances: NDArray[Any] = model.fit(train, target > 0).predict_proba(test)[:, 1]
         return chances
-    target = np.log1p(target.clip(min=0)) if what == "survival" else target
+    if what == "survival":
+        target = np.log1p(target.clip(min=0))
     predicted: NDArray[Any] = _ridge(what, 10.0).fit(train, target).predict(test)
     return predicted

@@ -76,8 +76,10 @@ def batch_progress() -> Iterator[Callable[[run.GradingProgress], None]]:
 
         def show(progress: run.GradingProgress) -> None:
             notes = [f"{progress.invalid:,} invalid"] if progress.invalid else []
-            notes += [f"{progress.not_graded:,} not graded"] if progress.not_graded else []
-            notes += [f"{progress.resumed:,} from before"] if progress.resumed else []
+            if progress.not_graded:
+                notes.append(f"{progress.not_graded:,} not graded")
+            if progress.resumed:
+                notes.append(f"{progress.resumed:,} from before")
             what = "grading" + (f" ({', '.join(notes)})" if notes else "")
             bar.update(row, description=what, total=progress.total, completed=progress.done)
 
@@ -149,7 +151,7 @@ def _medal(report: TaskReport) -> str:
 
 
 def _yes(value: bool | None) -> str:
-    return NOTHING if value is None else "✓ yes" if value else "✗ no"
+    return {None: NOTHING, True: "✓ yes", False: "✗ no"}[value]
 
 
 def _number(value: float | None, form: str = "") -> str:
@@ -164,7 +166,7 @@ def medal_table(
     `reviews` has each report's reviews as text.
     """
     review_cells = [clean_line(words, 120) for words in reviews] or [""] * len(reports)
-    intervals = [_interval(report) for report in reports]
+    intervals = [report.interval_words or NOTHING for report in reports]
     partial = any(report.rows_note for report in reports)
     none = [NOTHING] * len(not_graded)
 
@@ -209,11 +211,6 @@ def medal_table(
         total = len(known) + len(reports) - valid + len(not_graded)
         zeros = f", {sum(known) / total:.1f} with {others} as 0" if others else ""
         console.print(f"average percentile {sum(known) / len(known):.1f} over {len(known):,} valid{zeros}")
-
-
-def _interval(report: TaskReport) -> str:
-    uncertainty = report.uncertainty
-    return NOTHING if uncertainty is None or uncertainty.low is None else uncertainty.interval_words
 
 
 def _agent(report: TaskReport) -> str:

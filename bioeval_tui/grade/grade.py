@@ -170,7 +170,8 @@ class TaskGrading:
 
         Problems with the file or the grader's code never raise.
         """
-        shown = shown if shown is not None else "" if path is None else str(path)
+        if shown is None:
+            shown = str(path or "")
         agent = agent or agent_in(shown)
         started = time.perf_counter()
         reason = refused or self._refusal(path, shown, handed_in)
@@ -298,7 +299,9 @@ class TaskGrading:
     @property
     def _suffixes(self) -> tuple[str, ...]:
         spec = self.task.grader.spec
-        return (CSV, H5AD) if spec is None else (CSV,) if spec.h5ad is None else (H5AD,)
+        if spec is None:
+            return CSV, H5AD
+        return (CSV,) if spec.h5ad is None else (H5AD,)
 
     def _too_large(self, path: Path) -> str | None:
         try:

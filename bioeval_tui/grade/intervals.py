@@ -149,9 +149,9 @@ class Rivals:
         true = np.asarray(pairs[0][0])
         kind = scorer.spec.metric.kind
         split = kind == "probability"
-        strata = (
-            [np.flatnonzero(true == value) for value in np.unique(true)] if split else [np.arange(len(true))]
-        )
+        strata = [np.arange(len(true))]
+        if split:
+            strata = [np.flatnonzero(true == value) for value in np.unique(true)]
         self._counts = np.vstack([np.ones((1, len(true)), np.int64), drawn_counts(len(true), strata)])
         self.drawn = np.column_stack([self._score(pair) for pair in pairs])
 

@@ -196,13 +196,10 @@ def build_leaderboard(
         what = "has one entry" if len(known) == 1 else "is tied throughout"
         warnings.append(f"direction guessed as higher is better: the leaderboard {what}")
     if falls and rises:
-        guessed = (
-            ""
-            if is_lower_better is not None
-            else (
-                f"; direction guessed as {'lower' if lower else 'higher'} is better from its first and last row"
-            )
-        )
+        guessed = ""
+        if is_lower_better is None:
+            better = "lower" if lower else "higher"
+            guessed = f"; direction guessed as {better} is better from its first and last row"
         warnings.append(f"the leaderboard was not sorted and has been sorted{guessed}")
     elif is_lower_better is not None and (falls if lower else rises):
         warnings.append("the leaderboard was worst first and has been reversed")

@@ -171,7 +171,8 @@ class Ledger:
         # A changed line may contain anything. `verify` reports it; grading continues.
         answers, submission = str(entry.get("answers")), str(entry.get("submission"))
         agent, score = entry.get("agent"), entry.get("score")
-        agent = agent if isinstance(agent, str) else None
+        if not isinstance(agent, str):
+            agent = None
         seen = self._seen.setdefault(answers, {})
         if submission not in seen:
             seen[submission] = agent, score if isinstance(score, float) else None

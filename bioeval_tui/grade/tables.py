@@ -201,9 +201,9 @@ def _refuse_row(path: Path, row: list[str], most: int) -> None:
 
 def unix_lines(data: bytes) -> bytes:
     """Return a text with `\\n` line endings."""
-    return (
-        data.replace(b"\r\n", b"\n") if b"\r" in data else data
-    )  # one byte is found ten times as fast as two
+    if b"\r" not in data:  # one byte is found ten times as fast as two
+        return data
+    return data.replace(b"\r\n", b"\n")
 
 
 def is_plain(data: bytes) -> bool:

@@ -146,11 +146,9 @@ class Uncertainty:
     def chance_words(self) -> str:
         """What the chances of medals suppose: `with the whole board scored on 171 other rows like these`."""
         others = f"{self.rows or 0:,} other rows like these"
-        return (
-            f"with the whole board scored on {others}"
-            if self.board_scored_anew
-            else f"if only this file had {others}"
-        )
+        if self.board_scored_anew:
+            return f"with the whole board scored on {others}"
+        return f"if only this file had {others}"
 
     @property
     def interval_words(self) -> str:
@@ -321,6 +319,13 @@ class TaskReport:
             return ""
         size = f" of {self.leaderboard_size + 1:,}" if self.leaderboard_size else ""
         return f"{self.extra.leaderboard_position:,}{size}"
+
+    @property
+    def interval_words(self) -> str:
+        """The score's 95 % interval, such as `0.9906 to 1.0000`; empty without one."""
+        if self.uncertainty is None or self.uncertainty.low is None:
+            return ""
+        return self.uncertainty.interval_words
 
     @property
     def looks_words(self) -> str:

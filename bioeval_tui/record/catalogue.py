@@ -465,23 +465,31 @@ def summarise(run_id: str, path: Path, outline: Outline) -> CataloguedRun:
         status: Status = outline.ended.status
     else:
         status = "running" if is_live(path) else "interrupted"
-    begun = started.at if started else datetime.fromtimestamp(0).astimezone()
-    return CataloguedRun(
+    run = CataloguedRun(
         run_id=run_id,
-        job=started.job_name if started else "unknown",
+        job="unknown",
         status=status,
-        started_at=begun.isoformat(),
+        started_at=datetime.fromtimestamp(0).astimezone().isoformat(),
         score=outline.ended.mean if outline.ended else None,
         fault=", ".join(outline.faults) or "none",
         scores=outline.scores(),
         messages=outline.messages,
-        model=started.asked_model if started else None,
-        rehearsal=started.rehearsal if started else False,
-        batch_id=started.batch_id if started else None,
+        model=None,
+        rehearsal=False,
+        batch_id=None,
         folder=path.parent,
         clean=outline.clean,
         imported=is_imported(path),
-        identity=started.identity | {"job file": started.job_sha256[:8]} if started else {},
+    )
+    if started is None:
+        return run
+    return run._replace(
+        job=started.job_name,
+        started_at=started.at.isoformat(),
+        model=started.asked_model,
+        rehearsal=started.rehearsal,
+        batch_id=started.batch_id,
+        identity=started.identity | {"job file": started.job_sha256[:8]},
     )
 
 

@@ -234,9 +234,8 @@ class RunStarted(EventBase):
     @property
     def judge_prompt(self) -> str:
         """The judge's prompt and its version, such as `eval/score 1a2b3c4d`; empty if no model judges."""
-        name = (
-            self.job.get("scorer", {}).get("prompt", "") if isinstance(self.job.get("scorer"), dict) else ""
-        )
+        scorer = self.job.get("scorer")
+        name = scorer.get("prompt", "") if isinstance(scorer, dict) else ""
         return f"{name} {self.prompts[name][:8]}" if name in self.prompts else ""
 
 
@@ -551,9 +550,8 @@ class ConversationEnded(EventBase):
     @property
     def advice(self) -> str:
         """What follows the detail on one line: what you can do, and what came instead of an answer."""
-        return "".join(f"; {way}" for way in self.ways) + (
-            f"; it sent: {self.received}" if self.received else ""
-        )
+        more = [*self.ways, f"it sent: {self.received}"] if self.received else self.ways
+        return "".join(f"; {each}" for each in more)
 
     @property
     def explained(self) -> str:
@@ -606,7 +604,9 @@ class TaskScored(BaseModel):
     @property
     def outcome(self) -> CheckStatus:
         """Whether the task was passed, failed, or says nothing about the agent."""
-        return "not_measured" if not self.measured else "passed" if self.passed else "failed"
+        if not self.measured:
+            return "not_measured"
+        return "passed" if self.passed else "failed"
 
     @property
     def earned(self) -> float:

@@ -196,12 +196,10 @@ def judgings(state: RunState, overlay: Overlay) -> dict[ConversationKey, list[Ju
 def in_force(state: RunState, overlay: Overlay) -> RunState:
     """Return the state with the latest verdicts, scores and mean in it; `state` itself does not change."""
     latest = {key: same[-1] for key, same in judgings(state, overlay).items()}
-    talks = {
-        key: replace(talk, verdict=latest[key].verdict, score=latest[key].score or talk.score)
-        if key in latest
-        else replace(talk)
-        for key, talk in state.conversations.items()
-    }
+    talks = {key: replace(talk) for key, talk in state.conversations.items()}
+    for key, judging in latest.items():
+        talks[key].verdict = judging.verdict
+        talks[key].score = judging.score or talks[key].score
     judged = replace(state, conversations=talks)
     if latest and judged.ended is not None:
         scores = judged.scores()

@@ -249,7 +249,8 @@ class Recorder:
                 refused = None
             except OSError as error:
                 now = time.monotonic()
-                refused = now if refused is None else refused
+                if refused is None:
+                    refused = now
                 self._say(f"cannot write {self.path.name}: {error.strerror}")
                 if self._patience_s is not None and now - refused >= self._patience_s:
                     raise _GaveUpError from None

@@ -426,13 +426,10 @@ class RunState:
     def judge_prompt(self) -> str:
         """The prompts of those judges with their versions, such as `eval/score 1a2b3c4d`; empty if no model judged."""
         recorded = self.started.judge_prompt if self.started else ""
-        prompts = {
-            ", ".join(f"{clean_line(name, 100)} {digest[:8]}" for name, digest in verdict.prompts.items())
-            if verdict.author or verdict.prompts
-            else recorded
-            for talk in self.conversations.values()
-            if (verdict := talk.verdict)
-        }
+        prompts = set()
+        for verdict in filter(None, (talk.verdict for talk in self.conversations.values())):
+            named = [f"{clean_line(name, 100)} {digest[:8]}" for name, digest in verdict.prompts.items()]
+            prompts.add(", ".join(named) if verdict.author or named else recorded)
         return ", ".join(sorted(filter(None, prompts))) if prompts else recorded
 
     def scores(self) -> dict[str, float | None]:

@@ -63,7 +63,8 @@ def call_event(name: str, arguments: Any, call_id: str = "") -> dict[str, Any]:
 
     They stand for arguments that cannot be read.
     """
-    arguments = {} if arguments is None else arguments
+    if arguments is None:
+        arguments = {}
     is_read = isinstance(arguments, Mapping)
     given = dict(arguments) if is_read else {"arguments": arguments}
     request: dict[str, Any] = {"function": {"name": clean_line(name, 200)}, "arguments": given}
@@ -191,7 +192,8 @@ def tool_calls_text(asked: Mapping[str, Any]) -> str:
         parts.append("no errors")
     turn = asked.get("turn")
     where = "" if turn is None else f" in turn {turn}"
-    where = " in each turn" if turn == "each" else where
+    if turn == "each":
+        where = " in each turn"
     return clean_line("; ".join(parts) + where, 300)
 
 

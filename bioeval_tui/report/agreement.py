@@ -425,11 +425,9 @@ def with_labels(items: Sequence[RatedTask], file: Path, column: str = "") -> lis
     heading = list(rows[0][1]) if rows else []
     wanted = column or next((name for name in COLUMNS if name in heading), "")
     if wanted not in heading:
-        missing = (
-            f"column {wanted!r}"
-            if wanted
-            else f"a column of labels ({', '.join(COLUMNS)}; --column names another)"
-        )
+        missing = f"a column of labels ({', '.join(COLUMNS)}; --column names another)"
+        if wanted:
+            missing = f"column {wanted!r}"
         raise InputError(f"{file}: {missing} is missing")
     if not {"case", "trial"} & set(heading):
         raise InputError(f"{file}: a column `case` or `trial` is required, to identify the conversation")
@@ -440,11 +438,9 @@ def with_labels(items: Sequence[RatedTask], file: Path, column: str = "") -> lis
         _check(row, file, number)
         fitting = [place for place, item in enumerate(items) if _fits(item, row)]
         if len(fitting) != 1:
-            what = (
-                f"{len(fitting)} judged tasks fit; name run_id, condition or task"
-                if fitting
-                else "no judged task fits"
-            )
+            what = "no judged task fits"
+            if fitting:
+                what = f"{len(fitting)} judged tasks fit; name run_id, condition or task"
             raise InputError(f"{file}, line {number}: {what}")
         author = clean_line(row.get("reviewer") or wanted, 80)
         value = _value(row[wanted], file, number, wanted)

@@ -302,10 +302,13 @@ class Comparison:
         lines = [f"{job}: {about}" for job, about in jobs]
         for (name, run), played in zip(sides, (*others, ""), strict=False):
             parts = [f"agent {run.brief.agent_words}"]
-            parts += [run.brief.job] if len(jobs) > 1 else []
-            parts += [played] if len(others) > 1 else []
+            if len(jobs) > 1:
+                parts.append(run.brief.job)
+            if len(others) > 1:
+                parts.append(played)
             lines.append(f"{name}  {' · '.join([*parts, date(run.started_at), f'run {run.run_id}'])}")
-        lines += others if len(others) == 1 else []
+        if len(others) == 1:
+            lines += others
         return (*lines, *(f"facts  {each}" for each in facts))
 
     @property

@@ -84,14 +84,14 @@ def spent(runs: Iterable[RecordedRun], condition: Condition | None = None) -> Sp
 def _sum(peer: Peer, each: Sequence[dict[Peer, PeerCost]]) -> PeerCost:
     costs_of_peer = [costs[peer] for costs in each]
     why = next((cost.why_unknown for cost in costs_of_peer if cost.dollars is None), "")
+    if not costs_of_peer:
+        why = "no conversation was run"
     return PeerCost(
         peer,
         known_sum(cost.tokens_in for cost in costs_of_peer),
         known_sum(cost.tokens_out for cost in costs_of_peer),
-        None
-        if why or not costs_of_peer
-        else sum(cost.dollars for cost in costs_of_peer if cost.dollars is not None),
-        why or ("" if costs_of_peer else "no conversation was run"),
+        None if why else sum(cost.dollars for cost in costs_of_peer if cost.dollars is not None),
+        why,
         sum(cost.known for cost in costs_of_peer),
         sum(cost.uncounted for cost in costs_of_peer),
     )
@@ -171,7 +171,9 @@ def _models_host(run: RecordedRun, role: str) -> str:
     options = run.started.options
     named = options.get(f"{role}_host") or options.get("models_host")
     hosts = run.started.hosts
-    return named if isinstance(named, str) else hosts[min(1, len(hosts) - 1)] if hosts else ""
+    if isinstance(named, str):
+        return named
+    return hosts[min(1, len(hosts) - 1)] if hosts else ""
 
 
 def _priced(run: RecordedRun, peer: Peer, asked: Asked, models: Sequence[Any], host: str) -> PeerCost:

@@ -158,15 +158,16 @@ def _tasks(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
         if task is None:
             yield {**cells, "not_measured": talk.why_no_verdict}
             continue
+        if task.measured:
+            cells |= {"score": task.score, "passed": task.passed}
+        else:
+            cells["not_measured"] = why_not_asked(task)
         yield {
             **cells,
-            "score": task.score if task.measured else None,
-            "passed": task.passed if task.measured else None,
             "reason": task.reason,
             "weight": task.weight,
             "asked": task.asked,
             "kept_by": task.kept_by,
-            "not_measured": None if task.measured else why_not_asked(task),
             "unproved": task.unproved,
             "spread": task.spread,
             "points": task.points,
@@ -178,19 +179,18 @@ def _tasks(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
 def _assertions(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
     for index, (title, weight) in run.assertion_titles(talk.condition, talk.trial).items():
         check = talk.final_checks.get(index)
-        cells = {"assertion": index + 1, "title": title, "weight": weight}
+        cells: dict[str, Any] = {"assertion": index + 1, "title": title, "weight": weight}
         if check is None:
             yield {**cells, "status": "not_measured", "why": "it was not checked at the end"}
             continue
-        known = check.status != "not_measured"
-        yield {
-            **cells,
-            "status": check.status,
-            "passed": check.status == "passed" if known else None,
-            "observed": compact_json(check.observed) if known else None,
-            "expected": compact_json(check.expected) if known else None,
-            "why": check.reason or None,
-        }
+        cells |= {"status": check.status, "why": check.reason or None}
+        if check.status != "not_measured":
+            cells |= {
+                "passed": check.status == "passed",
+                "observed": compact_json(check.observed),
+                "expected": compact_json(check.expected),
+            }
+        yield cells
 
 
 def _turns(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
@@ -233,14 +233,14 @@ def _tools(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
         calls = [pair for pair in paired(message.generation) if pair[0] is not None]
         for number, (request, result) in enumerate(calls, start=1):
             assert request is not None
+            arguments = compact_json(request.get("arguments") or {})
             yield {
                 "turn": message.turn,
                 "message": message.message,
                 "call": number,
                 "tool": str(request["function"].get("name", "")),
-                "arguments": compact_json(request.get("arguments") or {})
-                if request.get("argumentsTold") is not False
-                else None,
+                # A span may tell of a call without its arguments, which is not a call without any.
+                "arguments": None if request.get("argumentsTold") is False else arguments,
                 "result": compact_json(result[0]) if result else None,
                 "failed": result[1] if result else None,
             }

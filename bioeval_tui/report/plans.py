@@ -251,11 +251,10 @@ def print_plan(plan: Planned, console: Console) -> None:
 
 def _head(plan: Planned) -> str:
     best = plan.best
-    wanted = (
-        f"to detect a difference of {plan.detect:g} with a power of {plan.power:g}"
-        if plan.detect is not None
-        else f"for an interval {plan.width:g} wide"
-    )
+    if plan.detect is not None:
+        wanted = f"to detect a difference of {plan.detect:g} with a power of {plan.power:g}"
+    else:
+        wanted = f"for an interval {plan.width:g} wide"
     if best is None:
         return f"{wanted}: no number of cases is enough"
     return f"{wanted}: {plural(best.cases, 'case')} with {plural(best.trials, 'trial')} each, {plural(best.conversations, 'conversation')} in all"

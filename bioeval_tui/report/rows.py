@@ -148,14 +148,16 @@ def assertion_titles(
     found: dict[int, tuple[str, float]] = {}
     job = state.job if trial is None else state.job_of(trial)
     for index, item in enumerate(job.get("assertions") or []):
-        item = item if isinstance(item, dict) else {}
+        if not isinstance(item, dict):
+            item = {}
         if not counts_in(item, condition):
             continue
         named = next((item[key] for key in ("name", "expression", "cypher", "medal") if item.get(key)), "")
         if not named and isinstance(item.get("toolCalls"), dict):
             named = tool_calls_text(item["toolCalls"])
         title = str(named or f"assertion {index + 1}")
-        title = title if trial is not None else without_placeholders(title)
+        if trial is None:
+            title = without_placeholders(title)
         found[index] = (title, job_number(item, "weight", 1.0))
     for talk in state.conversations.values():
         for check in talk.latest_checks() if condition in (None, talk.key.condition) else ():

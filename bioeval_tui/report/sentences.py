@@ -201,9 +201,9 @@ def _(finding: of.NoEffectOfFacts) -> str:
 def _(finding: of.EffectOfFacts) -> str:
     verb = "lifts" if finding.helps else "lowers"
     over = _over(finding.trials, finding.interval, all_equal=finding.all_equal)
-    because = (
-        f": {_because(finding.cause, 'it' if len(finding.facts) == 1 else 'them')}" if finding.cause else ""
-    )
+    because = ""
+    if finding.cause:
+        because = f": {_because(finding.cause, 'it' if len(finding.facts) == 1 else 'them')}"
     span = _from_to(finding.withheld, finding.supplied)
     return f"Knowing {_that(finding.facts)} {verb} the agent {span}{over}{because}."
 
@@ -453,7 +453,8 @@ def _(finding: of.OpenDifference) -> str:
 @write.register
 def _(finding: of.JobsDiffer) -> str:
     listed = [f"{path}: A {a}, B {b}" for path, a, b in finding.changed]
-    listed += [f"and {finding.more} more"] if finding.more else []
+    if finding.more:
+        listed.append(f"and {finding.more} more")
     changes = "; ".join(listed) or "only in layout or comments"
     return f"the job files differ ({changes}): tasks and assertions are matched by their titles"
 
@@ -538,11 +539,9 @@ def _(finding: of.ScoreBasis) -> str:
 def _(finding: of.PassShareBasis) -> str:
     if finding.measured:
         return f"over {finding.tasks} tasks"
-    return (
-        f"{finding.k} trials are needed, there are {finding.most}"
-        if finding.tasks
-        else "the job has no tasks"
-    )
+    if not finding.tasks:
+        return "the job has no tasks"
+    return f"{finding.k} trials are needed, there are {finding.most}"
 
 
 @write.register
@@ -716,11 +715,9 @@ def _holds(finding: of.EndsWithScore) -> str:
     count, first = plural(finding.assertions, "assertion"), _title(finding.first)
     if not finding.fails:
         return f"all {count} hold, such as {first}" if finding.first else f"all {count} hold"
-    return (
-        f"{first} does not hold"
-        if finding.fails == 1
-        else f"{finding.fails} of {count} do not hold, such as {first}"
-    )
+    if finding.fails == 1:
+        return f"{first} does not hold"
+    return f"{finding.fails} of {count} do not hold, such as {first}"
 
 
 # What to do next

@@ -161,13 +161,12 @@ def summarise_runs(runs: Sequence[RecordedRun]) -> list[Summary]:
     """Return one summary for each agent and model among the runs."""
     summaries = [_summary(group) for group in groups(runs)]
     labels = [summary.label for summary in summaries]
-    return [
+    for at, summary in enumerate(summaries):
         # Two groups that would read the same differ in the model that was asked for.
-        replace(summary, label=f"{summary.label} · asked for {summary.runs[0].started.model or 'no model'}")
-        if labels.count(summary.label) > 1
-        else summary
-        for summary in summaries
-    ]
+        if labels.count(summary.label) > 1:
+            asked = summary.runs[0].started.model or "no model"
+            summaries[at] = replace(summary, label=f"{summary.label} · asked for {asked}")
+    return summaries
 
 
 def _summary(runs: tuple[RecordedRun, ...]) -> Summary:
@@ -175,7 +174,9 @@ def _summary(runs: tuple[RecordedRun, ...]) -> Summary:
     asked = " and ".join(dict.fromkeys(run.started.model for run in runs if run.started.model))
     served = runs[0].brief.served_model
     # A rehearsal requests a model that is not used, so naming it would mislead.
-    model = asked_and_served(asked, [served]) if served else None if first.rehearsal else first.model
+    model = None if first.rehearsal else first.model
+    if served:
+        model = asked_and_served(asked, [served])
     agent = first.job_name if _is_nameless(runs[0]) else first.agent
     label = " · ".join(part for part in (agent, model) if part)
     names = conditions_of(runs)

@@ -327,11 +327,9 @@ class BioevalApp(App[None]):
         caption = (known.caption() or known.NAME) if known else ""
         if isinstance(known, Dialog) and not known.caption() and (below := self._caption_below()):
             caption = f"{known.NAME}. {below}"
-        picture = (
-            None
-            if self.READ_ONLY
-            else Picture((self._pictures or Path()) / self._picture_name, masked(caption))
-        )
+        picture = None
+        if not self.READ_ONLY:
+            picture = Picture((self._pictures or Path()) / self._picture_name, masked(caption))
         # Masking whole lines would miss a name that a row cuts off.
         copies = [copied._replace(what=masked(copied.what)) for copied in copies]
         self.push_screen(ShareDialog(copies, picture), self._shared)

@@ -141,14 +141,19 @@ def listing(boards: Mapping[str, BenchmarkDetail]) -> Listing[BenchmarkItem]:
 
     def keys(item: BenchmarkItem) -> tuple[Key, ...]:
         board = board_of(boards, item)
+        entries, better = None, ""
+        if board is not None:
+            entries = float(len(board.scores))
+            better = "lower" if board.lower_is_better else "higher"
+        readiness = 0.0 if item.prepared else 1.0
         return (
             text_key(item.task_id),
-            (0, 2.0 if item.problem else 0.0 if item.prepared else 1.0, item.task_id),
+            (0, 2.0 if item.problem else readiness, item.task_id),
             text_key(item.task_type),
             (0, _HARD.get(item.difficulty.lower(), 9.0), item.difficulty.lower()),
             text_key(item.source),
-            number_key(float(len(board.scores)) if board else None),
-            text_key("" if board is None else "lower" if board.lower_is_better else "higher"),
+            number_key(entries),
+            text_key(better),
         )
 
     return Listing(COLUMNS, keys, _words, lambda item: item.task_id)

@@ -150,7 +150,8 @@ def next_steps(
     steps = [_watch(run) for run in runs if run.status == "running"]
     if ended:
         in_question = ended[0] in last_runs(runs)
-        steps += _repeat(ended[0], jobs, previews) if in_question else []
+        if in_question:
+            steps += _repeat(ended[0], jobs, previews)
         steps += _compare(ended)
     steps += _review(ended)
     steps += _run_first(jobs)
@@ -234,11 +235,9 @@ def _scores(run: CataloguedRun) -> tuple[Cell, ...]:
     """Return `0.47 → 1.00`, both conditions' scores, or the score of the only one."""
     values = [run.scores.get(name) for name in ((run.only_condition,) if run.only_condition else CONDITIONS)]
     cells = [Cell(f"{number(value):>4}", score_tone(value)) for value in values]
-    return (
-        (cells[0], Cell(" → ", "quiet"), cells[1], Cell("  "))
-        if len(cells) > 1
-        else (cells[0], Cell(" " * 9))
-    )
+    if len(cells) == 1:
+        return cells[0], Cell(" " * 9)  # as wide as the arrow and the second score
+    return cells[0], Cell(" → ", "quiet"), cells[1], Cell("  ")
 
 
 def recent(
@@ -321,7 +320,8 @@ def problems(
         broken = finding.state == "broken"
         if broken or finding.part == "openai endpoint":
             about: list[Line] = [[Cell(finding.part, "strong")], [Cell(finding.said)]]
-            about += [[Cell(finding.to_do, "busy")]] if finding.to_do else []
+            if finding.to_do:
+                about.append([Cell(finding.to_do, "busy")])
             about += [[], [Cell("bioeval-tui doctor examines every part.", "quiet")]]
             sign = Cell("✗ ", "bad") if broken else Cell("– ", "quiet")
             entries.append(HomeEntry((sign, Cell(f"{finding.part}: {finding.said}")), tuple(about)))
@@ -557,8 +557,11 @@ class HomeScreen(RefreshedScreen):
         """Show the details of the selected row."""
         entry = self.entry
         about = self.query_one("#about", VerticalScroll)
-        about.border_title = "" if entry is None else "Details" if entry.about else "This run"
-        lines = [[Cell("Reading…", "quiet")]] if entry is None else list(entry.about)
+        title, lines = "", [[Cell("Reading…", "quiet")]]
+        if entry is not None:
+            title = "Details" if entry.about else "This run"
+            lines = list(entry.about)
+        about.border_title = title
         if entry is not None and entry.run is not None:
             width = max(20, about.scrollable_content_region.width)
             preview = self._previews.get(entry.run.run_id)

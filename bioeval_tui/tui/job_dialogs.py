@@ -259,11 +259,14 @@ class RunForm:
         conditions = len(self.condition_names)
         is_choice = bool(cases and (self.cases.strip() or self.sample_size))
         parts = [plural(models, "model")] if models > 1 else []
-        parts += ["the chosen cases" if is_choice else plural(cases, "case")] if cases else []
-        parts += [plural(conditions, "condition"), *([plural(trials, "repeat")] if trials > 1 else [])]
-        total = (
-            "" if is_choice else f": {plural(models * max(1, cases) * conditions * trials, 'conversation')}"
-        )
+        if cases:
+            parts.append("the chosen cases" if is_choice else plural(cases, "case"))
+        parts.append(plural(conditions, "condition"))
+        if trials > 1:
+            parts.append(plural(trials, "repeat"))
+        total = ""
+        if not is_choice:
+            total = f": {plural(models * max(1, cases) * conditions * trials, 'conversation')}"
         at_most = f", at most {self.most_at_once} at once" if self.most_at_once else ""
         if self.most_at_once and self.most_at_once > 1 and self.at_once == "no":
             at_most += "; those that share a knowledge graph run one after another"
@@ -271,13 +274,9 @@ class RunForm:
 
     def request(self, job: JobItem) -> RunRequest:
         """Return the request for the engine; `problem` must have returned an empty string."""
-        return RunRequest(
+        request = RunRequest(
             jobs=(job.path,),
-            agent_url=self.url.strip().rstrip("/") if self.agent == "url" else None,
-            agent_url_is_given=self.agent == "url",
             models=self.model_names,
-            evaluator_model=self.evaluator.strip() or None if self.played == "job" else None,
-            judge_model=(self.judge_names or None) if self.played == "job" else None,
             mode=self.played,
             sample_agent=self.agent == "sample",
             trials=self.trials or 1,
@@ -285,11 +284,21 @@ class RunForm:
             order=None if self.order == "job" or self.conditions != "both" else self.order,
             parallel=self.at_once == "yes",
             concurrency=self.most_at_once,
-            cases=(self.cases.strip() or None) if job.cases else None,
-            sample=self.sample_size if job.cases else None,
             otlp=OTLP_PORT if self.spans == "yes" else None,
-            code=(str(Path(self.code.strip()).expanduser().absolute()),) if job.needs_code else (),
         )
+        # What was typed stays in a field that other choices hide, where it must not count.
+        if self.agent == "url":
+            url = self.url.strip().rstrip("/")
+            request = replace(request, agent_url=url, agent_url_is_given=True)
+        if self.played == "job":
+            evaluator, judges = self.evaluator.strip() or None, self.judge_names or None
+            request = replace(request, evaluator_model=evaluator, judge_model=judges)
+        if job.cases:
+            request = replace(request, cases=self.cases.strip() or None, sample=self.sample_size)
+        if job.needs_code:
+            folder = Path(self.code.strip()).expanduser().absolute()
+            request = replace(request, code=(str(folder),))
+        return request
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -536,12 +545,9 @@ def estimate_words(form: RunForm, earlier: RunPreview | None, cases: int = 0) ->
     """Return the interval to expect from the form's repeats and, from the job's newest measured run, their time and cost."""
     if form.trials is None or cases:
         return ""
-    alike = form.agent == "sample" and form.played == "rehearsal"
-    words = (
-        "the sample agent gives the same answers in every trial of a rehearsal"
-        if alike
-        else sentence(expected_interval(form.trials))
-    )
+    words = "the sample agent gives the same answers in every trial of a rehearsal"
+    if form.agent != "sample" or form.played != "rehearsal":
+        words = sentence(expected_interval(form.trials))
     if earlier is None or earlier.seconds is None:
         return words
     runs = max(1, len(form.model_names)) * len(form.condition_names)

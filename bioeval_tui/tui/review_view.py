@@ -93,12 +93,8 @@ def heads(items: Iterable[ReviewItem]) -> tuple[str, str, str]:
 def where(item: ReviewItem, width: int = 80) -> str:
     """Return `withheld 1` in at most `width` characters, or the agent of a submission."""
     if item.id.key is not None:
-        case = (
-            item.conversation.case.words
-            if item.conversation is not None and item.conversation.case is not None
-            else ""
-        )
-        trial = case or str(item.id.key.trial)
+        case = item.conversation.case if item.conversation is not None else None
+        trial = (case.words if case is not None else "") or str(item.id.key.trial)
         return f"{shorten(item.condition or item.id.key.condition, max(4, width - 1 - len(trial)))} {trial}"
     return item.row.agent if item.row is not None else ""
 

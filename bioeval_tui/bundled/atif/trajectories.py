@@ -92,7 +92,9 @@ def _step(message: MessageState, number: int, timed: bool) -> dict[str, Any]:
     if message.cut_off:
         extra["cut_off"] = True
     if message.role == "user":
-        return {**step, "extra": extra | ({"generation": message.generation} if message.generation else {})}
+        if message.generation:
+            extra["generation"] = message.generation
+        return {**step, "extra": extra}
     calls, results = [], []
     for place, (call, output) in enumerate(calls_of(message.generation), start=1):
         identity = call.id or f"call_{number}_{place}"
@@ -104,14 +106,15 @@ def _step(message: MessageState, number: int, timed: bool) -> dict[str, Any]:
     reasoning = [event["reasoning"] for event in message.generation if "reasoning" in event]
     metrics = dict(zip(("prompt_tokens", "completion_tokens"), message.tokens, strict=True))
     known = {name: value for name, value in metrics.items() if value is not None}
-    return {
-        **step,
-        **({"reasoning_content": "\n".join(map(str, reasoning))} if reasoning else {}),
-        **({"tool_calls": calls} if calls else {}),
-        **({"observation": {"results": results}} if results else {}),
-        **({"metrics": known} if known else {}),
-        "extra": extra,
-    }
+    if reasoning:
+        step["reasoning_content"] = "\n".join(map(str, reasoning))
+    if calls:
+        step["tool_calls"] = calls
+    if results:
+        step["observation"] = {"results": results}
+    if known:
+        step["metrics"] = known
+    return {**step, "extra": extra}
 
 
 def _final(conversation: ConversationResult, steps: int) -> dict[str, Any]:
@@ -198,7 +201,7 @@ def _conversation(data: Any, header: Header) -> ImportedConversation:
     scores = object_at(ours, "scores") if ours else _rewards(data)
     condition = ours.get("condition")
     return ImportedConversation(
-        name=str(ours.get("case") or ("" if ours else named or "")),
+        name=str((ours.get("case") if ours else named) or ""),
         messages=messages,
         session=str(data.get("session_id") or ""),
         condition=condition if condition in CONDITIONS else None,

@@ -273,22 +273,31 @@ def _messages(conversation: ConversationResult, message: MessageState) -> list[d
     sent = ImportedMessage(message.role, message.text, message.generation)
     chat = chat_messages(sent, message.message)
     for place, each in enumerate(chat, start=1):
-        last = place == len(chat)
+        identity = f"{conversation.condition}-{conversation.trial}-{message.message}"
+        metadata = {
+            "speaker": message.speaker,
+            "turn": message.turn,
+            "latency_ms": None,
+            "first_token_ms": None,
+            "waited_ms": 0.0,
+            "operator": message.operator,
+        }
+        if place < len(chat):
+            identity += f"-{place}"
+        else:  # what was measured is the whole answer's, so it is told once
+            metadata |= {
+                "latency_ms": message.latency_ms,
+                "first_token_ms": message.first_token_ms,
+                "waited_ms": message.waited_ms,
+            }
+            if message.cut_off:
+                metadata["cut_off"] = True
         messages.append(
             {
-                "id": f"{conversation.condition}-{conversation.trial}-{message.message}"
-                + ("" if last else f"-{place}"),
+                "id": identity,
                 "role": each["role"],
                 "content": each["content"] or "",
-                "metadata": {
-                    "speaker": message.speaker,
-                    "turn": message.turn,
-                    "latency_ms": message.latency_ms if last else None,
-                    "first_token_ms": message.first_token_ms if last else None,
-                    "waited_ms": message.waited_ms if last else 0.0,
-                    "operator": message.operator,
-                    **({"cut_off": True} if last and message.cut_off else {}),
-                },
+                "metadata": metadata,
                 **_call_fields(each),
             }
         )
@@ -305,7 +314,8 @@ def _call_fields(message: dict[str, Any]) -> dict[str, Any]:
             arguments = json.loads(call["function"]["arguments"])
         except ValueError:
             arguments = call["function"]["arguments"]
-        arguments = arguments if isinstance(arguments, dict) else {"value": arguments}
+        if not isinstance(arguments, dict):
+            arguments = {"value": arguments}
         calls.append(
             {
                 "id": call["id"],

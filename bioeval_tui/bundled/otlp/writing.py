@@ -148,11 +148,11 @@ class _Trace:
         before = self.talk.message(message.message - 1) if is_answer else None
         asked = before.text if before is not None and before.role == "user" else None
         attributes: dict[str, Any] = {
-            "gen_ai.operation.name": "invoke_agent" if is_answer else "chat",
-            "gen_ai.agent.name": self.run.started.agent if is_answer else message.speaker,
+            "gen_ai.operation.name": "chat",
+            "gen_ai.agent.name": message.speaker,
             "gen_ai.conversation.id": self.talk.session_id,
-            "gen_ai.request.model": self.run.started.model if is_answer else None,
-            "gen_ai.response.model": self.run.brief.served_model if is_answer else None,
+            "gen_ai.request.model": None,
+            "gen_ai.response.model": None,
             "gen_ai.usage.input_tokens": message.tokens[0],
             "gen_ai.usage.output_tokens": message.tokens[1],
             "gen_ai.response.finish_reasons": ["length"] if message.cut_off else None,
@@ -167,6 +167,13 @@ class _Trace:
             "bioeval.done": None if message.done else False,
             **self.times,
         }
+        if is_answer:
+            attributes |= {
+                "gen_ai.operation.name": "invoke_agent",
+                "gen_ai.agent.name": self.run.started.agent,
+                "gen_ai.request.model": self.run.started.model,
+                "gen_ai.response.model": self.run.brief.served_model,
+            }
         if asked is not None:
             parts = [{"role": "user", "parts": [{"type": "text", "content": asked}]}]
             attributes["gen_ai.input.messages"] = json.dumps(parts, ensure_ascii=False)

@@ -80,7 +80,8 @@ def _tau_bench_conversation(result: Any) -> ImportedConversation:
 
 def _tau_bench_task(task: Any) -> tuple[str, str]:
     """Return the user's request, and the expected actions."""
-    task = task if isinstance(task, Mapping) else {}
+    if not isinstance(task, Mapping):
+        task = {}
     expected = [
         f"{action.get('name')}({compact_json(action.get('kwargs') or action.get('arguments') or {})})"
         for action in objects(task.get("actions"))

@@ -45,7 +45,8 @@ class _Turn:
         """Add a round: an answer with its text, what it adds to the history, and what was shown of it."""
         self.messages += messages
         self.pieces += shown
-        self.texts += [text] if text else []
+        if text:
+            self.texts.append(text)
         self.answers.append(answer)
 
     def reply(self, counted: int) -> Reply:

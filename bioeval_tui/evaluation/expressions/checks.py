@@ -320,7 +320,8 @@ class _Check:
                 return UNKNOWN
             return as_list.args[0] if as_list else CHAR
         hint = "; its properties are read with a dot" if target.name in RECORDS else ""
-        hint = "; write elementAt(…)" if self.classes.as_a(target, "Set") else hint
+        if self.classes.as_a(target, "Set"):
+            hint = "; write elementAt(…)"
         self.fail(f"{target} has no elements by index{hint}", node)
 
     def unary(self, node: tree.Unary, names: Names, expected: Type | None) -> Type:
@@ -482,7 +483,8 @@ class _Check:
         if keys or items is None:
             return keys
         kind = next(name for name in ("Set", "Sequence", "Flow") if self.classes.as_a(left, name))
-        kind = "List" if kind == "Flow" else kind
+        if kind == "Flow":
+            kind = "List"
         if operator == "-":
             return Type(kind, items.args)
         more = self.classes.as_a(right, "Flow")
@@ -606,11 +608,9 @@ class _Check:
             case tree.Binary(operator="==" | "!=" | "===" | "!==" as symbol, left=left, right=right):
                 if (symbol in ("==", "===")) == truth and not _is_null(right):
                     return self.non_null(left, names) if not self.infer(right, names).nullable else {}
-                return (
-                    self.non_null(left, names)
-                    if (symbol in ("!=", "!==")) == truth and _is_null(right)
-                    else {}
-                )
+                if (symbol in ("!=", "!==")) == truth and _is_null(right):
+                    return self.non_null(left, names)
+                return {}
             case tree.TypeOperation(operator="is" | "!is" as symbol, operand=operand, type=wanted):
                 if (symbol == "is") != truth or not (key := key_of(operand)):
                     return {}
@@ -842,13 +842,11 @@ class _Check:
             bound[name] = substitute(Type(name), bound, final=True)
         if isinstance(value, tree.Lambda) and any(value.types):
             for kind, written in zip(takes, value.types, strict=False):
+                if written is None:
+                    continue
                 known = substitute(kind, bound)
-                fits = (
-                    self.classes.fits(known, written)
-                    if written is not None and not variables(known)
-                    else True
-                )
-                if not fits or (written is not None and not self.classes.unify(kind, written, bound)):
+                fits = bool(variables(known)) or self.classes.fits(known, written)
+                if not fits or not self.classes.unify(kind, written, bound):
                     self.fail(f"{node.name} gives its lambda {substitute(kind, bound, final=True)}", value)
         if any(name not in bound for name in fixed):
             self.fail(

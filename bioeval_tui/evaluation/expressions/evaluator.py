@@ -399,12 +399,11 @@ def element(target: Value, place: Value, budget: Budget) -> Value:
 
 def _accepts(signature: Signature, places: list[int], given: list[Value]) -> bool:
     parameters = signature.parameters or ()
-    return all(
-        type(value) is Closure
-        if parameters[place].lambda_size >= 0
-        else type(value) in parameters[place].types
-        for place, value in zip(places, given, strict=True)
-    )
+    for place, value in zip(places, given, strict=True):
+        fitting = (Closure,) if parameters[place].lambda_size >= 0 else parameters[place].types
+        if type(value) not in fitting:
+            return False
+    return True
 
 
 def _in_order(signature: Signature, places: list[int], given: list[Value]) -> list[Value]:

@@ -35,6 +35,7 @@ _NUMBER = re.compile(
     r"0[xX](?P<hex>[0-9a-fA-F][0-9a-fA-F_]*)|0[bB](?P<binary>[01][01_]*)"
     r"|(?P<double>(?:\d[\d_]*)?\.\d[\d_]*(?:[eE][+-]?\d+)?|\d[\d_]*[eE][+-]?\d+)|(?P<whole>\d[\d_]*)"
 )
+_BASES = {"hex": 16, "binary": 2, "whole": 10}
 _SYMBOLS = re.compile(
     r"===|!==|\.\.<|!in\b|!is\b|&&|\|\||==|!=|<=|>=|\?:|\?\.|!!|\.\.|->|::|[-+*/%<>!().,\[\]{}:;=?@&|~^]"
 )
@@ -133,11 +134,11 @@ class _Lexer:
             return double, end
         if letters not in ("", "L"):
             raise self.error(f"unsupported number suffix {letters!r}; write 1, 1L or 1.0", end)
-        digits = next(part for part in (match["hex"], match["binary"], match["whole"]) if part)
-        digits = digits.replace("_", "").lstrip("0") or "0"
+        group = next(name for name in _BASES if match[name])
+        digits = match[group].replace("_", "").lstrip("0") or "0"
         if len(digits) > 64:
             raise self.error("this number is out of range", match.start())
-        value = int(digits, 16 if match["hex"] else 2 if match["binary"] else 10)
+        value = int(digits, _BASES[group])
         if value > LONG_MAX:
             raise self.error("this number is out of range", match.start())
         return (Long(value) if letters or value > INT_MAX else value), end + len(letters)

@@ -164,12 +164,7 @@ def to_integer(value: Value, *, long: bool) -> int:
     if math.isnan(value):
         return integer(0, long=long)
     low, high = (LONG_MIN, LONG_MAX) if long else (INT_MIN, INT_MAX)
-    return integer(
-        int(min(max(value, float(low)), float(high)))
-        if abs(value) < 2.0**62
-        else (high if value > 0 else low),
-        long=long,
-    )
+    return integer(int(min(max(value, low), high)), long=long)
 
 
 def _numbers(symbol: str, left: Value, right: Value) -> Value:

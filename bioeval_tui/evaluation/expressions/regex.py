@@ -91,7 +91,9 @@ class Regex:
         }[how]
         try:
             matches = method(whole, timeout=budget.seconds_left(), concurrent=True, **places)
-            for match in matches if how == "finditer" else [matches] if matches else []:
+            if how != "finditer":  # one match, or None
+                matches = filter(None, [matches])
+            for match in matches:
                 yield _as_found(match, whole, budget)
         except TimeoutError:
             raise LimitError(
@@ -104,6 +106,12 @@ def _as_found(match: Any, text: str, budget: Budget) -> RegexMatch:
     budget.hold(2 * CELL + sum(CELL + 2 * len(group) for group in groups))
     budget.step(1 + len(groups))
     return RegexMatch(groups[0], groups, len(to_units(text[: match.start()])), dict(match.re.groupindex))
+
+
+def _class(content: str, negated: bool, inside: bool) -> str:
+    if negated:
+        return f"[^{content}]"
+    return content if inside else f"[{content}]"
 
 
 def compile_pattern(pattern: str, options: frozenset[str] = frozenset()) -> Regex:
@@ -249,8 +257,7 @@ class _Translator:
             raise self.error("a \\ with nothing after it")
         start, self.at = self.at, self.at + 2
         if letter.lower() in _CLASSES:
-            content = _CLASSES[letter.lower()]
-            return f"[^{content}]" if letter.isupper() else content if inside else f"[{content}]"
+            return _class(_CLASSES[letter.lower()], letter.isupper(), inside)
         if letter in _CONTROL:
             return _CONTROL[letter]
         if letter == "Q":
@@ -281,7 +288,7 @@ class _Translator:
         self.at = match.end()
         name = match.group().strip("{}")
         if name in _POSIX:
-            return f"[^{_POSIX[name]}]" if negated else _POSIX[name] if inside else f"[{_POSIX[name]}]"
+            return _class(_POSIX[name], negated, inside)
         if name.startswith("java"):
             raise self.error(f"\\p{{{name}}}, which is not supported,")
         return f"\\{'P' if negated else 'p'}{{{name.removeprefix('Is')}}}"

@@ -173,9 +173,9 @@ def scope(object_context: Mapping[str, Any] | None, evaluation: Mapping[str, Any
     Raises:
         ExpressionError: a part has the wrong type, such as `resources` that is not a list.
     """
-    context = (
-        None if object_context is None else _value(object_context, ROOTS["objectContext"], "objectContext")
-    )
+    context = None
+    if object_context is not None:
+        context = _value(object_context, ROOTS["objectContext"], "objectContext")
     return Scope(objectContext=context, evaluation=_value(evaluation, ROOTS["evaluation"], "evaluation"))
 
 

@@ -111,7 +111,8 @@ def kotlin(*declarations: str) -> Callable[[Compute], Compute]:
         for declaration in declarations:
             for signature in _read(declaration, compute):
                 known = FUNCTIONS if signature.receiver is None else METHODS
-                known = PROPERTIES if signature.parameters is None else known
+                if signature.parameters is None:
+                    known = PROPERTIES
                 known.setdefault(signature.name, []).append(signature)
         return compute
 

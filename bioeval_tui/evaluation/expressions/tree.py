@@ -200,7 +200,8 @@ class Classes:
 
     def _bind(self, wanted: Type, given: Type, bound: dict[str, Type], fixed: Iterable[str]) -> bool:
         name = wanted.name
-        given = given.required if wanted.nullable else given
+        if wanted.nullable:
+            given = given.required
         if name == "N" and given.name != "?" and given.name not in (*NUMBERS, "Literal"):
             return False
         if name in "NC" and given.nullable:

@@ -293,12 +293,15 @@ def to_units(text: str) -> str:
     """Return `text` with characters beyond U+FFFF as pairs of surrogates, as Kotlin stores them."""
     if text.isascii() or max(text) <= "\uffff":
         return text
-    return "".join(
-        char
-        if char <= "\uffff"
-        else chr(0xD800 + ((ord(char) - 0x10000) >> 10)) + chr(0xDC00 + (ord(char) & 0x3FF))
-        for char in text
-    )
+    units = []
+    for char in text:
+        if char > "\uffff":
+            high, low = divmod(ord(char) - 0x10000, 0x400)
+            units.append(chr(0xD800 + high))
+            units.append(chr(0xDC00 + low))
+        else:
+            units.append(char)
+    return "".join(units)
 
 
 def from_units(text: str) -> str:

@@ -289,18 +289,15 @@ def _as_literal(value: Any) -> str:
         return str(value)
     if value is None:
         return "null"
-    return (
-        _as_text(value)
-        if isinstance(value, bool | int | float)
-        else json.dumps(_as_text(value), ensure_ascii=False)
-    )
+    text = _as_text(value)
+    return text if isinstance(value, bool | int | float) else json.dumps(text, ensure_ascii=False)
 
 
 def _as_kotlin(value: Any) -> str:
     literal = _as_literal(value)
-    return (
-        literal if isinstance(value, Markup) else literal.replace("$", "\\$")
-    )  # `$name` is a template there
+    if isinstance(value, Markup):
+        return literal
+    return literal.replace("$", "\\$")  # `$name` is a template there
 
 
 def _as_pattern(value: Any) -> str:

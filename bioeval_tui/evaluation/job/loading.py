@@ -214,9 +214,8 @@ def message_of(detail: ErrorDetails, path: FieldPath) -> str:
         case "extra_forbidden":
             return _unknown_key(path)
         case "string_type":
-            return f"must be text, not {_describe(value)}" + (
-                "; put it in quotes" if _is_scalar(value) else ""
-            )
+            hint = "; put it in quotes" if _is_scalar(value) else ""
+            return f"must be text, not {_describe(value)}{hint}"
         case "float_type" | "int_type" | "float_parsing" | "int_parsing" | "int_from_float":
             kind = "a whole number" if detail["type"].startswith("int") else "a number"
             return f"must be {kind}, not {_describe(value)}"

@@ -175,11 +175,13 @@ def _example(answers: Answers) -> str:
 def _who(answers: Answers) -> str:
     kinds = ("scripted", "rules") if answers.offline else ("llm", "llm")
     about = (
-        "# Offline: a script plays the user, and rules judge the transcript. This is called a rehearsal."
-        if answers.offline
-        else "# The evaluator and the judge are models at OPENAI_BASE_URL, with OPENAI_API_KEY. Each may have its own `model`,\n"
+        "# The evaluator and the judge are models at OPENAI_BASE_URL, with OPENAI_API_KEY. Each may have its own `model`,\n"
         "# `temperature`, `maxTokens`, `topP`, `seed`, `stop`, `reasoningEffort`, `timeoutMs` and `extraBody`."
     )
+    if answers.offline:
+        about = (
+            "# Offline: a script plays the user, and rules judge the transcript. This is called a rehearsal."
+        )
     return f"""\
 {about}
 evaluator:

@@ -276,10 +276,9 @@ class AnswerReader:
 
     def odd(self, what: str, received: Any) -> PeerError:
         """Return the error for malformed data."""
-        text = (
-            received if isinstance(received, str) else json.dumps(received, default=str, ensure_ascii=False)
-        )
-        shown = clean_line(text, 300)
+        if not isinstance(received, str):
+            received = json.dumps(received, default=str, ensure_ascii=False)
+        shown = clean_line(received, 300)
         return PeerError(self._peer, f"{self._host} sent {what}: {shorten(shown, 120)}", received=shown)
 
     def _add(self, message: _Message) -> str:
@@ -291,7 +290,9 @@ class AnswerReader:
             known = self._calls.setdefault(number if call.index is None else call.index, _CallPieces())
             known.id = known.id or call.id or ""
             name, given = call.function.name or "", call.function.arguments
-            written = given if isinstance(given, str) else json.dumps(given) if given else ""
+            written = given or ""
+            if not isinstance(written, str):
+                written = json.dumps(written)
             if name and known.name != [name]:  # some servers repeat it in each chunk
                 known.name.append(name)
                 self.length += len(name)
@@ -403,8 +404,10 @@ def refusal(
     status, body = error.status_code, error.body
     if 300 <= status < 400:
         return PeerError(peer, f"{host} answered {status}, a redirect, which is not followed", status=status)
-    message = body.get("message") if isinstance(body, dict) else body if isinstance(body, str) else None
-    shown = hide_keys(str(message or error.response.text), key)
+    said = body if isinstance(body, str) else None
+    if isinstance(body, dict):
+        said = body.get("message")
+    shown = hide_keys(str(said or error.response.text), key)
     codes = {str(error.code or ""), str(error.type or "")}
     if status == 402 or "insufficient_quota" in codes:
         message = f"the quota of the {peer}'s model at {host} is used up ({status}): {shown}"

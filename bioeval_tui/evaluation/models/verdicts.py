@@ -91,9 +91,9 @@ def _find_scores(text: str, is_quotation: Callable[[str], bool]) -> ScoreGroups:
         pass
     else:
         if isinstance(whole, str):  # JSON in a JSON string
-            return (
-                _find_scores(whole, is_quotation) if _OPENS.match(whole.lstrip()) else ScoreGroups((), True)
-            )
+            if _OPENS.match(whole.lstrip()):
+                return _find_scores(whole, is_quotation)
+            return ScoreGroups((), True)
         return _scores_in_value(whole)
     groups: list[Entries] = []
     at = end = misses = 0
@@ -441,7 +441,9 @@ def _evidence(number: int, given: Mapping[str, Any], asked: Question, about: str
     """Yield the messages that are named, in their own words, and the quotations that are given."""
     for key in ("messages", "message", "evidence"):
         named = given.get(key)
-        for item in named if isinstance(named, list) else [] if named is None else [named]:
+        if named is None:
+            continue
+        for item in named if isinstance(named, list) else [named]:
             text: Any = item
             if isinstance(item, Mapping):
                 text = next(

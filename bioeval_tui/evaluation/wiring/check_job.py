@@ -74,10 +74,13 @@ def target_problems(source: JobSource, code: Sequence[Path]) -> list[Problem]:
         protocol = plugins.agent_protocol(str(target.get("protocol", "rest")))
     except UsageError as error:
         return [source.problem(("target", "protocol"), str(error))]
+    problems: list[Problem] = []
+    if protocol is not None:
+        problems += _seed_problems(source, protocol)
+        problems += _unused_keys(source, target, protocol)
+        problems += _state_problems(source, target, protocol)
     return [
-        *(_seed_problems(source, protocol) if protocol else ()),
-        *(_unused_keys(source, target, protocol) if protocol else ()),
-        *(_state_problems(source, target, protocol) if protocol else ()),
+        *problems,
         *_function_problems(source, target, protocol, code),
         *_interpreter_problems(source, target, protocol, code),
         *_template_problems(source, target),

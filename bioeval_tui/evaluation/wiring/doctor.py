@@ -494,7 +494,8 @@ def _makers(request: RunRequest, settings: Settings) -> Makers:
 def _models_of(makers: Makers) -> list[ModelRole]:
     """Return who of the evaluator and the judge is a model."""
     wanted: list[ModelRole] = ["evaluator"] if makers.job.evaluator.kind == "llm" else []
-    wanted += ["judge"] if makers.judge_models() else []
+    if makers.judge_models():
+        wanted.append("judge")
     return wanted
 
 

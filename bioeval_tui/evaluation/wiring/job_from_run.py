@@ -208,11 +208,8 @@ maxTurns: {2 * len(self.asked) + 4}
         for words, given in self.asked[1:]:
             fact = next((numbers[each] for each in given if each in numbers), None)
             lines.append(f"    - say: {_quote(words)}")
-            lines += (
-                [f"      fact: {fact}                    # left out where the fact is withheld"]
-                if fact
-                else []
-            )
+            if fact:
+                lines.append(f"      fact: {fact}                    # left out where the fact is withheld")
         script = "\n".join(
             ["  lines:                         # what the user said then, for a rehearsal", *lines]
         )

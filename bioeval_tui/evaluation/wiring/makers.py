@@ -121,10 +121,9 @@ class Makers:
         evaluator = self.job.evaluator
         if evaluator.kind != "llm":
             return {}
-        # As published, only the sign-off ends a conversation.
-        guards: dict[str, Any] = (
-            {} if self.job.compat == "embabel" else {"keeps_saying_goodbye": checks.keeps_saying_goodbye}
-        )
+        guards: dict[str, Any] = {}
+        if self.job.compat != "embabel":  # as published, only the sign-off ends a conversation
+            guards["keeps_saying_goodbye"] = checks.keeps_saying_goodbye
         if evaluator.guards == "off":
             return guards
         prompt = with_example(find_prompt(evaluator.prompt, self.job_dir))
@@ -355,13 +354,12 @@ class Makers:
         if self.spec.max_cost is not None:
             self._need_prices(prices)
         known = [price for price in panel if price is not None]
+        # The tokens of a panel are one sum: use its highest price, so that the cost is never too low.
+        dearest = max(known, key=lambda price: price.tokens_in, default=None)
         return Rates(
             agent=self.agent_price(prices),
             evaluator=prices.of(self.evaluator_model(), self.model_host("evaluator")) if plays else None,
-            # The tokens of a panel are one sum: use its highest price, so that the cost is never too low.
-            judge=max(known, key=lambda price: price.tokens_in)
-            if len(known) == len(panel) and known
-            else None,
+            judge=dearest if len(known) == len(panel) else None,
             judge_calls=len(judges) * self.job.scorer.repeats,
             evaluator_is_model=plays,
         )

@@ -218,20 +218,26 @@ def _hand_over(makers: Makers, spec: EngineSpec, control: Control) -> None:
 
 def _options(spec: EngineSpec, makers: Makers, plan: RunPlan) -> dict[str, Any]:
     """Return the run's options, in the form that `evaluation.wiring.start` reads."""
-    return {
+    judges = makers.judge_models()
+    options: dict[str, Any] = {
         **spec.recorded(),
         "job_file": str((makers.job_dir or Path()).absolute() / Path(plan.job_path).name),
         "submissions": list(spec.submissions),
         "agent_url": None if spec.starts_agent else without_credentials(makers.agent_url),
         "mode": spec.mode,
-        "evaluator_model": makers.evaluator_model() if makers.job.evaluator.kind == "llm" else None,
-        "judge_model": list(makers.judge_models()) or None,
-        "evaluator_host": makers.model_host("evaluator") if makers.job.evaluator.kind == "llm" else None,
-        "judge_host": makers.model_host("judge") if makers.judge_models() else None,
+        "evaluator_model": None,
+        "judge_model": list(judges) or None,
+        "evaluator_host": None,
+        "judge_host": makers.model_host("judge") if judges else None,
         "unrestricted_setups": spec.unrestricted_setups,
         "agent_function": None if spec.agent_function is None else makers.agent_host(),
-        **({"until_decided": spec.until} if spec.until else {}),
     }
+    if makers.job.evaluator.kind == "llm":
+        options["evaluator_model"] = makers.evaluator_model()
+        options["evaluator_host"] = makers.model_host("evaluator")
+    if spec.until:
+        options["until_decided"] = spec.until
+    return options
 
 
 def _with_keys(spec: EngineSpec, job: EvaluationJob) -> EngineSpec:
@@ -327,7 +333,9 @@ def _git_revision(folder: Path) -> str | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return asked.stdout.decode("ascii", "replace").strip() or None if asked.returncode == 0 else None
+    if asked.returncode != 0:
+        return None
+    return asked.stdout.decode("ascii", "replace").strip() or None
 
 
 MESSAGE_TOKENS = 200

@@ -237,7 +237,8 @@ def _with_judge(job: EvaluationJob, models: tuple[str, ...], rules: bool) -> Eva
     if models and rules:
         raise UsageError("give --judge-model or --rules, not both")
     kind = "llm" if models else job.scorer.kind
-    kind = "rules" if rules else kind
+    if rules:
+        kind = "rules"
     if kind == "rules" and not all(task.rules for task in job.judged):
         raise UsageError("the rules judge needs rules for every task of the recorded job")
     return job.model_copy(update={"scorer": job.scorer.model_copy(update={"kind": kind})})
@@ -438,22 +439,23 @@ class JudgeTester(Rescorer):
         view = self.view_of(conversation)
         if change is not None and not change.applies(view):
             return [], ""
-        name = change.name if change is not None else UNCHANGED
-        judged = await judge_transcript(judge, change.made(view) if change else view, self._makers.judge_s)
+        kind: Literal["unchanged", "change", "control"] = "unchanged"
+        name, shown = UNCHANGED, view
+        if change is not None:
+            kind = "control" if change in CONTROLS else "change"
+            name, shown = change.name, change.made(view)
+        judged = await judge_transcript(judge, shown, self._makers.judge_s)
+        key = conversation.key
         if judged.tasks is None:
-            return (
-                [],
-                f"{self.run_id}, facts {conversation.key.condition}, trial {conversation.key.trial}, {name}: {judged.error}",
-            )
-        cluster = (
-            conversation.case.name
-            if conversation.case
-            else f"{self.run_id} {conversation.key.condition} {conversation.key.trial}"
-        )
+            return [], f"{self.run_id}, facts {key.condition}, trial {key.trial}, {name}: {judged.error}"
+        # Trials of one case are alike, so the case is what counts as one observation.
+        cluster = f"{self.run_id} {key.condition} {key.trial}"
+        if conversation.case:
+            cluster = conversation.case.name
         count = len(view.job.judged)
         return [
             JudgeAsked(
-                "unchanged" if change is None else "control" if change in CONTROLS else "change",
+                kind,
                 name,
                 cluster,
                 # Reordered tasks are numbered from the other end.

@@ -78,12 +78,12 @@ def prepare_batch(spec: EngineSpec, settings: Settings) -> list[PreparedRun]:
     Raises:
         BioevalError: what is wrong with the jobs or settings.
     """
-    return [
-        prepare_resumed(spec, run, settings)
-        if spec.resume and recording_path(settings.runs_dir, run.run_id).exists()
-        else prepare_run(spec, run, settings)
-        for run in spec.runs
-    ]
+    prepared = []
+    for run in spec.runs:
+        resumed = spec.resume and recording_path(settings.runs_dir, run.run_id).exists()
+        prepare = prepare_resumed if resumed else prepare_run
+        prepared.append(prepare(spec, run, settings))
+    return prepared
 
 
 def hosts_of(prepared: Sequence[PreparedRun]) -> list[str]:

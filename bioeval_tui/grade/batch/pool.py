@@ -169,9 +169,8 @@ class GraderPool:
                 outcome.final or outcome.elsewhere or "findings" in data
             ):
                 diagnosed = json.loads(self._alone(replace(item, kind="diagnose"), fresh=False))
-                data, outcome = (
-                    (diagnosed, outcome_from_dict(diagnosed)) if "invalid" in diagnosed else (data, outcome)
-                )
+                if "invalid" in diagnosed:
+                    data, outcome = diagnosed, outcome_from_dict(diagnosed)
         if isinstance(outcome, NotGraded) and outcome.elsewhere and self._other_python:
             return self._elsewhere().examine(path, task_id)
         return outcome, [problem_from_dict(item) for item in data.get("findings", ())]
@@ -226,9 +225,8 @@ class GraderPool:
             queue.Queue(maxsize=64),
             isolate=self.isolate,
         )
-        batch.moved = (
-            [item for item in waiting if item.task_id in self._moved] if self._other_python else None
-        )
+        if self._other_python:
+            batch.moved = [item for item in waiting if item.task_id in self._moved]
         fitting = workers_that_fit(max(largest.values(), default=0), workers or self.workers)
         count = min(fitting, self.workers, max(1, len(items)))
         threads = [

@@ -276,12 +276,12 @@ class WorkerProcess:
         except OSError as error:
             raise NotMeasuredError(str(storage_error(tempfile.gettempdir(), error))) from None
         self._messages: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._process: subprocess.Popen[bytes] | Forked
         try:
-            self._process = (
-                _started(python, scratch, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-                if template is None
-                else template.fork(task_id, page, scratch)
-            )
+            if template is None:
+                self._process = _started(python, scratch, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            else:
+                self._process = template.fork(task_id, page, scratch)
         except (NotMeasuredError, CannotForkError):
             self._progress.close()
             self._folder.cleanup()

@@ -25,7 +25,7 @@ from bioeval_tui.record.importing.conversations import (
     text_of,
 )
 from bioeval_tui.record.importing.looking import FileLook, lines, members
-from bioeval_tui.record.names import CONDITIONS
+from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.tool_calls import paired
 from bioeval_tui.text import compact_json
 
@@ -68,7 +68,8 @@ def _piece(role: ChatRole, message: Mapping[str, Any]) -> ImportedPart:
 
 def _call(call: Mapping[str, Any]) -> ImportedCall:
     function = call.get("function")
-    function = function if isinstance(function, dict) else call  # tau2 writes name and arguments side by side
+    if not isinstance(function, dict):
+        function = call  # tau2 writes name and arguments side by side
     return ImportedCall(
         str(function.get("name", "unknown")), _arguments(function.get("arguments")), str(call.get("id") or "")
     )
@@ -182,19 +183,20 @@ def _conversation(data: dict[str, Any], header: Header) -> ImportedConversation:
     metadata = object_at(data, "metadata")
     condition = metadata.get("condition", data.get("condition"))
     named = data.get("id") or data.get("custom_id")
-    ours = "run_id" in metadata and "trial" in metadata
-    if ours:  # an export of this program
+    reason, score = "unknown", None
+    if "run_id" in metadata and "trial" in metadata:  # an export of this program
         header.name = header.name or str(metadata.get("job", ""))
         header.model = header.model or str(metadata.get("model", ""))
         named = metadata.get("case") or named
-    reason = str(metadata.get("end_reason", "unknown")) if ours else "unknown"
+        reason = str(metadata.get("end_reason", "unknown"))
+        score = _number(metadata.get("score"))
     vignette = data.get("vignette")
     facts = _texts(data, "facts") or (sentences(vignette) if isinstance(vignette, str) else ())
-    score = _number(metadata.get("score")) if ours else None
+    otherwise: Condition | None = "supplied" if facts else None
     return ImportedConversation(
         name=str(named) if named is not None else "",
         messages=chat(data.get("messages")),
-        condition=condition if condition in CONDITIONS else "supplied" if facts else None,
+        condition=condition if condition in CONDITIONS else otherwise,
         tasks=tuple((task, "") for task in _texts(data, "tasks")),
         facts=facts,
         reason=reason if reason in _ENDS else "unknown",  # type: ignore[arg-type]

@@ -329,9 +329,9 @@ class _Writer:
             )
 
     def _outcome(self, talk: ImportedConversation) -> Iterator[RunEvent]:
-        lasted = (
-            (talk.ended_at - talk.started_at).total_seconds() if talk.ended_at and talk.started_at else 0.0
-        )
+        lasted = 0.0
+        if talk.ended_at and talk.started_at:
+            lasted = (talk.ended_at - talk.started_at).total_seconds()
         self._last = talk.ended_at or self._last
         yield self._make(
             events.ConversationEnded,
@@ -422,12 +422,10 @@ def _bounded(record: dict[str, Any] | None) -> dict[str, Any] | None:
     if record is None or not _too_large(record):
         return record
     kept = {key: value for key, value in record.items() if key not in _HEAVY}
-    return (
-        kept
-        if not _too_large(kept)
-        else {
-            key: value
-            for key, value in kept.items()
-            if isinstance(value, str | int | float | bool) and not _too_large(value)
-        }
-    )
+    if not _too_large(kept):
+        return kept
+    return {
+        key: value
+        for key, value in kept.items()
+        if isinstance(value, str | int | float | bool) and not _too_large(value)
+    }

@@ -420,7 +420,8 @@ class _Reader:
                 continue
             literals.append(literal)
             turned = LiteralRule.last_name_first(text, instead) if literal.is_name else None
-            literals += [turned] if turned else []
+            if turned:
+                literals.append(turned)
         return literals
 
     def _pattern(self, path: FieldPath, entry: Any) -> PatternRule | None:

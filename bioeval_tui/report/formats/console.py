@@ -129,11 +129,10 @@ def print_score_card(result: RunResult | None, console: Console, trial: int | No
         return
     brief = result.brief
     people = [*result.people_say]
-    lead, rest = (
-        ([*people, result.conclusion.sentence], [])
-        if result.sampled
-        else ([result.conclusion.sentence], people)
-    )
+    # What people say of a sample that was drawn counts more than the judge, so it comes first.
+    lead, rest = [result.conclusion.sentence], people
+    if result.sampled:
+        lead, rest = [*people, result.conclusion.sentence], []
     for line in lead:
         console.print(
             Text(line, style="bold" if line in people or not result.sampled else ""), soft_wrap=True
@@ -399,7 +398,8 @@ def _what_next(run_id: str, code: ExitCode, live: bool) -> list[str]:
         return [f"attach to it: bioeval-tui watch {run_id}"]
     lines = [f"replay it: bioeval-tui runs replay {run_id}"]
     if code != ExitCode.OK:
-        lines += [f"continue it: bioeval-tui runs resume {run_id}"] if code == ExitCode.INTERRUPTED else []
+        if code == ExitCode.INTERRUPTED:
+            lines.append(f"continue it: bioeval-tui runs resume {run_id}")
         lines.append(f"exit code {int(code)}: {_MEANS[code]}")
     return lines
 

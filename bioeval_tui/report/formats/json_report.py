@@ -448,8 +448,6 @@ def _proportion(proportion: Proportion | None) -> PrintedProportion | None:
 
 
 def _interval(interval: Interval | None) -> PrintedInterval | None:
-    return (
-        None
-        if interval is None
-        else {"low": interval.low, "high": interval.high, "level": 0.95, "scope": interval.scope}
-    )
+    if interval is None:
+        return None
+    return {"low": interval.low, "high": interval.high, "level": 0.95, "scope": interval.scope}

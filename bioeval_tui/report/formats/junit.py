@@ -282,9 +282,9 @@ def _task_case(
     if task is not None:
         if not task.measured:
             return JUnitCase(name, "error", why_not_asked(task))
-        score = (f"score {task.words}" if task.points is None else f"{task.words} points") + (
-            f": {reason_of(task)}" if reason_of(task) else ""
-        )
+        score = f"score {task.words}" if task.points is None else f"{task.words} points"
+        if reason_of(task):
+            score += f": {reason_of(task)}"
         unproved = f"unproved, {UNPROVED}; {score}"
         words, note = (unproved, unproved) if task.unproved else (score, "")
         return JUnitCase(name, "passed" if task.passed else "failure", words, note=note)

@@ -218,10 +218,10 @@ def _page(page: RunResult) -> list[str]:
     people = [
         line for estimate in page.people_say for line in (f"{bold}{escape(upper_first(estimate))}{bold}", "")
     ]
-    lines = [
-        f"# {escape(page.brief.job)}",
-        "",
-        *([escape(page.brief.about), ""] if page.brief.about else []),
+    lines = [f"# {escape(page.brief.job)}", ""]
+    if page.brief.about:
+        lines += [escape(page.brief.about), ""]
+    lines += [
         f"Agent: {escape(page.brief.agent_words)} · {escape(page.brief.others_words)}",
         "",
         f"Facts: {escape(page.brief.facts_words)}",
@@ -231,14 +231,16 @@ def _page(page: RunResult) -> list[str]:
         "",
         " · ".join([*heads, f"mean of both **{units.number(page.mean)}**"]),
         "",
-        *([escape(page.why_no_mean), ""] if page.why_no_mean else []),
-        *(() if page.sampled else people),
-        *([f"Reviewed: {escape(page.reviewed_words)}", ""] if page.reviewed_words else []),
-        escape(page.lead),
-        "",
     ]
-    lines += [f"- {escape(line)}" for line in page.warnings]
-    lines += [""] if page.warnings else []
+    if page.why_no_mean:
+        lines += [escape(page.why_no_mean), ""]
+    if not page.sampled:
+        lines += people
+    if page.reviewed_words:
+        lines += [f"Reviewed: {escape(page.reviewed_words)}", ""]
+    lines += [escape(page.lead), ""]
+    if page.warnings:
+        lines += [*(f"- {escape(line)}" for line in page.warnings), ""]
     if len(page.trial_results) > 1:
         lines += _overview(page.summary)
     elif tagged := [line for condition in page.summary.conditions for line in tag_lines(condition)]:

@@ -14,7 +14,7 @@ from bioeval_tui import __version__
 from bioeval_tui.files import csv_text
 from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.grade.submissions import UNKNOWN_AGENT
-from bioeval_tui.grade.task_report import TaskReport, Uncertainty
+from bioeval_tui.grade.task_report import ReportExtra, TaskReport, Uncertainty
 from bioeval_tui.report.agents import Standings, entries_of, standings
 from bioeval_tui.report.formats.html import environment, policy
 from bioeval_tui.report.formats.markdown import escape, table
@@ -153,9 +153,7 @@ def medals_markdown(
             escape(_agent(report) or DASH),
             medal_word(report) + (f" ({report.rows_note})" if report.rows_note else ""),
             DASH if report.score is None else f"{report.score + 0.0:g}",
-            DASH
-            if report.uncertainty is None or report.uncertainty.low is None
-            else report.uncertainty.interval_words,
+            report.interval_words or DASH,
             DASH if report.uncertainty is None else report.uncertainty.medal_words or DASH,
             number1(report.leaderboard_percentile),
             _yes(report.above_median if report.valid_submission else None),
@@ -181,7 +179,8 @@ def medals_markdown(
         "above human median",
         "",
     ]
-    head += ["reviewed"] if any(reviews) else []
+    if any(reviews):
+        head.append("reviewed")
     words = tally(reports, len(not_graded)).words
     lines = ["# Medals", "", f"{words}.", "", *table(head, rows), ""]
     agents = _agents(reports, not_graded)
@@ -201,15 +200,15 @@ def medals_csv(
     reviews = reviews or [""] * len(reports)
     rows: list[Sequence[object]] = [COLUMNS]
     for report, review in zip(reports, reviews, strict=True):
-        extra = report.extra
+        extra = report.extra or ReportExtra()
         values: list[object] = [
             report.task_id, _agent(report), report.medal, _number(report.score), report.is_lower_better,
-            _number(report.leaderboard_percentile), extra.leaderboard_position if extra else None,
-            report.leaderboard_size, report.above_median, report.beats_human, extra.next_medal if extra else None,
-            _number(extra.score_needed if extra else None), report.valid_submission,
-            extra.error if extra else None, report.submission_path, report.created_at.isoformat(),
+            _number(report.leaderboard_percentile), extra.leaderboard_position,
+            report.leaderboard_size, report.above_median, report.beats_human, extra.next_medal,
+            _number(extra.score_needed), report.valid_submission,
+            extra.error, report.submission_path, report.created_at.isoformat(),
             review, "graded" if report.valid_submission else "invalid", *_sure(report.uncertainty),
-            extra.rows_scored if extra else None, extra.rows_expected if extra else None,
+            extra.rows_scored, extra.rows_expected,
         ]  # fmt: skip
         rows.append([csv_cell(value) for value in values])
     for item in not_graded:
@@ -282,7 +281,7 @@ def _agent(report: TaskReport) -> str | None:
 
 
 def _yes(value: bool | None) -> str:
-    return DASH if value is None else "✓" if value else "✗"
+    return {None: DASH, True: "✓", False: "✗"}[value]
 
 
 def _number(value: float | None) -> str | None:

@@ -329,7 +329,8 @@ def corrected_mean(items: Sequence[JudgedItem], sampling: Sampling) -> Corrected
     clusters = None
     for name, stratum in strata.items():
         found = _reviewed_clusters(name, stratum)
-        clusters = clusters if found is None else (clusters or 0) + found
+        if found is not None:
+            clusters = (clusters or 0) + found
     tuned = [(len(stratum) / len(items), *_tuned(stratum, clusters)) for stratum in strata.values()]
     estimate = fsum(weight * one for weight, one, _ in tuned)
     # If people always say the same, dividing their reviews would only make each part's interval wider.

@@ -148,25 +148,28 @@ def read_job(path: Path, *, asked_for: bool = True, check: bool = True) -> JobIt
     if not check:
         return JobItem(path, name, clean(text), runnable=False, checked=False)
     checked = check_job(path, choice=CaseChoice(first=FIRST_CASES))
-    job = checked.loaded.job if checked.loaded else None
-    return JobItem(
+    item = JobItem(
         path=path,
         name=name,
         text=clean(text),
-        tasks=len(job.tasks) if job else None,
-        facts=len(job.facts) if job else None,
-        assertions=len(job.assertions) if job else None,
         cases=checked.case_count,
         problems=tuple(sorted(checked.problems, key=lambda problem: (problem.line, problem.column))),
-        runnable=job is not None and not checked.errors,
-        needs_code=job is not None
-        and bool(checked.errors)
-        and all(error.field.endswith(("function", "python")) for error in checked.errors),
-        agent_url=(job.target.url or "") if job else "",
-        sample=path.resolve().parent == sample_jobs().resolve()
-        and job is not None
-        and job.target.protocol == "rest",
-        about=_about(job) if job else (),
+        runnable=False,
+    )
+    if checked.loaded is None:
+        return item
+    job = checked.loaded.job
+    needing_code = [error.field.endswith(("function", "python")) for error in checked.errors]
+    return replace(
+        item,
+        tasks=len(job.tasks),
+        facts=len(job.facts),
+        assertions=len(job.assertions),
+        runnable=not checked.errors,
+        needs_code=bool(needing_code) and all(needing_code),
+        agent_url=job.target.url or "",
+        sample=path.resolve().parent == sample_jobs().resolve() and job.target.protocol == "rest",
+        about=_about(job),
     )
 
 

@@ -273,7 +273,8 @@ def _review_fields(item: ReviewItem, given: NewReview) -> dict[str, Any]:
         return {**fields, "mark_before": before_mark, "mark": given.mark}
     judged = item.judged
     score = reviews.score_of(item.opinions)
-    score = score if score is not None else judged.score if judged else None
+    if score is None and judged is not None:
+        score = judged.score
     return {**fields, "before": score, "after": given.score, "judge": judged.judge if judged else None}
 
 

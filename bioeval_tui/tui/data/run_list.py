@@ -69,9 +69,9 @@ class RunList:
 
         A run that exists again by now (imported, for example) is left as it is.
         """
-        folders = (
-            sorted(path for path in self._trash.glob("*") if path.is_dir()) if self._trash.is_dir() else []
-        )
+        folders = []
+        if self._trash.is_dir():
+            folders = sorted(path for path in self._trash.glob("*") if path.is_dir())
         if not folders:
             return 0
         count = 0

@@ -501,11 +501,13 @@ class FindLine(AskLine):
             counts = self._mark(event.text)
             there = sum(counts.values()) - counts.get(watched.condition, 0)
             said = [f"{counts.get(watched.condition, 0)} found"]
-            said += [f"{there} in the other conversation"] if there else []
+            if there:
+                said.append(f"{there} in the other conversation")
             rest = {
                 trial: count for trial, count in self._in_trials(event.text).items() if trial != watched.trial
             }
-            said += [f"{sum(rest.values())} in {plural(len(rest), 'other trial')}"] if rest else []
+            if rest:
+                said.append(f"{sum(rest.values())} in {plural(len(rest), 'other trial')}")
             self.remark(", ".join(said) if event.text else "")
 
     @on(AskLine.Entered)
@@ -516,14 +518,9 @@ class FindLine(AskLine):
             return
         if self._is_through(watched.condition):
             others = [name for name in frames if name != watched.condition and not self._is_through(name)]
-            trials = (
-                []
-                if others
-                else [trial for trial in sorted(self._in_trials(event.text)) if trial != watched.trial]
-            )
             if others:
                 self._conversations.show(others[0], watched.trial)
-            elif trials:
+            elif trials := sorted(self._in_trials(event.text).keys() - {watched.trial}):
                 self._conversations.show(
                     watched.condition, next((trial for trial in trials if trial > watched.trial), trials[0])
                 )

@@ -54,7 +54,8 @@ def title_notes(state: RunState) -> list[Cell]:
     if started is None:
         return []
     notes = [Cell("rehearsal", "warn")] if started.rehearsal else []
-    notes += [Cell("imported", "quiet")] if started.source else []
+    if started.source:
+        notes.append(Cell("imported", "quiet"))
     if not state.clean:
         notes.append(Cell(f"! {state.cleanness}", "warn"))
     return notes
@@ -74,9 +75,9 @@ def title_state(
     A replay's position is on its bar. A `demo` has its own pace, so speed and time are left out.
     """
     seconds = run_seconds(state, now)
-    after, elapsed = (
-        ("", "") if seconds is None else (f" after {clock(seconds)}", f" · elapsed {clock(seconds)}")
-    )
+    after = elapsed = ""
+    if seconds is not None:
+        after, elapsed = f" after {clock(seconds)}", f" · elapsed {clock(seconds)}"
     if state.ended is not None:
         replayed = "RECORDING · " if link == "replay" and not demo else ""
         word, tone = _RUN_ENDS[state.ended.status]
@@ -108,7 +109,9 @@ def run_seconds(state: RunState, now: datetime | None = None) -> float | None:
 def which_trial(state: RunState, trial: int) -> str:
     """Return the case, or `trial 2 of 3`; empty for the only trial."""
     case, trials = state.case(trial), state.started.trials if state.started else 1
-    return case.title if case is not None else f"trial {trial} of {trials}" if trials > 1 else ""
+    if case is not None:
+        return case.title
+    return f"trial {trial} of {trials}" if trials > 1 else ""
 
 
 @dataclass(frozen=True, slots=True)

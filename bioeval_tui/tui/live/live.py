@@ -323,12 +323,9 @@ class LiveScreen(BaseScreen):
             return
         # A turn that brings nothing new leaves the caption as it is.
         words = self._caption = self.bioeval.caption(state, self.watched.trial) or self._caption
-        waits = play is not None and play.paused and state.ended is None
-        line = (
-            Content.assemble(("‖ paused, space continues   ", "$text-warning"), words)
-            if waits
-            else Content(words)
-        )
+        line = Content(words)
+        if play is not None and play.paused and state.ended is None:
+            line = Content.assemble(("‖ paused, space continues   ", "$text-warning"), words)
         self.query_one("#caption", Static).update(line)
 
     def _show_title(self) -> None:
@@ -423,9 +420,9 @@ class LiveScreen(BaseScreen):
         if state is None or state.started is None:
             return ""
         said = self.bioeval.caption(state, self.watched.trial)
-        return (
-            said if state.ended else f"{state.started.job_name}, run {state.started.run_id}. {said}".strip()
-        )
+        if state.ended:
+            return said
+        return f"{state.started.job_name}, run {state.started.run_id}. {said}".strip()
 
     def action_again(self) -> None:
         """Start the same run, or replay, once more."""
@@ -504,11 +501,8 @@ class LiveScreen(BaseScreen):
             keys.insert(0, self.key("go('live')"))
         elif not self.is_active or typing:
             keys.insert(0, "esc")
-        self.tell(
-            f"The run has ended: {', then '.join(keys)} opens the score card."
-            if keys
-            else "The run has ended."
-        )
+        how = f": {', then '.join(keys)} opens the score card" if keys else ""
+        self.tell(f"The run has ended{how}.")
 
     def action_score_card(self) -> None:
         """Open the score card over the conversations."""

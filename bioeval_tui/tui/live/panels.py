@@ -255,7 +255,8 @@ def wrapped_row(
     under = width - start.cell_length
     room = under - sum(cell.cell_length for cell in cells)
     first, *others = title_lines(title, room, under) if lines > 1 else [title]
-    others = [*others[: lines - 2], " ".join(others[lines - 2 :])] if len(others) >= lines else others
+    if len(others) >= lines:
+        others = [*others[: lines - 2], " ".join(others[lines - 2 :])]
     below = [Content.assemble(" " * start.cell_length, left(Cell(part, tone), under)) for part in others]
     return Content("\n").join([Content.assemble(start, left(Cell(first, tone), room), *cells), *below])
 
@@ -319,11 +320,9 @@ class LatencyPanel(Panel):
             pieces: list[Content] = [right(Cell(str(row.turn), "quiet"), 2)]
             for condition in look.conditions:
                 bar = row.bars.get(condition)
-                time = (
-                    Cell("")
-                    if bar is None
-                    else Cell(latency_short(bar.ms), "quiet" if bar.running else "plain")
-                )
+                time = Cell("")
+                if bar is not None:
+                    time = Cell(latency_short(bar.ms), "quiet" if bar.running else "plain")
                 drawn = latency_bar(bar, scale, target, share - 9)
                 pieces += [Content(" "), *(paint(cell) for cell in drawn), right(time, 7), Content(" ")]
             return Content.assemble(*pieces)

@@ -82,7 +82,8 @@ def label(
         same = [m.turn for m in marks if (m.condition, m.trial) == (mark.condition, mark.trial)]
         turn = min(_begun(state, mark) or mark.turn, max(same))
         which = [state.condition_name(mark.condition)] if state and width >= ROOMY_WIDTH else []
-        which += [f"trial {mark.trial}"] if trials else []
+        if trials:
+            which.append(f"trial {mark.trial}")
         where = ", ".join([*which, f"turn {turn}" if demo else f"turn {turn} of {max(same)}"])
     time = f"{'demo' if demo else 'playback'} {clock(now_s)} / {clock(marks[-1].at_s)}"
     return f"{where}   {time}" if width >= NARROW else time

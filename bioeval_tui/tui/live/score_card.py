@@ -280,9 +280,9 @@ class ScoreCard(Dialog[CardEvidence]):
         longest = max(cell_len(self._result.condition_name(name)) + 1 for name in self._both)
         name = left(Cell(self._result.condition_name(condition), "quiet"), max(COLUMN - 1, longest))
         value = self._value(condition)
-        return (
-            name if self._roomy else Content.assemble(name, right(Cell(number(value), score_tone(value)), 5))
-        )
+        if self._roomy:
+            return name
+        return Content.assemble(name, right(Cell(number(value), score_tone(value)), 5))
 
     @property
     def _names(self) -> list[str]:

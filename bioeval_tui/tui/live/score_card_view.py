@@ -175,9 +175,11 @@ def why_empty(trial: TrialResult, conclusion: str = "") -> list[list[Cell]]:
     for talk in {talk.reason: talk for talk in trial.held if talk.is_scored}.values():
         if talk.cause.removeprefix("no conversation took place: ") not in conclusion:
             lines.append([Cell("what went wrong  ", "quiet"), Cell(talk.cause, "bad")])
-        lines += [[Cell("it sent          ", "quiet"), Cell(talk.received)]] if talk.received else []
+        if talk.received:
+            lines.append([Cell("it sent          ", "quiet"), Cell(talk.received)])
         for label, way in zip_longest(["what you can do"], talk.ways):
-            lines += [[Cell(f"{label or '':<15}  ", "quiet"), Cell(way)]] if way else []
+            if way:
+                lines.append([Cell(f"{label or '':<15}  ", "quiet"), Cell(way)])
     return lines
 
 
@@ -228,8 +230,9 @@ def reviewed_words(
     scores = "   ".join(result.reviewed_scores_words(scores_reviewed))
     who = f"{shorten(', '.join(scores_reviewed.reviewers), 60)}, {scores_reviewed.tasks} of {scores_reviewed.of_tasks} tasks"
     start = "\n" if said else ""
-    space = ("  " if wide else "\n") if scores else ""
-    cells += [Cell(f"{start}{who}{space}", "quiet"), Cell(scores, "strong")]
+    if scores:
+        who += "  " if wide else "\n"
+    cells += [Cell(f"{start}{who}", "quiet"), Cell(scores, "strong")]
     if scores_reviewed.disputed:
         cells.append(Cell(f"   reviewers differ on {scores_reviewed.disputed}", "warn"))
     return cells
@@ -416,9 +419,9 @@ def _fact_row(both: Both) -> Row:
             Cell(f"fact {f.fact} in turn {f.turn}, {'asked' if f.asked else 'not asked'}: {f.text}")
             for f in facts
         ]
-        why = (
-            f"the user knew {plural(known, 'fact')} and gave none" if known else "the user knew no facts here"
-        )
+        why = "the user knew no facts here"
+        if known:
+            why = f"the user knew {plural(known, 'fact')} and gave none"
         details[condition] = lines or [Cell(why, "quiet")]
         if facts:
             evidence[condition] = CardEvidence(condition, facts[0].message, None)
@@ -521,12 +524,14 @@ def spread_of(result: RunResult, condition: Condition, width: int) -> list[Cell]
     summary = result.summary.of(condition)
     values = summary.score.points if summary else ()
     places = Counter(round(value * (width - 1)) for value in values)
-    cells = [
-        Cell("·", "quiet")
-        if not (count := places[at])
-        else Cell("●" if count == 1 else str(count) if count < 10 else "█", "busy")
-        for at in range(width)
-    ]
+    cells = []
+    for at in range(width):
+        count = places[at]
+        if not count:
+            cells.append(Cell("·", "quiet"))
+        else:
+            sign = "●" if count == 1 else str(count)
+            cells.append(Cell(sign if count < 10 else "█", "busy"))
     return [*cells, Cell(" 1", "quiet")]
 
 
@@ -556,7 +561,9 @@ def as_text(result: RunResult, trial: TrialResult | None = None) -> str:
     lines += [f"mean of both\t{whole}", f"difference\t{gain.text}", "\t".join(["", *heads])]
     for row in shown:
         cells = [row.cells[name].text if name in row.cells else "–" for name in names if row.cells]
-        cells += [row.uplift.text] if compared else []
+        if compared:
+            cells.append(row.uplift.text)
         lines.append("\t".join([f"{row.mark}{row.label.text}".strip(), *cells]).rstrip())
-    lines += [faults(result)] if faults(result) else []
+    if faults(result):
+        lines.append(faults(result))
     return "\n".join(lines)

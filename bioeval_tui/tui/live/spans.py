@@ -73,11 +73,8 @@ def _belongs_to_answer(span: AgentSpan, message: MessageState) -> bool:
 
 def turns_with_spans(conversation: ConversationState | None) -> list[int]:
     """Return the turns that have spans."""
-    return (
-        [message.turn for message in conversation.messages if message.spans]
-        if conversation is not None
-        else []
-    )
+    messages = conversation.messages if conversation is not None else ()
+    return [message.turn for message in messages if message.spans]
 
 
 def waterfall_heading(conversation: ConversationState | None, turn: int | None) -> str:
@@ -126,9 +123,10 @@ def _rows(
     lines = []
     tree = ordered(spans, root)
     for span, depth in tree[:MOST_ROWS]:
-        kind = meaning_of(span).kind
-        troubles = _problems(span, message)
-        tone: Tone = "bad" if span.status == "error" else "warn" if troubles else "plain"
+        tone: Tone = "warn" if _problems(span, message) else "plain"
+        bar: Tone = _TONES.get(meaning_of(span).kind, "quiet")
+        if span.status == "error":
+            tone = bar = "bad"
         indent = " " * min(depth, names // 3)
         begins = min(bars - 1, int((span.start_ns - first) * scale))
         length = max(1, min(bars - begins, round((span.end_ns - span.start_ns) * scale)))
@@ -140,7 +138,7 @@ def _rows(
                     tone,
                 ),
                 Cell(" " * begins),
-                Cell("━" * length, "bad" if span.status == "error" else _TONES.get(kind, "quiet")),
+                Cell("━" * length, bar),
                 Cell(" " * (bars - begins - length)),
                 Cell(latency(span.duration_ms).rjust(_TIME), "quiet"),
             ]

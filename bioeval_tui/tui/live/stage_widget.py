@@ -116,7 +116,8 @@ def _checks(state: RunState, trial: int, width: int, wide: bool) -> Content:
         (Cell(row.title, "quiet"), [panels.latest_mark(row, name) for name in talks])
         for row in rows.assertion_rows(state, trial)[: MOST_ASSERTIONS if wide else 0]
     ]
-    lines += [*([Content("")] if lines else []), *head] if listed or checked else []
+    if listed or checked:
+        lines += [*([Content("")] if lines else []), *head]
     for title, marks in (*listed, *checked):
         cells = [right(mark, column) for mark, column in zip(marks, columns, strict=True)]
         lines.append(wrapped_row(Content(""), title, cells, width, 2))

@@ -226,7 +226,11 @@ def _axis(places: Mapping[str, int], width: int, *, cut: bool) -> Line:
 def _pointer(histogram: Histogram, own: float, width: int) -> Line:
     """Return the line with `▼` at the own score and its number beside it; an arrow at the edge if it lies beyond."""
     at, words = histogram.cell(own, width), f"this {number(own)}"
-    sign = "◂" if histogram.scale.at(own) < 0 else "▸" if histogram.scale.at(own) > 1 else "▼"
+    share, sign = histogram.scale.at(own), "▼"
+    if share < 0:
+        sign = "◂"
+    elif share > 1:
+        sign = "▸"
     if at + len(words) + 2 <= width:
         return [Cell(" " * at), Cell(f"{sign} {words}", "strong")]
     return [Cell(" " * max(0, at - len(words) - 1)), Cell(f"{words} {sign}", "strong")]

@@ -19,7 +19,6 @@ from bioeval_tui.tui.shared.list_table import Column, Sorted, Sorting
 from bioeval_tui.tui.shared.output import tabbed
 
 if TYPE_CHECKING:
-    from bioeval_tui.grade.task_report import TaskReport
     from bioeval_tui.record.events import Mark
     from bioeval_tui.record.reviews import Opinions
     from bioeval_tui.tui.items import MedalRow
@@ -116,21 +115,12 @@ def row_cells(row: MedalRow) -> dict[str, Cell]:
     percentile = report.leaderboard_percentile
     return cells | {
         "score": Cell(column_number(report.score), "strong"),
-        "95 % interval": _interval(report),
+        "95 % interval": Cell(report.interval_words or "–", "quiet"),
         "pctl": Cell("–" if percentile is None else f"{percentile:.1f}"),
         "> median": _yes_cell(report.above_median),
         "> human": _yes_cell(report.beats_human),
         "next medal": next_medal(row),
     }
-
-
-def _interval(report: TaskReport) -> Cell:
-    uncertainty = report.uncertainty
-    return (
-        Cell("–", "quiet")
-        if uncertainty is None or uncertainty.low is None
-        else Cell(uncertainty.interval_words, "quiet")
-    )
 
 
 def as_document(rows: Iterable[MedalRow], marks: Mapping[int, Opinions], chosen: Format) -> str:
@@ -348,7 +338,7 @@ def _above_median(entry: Entry) -> float:
 
 def _beats_human(entry: Entry) -> float:
     beats = entry.row.report.beats_human if entry.row.report else None
-    return 2.0 if beats is None else 0.0 if beats else 1.0
+    return {True: 0.0, False: 1.0, None: 2.0}[beats]
 
 
 def _next_medal(entry: Entry) -> float:
@@ -361,11 +351,9 @@ def _next_medal(entry: Entry) -> float:
 def _width(entry: Entry) -> float:
     """Narrow intervals first."""
     uncertainty = entry.row.report.uncertainty if entry.row.report else None
-    return (
-        inf
-        if uncertainty is None or uncertainty.low is None or uncertainty.high is None
-        else uncertainty.high - uncertainty.low
-    )
+    if uncertainty is None or uncertainty.low is None or uncertainty.high is None:
+        return inf
+    return uncertainty.high - uncertainty.low
 
 
 _KEYS: dict[str, Callable[[Entry], float]] = {

@@ -215,20 +215,20 @@ def _glance(state: RunState, conversation: ConversationState, key: GlanceKey, go
     newest = conversation.messages[-1] if conversation.messages else None
     awaited = newest is not None and newest.role == "assistant" and not newest.done and rank >= Rank.SLOW
     interrupted = gone and conversation.ended is None
+    score = conversation.score
+    judged = conversation.verdict.tasks if conversation.verdict else ()
     return Glance(
         key,
         rank,
         Cell("! engine stopped", "bad") if interrupted else _short_state(state, conversation, head.state),
-        head.score if conversation.score else NO_SCORE,
-        conversation.score.score if conversation.score else None,
+        head.score if score else NO_SCORE,
+        score.score if score else None,
         started.job_name,
         state.asked_model or "",
         tuple(latencies[-MOST_LATENCIES:]),
         slow,
         newest.started_at if newest and awaited else None,
-        tuple((task.title, task.score) for task in conversation.verdict.tasks if task.measured)
-        if conversation.verdict
-        else (),
+        tuple((task.title, task.score) for task in judged if task.measured),
     )
 
 

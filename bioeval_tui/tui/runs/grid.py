@@ -124,13 +124,13 @@ def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int, height: int) -> 
         lines += [cells, *below]
     roomy = width >= ROOMY
     said = ["● mean"]
-    said += ["├─┤ its 95 % interval"] if "interval" in drawn else []
-    said += (
-        ["╶─╴ range, where there are too few values for an interval" if roomy else "╶─╴ range"]
-        if "range" in drawn
-        else []
-    )
-    said += [f"+{left_out} with lower scores"] if left_out else []
+    if "interval" in drawn:
+        said.append("├─┤ its 95 % interval")
+    if "range" in drawn:
+        why = ", where there are too few values for an interval" if roomy else ""
+        said.append(f"╶─╴ range{why}")
+    if left_out:
+        said.append(f"+{left_out} with lower scores")
     return [*lines, [Cell(" " * (name_width if roomy else 0) + "; ".join(said), "quiet")]]
 
 
@@ -152,8 +152,9 @@ def _bar(group: Sequence[Glance], condition: str, room: int) -> tuple[Line, str]
     if estimated.mean is None:
         return [Cell(f"{'–':>4} ", "quiet"), Cell("·" * room + "  ", "quiet")], ""
     low, high = min(estimated.points), max(estimated.points)
+    around = "range" if low < high else ""
     if estimated.interval is not None:
-        low, high = estimated.interval.low, estimated.interval.high
+        low, high, around = estimated.interval.low, estimated.interval.high, "interval"
     places = [round(value * (room - 1)) for value in (low, estimated.mean, high)]
     cells = ["·"] * room
     for x in range(places[0], places[2] + 1):
@@ -162,7 +163,7 @@ def _bar(group: Sequence[Glance], condition: str, room: int) -> tuple[Line, str]
     cells[places[1]] = "●"
     tone = score_tone(estimated.mean)
     drawn = [Cell(f"{number(estimated.mean)} ", tone), Cell("".join(cells), tone), Cell("  ")]
-    return drawn, "interval" if estimated.interval is not None else "range" if low < high else ""
+    return drawn, around
 
 
 def _p90(group: Sequence[Glance]) -> str:
@@ -228,9 +229,9 @@ def _field(estimated: Estimate, width: int) -> Cell:
     value, interval = estimated.mean, estimated.interval
     if value is None:
         return Cell(f"{'·':^{width}}", "quiet")
-    around = (
-        f" ±{number((interval.high - interval.low) / 2)}" if interval is not None and width >= SURE else ""
-    )
+    around = ""
+    if interval is not None and width >= SURE:
+        around = f" ±{number(interval.width / 2)}"
     return Cell(f"{number(value) + around:^{width}}", HEAT[min(len(HEAT) - 1, int(value * len(HEAT)))])
 
 
@@ -397,16 +398,10 @@ class GridScreen(BaseScreen):
 
         filled = bool(self.glances)
         self.set_class(filled, "-filled")
-        lines_above = (
-            board(
-                self.glances,
-                self.size.width - 4,
-                self.size.height // (2 if self.has_class("-tall") else 4),
-                self._remaining_s(),
-            )
-            if filled
-            else []
-        )
+        lines_above: list[Line] = []
+        if filled:
+            height = self.size.height // (2 if self.has_class("-tall") else 4)
+            lines_above = board(self.glances, self.size.width - 4, height, self._remaining_s())
         self.query_one("#board", Static).update(paint_lines(lines_above))
         self._show_lost()
         self.grid.show([glance.key for glance in shown], lines)
@@ -445,11 +440,13 @@ class GridScreen(BaseScreen):
             self._ranked, self._standings = self.glances, batch_view.standings(self.glances)
         if not on and self._standings:
             notes.append(Cell(self._standings))
-        state = (
-            Cell("● LIVE", "good") if on else Cell("■ ENDED") if self._loaded else Cell("◌ READING", "quiet")
-        )
+        state = Cell("◌ READING", "quiet")
         if self._failure:
             state = Cell("! stopped", "bad")
+        elif on:
+            state = Cell("● LIVE", "good")
+        elif self._loaded:
+            state = Cell("■ ENDED")
         self.title_bar.say((self.NAME, name) if self.glances else (self.NAME,), notes, state)
         lines = [Cell("Reading the recordings…", "strong")]
         if self._failure:

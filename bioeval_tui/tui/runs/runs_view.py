@@ -102,15 +102,14 @@ def preview(run: RunResult) -> RunPreview:
         messages = messages[:-1]
     cost = run.summary.spent.dollars
     possible = talk.gains[:GAINS]
+    last = [] if possible else messages[-LAST:]
     return RunPreview(
         conclusion.sentence,
         run.place_words(talk),
         talk.why_lost,
         tuple((sentence(gain), signed(gain.by)) for gain in possible),
         talk.ways,
-        ()
-        if possible
-        else tuple((m.role, shorten(clean_line(m.text), LONGEST_LOSS)) for m in messages[-LAST:]),
+        tuple((m.role, shorten(clean_line(m.text), LONGEST_LOSS)) for m in last),
         names,
         conclusion.brief,
         run.brief,
@@ -203,22 +202,24 @@ def card(
     preview: RunPreview | None = None,
 ) -> list[Line]:
     """Return the lines beside the table: the run, its conclusion and losses if known, and its job's trend."""
-    began, brief, state = (
-        date(run.began, seconds=True),
-        preview.about if preview else None,
-        status_of(run),
-    )
+    began, state = date(run.began, seconds=True), status_of(run)
+    agent, status = run.agent_words or "agent not known", f"  {state.text}"
+    brief: Brief | None = None
+    names: Mapping[str, str] = {}
+    concluded: list[Line] = []
+    if preview is not None:
+        brief, names = preview.about, preview.names
+        concluded = [[Cell(preview.sentence, "strong")], [], *_preview_lines(preview)]
+        if state.text == REHEARSAL:
+            status = ""  # the sentence of a rehearsal begins with that
+    if brief is not None:
+        agent = brief.about_words
     lines: list[Line] = [
-        [
-            Cell(f"{run.job}  ", "strong"),
-            Cell(brief.about_words if brief else run.agent_words or "agent not known"),
-            # The sentence of a rehearsal begins with that.
-            Cell("" if preview and state.text == REHEARSAL else f"  {state.text}", state.tone),
-        ],
+        [Cell(f"{run.job}  ", "strong"), Cell(agent), Cell(status, state.tone)],
         *(who_and_what(brief) if brief else []),
         [],
-        *([[Cell(preview.sentence, "strong")], [], *_preview_lines(preview)] if preview else []),
-        *_score_lines(run, preview.names if preview else {}),
+        *concluded,
+        *_score_lines(run, names),
         [],
         [Cell(f"{began}, {ago(run.began, now)}", "quiet")],
         [Cell(f"run {run.run_id}", "quiet")],
@@ -232,7 +233,8 @@ def card(
 def _preview_lines(preview: RunPreview) -> list[Line]:
     """Return why the lowest conversation lost points, and its largest possible gains; without a loss, what to do about it or its last messages."""
     lines = lost_lines(preview.lowest, preview.lost)
-    lines += [[]] if lines else []
+    if lines:
+        lines.append([])
     if preview.gains:
         lines.append([Cell("what would raise it most", "quiet")])
         lines += [[Cell(f"{by:<6} ", "good"), Cell(what)] for what, by in preview.gains]

@@ -228,7 +228,8 @@ class TileGrid(ScrollView, can_focus=True):
         if ink is None:
             base = frame.here if here else frame.style
             ink = (base + self._get_style(style) if style else base).rich_style
-            ink = readable(ink) if here else ink
+            if here:
+                ink = readable(ink)
             self._inks[style, here] = ink
         return ink
 

@@ -323,9 +323,9 @@ class QuitScreen(Dialog[bool]):
         """Explain each answer."""
         known = self._run_ids[0] if len(self._run_ids) == 1 else ""
         again = f"bioeval-tui watch {known} shows it again" if known else "bioeval-tui runs list names it"
-        several = (
-            f"There are {len(self._run_ids)}; the answer is for all.\n" if len(self._run_ids) > 1 else ""
-        )
+        several = ""
+        if len(self._run_ids) > 1:
+            several = f"There are {len(self._run_ids)}; the answer is for all.\n"
         yield Static(
             Content(
                 f"{several}The engine runs by itself. Left alone, it continues and is recorded;\n"

@@ -122,7 +122,8 @@ def key_name(key: str) -> str:
     *modifiers, last = key.split("+")
     with suppress(KeyError):
         character = lookup(_get_unicode_name_from_key(last).replace("_", " "))
-        last = character if character.isprintable() and character != " " else last  # space and tab are words
+        if character.isprintable() and character != " ":
+            last = character  # space and tab are words
     return "^" + last if modifiers == ["ctrl"] else "+".join([*modifiers, last])
 
 

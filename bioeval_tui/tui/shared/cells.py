@@ -86,7 +86,9 @@ def score_tone(value: float | None) -> Tone:
     """Return the tone of a score: good from `HIGH`, bad below `LOW`, else in between; quiet without one."""
     if value is None:
         return "quiet"
-    return "good" if value >= HIGH else "bad" if value < LOW else "warn"
+    if value >= HIGH:
+        return "good"
+    return "bad" if value < LOW else "warn"
 
 
 def uplift(difference: float | None) -> Cell:
@@ -94,8 +96,8 @@ def uplift(difference: float | None) -> Cell:
     if difference is None:
         return Cell("–", "quiet")
     difference = round(difference, 2)
-    tone: Tone = "good" if difference > 0 else "bad" if difference < 0 else "quiet"
-    return Cell(signed(difference), tone)
+    tone: Tone = "good" if difference > 0 else "bad"
+    return Cell(signed(difference), tone if difference else "quiet")
 
 
 LEVELS = "▁▂▃▄▅▆▇█"

@@ -51,9 +51,9 @@ def text_to_double(_: Budget, text: str) -> float | None:
 @kotlin("String.toInt(radix: Int): Int")
 def text_to_int_of(_: Budget, text: str, radix: int) -> Value:
     digits = _DIGITS[: radix if 2 <= radix <= 36 else 0]
-    number = (
-        int(text, radix) if re.fullmatch(rf"[+-]?[{digits or '-'}]{{1,40}}", text.lower()) else INT_MAX + 1
-    )
+    number = INT_MAX + 1
+    if re.fullmatch(rf"[+-]?[{digits or '-'}]{{1,40}}", text.lower()):
+        number = int(text, radix)
     return _number(number if INT_MIN <= number <= INT_MAX else None, "toInt")
 
 

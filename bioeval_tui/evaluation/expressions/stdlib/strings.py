@@ -37,7 +37,7 @@ _REFERENCE = re.compile(r"\\(.)|\$(\d)|\$\{(\w*)\}|\$", re.DOTALL)
 def regex(budget: Budget, pattern: str, option: EnumValue | OrderedSet | None = None) -> Regex:
     budget.step(100 + 10 * len(pattern))
     budget.hold(CELL * (10 + len(pattern)))
-    options = option if isinstance(option, OrderedSet) else [option] if option else []
+    options = option if isinstance(option, OrderedSet) else filter(None, [option])
     return compile_pattern(pattern, frozenset(map(str, options)))
 
 
@@ -110,12 +110,9 @@ def _filler(budget: Budget, replacement: str) -> Callable[[RegexMatch], str]:
         def fill(reference: re.Match[str]) -> str:
             if reference[1] is not None:
                 return reference[1]
-            group = (
-                int(reference[2])
-                if reference[2]
-                else match.names.get(reference[3] or "", len(match.group_values))
-            )
-            if group >= len(match.group_values):
+            groups = len(match.group_values)
+            group = int(reference[2]) if reference[2] else match.names.get(reference[3] or "", groups)
+            if group >= groups:
                 raise ExpressionError("the replacement has a $ without a group; write \\$ for a dollar sign")
             budget.build_text(len(match.group_values[group]))
             return match.group_values[group]
@@ -528,17 +525,20 @@ def _written(budget: Budget, match: re.Match[str], following: object, args: tupl
         value = args[int(place) - 1] if place else next(following)  # type: ignore[call-overload]
     except (StopIteration, IndexError):
         raise ExpressionError(f"the format has no value for {match.group()}") from None
+    # Java writes a negative number to base 16 or 8 as its two's complement.
+    bits = 2**64 - 1 if type(value) is Long else 2**32 - 1
     if kind in "sS":
         shown = to_text(value, budget)[: int(precision) if precision else None]
     elif kind in "bB":
-        shown = ("true" if value else "false") if type(value) is bool else str(value is not None).lower()
+        shown = str(value if type(value) is bool else value is not None).lower()
     elif value is None:
         shown = "null"
-    elif kind in "dxX" and type(value) in (int, Long) and not precision:
+    elif kind == "d" and type(value) in (int, Long) and not precision:
         shown = _signed(value, f"{abs(value):,d}" if "," in flags else f"{abs(value):d}", flags)
-        shown = f"{value & (2**64 - 1 if type(value) is Long else 2**32 - 1):x}" if kind in "xX" else shown
+    elif kind in "xX" and type(value) in (int, Long) and not precision:
+        shown = f"{value & bits:x}"
     elif kind == "o" and type(value) in (int, Long):
-        shown = f"{value & (2**64 - 1 if type(value) is Long else 2**32 - 1):o}"
+        shown = f"{value & bits:o}"
     elif kind in "cC" and type(value) is Char:
         shown = str(value)
     elif kind == "f" and type(value) is float:
@@ -547,7 +547,8 @@ def _written(budget: Budget, match: re.Match[str], following: object, args: tupl
         raise ExpressionError(
             f"{match.group()} cannot format {type_name(value)}; %s, %d, %x, %o, %f, %c and %b are supported"
         )
-    shown = shown.upper() if kind in "SBXC" else shown
+    if kind in "SBXC":
+        shown = shown.upper()
     size = int(width or 0)
     if "-" in flags:
         return shown.ljust(size)
@@ -564,4 +565,6 @@ def _fixed(value: float, digits: int, flags: str) -> str:
 def _signed(value: float, shown: str, flags: str) -> str:
     if value < 0:
         return "-" + shown
-    return ("+" if "+" in flags else " " if " " in flags else "") + shown
+    if "+" in flags:
+        return "+" + shown
+    return " " + shown if " " in flags else shown

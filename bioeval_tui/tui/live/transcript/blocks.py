@@ -361,7 +361,8 @@ def _preparation(conversation: ConversationState, choices: Choices) -> Iterator[
     setups, seeds = conversation.setups, conversation.seeds
     if setups or seeds:
         counts = [plural(len(setups), "setup")] if setups else []
-        counts += [plural(len(seeds), "seed")] if seeds else []
+        if seeds:
+            counts.append(plural(len(seeds), "seed"))
         fold = Fold("preparation", 0, 0)
         opened = fold in choices.opened
         yield Block(

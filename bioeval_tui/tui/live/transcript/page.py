@@ -104,7 +104,8 @@ class Highlights:
             return None
         if self.current is None:
             at = bisect_left(order, (origin.item, origin.block, -1))
-            at = at if direction > 0 else at - 1
+            if direction <= 0:
+                at -= 1
         elif direction > 0:
             at = bisect_right(order, self.current)
         else:
@@ -202,7 +203,8 @@ def spans_by_line(lines: list[str], pattern: re.Pattern[str]) -> list[list[tuple
         while here < len(lines) and starts[here] < end:
             first = max(0, start - starts[here])
             last = min(len(lines[here]), end - starts[here])
-            first += len(lines[here][first:last]) - len(lines[here][first:last].lstrip()) if here > row else 0
+            if here > row:
+                first += len(lines[here][first:last]) - len(lines[here][first:last].lstrip())
             if last > first:
                 by_line[here].append((first, last, which))
             here += 1
@@ -434,7 +436,8 @@ class PageView(ScrollView):
         width = self.scrollable_content_region.width
         if width <= 0 or not self.is_mounted:
             # Hidden: everything is laid out when it is shown again.
-            self._laid_out = () if again else self._laid_out
+            if again:
+                self._laid_out = ()
             return
         self._laid_out_in = self.scrollable_content_region.size
         styles = {name: self._style(name) for name in STYLE_NAMES}
@@ -454,9 +457,9 @@ class PageView(ScrollView):
         if not self._laid_out:
             return
         height = self._view_height
-        first = (
-            max(0, self._page.top(spot) - self.scroll_offset.y) if spot.item < len(self._page.items) else 0
-        )
+        first = 0
+        if spot.item < len(self._page.items):
+            first = max(0, self._page.top(spot) - self.scroll_offset.y)
         if first < height:
             self.refresh(Region(0, first, self.scrollable_content_region.width, height - first))
 

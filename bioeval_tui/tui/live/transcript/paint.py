@@ -165,7 +165,8 @@ class Painter:
         sign = f"{block.sign} " if block.sign else ""
         if block.style == "event" and not block.opened:
             room = self.body - cell_len(sign)
-            text = text if cell_len(text) <= room else set_cell_size(text, max(1, room - 1)).rstrip() + "…"
+            if cell_len(text) > room:
+                text = set_cell_size(text, max(1, room - 1)).rstrip() + "…"
         style = self.styles[block.style or "base"]
         rows = self._render(Text(text, style=style, overflow="fold"), self.body - cell_len(sign))
         for index, row in enumerate(rows):
@@ -220,7 +221,8 @@ class Painter:
         strip = Strip(Segment.apply_style(segments, self.base), max(self.width, used + fill))
         ruled = row[0].text if row and row[0].text == RULE else ""
         text = "".join(segment.text for segment in row)[len(ruled) :]
-        strip = strip.crop(0, self.width) if used > self.width else strip
+        if used > self.width:
+            strip = strip.crop(0, self.width)
         return Line(strip, text, len(side.text) + len(gutter.text) + len(ruled), timer, parts)
 
     def _side(self, block: Block) -> Segment:

@@ -209,9 +209,12 @@ class Transcript(PageView, can_focus=True):
     ) -> None:
         """Show or hide what the agent did, and the empty lines between turns (`roomy`: between messages)."""
         choices = self._page.choices
-        choices.show_events = choices.show_events if show_events is None else show_events
-        choices.dense = choices.dense if dense is None else dense
-        choices.roomy = choices.roomy if roomy is None else roomy
+        if show_events is not None:
+            choices.show_events = show_events
+        if dense is not None:
+            choices.dense = dense
+        if roomy is not None:
+            choices.roomy = roomy
         self._rebuild_all()
 
     def part_at(self, message: int | None) -> None:
