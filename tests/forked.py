@@ -343,7 +343,7 @@ if __name__ == "__main__":
         sys.argv[1:] = ["template"]
         run_to_end(worker.main)
     else:
-        from bioeval_tui import isolation
+        from bioeval_tui import isolation, plugins
         from bioeval_tui.cli import main
 
         isolation.is_program = True
@@ -352,8 +352,14 @@ if __name__ == "__main__":
         ):  # fmt: skip
             importlib.import_module(f"bioeval_tui.cli.{name}")
         # What most of them would load as soon as they begin.
-        for name in ("bioeval_tui.evaluation.agents.rest", "pandas", "sklearn.datasets", "sklearn.metrics"):
+        for name in (
+            "apsw", "bioeval_tui.cli.runs", "bioeval_tui.bundled.a2a", "bioeval_tui.bundled.ag_ui",
+            "bioeval_tui.evaluation.agents.openai_chat", "bioeval_tui.evaluation.agents.rest",
+            "bioeval_tui.evaluation.models.judge", "bioeval_tui.evaluation.wiring.doctor", "bioeval_tui.grade.metrics",
+            "httpcore2", "pandas", "sklearn.datasets", "sklearn.metrics",
+        ):  # fmt: skip
             importlib.import_module(name)
+        plugins.names("agents")  # reads the metadata of all packages
         gc.freeze()
         sys.argv[1:] = _serve(sys.argv[1])
         run_to_end(main.main)
