@@ -51,6 +51,20 @@ print(json.dumps(done))
 """
 
 
+ASK = """
+import json, os, socket, sys
+connection = socket.socket(socket.AF_UNIX)
+connection.connect(sys.argv[1])
+asked = {"arguments": sys.argv[2:], "env": dict(os.environ), "cwd": os.getcwd(), "session": True}
+data = json.dumps(asked).encode()
+socket.send_fds(connection, [len(data).to_bytes(4, "big")], [0, 1, 2])
+connection.sendall(data)
+connection.recv(16, socket.MSG_WAITALL)
+sys.exit(int(connection.recv(16) or b"-9"))
+"""
+"""What a command starts in place of another: it asks for a fork with its own files, and ends as that does."""
+
+
 def run_to_end(main: Callable[[], object]) -> None:
     """Run `main` and end this process as Python would, but leave its memory as it is.
 
@@ -79,6 +93,8 @@ if __name__ == "tests.forked":
     CONNECTED_S = 300.0
     PROGRAM, TEMPLATES = "program", "templates"
     """What a server has loaded: the commands, or what grading workers need."""
+    GRADING = ("grade", "grade-sample", "validate")
+    """Commands that start a template of workers."""
     OF_A_TEST = ("BIOEVAL_DATA_DIR", "BIOEVAL_TASKS_DIR", "HOME", "PATH", "XDG_CACHE_HOME", "XDG_DATA_HOME")
     """Variables that are read when they are needed, so that a fork may get its own."""
 
@@ -191,6 +207,12 @@ if __name__ == "tests.forked":
         connection: socket.socket, loaded: str, asked: dict[str, Any], descriptors: Sequence[int]
     ) -> int:
         """Ask for a fork; return its process id. What follows on the connection is its exit code."""
+        if (
+            loaded == PROGRAM
+            and sys.platform == "linux"
+            and any(word in GRADING for word in asked["arguments"][:1])
+        ):
+            _server(TEMPLATES)
         connection.settimeout(CONNECTED_S)
         connection.connect(_server(loaded))
         data = json.dumps(asked).encode()
@@ -271,6 +293,27 @@ if __name__ == "tests.forked":
             subprocess.CompletedProcess(list(words), code, out, err)
             for words, (code, out, err) in zip(commands, json.loads(done.stdout), strict=True)
         ]
+
+
+def ask_in_place() -> None:
+    """Have forks ask for a fork, too, where commands start the sample agent or a template of grading workers."""
+    from bioeval_tui.evaluation.engine import processes
+    from bioeval_tui.grade.batch import worker_process
+
+    address, ask = Path(sys.argv[1]), [sys.executable, "-I", "-S", "-c", ASK]
+    command, template = processes.program_command, worker_process.module_command
+
+    def program_command(*words: str) -> list[str]:
+        return [*ask, str(address), *words] if words[0] == "agent" else command(*words)
+
+    def module_command(name: str, *words: str, python: str | None = None) -> list[str]:
+        templates = address.with_name("templates")
+        if words == ("template",) and python is None and templates.exists():
+            return [*ask, str(templates)]
+        return template(name, *words, python=python)
+
+    vars(processes)["program_command"] = program_command
+    vars(worker_process)["module_command"] = module_command
 
 
 def _serve(address: str) -> list[str]:
@@ -359,6 +402,7 @@ if __name__ == "__main__":
             "httpcore2", "pandas", "sklearn.datasets", "sklearn.metrics",
         ):  # fmt: skip
             importlib.import_module(name)
+        ask_in_place()
         plugins.names("agents")  # reads the metadata of all packages
         gc.freeze()
         sys.argv[1:] = _serve(sys.argv[1])
