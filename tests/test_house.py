@@ -42,7 +42,9 @@ def function_level_imports() -> Counter[str]:
 
     def walk(node: ast.AST, name: str, inside: bool) -> None:
         for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):  # no expression has statements
+            if isinstance(
+                child, ast.stmt | ast.ExceptHandler | ast.match_case
+            ):  # no expression has statements
                 found[name] += inside and isinstance(child, ast.Import | ast.ImportFrom)
                 walk(child, name, inside or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef))
 

@@ -24,6 +24,7 @@ import pytest
 
 from bioeval_tui import streams
 from bioeval_tui.cli.main import app, main
+from tests.forked import fork_templates
 from tests.integration.program import environment, sample_agent
 from tests.terminal.world import GOLDEN, RUN, recorded
 from tests.terminals import Terminal
@@ -118,6 +119,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def call(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, bytes, str]]:
     """Run a command line to its end: its exit code, its stdout and its stderr."""
+    fork_templates(monkeypatch)
     monkeypatch.chdir(folder)
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(folder))
     for name in ("NEO_URI", "NEO_PASSWORD", "BIOEVAL_AGENT_URL", "OPENAI_API_KEY"):
