@@ -376,7 +376,8 @@ if __name__ == "__main__":
 
         from bioeval_tui.grade.batch import worker
 
-        importlib.import_module("bioeval_tui.grade.batch.item_grader")
+        for name in ("bioeval_tui.grade.batch.item_grader", "bioeval_tui.grade.metrics", "sklearn.metrics"):
+            importlib.import_module(name)
         pyarrow.set_cpu_count(1)  # no thread may run in what forks; as in ItemGrader
         pyarrow.set_io_thread_count(1)
         pandas.read_csv(io.BytesIO(b"a\n0.5\n")).merge(pandas.DataFrame({"a": [0.0]}), on="a")
