@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from pkgutil import resolve_name
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -159,7 +159,7 @@ def of_others(group: Group) -> list[Plugin]:
 
 def refused(group: Group) -> list[Plugin]:
     """Return other packages' plug-ins whose name is taken or no name, so that they are not used."""
-    others = (one for one in entry_points(group=f"bioeval_tui.{group}") if not _is_bundled(one))
+    others = (one for one in _found(group, tuple(sys.path)) if not _is_bundled(one))
     return [_plugin(group, one) for one in others if is_own(group, one.name) or not _is_name(one.name)]
 
 
@@ -329,10 +329,20 @@ def _entries(group: Group) -> Mapping[str, EntryPoint]:
 def _entries_on(group: Group, path: tuple[str, ...]) -> Mapping[str, EntryPoint]:
     """Return the entry points by name: first those of this package, whose names nobody can take."""
     entries: dict[str, EntryPoint] = {}
-    for entry in sorted(entry_points(group=f"bioeval_tui.{group}"), key=_is_bundled, reverse=True):
+    for entry in sorted(_found(group, path), key=_is_bundled, reverse=True):
         if entry.name not in BUILT_IN[group] and _is_name(entry.name):
             entries.setdefault(entry.name, entry)
     return entries
+
+
+def _found(group: Group, path: tuple[str, ...]) -> EntryPoints:
+    return _all_on(path).select(group=f"bioeval_tui.{group}")
+
+
+@lru_cache(maxsize=2)
+def _all_on(path: tuple[str, ...]) -> EntryPoints:
+    """Return the entry points of all groups: to find those of one, all metadata is read, too."""
+    return entry_points()
 
 
 def _is_bundled(entry: EntryPoint) -> bool:

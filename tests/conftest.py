@@ -28,7 +28,7 @@ from hypothesis.internal.conjecture import providers
 from textual.app import App
 from textual.pilot import Pilot
 
-from tests import leftovers
+from tests import forked, leftovers
 
 hypothesis.settings.register_profile("quick", derandomize=True, deadline=None, max_examples=25)
 hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=50)
@@ -112,6 +112,7 @@ def pytest_configure(config: pytest.Config) -> None:
             signal.SIGHUP, lambda number, frame: None
         )  # still no end of the tests, but not passed on
     leftovers.watch()
+    forked.share()
 
 
 def pytest_sessionstart() -> None:

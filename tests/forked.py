@@ -16,8 +16,9 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     import pytest
 
 EACH = """
-import gc, json, os, sys, tempfile
-commands, before = json.loads(sys.argv[1])
+import gc, json, os, runpy, sys, tempfile
+commands, before, here = json.loads(sys.argv[1])
 gc.set_threshold(200_000, 20, 20)  # as in __main__
 exec(before)
 from bioeval_tui import isolation
@@ -49,39 +50,95 @@ for words in commands:
 print(json.dumps(done))
 """
 
-if __name__ != "__main__":
+
+ASK = """
+import json, os, socket, sys
+connection = socket.socket(socket.AF_UNIX)
+connection.connect(sys.argv[1])
+asked = {"arguments": sys.argv[2:], "env": dict(os.environ), "cwd": os.getcwd(), "session": True}
+data = json.dumps(asked).encode()
+socket.send_fds(connection, [len(data).to_bytes(4, "big")], [0, 1, 2])
+connection.sendall(data)
+connection.recv(16, socket.MSG_WAITALL)
+sys.exit(int(connection.recv(16) or b"-9"))
+"""
+"""What a command starts in place of another: it asks for a fork with its own files, and ends as that does."""
+
+
+def run_to_end(main: Callable[[], object]) -> None:
+    """Run `main` and end this process as Python would, but leave its memory as it is.
+
+    Taking two thousand modules apart is most of what a short command costs, and copies what all forks share.
+    """
+    code: object = 0
+    try:
+        main()
+    except SystemExit as end:
+        code = end.code
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code if isinstance(code, int) else 0 if code is None else 1)
+
+
+if __name__ == "tests.forked":
     import functools
 
+    from tests import leftovers
+
+    FORKS = "BIOEVAL_FORKS_OF_TESTS"
+    """The variable with the folder of the servers' sockets."""
     CONNECTED_S = 300.0
     PROGRAM, TEMPLATES = "program", "templates"
     """What a server has loaded: the commands, or what grading workers need."""
+    GRADING = ("grade", "grade-sample", "validate")
+    """Commands that start a template of workers."""
     OF_A_TEST = ("BIOEVAL_DATA_DIR", "BIOEVAL_TASKS_DIR", "HOME", "PATH", "XDG_CACHE_HOME", "XDG_DATA_HOME")
     """Variables that are read when they are needed, so that a fork may get its own."""
 
-    @functools.cache
-    def _server(loaded: str) -> str:
-        """Start a process that forks, once for each process of the tests; return its address."""
+    def share() -> None:
+        """Let all processes of the tests ask the same servers, which end with this one. They inherit where these are."""
+        if FORKS in os.environ:
+            return
         folder = tempfile.TemporaryDirectory(prefix="bioeval-forks-")
-        address = str(Path(folder.name) / "socket")
-        process = subprocess.Popen(
-            [sys.executable, "-P", __file__, address, loaded], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, cwd=folder.name, env={**os.environ, **_variables(loaded)},
-        )  # fmt: skip
+        os.environ[FORKS] = folder.name
+        (Path(folder.name) / leftovers.MARK).write_text(os.environ.get(leftovers.MARK, ""))
 
         def end() -> None:
-            process.kill()
-            process.wait()
-            if process.stdin is not None:
-                process.stdin.close()
+            for file in Path(folder.name).glob("*.pid"):
+                with suppress(OSError):
+                    os.kill(int(file.read_text()), signal.SIGKILL)
             folder.cleanup()
 
         atexit.register(end)
+
+    @functools.cache
+    def _server(loaded: str) -> str:
+        """Return the address of the process that forks, which the first that asks for it starts."""
+        share()
+        folder = Path(os.environ[FORKS])
+        address, claim = folder / loaded, folder / f"{loaded}.claimed"
         deadline = time.monotonic() + CONNECTED_S
-        while not Path(address).exists():
-            assert process.poll() is None, "the process that forks has ended"
-            assert time.monotonic() < deadline
+        while not address.exists():
+            with suppress(FileExistsError):
+                claim.touch(exist_ok=False)
+                _start(folder, loaded)
+            assert time.monotonic() < deadline, "no process that forks"
             time.sleep(0.01)
-        return address
+        return str(address)
+
+    def _start(folder: Path, loaded: str) -> None:
+        """Start a process that forks."""
+        mark = {leftovers.MARK: (folder / leftovers.MARK).read_text()}  # it may outlive this process
+        process = subprocess.Popen(
+            [sys.executable, "-P", __file__, str(folder / loaded), loaded], stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder,
+            env={**os.environ, **_variables(loaded), **mark},
+        )  # fmt: skip
+        (folder / f"{loaded}.pid").write_text(str(process.pid))
+        process.returncode = 0  # nobody waits for it, and Python need not warn of that at the end
 
     @functools.cache
     def _variables(loaded: str) -> dict[str, str]:
@@ -150,6 +207,12 @@ if __name__ != "__main__":
         connection: socket.socket, loaded: str, asked: dict[str, Any], descriptors: Sequence[int]
     ) -> int:
         """Ask for a fork; return its process id. What follows on the connection is its exit code."""
+        if (
+            loaded == PROGRAM
+            and sys.platform == "linux"
+            and any(word in GRADING for word in asked["arguments"][:1])
+        ):
+            _server(TEMPLATES)
         connection.settimeout(CONNECTED_S)
         connection.connect(_server(loaded))
         data = json.dumps(asked).encode()
@@ -222,7 +285,7 @@ if __name__ != "__main__":
         What several commands need is best imported there: each fork would import it by itself.
         """
         done = subprocess.run(
-            [sys.executable, "-P", "-c", EACH, json.dumps([commands, before])],
+            [sys.executable, "-P", "-c", EACH, json.dumps([commands, before, __file__])],
             capture_output=True, text=True, timeout=timeout, env=env, cwd=cwd, stdin=subprocess.DEVNULL,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
@@ -230,6 +293,27 @@ if __name__ != "__main__":
             subprocess.CompletedProcess(list(words), code, out, err)
             for words, (code, out, err) in zip(commands, json.loads(done.stdout), strict=True)
         ]
+
+
+def ask_in_place() -> None:
+    """Have forks ask for a fork, too, where commands start the sample agent or a template of grading workers."""
+    from bioeval_tui.evaluation.engine import processes
+    from bioeval_tui.grade.batch import worker_process
+
+    address, ask = Path(sys.argv[1]), [sys.executable, "-I", "-S", "-c", ASK]
+    command, template = processes.program_command, worker_process.module_command
+
+    def program_command(*words: str) -> list[str]:
+        return [*ask, str(address), *words] if words[0] == "agent" else command(*words)
+
+    def module_command(name: str, *words: str, python: str | None = None) -> list[str]:
+        templates = address.with_name("templates")
+        if words == ("template",) and python is None and templates.exists():
+            return [*ask, str(templates)]
+        return template(name, *words, python=python)
+
+    vars(processes)["program_command"] = program_command
+    vars(worker_process)["module_command"] = module_command
 
 
 def _serve(address: str) -> list[str]:
@@ -292,7 +376,8 @@ if __name__ == "__main__":
 
         from bioeval_tui.grade.batch import worker
 
-        importlib.import_module("bioeval_tui.grade.batch.item_grader")
+        for name in ("bioeval_tui.grade.batch.item_grader", "bioeval_tui.grade.metrics", "sklearn.metrics"):
+            importlib.import_module(name)
         pyarrow.set_cpu_count(1)  # no thread may run in what forks; as in ItemGrader
         pyarrow.set_io_thread_count(1)
         pandas.read_csv(io.BytesIO(b"a\n0.5\n")).merge(pandas.DataFrame({"a": [0.0]}), on="a")
@@ -300,9 +385,9 @@ if __name__ == "__main__":
         gc.freeze()  # no fork looks for garbage among what all of them share
         _serve(sys.argv[1])
         sys.argv[1:] = ["template"]
-        worker.main()
+        run_to_end(worker.main)
     else:
-        from bioeval_tui import isolation
+        from bioeval_tui import isolation, plugins
         from bioeval_tui.cli import main
 
         isolation.is_program = True
@@ -311,8 +396,15 @@ if __name__ == "__main__":
         ):  # fmt: skip
             importlib.import_module(f"bioeval_tui.cli.{name}")
         # What most of them would load as soon as they begin.
-        for name in ("bioeval_tui.evaluation.agents.rest", "pandas", "sklearn.datasets", "sklearn.metrics"):
+        for name in (
+            "apsw", "bioeval_tui.cli.runs", "bioeval_tui.bundled.a2a", "bioeval_tui.bundled.ag_ui",
+            "bioeval_tui.evaluation.agents.openai_chat", "bioeval_tui.evaluation.agents.rest",
+            "bioeval_tui.evaluation.models.judge", "bioeval_tui.evaluation.wiring.doctor", "bioeval_tui.grade.metrics",
+            "httpcore2", "pandas", "sklearn.datasets", "sklearn.metrics",
+        ):  # fmt: skip
             importlib.import_module(name)
+        ask_in_place()
+        plugins.names("agents")  # reads the metadata of all packages
         gc.freeze()
         sys.argv[1:] = _serve(sys.argv[1])
-        main.main()
+        run_to_end(main.main)

@@ -39,17 +39,18 @@ def import_circles() -> list[list[str]]:
 def function_level_imports() -> Counter[str]:
     """Return for each file of the package how many import statements stand inside its functions."""
     found: Counter[str] = Counter()
-    for name, here in nodes().items():
-        functions = [node for node in here if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-        lines = {
-            node.lineno
-            for function in functions
-            for node in ast.walk(function)
-            if isinstance(node, ast.Import | ast.ImportFrom)
-        }
-        if lines:
-            found[name] = len(lines)
-    return found
+
+    def walk(node: ast.AST, name: str, inside: bool) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(
+                child, ast.stmt | ast.ExceptHandler | ast.match_case
+            ):  # no expression has statements
+                found[name] += inside and isinstance(child, ast.Import | ast.ImportFrom)
+                walk(child, name, inside or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef))
+
+    for name, module in modules().items():
+        walk(module, name, inside=False)
+    return +found
 
 
 def test_no_modules_import_each_other() -> None:

@@ -128,10 +128,12 @@ def _installed(top: str) -> ModuleSpec | None:
     if top in sys.stdlib_module_names:
         return None
     spec = PathFinder.find_spec(top, list(_site_folders()))
-    if spec is None and top in packages_distributions():  # installed in a way that only its finder knows
-        try:
+    if spec is None:  # installed in a way that only its finder knows?
+        with contextlib.suppress(ImportError, ValueError):
             spec = importlib.util.find_spec(top)
-        except (ImportError, ValueError):
+        if (
+            spec is not None and top not in packages_distributions()
+        ):  # which reads the metadata of all packages
             spec = None
     return spec
 

@@ -15,12 +15,14 @@ from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.sample.paths import DEMO_JOB, sample_jobs, sample_submissions
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
+from tests.forked import fork_templates
 
 TASK = "oncology/breast-cancer"
 
 
 @pytest.fixture
-def services(tmp_path: Path) -> Any:
+def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    fork_templates(monkeypatch)
     found = AppServices(Settings(data_dir_override=str(tmp_path / "data")))
     yield found
     found.close()

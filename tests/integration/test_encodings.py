@@ -24,6 +24,7 @@ import pytest
 
 from bioeval_tui import streams
 from bioeval_tui.cli.main import app, main
+from tests.forked import Program, fork_templates
 from tests.integration.program import environment, sample_agent
 from tests.terminal.world import GOLDEN, RUN, recorded
 from tests.terminals import Terminal
@@ -118,6 +119,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def call(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, bytes, str]]:
     """Run a command line to its end: its exit code, its stdout and its stderr."""
+    fork_templates(monkeypatch)
     monkeypatch.chdir(folder)
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(folder))
     for name in ("NEO_URI", "NEO_PASSWORD", "BIOEVAL_AGENT_URL", "OPENAI_API_KEY"):
@@ -309,8 +311,17 @@ def test_a_reader_that_has_read_enough_changes_no_exit_code(folder: Path) -> Non
 
 
 def lost(folder: Path, *arguments: str, how: str) -> subprocess.CompletedProcess[bytes]:
-    place = {"closed": ">&-", "full": ">/dev/full"}[how]
-    return child(folder, *arguments, before=("sh", "-c", f'"$@" {place}', "sh"))
+    if how == "closed":
+        return child(folder, *arguments, before=("sh", "-c", '"$@" >&-', "sh"))
+    with (
+        Path(os.devnull).open("rb") as nothing,
+        Path("/dev/full").open("wb") as full,
+        tempfile.TemporaryFile() as err,
+    ):
+        descriptors = [file.fileno() for file in (nothing, full, err)]
+        code = Program(arguments, environment(folder), folder, descriptors=descriptors).wait(300)
+        err.seek(0)
+        return subprocess.CompletedProcess(arguments, code, b"", err.read())
 
 
 @pytest.mark.long

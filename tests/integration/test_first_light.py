@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +44,22 @@ def engine_spec(data_dir: Path, **changes: Any) -> tuple[Path, Path]:
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
+def demo_with_credentials(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[subprocess.CompletedProcess[str], Path]:
+    """Return how a demo ended that was given credentials, which it does not need, and its data folder."""
     data_dir = tmp_path_factory.mktemp("demo")
-    done = run("demo", "--headless", "--json", "--seed", "7", data_dir=data_dir)
+    secrets = {"OPENAI_API_KEY": "marker-openai", "NEO_PASSWORD": "", "BIOEVAL_AGENT_API_KEY": "marker-agent"}
+    done = run("demo", "--headless", "--json", "--seed", "7", data_dir=data_dir, **secrets)
     assert done.returncode == 0, done.stderr
+    return done, data_dir
+
+
+@pytest.fixture
+def demo(
+    demo_with_credentials: tuple[subprocess.CompletedProcess[str], Path],
+) -> tuple[dict[str, Any], Path]:
+    done, data_dir = demo_with_credentials
     return json.loads(done.stdout), data_dir
 
 
@@ -244,11 +257,11 @@ def test_an_interrupted_headless_run_exits_130(tmp_path: Path) -> None:
     assert events_of(recording)[-1]["status"] == "cancelled"
 
 
-def test_credentials_reach_no_file(tmp_path: Path) -> None:
-    secrets = {"OPENAI_API_KEY": "marker-openai", "NEO_PASSWORD": "", "BIOEVAL_AGENT_API_KEY": "marker-agent"}
-    done = run("demo", "--headless", "--json", data_dir=tmp_path, **secrets)
-    assert done.returncode == 0, done.stderr
-    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+def test_credentials_reach_no_file(
+    demo_with_credentials: tuple[subprocess.CompletedProcess[str], Path],
+) -> None:
+    done, data_dir = demo_with_credentials
+    written = [path for path in data_dir.rglob("*") if path.is_file()]
     assert written
     for path in written:
         assert b"marker-" not in path.read_bytes(), path

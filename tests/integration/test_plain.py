@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import pty
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.forked import Program
 from tests.integration.program import environment, run
 from tests.terminal.world import ANOTHER_RUN, RUN, graded, recorded
 
@@ -52,10 +51,8 @@ def test_neither_a_screen_nor_a_bar_is_drawn_in_a_terminal(command: str, data_di
     if command == "grade":
         given = [str(SUBMISSIONS / "submissions.jsonl"), "--output-dir", str(data_dir / "results")]
     master, slave = pty.openpty()
-    done = subprocess.Popen(
-        [sys.executable, "-m", "bioeval_tui", command, *given, "--plain"],
-        stdin=slave, stdout=slave, stderr=slave, env=environment(data_dir) | {"TERM": "xterm-256color"},
-    )  # fmt: skip
+    env = environment(data_dir) | {"TERM": "xterm-256color"}
+    done = Program([command, *given, "--plain"], env, descriptors=[slave, slave, slave])
     os.close(slave)
     said = b""
     while True:

@@ -8,13 +8,14 @@ import os
 import platform
 import shlex
 import shutil
+import ssl
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -160,7 +161,12 @@ def _list_models(base: str, headers: Mapping[str, str]) -> tuple[int, list[str] 
     # A proxy of the environment is not asked for this machine.
     direct, until = is_loopback(host_of(base)), time.monotonic() + PROBE_S
     with httpx2.stream(
-        "GET", f"{base}/models", headers=headers, timeout=PROBE_S, trust_env=not direct
+        "GET",
+        f"{base}/models",
+        headers=headers,
+        timeout=PROBE_S,
+        trust_env=not direct,
+        verify=_tls_context(not direct),
     ) as answer:
         status, body = answer.status_code, b""
         for block in answer.iter_bytes():
@@ -182,6 +188,12 @@ def _list_models(base: str, headers: Mapping[str, str]) -> tuple[int, list[str] 
     if not isinstance(listed, list):
         return status, None, ""
     return status, [str(one["id"]) for one in listed if isinstance(one, dict) and one.get("id")], ""
+
+
+@lru_cache
+def _tls_context(trust_env: bool) -> ssl.SSLContext:
+    """Return what all requests share, because creating one reads hundreds of certificates."""
+    return httpx2.create_ssl_context(trust_env=trust_env)
 
 
 def _has(models: Sequence[str], wanted: str) -> bool:
@@ -359,7 +371,7 @@ def _environments_agent(settings: Settings) -> Finding:
 
 def status_of(url: str) -> int:
     """Return the status of a response without reading its body, which may be endless. Raises httpx2's errors."""
-    with httpx2.stream("GET", url, timeout=PROBE_S) as answer:
+    with httpx2.stream("GET", url, timeout=PROBE_S, verify=_tls_context(True)) as answer:
         return answer.status_code
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
@@ -42,18 +43,22 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return import_scores(tmp_path, "results", [[float(judged(case))] for case in range(CASES)])
 
 
-def say(path: Path, drawn: events.Drawn, *, blind: bool = True, author: str = "ada") -> None:
-    score = float(truth(drawn.trial - 1))
-    entry = events.Reviewed(
-        run_id=path.stem, seq=0, at=datetime.now(UTC), condition=drawn.condition, trial=drawn.trial, attempt=1,
-        author=author, review=f"{author} {drawn.trial}", action="override", task=drawn.task, after=score, blind=blind,
-    )  # fmt: skip
-    append_reviews(path, [entry])
+def say(asked: Sequence[tuple[Path, events.Drawn]], *, not_blind: int | None = None) -> None:
+    """Review what was drawn from a run; all but the one at the place `not_blind` without seeing the judge's score."""
+    path = asked[0][0]
+    entries = [
+        events.Reviewed(
+            run_id=path.stem, seq=0, at=datetime.now(UTC), condition=drawn.condition, trial=drawn.trial, attempt=1,
+            author="ada", review=f"ada {drawn.trial}", action="override", task=drawn.task,
+            after=float(truth(drawn.trial - 1)), blind=place != not_blind,
+        )
+        for place, (_, drawn) in enumerate(asked)
+    ]  # fmt: skip
+    append_reviews(path, entries)
 
 
 def test_a_reviewed_sample_estimates_the_human_score_and_the_gain_of_ten_more_reviews(run: Path) -> None:
-    for path, item in draw([load_run(run)], 100, 7):
-        say(path, item)
+    say(draw([load_run(run)], 100, 7))
     score, passes = corrections([load_run(run)], rated_tasks([load_run(run)], every=True)[0])
     assert score.found is not None
     people = sum(map(truth, range(CASES))) / CASES
@@ -75,8 +80,7 @@ def test_a_reviewed_sample_estimates_the_human_score_and_the_gain_of_ten_more_re
 def test_what_people_would_say_stands_in_every_view_of_a_run_and_never_a_blend(
     run: Path, tmp_path: Path
 ) -> None:
-    for path, item in draw([load_run(run)], 100, 7):
-        say(path, item)
+    say(draw([load_run(run)], 100, 7))
     (found,) = corrections([load_run(run)], rated_tasks([load_run(run)], every=True)[0])[:1]
     assert found.found is not None
     one = found.found
@@ -110,8 +114,7 @@ def judge_again(run: Path, judge: str, cases: range) -> None:
 def test_another_judge_since_the_draw_makes_a_calibration_stale_in_every_view_and_gates_nothing(
     run: Path,
 ) -> None:
-    for path, item in draw([load_run(run)], 100, 7):
-        say(path, item)
+    say(draw([load_run(run)], 100, 7))
     judge_again(run, "new", range(CASES))
     stale = "stale: the reviews were drawn before new (eval/score cafecafe) judged; draw again, with another --seed"
     said = f"tasks: what people would say about the tasks is unknown: {stale}"
@@ -122,8 +125,7 @@ def test_another_judge_since_the_draw_makes_a_calibration_stale_in_every_view_an
     old, _, new, _ = corrections([load_run(run)], rated_tasks([load_run(run)], every=True)[0])
     assert old.found is not None
     assert (new.judge.judge, new.found, new.refused) == ("new", None, stale)
-    for path, item in draw([load_run(run)], 100, 8):
-        say(path, item)
+    say(draw([load_run(run)], 100, 8))
     assert "stale" not in call("runs", "show", run.stem).stdout
     shown = call("runs", "show", run.stem).stdout.splitlines()
     assert "people would say 0." in shown[0], "the headline, before the judge's score"
@@ -134,8 +136,7 @@ def test_another_judge_since_the_draw_makes_a_calibration_stale_in_every_view_an
 def test_a_model_that_was_replaced_within_a_run_is_calibrated_by_no_sample(run: Path) -> None:
     judge_again(run, "asked for m, served m-1", range(CASES // 2))
     judge_again(run, "asked for m, served m-2", range(CASES // 2, CASES))
-    for path, item in draw([load_run(run)], 100, 7):
-        say(path, item)
+    say(draw([load_run(run)], 100, 7))
     (said,) = load_run(run).people_say
     assert said.endswith(
         "unknown: stale: the verdicts are by asked for m, served m-1 (eval/score cafecafe) and by asked for m, served "
@@ -157,8 +158,7 @@ def test_the_same_seed_draws_the_same_sample_and_records_it_once(run: Path) -> N
 
 
 def test_reviews_that_were_not_drawn_correct_nothing(run: Path) -> None:
-    for path, item in draw([load_run(run)], 60, 7):
-        say(path, item)
+    say(draw([load_run(run)], 60, 7))
     run.with_suffix(".overlay.jsonl").write_bytes(
         b"".join(
             line
@@ -172,8 +172,7 @@ def test_reviews_that_were_not_drawn_correct_nothing(run: Path) -> None:
 
 
 def test_fewer_than_thirty_reviews_are_refused(run: Path) -> None:
-    for path, item in draw([load_run(run)], 100, 7)[:29]:
-        say(path, item)
+    say(draw([load_run(run)], 100, 7)[:29])
     found = corrections([load_run(run)], rated_tasks([load_run(run)], every=True)[0])
     assert "29 reviews: at least 30 are required" in found[0].refused
     assert progress([load_run(run)]) == "29 of 100 drawn are reviewed"
@@ -181,18 +180,14 @@ def test_fewer_than_thirty_reviews_are_refused(run: Path) -> None:
 
 def test_only_blind_scores_up_to_the_first_gap_count(run: Path) -> None:
     drawn = draw([load_run(run)], 100, 7)
-    for place, (path, item) in enumerate(drawn):
-        if place == 40:
-            continue  # too hard to say
-        say(path, item, blind=place != 35)
+    say(drawn[:40] + drawn[41:], not_blind=35)  # one was too hard to say
     found = corrections([load_run(run)], rated_tasks([load_run(run)], every=True)[0])
     assert found[0].found is not None
     assert found[0].found.reviews == 35
 
 
 def test_a_stratified_draw_is_estimated_by_stratum(run: Path) -> None:
-    for path, item in draw([load_run(run)], 100, 7, "verdict"):
-        say(path, item)
+    say(draw([load_run(run)], 100, 7, "verdict"))
     score = corrections([load_run(run)], rated_tasks([load_run(run)], every=True)[0])[0]
     assert score.found is not None
     people = sum(map(truth, range(CASES))) / CASES
@@ -213,8 +208,7 @@ async def test_the_review_queue_follows_the_drawn_order(run: Path) -> None:
     queue = await services.review_queue(source)
     assert [item.id.key.trial for item in queue if item.id.key] == [item.trial for _, item in drawn]
     assert queue[0].sample == "0 of 40 drawn are reviewed"
-    for path, item in drawn:
-        say(path, item)
+    say(drawn)
     assert "ten more reviews" in (await services.review_queue(source))[0].sample
 
 
@@ -263,8 +257,7 @@ def test_a_run_without_verdicts_cannot_be_sampled(tmp_path: Path, monkeypatch: p
 
 
 def test_no_view_of_a_sampled_run_mixes_peoples_scores_with_the_judges(run: Path, tmp_path: Path) -> None:
-    for path, item in draw([load_run(run)], 40, 7):
-        say(path, item)
+    say(draw([load_run(run)], 40, 7))
     assert load_run(run).reviewed_words == f"by ada, 40 of {CASES} tasks"
     page = tmp_path / "run.html"
     assert call("runs", "report", run.stem, "--output", str(page)).exit_code == 0
