@@ -3,7 +3,7 @@
 Hypothesis tries the same examples in every run, so that a red run means a change and not luck, and sets no
 deadline, as time is measured in benchmarks/ only. `HYPOTHESIS_PROFILE=search` looks for new examples.
 
-`pytest` runs what proves the main things, in about 4 minutes on two cores; `pytest --all` runs everything. A test that you
+`pytest` runs what proves the main things, in about 3 minutes on two cores; `pytest --all` runs everything. A test that you
 name on the command line always runs. Each process begins with a part of the list and takes from another's when it has
 ended (`--dist worksteal`), so that most files are prepared in one.
 
