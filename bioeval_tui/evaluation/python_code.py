@@ -131,9 +131,8 @@ def _installed(top: str) -> ModuleSpec | None:
     if spec is None:  # installed in a way that only its finder knows?
         with contextlib.suppress(ImportError, ValueError):
             spec = importlib.util.find_spec(top)
-        if (
-            spec is not None and top not in packages_distributions()
-        ):  # which reads the metadata of all packages
+        # Asked last, because it reads the metadata of all packages.
+        if spec is not None and top not in packages_distributions():
             spec = None
     return spec
 
