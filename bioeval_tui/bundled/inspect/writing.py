@@ -277,8 +277,7 @@ def _messages(conversation: ConversationResult, message: MessageState) -> list[d
         metadata = {
             "speaker": message.speaker,
             "turn": message.turn,
-            "latency_ms": None,
-            "first_token_ms": None,
+            **dict.fromkeys(("latency_ms", "first_token_ms")),
             "waited_ms": 0.0,
             "operator": message.operator,
         }
