@@ -140,10 +140,10 @@ def _missing_score(run: RecordedRun) -> ConclusionFinding | None:
     if first.ended.reason == "agent_failed" and not first.answered:
         return _absent_agent(first)
     if first.ended.reason == "evaluator_failed":
-        spoilt = _ended_by(unscored, "evaluator_failed")
+        failed = _ended_by(unscored, "evaluator_failed")
         # The user's message was void twice; a mark ends no conversation.
-        void = [talk for talk in spoilt if any(slip.outcome == "not sent" for slip in talk.violations)]
-        others = [talk for talk in spoilt if talk not in void]
+        void = [talk for talk in failed if any(slip.outcome == "not sent" for slip in talk.violations)]
+        others = [talk for talk in failed if talk not in void]
         return of.EvaluatorFailures(
             _breakdown(run, void, first.reason), _breakdown(run, others, first.reason)
         )

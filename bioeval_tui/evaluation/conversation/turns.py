@@ -61,7 +61,7 @@ class Outcome:
     broken_at: int = 0
 
 
-class _EvaluatorSpoilt(Exception):
+class _LeftRoleTwice(Exception):
     """The evaluator left its role twice in a row."""
 
 
@@ -112,7 +112,7 @@ class Dialogue:
                     return self._unless_nothing_was_asked(outcome)
         except PeerError as error:
             return self.outcome_of(error)
-        except _EvaluatorSpoilt as error:
+        except _LeftRoleTwice as error:
             return Outcome("evaluator_failed", "evaluator", str(error))
         finally:
             await self._end_observing()
@@ -180,7 +180,7 @@ class Dialogue:
             if still:
                 self._unused(again)
                 self._violated(still[0], again.content)
-                raise _EvaluatorSpoilt(f"{still[0].rule}: {still[0].detail}")
+                raise _LeftRoleTwice(f"{still[0].rule}: {still[0].detail}")
             utterance, violations = again, found_again
         for mark in violations:
             self._violated(mark, utterance.content)
