@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
@@ -28,6 +29,7 @@ from driving import (
 )
 from fakes import FakeServices, FakeView
 from run_script import scripted_run
+from textual.containers import Vertical
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -201,6 +203,28 @@ async def test_the_dialog_says_before_the_run_that_a_model_has_no_key() -> None:
         await pilot.press("right")  # a rehearsal
         await loaded(app, pilot)
         assert "OPENAI_API_KEY" not in screen_text(app)
+
+
+async def test_a_dialog_that_closes_no_longer_waits_for_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    services, answered = given(job_items=own()), asyncio.Event()
+
+    async def no_key(request: object) -> str:
+        await answered.wait()
+        return "OPENAI_API_KEY is not set"
+
+    def on_unmount(box: Vertical) -> None:
+        if box.has_class("dialog--box"):
+            answered.set()  # it comes when the dialog's lines are gone, and the dialog itself is not
+
+    monkeypatch.setattr(services, "why_no_key", no_key)
+    monkeypatch.setattr(Vertical, "on_unmount", on_unmount, raising=False)
+    async with opened(None, services=services, start="jobs") as (app, pilot):
+        await pilot.press("end", "enter")
+        await until(pilot, lambda: is_a(app.screen, "RunDialog"))
+        await pilot.press("escape")
+        await until(pilot, answered.is_set)
+        await loaded(app, pilot)
+        assert is_a(app.screen, "JobsScreen")
 
 
 async def test_a_job_with_errors_does_not_run_and_says_where_they_are() -> None:

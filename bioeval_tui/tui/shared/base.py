@@ -11,6 +11,7 @@ from unicodedata import lookup
 from rich.cells import cell_len
 from textual import events, work
 from textual.app import ComposeResult
+from textual.await_remove import AwaitRemove
 from textual.binding import BindingsMap
 from textual.content import Content
 from textual.dom import DOMNode
@@ -309,6 +310,11 @@ class AnyScreen(Screen[Result], Generic[Result]):
         """Ignore the mount while the application is leaving: it has added no widgets."""
         if self.children or not isinstance(event, events.Mount):
             await super().on_event(event)
+
+    def remove(self) -> AwaitRemove:
+        """Stop waiting for answers before the widgets that would show them are gone; Textual does it afterwards."""
+        self.workers.cancel_node(self)
+        return super().remove()
 
     @property
     def _binding_chain(self) -> list[tuple[DOMNode, BindingsMap]]:
