@@ -60,3 +60,7 @@ def test_a_429_slows_requests_to_the_peer_that_sent_it() -> None:
     assert tell_paces(paces, failed) == Cut(8, 4, 2.0)
     assert tell_paces(paces, failed.model_copy(update={"status": 500})) is None
     assert (agent.allowed, models.allowed) == (4, 8)
+    for role, allowed in (("user", 4.0), ("assistant", 4.25)):
+        said = {"message": 2, "turn": 1, "role": role, "speaker": "a", "content": "Done."}
+        tell_paces(paces, events.MessageCompleted(**where(**said)))
+        assert agent.allowed == allowed, "an answer of the agent gives a part of a place back"
