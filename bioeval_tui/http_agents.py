@@ -7,10 +7,8 @@ write events that assertions, judges and reports understand, and the others clea
 
 from bioeval_tui.evaluation.agents.connection import (
     EVENT_STREAM as EVENT_STREAM,
-    TAIL_S as TAIL_S,
     Connection as Connection,
     StateUrl as StateUrl,
-    drain as drain,
     host_of_url as host_of_url,
     is_stream as is_stream,
     objects as objects,
@@ -23,6 +21,7 @@ from bioeval_tui.evaluation.http import (
     received_text as received_text,
     timeouts_of as timeouts_of,
 )
+from bioeval_tui.evaluation.sse import TAIL_S as TAIL_S, drain as drain
 from bioeval_tui.peer_limits import MAX_DEPTH as MAX_DEPTH, MAX_ROUNDS as MAX_ROUNDS, MAX_VALUES as MAX_VALUES
 from bioeval_tui.record.spans import LENGTH_LIMIT as LENGTH_LIMIT
 from bioeval_tui.record.tool_calls import (

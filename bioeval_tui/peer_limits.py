@@ -7,11 +7,15 @@ that reads a peer's text takes linear time (`tests/unit/test_peer_texts.py`); th
 
 from __future__ import annotations
 
+import sys
+
 # Any text and JSON of a peer
 MAX_TEXT = 1_000_000
 """Maximum length of a text from a peer, in characters."""
 MAX_DEPTH, MAX_VALUES = 64, 500_000
 """Maximum depth and number of values of a peer's JSON; an honest 5 MB has fewer values, and code that walks them is recursive."""
+MAX_NUMBER = sys.float_info.max
+"""The largest number: what no double holds cannot be compared, added up or written for other programs."""
 MAX_COMBINING = 8
 """Maximum number of combining characters in a row."""
 

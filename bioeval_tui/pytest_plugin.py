@@ -89,6 +89,7 @@ class Evaluation:
             known = [mean for mean in means if mean is not None]
             if len(known) < len(wanted):
                 self._not_measured(f"{_name(run)}: the score could not be measured")
+            self._require_measured()
             single = condition is None and all(len(_trials(run, name)) == 1 for name in CONDITIONS)
             value = run["score"] if single else fmean(known)
             if value < bar - 1e-12:
@@ -145,7 +146,8 @@ class Evaluation:
                 value, where = _pass_k(run, name, k), f"{_name(run)}, facts {name}"
                 if value is None:
                     self._not_measured(f"{where}: pass^{k} is not defined: too few trials")
-                elif value < bar - 1e-12:
+                self._require_measured()
+                if value is not None and value < bar - 1e-12:
                     pytest.fail(
                         f"{where}: pass^{k} is {number(value)}, the threshold is {bar:g}\n{self.why()}",
                         pytrace=False,
@@ -177,6 +179,12 @@ class Evaluation:
                     f"{_name(run)}: facts {condition} were not run, only facts {' and '.join(conditions)}"
                 )
             yield run, conditions if condition is None else [condition]
+
+    def _require_measured(self) -> None:
+        """Fail or skip the test if too few conversations count, or one was left out over what the agent sent."""
+        __tracebackhide__ = True
+        if self.report["not_measured"]:
+            self._not_measured("; ".join(self.report["not_measured"]))
 
     def _not_measured(self, why: str) -> None:
         """Fail or skip the test, as `bioeval_not_measured` says, because the agent could not be measured."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import fsum, isfinite
 from statistics import fmean
 
-from bioeval_tui.record.events import AssertionChecked, Fault, ScorePart, TaskScored
+from bioeval_tui.record.events import EXCUSED, AssertionChecked, Fault, ScorePart, TaskScored
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.text import clean_line, shorten
 
@@ -140,8 +140,12 @@ def assertion_part(results: Sequence[tuple[float, bool | None]], reason: str = "
 def blame(faults: Sequence[Fault], judged: Sequence[TaskScored] | None = None) -> Fault:
     """Return who is to blame for a missing score, given the fault of each assertion that could not be measured.
 
-    `evaluator` if the user did not ask for a task; `none` if each assertion only asks for what the agent does not report.
+    First what is not excused (`EXCUSED`): one missing answer of a model must not cover it. `evaluator` if the user did not
+    ask for a task; `none` if each assertion only asks for what the agent does not report.
     """
+    unexcused = [fault for fault in faults if fault not in EXCUSED and fault != "none"]
+    if unexcused:
+        return unexcused[0]
     if any(not task.measured for task in judged or ()):
         return "evaluator"
     return next((fault for fault in faults if fault != "none"), "none" if faults else "infrastructure")

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui.peer_limits import MAX_COMBINING, MAX_DEPTH, MAX_TEXT, MAX_VALUES
+from bioeval_tui.peer_limits import MAX_COMBINING, MAX_DEPTH, MAX_NUMBER, MAX_TEXT, MAX_VALUES
 
+_MOST_DIGITS = 400
+"""More digits than any number has that a double holds."""
 SHORTEST_SECRET = 8
 """Shorter secrets, such as the key `x` of a local server, also occur in ordinary words."""
 
@@ -119,38 +122,61 @@ def is_large(value: Any, limit: int = 20_000) -> bool:
 
 
 class ExcessiveJsonError(ValueError):
-    """JSON that is nested too deep or has too many values."""
+    """JSON that is nested too deep, or has too many values or a number that no double holds."""
 
 
 def parse_json(text: str | bytes) -> Any:
     """Return the value of a peer's JSON.
 
     Raises:
-        ExcessiveJsonError: it exceeds `MAX_DEPTH` or `MAX_VALUES`.
+        ExcessiveJsonError: it exceeds `MAX_DEPTH` or `MAX_VALUES`, or has a number that `MAX_NUMBER` excludes.
         ValueError: it is not JSON.
     """
     try:
-        value = json.loads(text, parse_constant=_no_number)
+        value = json.loads(text, parse_int=_whole_number)
     except RecursionError:
         raise ExcessiveJsonError(f"nested deeper than {MAX_DEPTH}") from None
     if excess := excess_of(value):
         raise ExcessiveJsonError(excess)
-    return value
+    # `\ud800` alone is JSON, but no text that could be sent, written or put into a URL.
+    halves = "\\ud" in text.lower() if isinstance(text, str) else b"\\ud" in text.lower()
+    return _without_surrogates(value) if halves else value
+
+
+def _without_surrogates(value: Any) -> Any:
+    """Return a JSON value with U+FFFD for each half of a character, in keys, too."""
+    match value:
+        case str():
+            return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        case dict():
+            return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+        case list():
+            return [_without_surrogates(item) for item in value]
+        case _:
+            return value
+
+
+def _whole_number(digits: str) -> int | float:
+    # Python refuses to convert more than 4,300 digits, with an error that does not say where they stand.
+    return int(digits) if len(digits) <= _MOST_DIGITS else math.copysign(math.inf, int(digits[:2]))
 
 
 def excess_of(value: Any, depth: int = MAX_DEPTH) -> str:
-    """Return how a JSON value exceeds `MAX_DEPTH` or `MAX_VALUES`, in a few words, or "".
+    """Return how a JSON value exceeds `MAX_DEPTH`, `MAX_VALUES` or `MAX_NUMBER`, in a few words, or "".
 
     `depth` is what is left of `MAX_DEPTH` for a part of a value. Iterative, because deep nesting overflows the stack.
     """
     level, values = [value], 0
     for _ in range(depth):
-        level = [
-            child
-            for item in level
-            if isinstance(item, dict | list)
-            for child in (item.values() if isinstance(item, dict) else item)
-        ]
+        children: list[Any] = []
+        for item in level:
+            if isinstance(item, dict):
+                children += item.values()
+            elif isinstance(item, list | tuple):
+                children += item
+            elif isinstance(item, int | float) and not -MAX_NUMBER <= item <= MAX_NUMBER:
+                return f"with {_number_words(item)} at {_place_of(item, value) or 'its top'}"
+        level = children
         values += len(level)
         if values > MAX_VALUES:
             return f"with more than {MAX_VALUES:,} values"
@@ -159,8 +185,25 @@ def excess_of(value: Any, depth: int = MAX_DEPTH) -> str:
     return f"nested deeper than {MAX_DEPTH}"
 
 
-def _no_number(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
+def _number_words(number: float) -> str:
+    """Return what is wrong with a number that no double holds, or that JSON does not know."""
+    if number != number:
+        return "NaN, which is no number in JSON,"
+    return "a number that is larger than a double holds"
+
+
+def _place_of(wanted: Any, value: Any) -> str:
+    """Return the path of one object in a JSON value, such as `events[0].arguments.dose`; iterative, as above."""
+    waiting: list[tuple[str, Any]] = [("", value)]
+    while waiting:
+        path, item = waiting.pop()
+        if item is wanted:
+            return clean_line(path, 200)
+        if isinstance(item, dict):
+            waiting += [(f"{path}.{key}" if path else str(key), child) for key, child in item.items()]
+        elif isinstance(item, list | tuple):
+            waiting += [(f"{path}[{number}]", child) for number, child in enumerate(item)]
+    return ""
 
 
 def json_problem(error: ValueError | RecursionError) -> str:

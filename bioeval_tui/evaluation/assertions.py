@@ -152,7 +152,7 @@ class Checker:
                 return await asyncio.to_thread(check_tool_calls, assertion.tool_calls, view)
             case MedalAssertion():
                 if self._grade_medal is None:
-                    return CheckResult(None, error="grading is not available here")
+                    return CheckResult(None, error="grading is not available here", fault="infrastructure")
                 return await self._grade_medal(assertion, view.files_before)
 
     async def _cypher(self, assertion: CypherAssertion) -> CheckResult:
@@ -164,7 +164,8 @@ class Checker:
         except QueryError as error:
             return CheckResult(False, expected=expected, error=clean_line(str(error)))
         except PeerError as error:
-            return CheckResult(None, expected=expected, error=clean_line(str(error)))
+            away = clean_line(str(error))
+            return CheckResult(None, expected=expected, error=away, fault="infrastructure")
         if len(result.rows) != 1 or not result.rows[0]:
             error_text = f"the query returned {len(result.rows)} rows; an assertion needs exactly one"
             return CheckResult(False, expected=expected, error=error_text)
@@ -320,9 +321,7 @@ def check_tool_calls(asked: ToolCallsConfig, view: AssertionView) -> CheckResult
         observed.append(f"… {plural(len(looked_at) - MOST_SHOWN, 'more call')}")
 
     def result(passed: bool | None, error: str | None = None) -> CheckResult:
-        return CheckResult(
-            passed, observed, expected, error=error, fault="none" if passed is None else "infrastructure"
-        )
+        return CheckResult(passed, observed, expected, error=error, fault="none")
 
     silent = next((call.name for call in looked_at if not call.arguments_told), None)
     if silent is not None and _asks_for_arguments(asked):

@@ -86,13 +86,17 @@ class Hider:
             text = text.replace(known, HIDDEN)
         return text
 
+    def data(self, data: bytes) -> bytes:
+        """Return whole bytes without the credentials."""
+        for known in self._bytes:
+            data = data.replace(known, HIDDEN.encode())
+        return data
+
     def feed(self, piece: bytes) -> bytes:
         """Add a piece; return what can be passed on, without a possible beginning of a credential at the end."""
         if not self._bytes:
             return piece
-        data = self._tail + piece
-        for known in self._bytes:
-            data = data.replace(known, HIDDEN.encode())
+        data = self.data(self._tail + piece)
         kept = max(_overlap(data, known) for known in self._bytes)
         self._tail = data[len(data) - kept :]
         return data[: len(data) - kept]

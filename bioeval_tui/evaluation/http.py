@@ -104,7 +104,6 @@ KEEPALIVE_S = 4.0
 """Shorter than the 5 s after which common servers close idle connections, so that no message meets a closing one."""
 STOOD_STILL_S = 0.5
 """If a timer fires later than this, in seconds, this process was suspended."""
-_EVENT_STREAM = "text/event-stream"
 _HEAD_BYTES = 2000
 _under_way: dict[str, WeakSet[Exchange]] = {}
 """The exchanges of this process with each host that are not finished."""
@@ -236,7 +235,6 @@ class _Body(httpx2.AsyncByteStream):
         self._exchange = exchange
         self._refuses = not response.is_success
         self._most = MAX_REFUSAL_BYTES if self._refuses else most
-        self._is_events = response.headers.get("Content-Type", "").lower().startswith(_EVENT_STREAM)
         self._total = 0
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -263,8 +261,6 @@ class _Body(httpx2.AsyncByteStream):
             if is_last:
                 self._exchange.answered()
                 break
-        if self._is_events:
-            yield b"\n\n"  # some servers leave out the empty line that ends the last event
 
     async def aclose(self) -> None:
         self._exchange.finish()
@@ -282,8 +278,11 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
         most: int = MAX_ANSWER_BYTES,
         secrets: Collection[str] = (),
         stateless: bool = False,
+        proxied: bool = False,
     ) -> None:
+        """`proxied`: a proxy stands between this program and the peer."""
         self._inner = inner
+        self._proxied = proxied
         self._stateless = stateless
         self._secrets = frozenset(filter(None, secrets))
         self._peer = peer
@@ -311,14 +310,14 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
                 exchange.finish()
                 if not (exchange.lost and self._stateless):
                     raise
-        if response.headers.get("Content-Encoding", "identity").lower() != "identity":
+        response.headers = _readable_headers(response.headers, hider)
+        encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
+        if encoding != "identity":
             exchange.finish()
             await response.stream.aclose()  # type: ignore[union-attr]
-            # A proxy between the two does that, rather than the peer.
-            raise exchange.error("compressed its answer without being asked to", disagrees=True)
-        response.headers = httpx2.Headers(
-            [(name, hider.text(value)) for name, value in response.headers.items()]
-        )
+            what = f"sent Content-Encoding: {clean_line(encoding, 40)}, although it was asked for none"
+            # A proxy between the two may have done that; without one, it was the peer.
+            raise exchange.error(what, disagrees=self._proxied)
         response.extensions["reason_phrase"] = hider.text(response.reason_phrase).encode("ascii", "replace")
         response.stream = _Body(response, exchange, self._most)
         response.extensions["exchange"] = exchange
@@ -327,6 +326,19 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
     async def aclose(self) -> None:
         """Close every connection."""
         await self._inner.aclose()
+
+
+def _readable_headers(headers: httpx2.Headers, hider: Hider) -> httpx2.Headers:
+    """Return an answer's headers as bytes of Latin-1 (RFC 9110), without credentials and without a charset.
+
+    JSON and event streams are UTF-8 whatever charset is declared, which may be the name of any of Python's codecs.
+    """
+    readable = []
+    for name, value in headers.raw:
+        if name.lower() == b"content-type":
+            value = value.partition(b";")[0].strip()
+        readable.append((name, hider.data(value)))
+    return httpx2.Headers(readable, encoding="iso-8859-1")
 
 
 class _LostError(aiohttp.ClientConnectionError):
@@ -398,7 +410,9 @@ def make_client(
         verify=context, trust_env=False, proxy=_proxy(proxy) if proxy else None, client=session
     )
     return httpx2.AsyncClient(
-        transport=BoundedTransport(transport, peer, timeouts, most, secrets, stateless),
+        transport=BoundedTransport(
+            transport, peer, timeouts, most, secrets, stateless, proxied=proxy is not None
+        ),
         headers={
             "User-Agent": f"bioeval-tui/{__version__}",
             "Accept-Encoding": "identity",
@@ -485,7 +499,8 @@ _UNKNOWN_ISSUER = frozenset({18, 19, 20, 21})
 _NO_TLS = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL"})
 """OpenSSL's reasons if the server does not speak TLS."""
 
-TRANSPORT_ERRORS = (httpx2.HTTPError, httpx2.InvalidURL, aiohttp.ClientError, OSError, ValueError)
+TRANSPORT_ERRORS = (httpx2.HTTPError, httpx2.InvalidURL, aiohttp.ClientError, OSError, UnicodeError)
+"""What a failed exchange raises; a `UnicodeError` is of a host's name that cannot be looked up. Anything else is a defect."""
 
 
 def connection_error(peer: Peer, host: str, error: Exception) -> PeerError:
@@ -520,7 +535,7 @@ def connection_error(peer: Peer, host: str, error: Exception) -> PeerError:
             return PeerError(
                 peer, f"{host} closed the connection before its answer was complete", broken=True
             )
-        case httpx2.UnsupportedProtocol() | httpx2.InvalidURL() | aiohttp.InvalidURL() | ValueError():
+        case httpx2.UnsupportedProtocol() | httpx2.InvalidURL() | aiohttp.InvalidURL() | UnicodeError():
             message = f"{host} is not a valid URL: {detail}"
             return PeerError(peer, message, unreachable=True)
         case _:

@@ -96,7 +96,7 @@ def retry_after(value: str | None, now: float) -> float | None:
 
     `now` is the time of day in seconds since 1970.
     """
-    if not value:
+    if not value or not value.isascii():  # `float` reads the digits of every script
         return None
     try:
         seconds = float(value)

@@ -32,6 +32,7 @@ class PeerError(UnavailableError):
     `again` tells the evaluator what to change if it is asked once more for an unusable message; empty if it should not be.
     `disagrees` is true if a model's endpoint does not have or understand what this program asks for, or if an answer was
     compressed on the way.
+    `too_long` is true if a conversation does not fit the context of a model: its limit, and the length of what the agent said.
     `broken` is true of a connection that broke after the request was sent, without saying who broke it.
     `crowded` is true of a timeout during which this program had other requests under way at the same host.
     """
@@ -52,6 +53,7 @@ class PeerError(UnavailableError):
         disagrees: bool = False,
         crowded: bool = False,
         broken: bool = False,
+        too_long: bool = False,
     ) -> None:
         super().__init__(message)
         self.peer = peer
@@ -66,6 +68,16 @@ class PeerError(UnavailableError):
         self.disagrees = disagrees
         self.crowded = crowded
         self.broken = broken
+        self.too_long = too_long
+
+    @property
+    def fault(self) -> Fault:
+        """Whose fault it is that a peer other than the agent did not answer: its own if what it sent is unusable."""
+        if self.too_long:
+            return "unclear"
+        if not self.unusable:
+            return "infrastructure"
+        return "judge" if self.peer == "judge" else "evaluator"
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,7 +332,8 @@ class AssertionView:
 class CheckResult:
     """One assertion's outcome. `passed` is None if it could not be measured; `error` says why.
 
-    `fault` is then who is to blame: `none` if nothing failed, such as for calls that the agent does not report.
+    `fault` is then who is to blame: `none` if nothing failed, such as for calls that the agent does not report, and
+    `infrastructure` only if the agent cannot have caused it.
     """
 
     passed: bool | None
@@ -332,7 +345,7 @@ class CheckResult:
     """What was observed, as a sentence, if the assertion failed."""
     report: Mapping[str, Any] | None = None
     """A TaskReport's dict, for medal assertions."""
-    fault: Fault = "infrastructure"
+    fault: Fault = "unclear"
 
 
 class KnowledgeGraph(Protocol):

@@ -33,7 +33,11 @@ RESULT_REASONS: frozenset[EndReason] = frozenset(
     {"signed_off", "max_turns", "agent_failed", "timed_out", "unknown"}
 )
 """Ends after which a conversation counts as a result of the agent."""
-Fault = Literal["agent", "evaluator", "judge", "infrastructure", "none"]
+Fault = Literal["agent", "evaluator", "judge", "infrastructure", "unclear", "program", "none"]
+"""`infrastructure`: a model's provider, the graph, or this machine. `unclear`: the agent, or what lies between it and this
+program, and nobody can tell which. `program`: a defect of this program, met over what a peer sent."""
+EXCUSED: frozenset[Fault] = frozenset({"evaluator", "judge", "infrastructure"})
+"""Faults that no agent can bring about with what it sends: a gate allows for some of them."""
 RunStatus = Literal["completed", "cancelled", "failed"]
 CheckStatus = Literal["passed", "failed", "not_measured"]
 ReviewAction = Literal["accept", "override", "fault", "note", "undo"]
@@ -51,7 +55,8 @@ MOST_MESSAGES = 1_000_000
 Trial = Annotated[int, Field(ge=1, le=MOST_TRIALS)]
 Place = Annotated[int, Field(ge=0, le=MOST_MESSAGES)]
 """The number of a message, turn, attempt, task or assertion. Views iterate up to it, so larger numbers are rejected."""
-Tokens = Annotated[int, Field(ge=0, le=int(LARGEST))]
+MAX_TOKENS = int(LARGEST)
+Tokens = Annotated[int, Field(ge=0, le=MAX_TOKENS)]
 Conditions = Annotated[tuple[Condition, ...], Field(max_length=2)]
 
 
@@ -560,8 +565,8 @@ class ConversationEnded(EventBase):
 
     @property
     def how(self) -> EndReason | Literal["not_held"]:
-        """The reason; `not_held` if a setup, a seed, the graph or this machine failed and nobody cancelled it."""
-        return "not_held" if self.reason == "cancelled" and self.fault == "infrastructure" else self.reason
+        """The reason; `not_held` if something failed before or between the turns and nobody cancelled it."""
+        return "not_held" if self.reason == "cancelled" and self.fault != "none" else self.reason
 
 
 class EvidenceQuoted(BaseModel):

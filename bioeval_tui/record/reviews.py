@@ -16,7 +16,7 @@ from typing_extensions import TypedDict
 
 from bioeval_tui import score as composite, units
 from bioeval_tui.record.cases import counts_in, judged, judged_in
-from bioeval_tui.record.events import Reviewed, TaskScored, TranscriptScored, job_number
+from bioeval_tui.record.events import EXCUSED, Reviewed, TaskScored, TranscriptScored, job_number
 from bioeval_tui.record.state import PASSED, ConversationKey
 from bioeval_tui.text import clean, clean_line
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from bioeval_tui.record.state import ConversationState, RunState
 
 PASS_ABOVE = 0.6
-SPOILING: frozenset[Fault] = frozenset({"evaluator", "judge", "infrastructure"})
-"""Faults with which a conversation does not count as a result of the agent."""
+SPOILING = EXCUSED
+"""Faults with which a reviewed conversation does not count as a result of the agent."""
 
 Opinions = dict[str, "Reviewed"]
 """The latest review of each reviewer, by name."""

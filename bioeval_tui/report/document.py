@@ -176,7 +176,8 @@ class ConversationResult(_Part):
     failures: int
     """The number of failed requests that count against the agent."""
     end_reason: EndReason | None
-    """`cancelled` with the fault `infrastructure` means that a setup, a seed, the graph or this machine prevented it."""
+    """`cancelled` with a fault means that nobody cancelled it: a setup, a seed, the graph, this machine, what came from the
+    agent (`unclear`) or a defect (`program`) prevented it."""
     end_detail: str
     fault: Fault | None
     messages: list[MessageResult]

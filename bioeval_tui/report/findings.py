@@ -801,6 +801,12 @@ class ManyExcluded(Finding):
     most: float
 
 
+class NotExcused(Finding):
+    """Conversations that were left out, although the agent or a defect of this program may be behind it."""
+
+    counted: Counted
+
+
 class NothingRun(Finding):
     """A gate without a conversation."""
 

@@ -271,7 +271,7 @@ TABLES: Mapping[TableName, FrameTable] = {
         FrameColumn("not_measured", "text", "why there is no score"),
         FrameColumn("given_scores", "text", "the scores in the imported file, as JSON"),
         FrameColumn("end_reason", "text", "`signed_off`, `max_turns`, `agent_failed`, …"),
-        FrameColumn("fault", "text", "who caused it to end early or to have no score: `none`, `agent`, `evaluator`, `judge`, `infrastructure`"),
+        FrameColumn("fault", "text", "who caused it to end early or to have no score: `none`, `agent`, `evaluator`, `judge`, `infrastructure`, `unclear`, `program`"),
         FrameColumn("turns", "whole", "the user's messages, each with its answer"),
         FrameColumn("started_at", "time", "UTC; missing if the imported file has no times"),
         FrameColumn("duration_s", "number", "seconds"),

@@ -1,6 +1,7 @@
 """The gate for CI: thresholds, checked per job and condition, and the exit code.
 
-Exit 1: checked and below. Exit 3: could not be checked, or more than 10 % of the conversations excluded.
+Exit 1: checked and below. Exit 3: could not be checked; or more than 10 % of the conversations excluded, or any over what came
+from the agent: else an agent could take its own bad conversations out of the mean.
 """
 
 from __future__ import annotations
@@ -247,7 +248,7 @@ class GateResult:
 
 def evaluate(runs: Sequence[RunResult], rules: GateRules) -> GateResult:
     """Check the runs against the rules, separately for each job, agent and model, so that none hides another."""
-    counted = count([sample for run in runs for sample in _planned(run)])
+    counted = count_planned(runs)
     checks: list[GateCheck] = []
     for group in groups(runs):
         for same in by_job(group).values():
@@ -257,15 +258,30 @@ def evaluate(runs: Sequence[RunResult], rules: GateRules) -> GateResult:
             checks += _slow(same, rules)
             if rules.on_assertion:
                 checks += _assertions(same)
-    too_few = counted.excluded_share > MOST_EXCLUDED or not counted.used
-    notes: list[of.ManyExcluded | of.NothingRun | of.UncleanRun] = []
-    if too_few:
-        notes.append(of.ManyExcluded(counted, MOST_EXCLUDED) if counted.held else of.NothingRun())
+    unmeasured = why_unmeasured(counted)
+    notes: list[Finding] = [*unmeasured]
     if checks or len(runs) > 1:  # the card of a single run says it
         notes += _unclean(runs)
     people = [estimate for run in runs if run.sampled for estimate in run.people_say]
-    code = _exit_code({check.status for check in checks}, unmeasured=too_few)
+    code = _exit_code({check.status for check in checks}, unmeasured=bool(unmeasured))
     return GateResult(code, tuple(checks), counted, tuple(dict.fromkeys([*map(sentence, notes), *people])))
+
+
+def count_planned(runs: Sequence[RecordedRun]) -> Counted:
+    """Return how many of all planned conversations count, and why the others don't."""
+    return count([sample for run in runs for sample in _planned(run)])
+
+
+def why_unmeasured(counted: Counted) -> tuple[Finding, ...]:
+    """Return why no threshold can be met, whatever the scores: too few conversations count, or one must not be left out."""
+    if not counted.held:
+        return (of.NothingRun(),)
+    found: list[Finding] = []
+    if counted.excluded_share > MOST_EXCLUDED:
+        found.append(of.ManyExcluded(counted, MOST_EXCLUDED))
+    if counted.unexcused:
+        found.append(of.NotExcused(counted))
+    return tuple(found)
 
 
 def _exit_code(statuses: Collection[Status], *, unmeasured: bool) -> ExitCode:
@@ -373,7 +389,7 @@ def _part_sample(run: RecordedRun, talk: ConversationResult | None, rule: PartRu
         return talk.task_sample(rule.task) or Sample(job, None, "no such task")
     part = next((part for part in talk.parts if part.name == rule.part), None)
     value = part.value if part is not None and not talk.excluded else None
-    return Sample(job, value, talk.excluded or "no such part", talk.sample.case)
+    return replace(talk.sample, value=value, reason=talk.excluded or "no such part")
 
 
 def _mean(values: Mapping[Condition, Estimate]) -> float | None:
@@ -453,7 +469,11 @@ def _check(
     *,
     condition: Condition | None = None,
 ) -> GateCheck:
-    return GateCheck(first.job_name, first.model, rule, _status(value, bar), basis, value, bar, condition)
+    status = _status(value, bar)
+    rests_on = basis.counted if isinstance(basis, of.ScoreBasis) else ()
+    if status == "passed" and any(counted.unexcused for _, counted in rests_on):
+        status = "not_measured"
+    return GateCheck(first.job_name, first.model, rule, status, basis, value, bar, condition)
 
 
 def _status(value: float | None, bar: float) -> Status:

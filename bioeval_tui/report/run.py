@@ -15,6 +15,7 @@ from bioeval_tui import score as composite
 from bioeval_tui.errors import Problem
 from bioeval_tui.evaluation.spending import Prices, shipped_prices
 from bioeval_tui.record.events import (
+    EXCUSED,
     RESULT_REASONS,
     Case,
     ConversationEnded,
@@ -184,7 +185,16 @@ class ConversationResult:
         """Its composite score as statistics take it."""
         job, case = self._run.started.job_name, self.case.name if self.case else ""
         again = any(warning.code == "held_again" for warning in self._talk.warnings)
-        return Sample(job, self.score, self.excluded, case, stopped=self._run.could_stop, again=again)
+        return Sample(
+            job,
+            self.score,
+            self.excluded,
+            case,
+            stopped=self._run.could_stop,
+            again=again,
+            excused=self.excluded in MAY_BE_EXCLUDED,
+            cause=shorten(self.cause, LONGEST_CAUSE) if self.excluded and self.is_scored else "",
+        )
 
     @property
     def common_case(self) -> str:
@@ -256,6 +266,12 @@ class ConversationResult:
     def slowest_answer(self) -> MessageState | None:
         """The agent's message that took longest."""
         return rows.slowest(self._talk)
+
+
+MAY_BE_EXCLUDED = frozenset({"", "not finished", "cancelled", *EXCUSED})
+"""Why a conversation may be excluded although a gate is passed, if there are few of them: neither the agent nor a defect of this
+program can be behind it. What an agent does not report, so that it is not measured, is not in here."""
+LONGEST_CAUSE = 160
 
 
 def _why_excluded(talk: ConversationState) -> str:

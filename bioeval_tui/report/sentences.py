@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import singledispatch
 from string import Formatter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -41,6 +42,8 @@ FAILED = {
     "evaluator": "the simulated user failed",
     "judge": "the judge failed",
     "infrastructure": "the measurement failed",
+    "unclear": "it is unclear whether the agent failed",
+    "program": "this program failed",
 }
 """What happened, by whose fault it was."""
 LISTED = 4
@@ -530,9 +533,25 @@ def _(finding: of.VerdictsReplaced) -> str:
 @write.register
 def _(finding: of.ScoreBasis) -> str:
     if not finding.of_mean:
-        return "; ".join(counted_words(counted) for _, counted in finding.counted)
-    listed = "; ".join(f"{condition} {counted_words(counted)}" for condition, counted in finding.counted)
+        return "; ".join(counted_with_causes(counted) for _, counted in finding.counted)
+    listed = "; ".join(
+        f"{condition} {counted_with_causes(counted)}" for condition, counted in finding.counted
+    )
     return f"{NEEDS_BOTH}; {listed}" if len(finding.counted) < 2 else listed
+
+
+@write.register
+def _(finding: of.NotExcused) -> str:
+    ours = dict(finding.counted.reasons).get("program", 0)
+    theirs = finding.counted.unexcused - ours
+    by_agent = (
+        f"{plural(theirs, 'conversation')} because of what the agent sent, or did not send" if theirs else ""
+    )
+    by_bug = (
+        f"{plural(ours, 'conversation')} because of a bug in this program: please report it" if ours else ""
+    )
+    left_out = "; ".join(filter(None, (by_agent, by_bug)))
+    return f"left out: {left_out}; no gate passes over that, however few they are"
 
 
 @write.register
@@ -792,12 +811,23 @@ def spread_words(finding: Estimate) -> str:
 
 def counted_words(finding: Counted) -> str:
     """Return such as `9 of 10 used (the judge failed in 1), 2 held again because the connection broke`."""
-    why = ", ".join(
-        f"{FAILED[reason]} in {count}" if reason in FAILED else f"{count} {reason}"
-        for reason, count in finding.reasons
-    )
+    why = ", ".join(_left_out(reason, count) for reason, count in finding.reasons)
     again = f", {finding.again} held again because the connection broke" if finding.again else ""
     return f"{finding.used} of {finding.held} used{f' ({why})' if why else ''}{again}"
+
+
+def counted_with_causes(finding: Counted) -> str:
+    """Return the same with what happened: `9 of 10 used (the judge failed in 1: it gave no verdict within 60 s)`."""
+    causes = dict(finding.causes)
+    listed = [
+        _left_out(reason, count) + (f": {causes[reason]}" if reason in causes else "")
+        for reason, count in finding.reasons
+    ]
+    return counted_words(replace(finding, reasons=())) + (f" ({'; '.join(listed)})" if listed else "")
+
+
+def _left_out(reason: str, count: int) -> str:
+    return f"{FAILED[reason]} in {count}" if reason in FAILED else f"{count} {reason}"
 
 
 def difference_words(finding: Difference) -> str:

@@ -34,6 +34,8 @@ FAULTS = {
     "evaluator": "the evaluator's",
     "judge": "the judge's",
     "infrastructure": "the infrastructure's",
+    "unclear": "unclear whose",
+    "program": "this program's",
     "none": "nobody's",
 }
 MARK_WORDS = {"valid": "valid", "invalid": "invalid", "suspicious": "suspicious"}

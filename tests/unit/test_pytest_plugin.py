@@ -78,6 +78,14 @@ def test_pass_k_can_be_asserted_for_one_condition() -> None:
         found.assert_pass_k(3, 0.5)
 
 
+def test_a_conversation_that_the_agent_may_have_voided_meets_no_threshold() -> None:
+    voided = evaluation(Recorded([*[scoring(1.0)] * 19, Talk(reason="cancelled", fault="unclear")]))
+    with pytest.raises(pytest.fail.Exception, match="because of what the agent sent"):
+        voided.assert_score(0.5, condition="withheld")
+    lost = evaluation(Recorded([*[scoring(1.0)] * 19, Talk(reason="evaluator_failed", fault="judge")]))
+    lost.assert_score(0.5, condition="withheld")
+
+
 def test_a_result_that_was_not_measured_fails_or_skips_as_configured() -> None:
     with pytest.raises(pytest.fail.Exception, match="not measured: away"):
         evaluation(AWAY).assert_score(0.5)

@@ -65,7 +65,7 @@ class AgentState:
         if size_of(self.value, MAX_STATE) > MAX_STATE:
             raise PeerError("agent", f"the agent's state has more than {MAX_STATE:,} values and characters")
         if excess := excess_of(self.value):
-            raise PeerError("agent", f"the agent's state is {excess}")
+            raise PeerError("agent", f"the agent's state is JSON {excess}")
 
     def _apply(
         self, holder: dict[str, Any], operation: Mapping[str, Any], undo: list[Callable[[], object]]

@@ -8,7 +8,6 @@ what was received, without the keys that went out.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -29,6 +28,7 @@ from bioeval_tui.evaluation.http import (
     status_error,
 )
 from bioeval_tui.evaluation.seams import PeerError
+from bioeval_tui.evaluation.sse import ServerSentEvent, read_events
 from bioeval_tui.record.names import Peer
 from bioeval_tui.text import ExcessiveJsonError, clean, clean_line, clean_value, is_html, is_large, parse_json
 
@@ -135,8 +135,6 @@ def parse_message(
 EVENT_STREAM = "text/event-stream"
 MAX_REQUEST = 20_000_000
 """Maximum number of bytes of a request: AG-UI repeats the whole conversation and state, which an agent makes."""
-TAIL_S = 1.0
-"""How long to wait for the end of a stream after the answer, in seconds, so that the connection can be reused."""
 
 
 class Connection:
@@ -216,7 +214,7 @@ class Connection:
         except PeerError as error:
             error.peer = peer  # the client is the agent's; its knowledge service may be another
             raise
-        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise connection_error(peer, host_of_url(url), error) from None
 
     async def aclose(self) -> None:
@@ -231,17 +229,9 @@ def is_stream(response: httpx2.Response) -> bool:
     return bool(response.headers.get("Content-Type", "").lower().startswith(EVENT_STREAM))
 
 
-def stream_of(response: httpx2.Response) -> AsyncIterator[httpx2.ServerSentEvent]:
+def stream_of(response: httpx2.Response) -> AsyncIterator[ServerSentEvent]:
     """Return the server-sent events of an answer."""
-    return aiter(httpx2.EventSource(response, max_event_size=None))
-
-
-async def drain(events: AsyncIterator[object]) -> None:
-    """Read to the end of a stream, for at most `TAIL_S` seconds: no latency, and the connection can be reused."""
-    with contextlib.suppress(TimeoutError, PeerError):
-        async with asyncio.timeout(TAIL_S):
-            async for _ in events:
-                pass
+    return read_events(response.aiter_bytes())
 
 
 @functools.lru_cache(maxsize=256)

@@ -18,7 +18,6 @@ from bioeval_tui.evaluation.agents.connection import (
     EVENT_STREAM,
     NONE_HERE,
     Connection,
-    drain,
     host_of_url,
     is_stream,
     parse_message,
@@ -29,6 +28,7 @@ from bioeval_tui.evaluation.agents.connection import (
 from bioeval_tui.evaluation.hosts import PUBLISHED_KEY
 from bioeval_tui.evaluation.http import timeouts_of
 from bioeval_tui.evaluation.seams import AgentTerms, Delta, Generation, PeerError, Reply
+from bioeval_tui.evaluation.sse import drain
 from bioeval_tui.record.names import Role
 from bioeval_tui.text import clean, clean_line, clean_value, compact_json
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,8 +15,9 @@ from bioeval_tui.evaluation.retry import RetryRule, attempts
 from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply, Utterance
 from bioeval_tui.evaluation.spending import SpendingBudget, Used, counting
 from bioeval_tui.record import events
+from bioeval_tui.record.events import MAX_TOKENS
 from bioeval_tui.record.names import Peer
-from bioeval_tui.text import clean, clean_line, clean_value
+from bioeval_tui.text import clean, clean_line, clean_value, excess_of, shorten
 
 JOIN_S = 0.033
 MAX_RECEIVED = 500
@@ -85,6 +86,7 @@ async def stream_whole(
     last: Reply | Utterance | None = None
     try:
         async for piece in pieces:
+            require_usable(piece, peer)
             if isinstance(piece, Reply | Utterance):
                 last = piece
                 break
@@ -103,6 +105,42 @@ async def stream_whole(
     if joiner is not None:
         joiner.flush()
     return last
+
+
+def require_usable(piece: object, peer: Peer) -> None:
+    """Raise `PeerError` for a piece that cannot be recorded: whichever protocol or plug-in it comes from.
+
+    The last gate between a peer and this program: without it, one odd number would end the conversation as a bug of ours.
+    """
+    wrong = ""
+    match piece:
+        case Delta(text=str()):
+            pass
+        case Generation(data=Mapping() as data):
+            wrong = excess_of(dict(data)) and f"an event {excess_of(dict(data))}"
+        case Reply(content=str(), generation=generation):
+            wrong = _events_problem(generation) or _tokens_problem(piece.tokens_in, piece.tokens_out)
+        case Utterance(content=str()):
+            wrong = _tokens_problem(piece.tokens_in, piece.tokens_out)
+        case _:
+            wrong = f"a {type(piece).__name__} that is no message"
+    if wrong:
+        raise PeerError(peer, f"the {peer} sent {wrong}", unusable=True)
+
+
+def _events_problem(events: object) -> str:
+    if not isinstance(events, list | tuple) or not all(isinstance(event, Mapping) for event in events):
+        return "events that are not a list of objects"
+    excess = excess_of(list(events))
+    return f"events {excess}" if excess else ""
+
+
+def _tokens_problem(*counts: object) -> str:
+    """Return what is wrong with numbers of tokens; empty for whole numbers, and where they are not told."""
+    for count in counts:
+        if count is not None and not (type(count) is int and 0 <= count <= MAX_TOKENS):
+            return f"a number of tokens that is none: {shorten(str(count), 40)}"
+    return ""
 
 
 @contextmanager

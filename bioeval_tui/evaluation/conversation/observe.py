@@ -18,7 +18,7 @@ from bioeval_tui.evaluation.job.models import Assertion, CypherAssertion, Expres
 from bioeval_tui.evaluation.seams import Agent, AssertionView, CheckResult, GraphSnapshot, PeerError
 from bioeval_tui.peer_limits import MAX_STATE
 from bioeval_tui.record import events
-from bioeval_tui.text import clean_line, clean_value, compact_json, is_large, shorten
+from bioeval_tui.text import clean_line, clean_value, compact_json, excess_of, is_large, shorten
 
 OBJECT_CONTEXT = "object context"
 GRAPH = "graph"
@@ -32,7 +32,8 @@ MOST_PLACES = 3
 class Observation:
     """The state at one moment; `error` says what could not be read.
 
-    `unseen` is true if the object context was requested but not received (an agent without one is not `unseen`).
+    `unseen` is true if the object context was requested but not received (an agent without one is not `unseen`), and
+    `refused` if that is the agent's doing: it answered with an error, or with something that is no object context.
     `digests` has one for each part that was seen (`object context`, `graph`), to compare states. `session` is the
     conversation's id, which a state may contain.
     """
@@ -43,6 +44,7 @@ class Observation:
     unseen: bool = False
     digests: Mapping[str, str] = field(default_factory=dict)
     session: str = ""
+    refused: bool = False
 
 
 def what_differs(one: Observation, other: Observation) -> str:
@@ -98,6 +100,8 @@ class Observer:
         self._limits = limits
         self._session = ""
         self._files_before: Mapping[str, str] = {}
+        self._was_readable = False
+        """Whether the agent's object context could be read before the greeting."""
         self.at_end: Observation | None = None
         """The object context that `final` read."""
 
@@ -112,7 +116,9 @@ class Observer:
         A session id in the state differs in every conversation, so it does not count as a difference.
         """
         self._session = session_id
-        return await self._within(self._limits.final_check_s, 0, persistently=True)
+        seen = await self._within(self._limits.final_check_s, 0, persistently=True)
+        self._was_readable = seen.object_context is not None
+        return seen
 
     async def after_turn(self, transcript: SpokenTranscript, turn: int) -> Observation:
         """Observe the state and check the timeline's assertions within one time budget; record those that took too long."""
@@ -127,8 +133,8 @@ class Observer:
     ) -> dict[int, CheckResult]:
         """Observe once more, with retries, and check every assertion; these results count.
 
-        With `agent_gone`, an unreadable state is the agent's fault: the assertions that need it fail. If the agent was
-        started again with another graph meanwhile, Cypher is not measured.
+        An unreadable state is the agent's fault if it was readable before the greeting, or with `agent_gone`: the
+        assertions that need it fail. If the agent was started again with another graph meanwhile, Cypher is not measured.
         """
         seen = await self._within(self._limits.final_check_s, turn, persistently=not agent_gone)
         self.at_end = seen
@@ -201,10 +207,13 @@ class Observer:
             if large
             else _clean_state(context, snapshot, self._session)
         )
-        cleaned, kept, digests = taken_in
-        unseen = isinstance(observed, BaseException)
+        cleaned, kept, digests, excess = taken_in
+        if excess:
+            errors.append(f"the agent's object context is JSON {excess}")
+        unseen = isinstance(observed, BaseException) or bool(excess)
+        refused = bool(excess) or (isinstance(observed, PeerError) and not _is_ours(observed))
         error = "; ".join(errors) or None
-        return Observation(cleaned, snapshot, error, unseen, digests, self._session), kept
+        return Observation(cleaned, snapshot, error, unseen, digests, self._session, refused), kept
 
     async def _context(self, persistently: bool) -> dict[str, Any] | None:
         if not persistently:
@@ -249,7 +258,8 @@ class Observer:
         until = asyncio.get_running_loop().time() + within_s
         for index, assertion in due:
             if _needs_what_is_unseen(assertion, seen):
-                result = CheckResult(False if agent_gone else None, error=seen.error)
+                fails = agent_gone or (final and seen.refused and self._was_readable)
+                result = CheckResult(False if fails else None, error=seen.error)
             elif other_graph and isinstance(assertion, CypherAssertion):
                 result = CheckResult(None, error=other_graph)
             else:
@@ -285,11 +295,16 @@ class Observer:
             error=result.error,
             warning=result.warning,
             why=result.why,
-            fault=result.fault,
+            **({"fault": result.fault} if result.passed is None else {}),
         )
         if final and isinstance(assertion, MedalAssertion):
             report = dict(result.report) if result.report is not None else None
             self._emitter.emit(events.SubmissionGraded, assertion=index, report=report, error=result.error)
+
+
+def _is_ours(error: PeerError) -> bool:
+    """Return whether this program or machine kept a state from being read: no free sockets, or a queue of our requests."""
+    return error.exhausted or error.crowded
 
 
 def _needs_what_is_unseen(assertion: Assertion, seen: Observation) -> bool:
@@ -301,16 +316,18 @@ def _needs_what_is_unseen(assertion: Assertion, seen: Observation) -> bool:
 
 def _clean_state(
     context: dict[str, Any] | None, graph: GraphSnapshot | None, session: str
-) -> tuple[dict[str, Any] | None, dict[str, Any] | None, dict[str, str]]:
-    """Return the cleaned context, the context to record (None if too large), and the digest of each observed part."""
-    cleaned: dict[str, Any] | None = None if context is None else clean_value(context, 100_000)
+) -> tuple[dict[str, Any] | None, dict[str, Any] | None, dict[str, str], str]:
+    """Return the cleaned context, the context to record (None if too large), the digest of each observed part, and how the
+    context exceeds what any JSON of a peer may be; it is left out then."""
+    excess = excess_of(context)
+    cleaned: dict[str, Any] | None = None if context is None or excess else clean_value(context, 100_000)
     digests: dict[str, str] = {}
     if cleaned is not None:
         digests[OBJECT_CONTEXT] = _hash(_comparable_parts(cleaned, session))
     if graph is not None and graph.digest:
         digests[GRAPH] = graph.digest
     small = cleaned is None or len(compact_json(cleaned)) <= MAX_STATE
-    return cleaned, cleaned if small else None, digests
+    return cleaned, cleaned if small else None, digests, excess
 
 
 def _without_session(text: str, session: str) -> str:

@@ -82,6 +82,10 @@ def require_graph(plan: RunPlan, parts: Parts) -> None:
         )
 
 
+class _AnotherGraphError(NotMeasuredError):
+    """The agent says that it uses another graph: nobody else says so, and it may say so when it likes."""
+
+
 async def require_agents_graph(plan: RunPlan, parts: Parts) -> AgentsGraph | None:
     """Return whether the agent says that it uses the graph that setups and assertions query; None if none is needed.
 
@@ -92,7 +96,7 @@ async def require_agents_graph(plan: RunPlan, parts: Parts) -> AgentsGraph | Non
         return None
     other = await parts.other_graph()
     if other:
-        raise NotMeasuredError(f"setups and Cypher assertions would query the wrong graph: {other}")
+        raise _AnotherGraphError(f"setups and Cypher assertions would query the wrong graph: {other}")
     return "unknown" if other is None else "same"
 
 
@@ -405,7 +409,7 @@ class JobRun:
             if outcome.broken_at and before is not None and outcome.broken_at != before.broken_at:
                 where = f"at message {before.broken_at}, then at message {outcome.broken_at}"
                 detail = f"the connection to the agent broke twice, {where}: {outcome.detail}"
-                outcome = Outcome("cancelled", "infrastructure", detail)
+                outcome = Outcome("cancelled", "unclear", detail)
             event = emitter.emit(
                 events.ConversationEnded,
                 reason=outcome.reason,
@@ -451,12 +455,18 @@ class JobRun:
             return Outcome("cancelled", detail=self.stopped)
         if isinstance(error, PeerError) and error.peer == "agent":  # it could not even be made
             return Outcome("agent_failed", "agent", clean_line(str(error)), never_held=True)
+        if isinstance(error, _AnotherGraphError):
+            return Outcome("cancelled", "unclear", clean_line(str(error)))
         if isinstance(error, NotMeasuredError | PeerError):
             ways = error.ways if isinstance(error, NotMeasuredError) else ()
             return Outcome("cancelled", "infrastructure", clean_line(str(error)), ways=ways)
         if isinstance(error, Exception):
-            # A bug in one conversation must not end the others of a batch.
-            return Outcome("cancelled", "infrastructure", _defect(error))
+            # A defect in one conversation must not end the others of a batch. It is nobody's score, and passes no gate:
+            # else an agent that knows one could take its own bad conversations out of the mean.
+            short_of = exhausted(error)
+            return Outcome(
+                "cancelled", "infrastructure" if short_of else "program", short_of or _defect(error)
+            )
         raise error
 
     def _compare_starts(self, trial: int) -> None:
@@ -490,7 +500,8 @@ class JobRun:
 
 
 def _defect(error: Exception) -> str:
-    return exhausted(error) or clean_line(f"a bug in this program: {type(error).__name__}: {error}")
+    what = clean_line(f"{type(error).__name__}: {error}", 300)
+    return f"a bug in this program: {what}; please report it (`bioeval-tui docs install` says how)"
 
 
 class _Conversation:
@@ -568,7 +579,7 @@ class _Conversation:
         if any(message.operator for message in self.transcript.messages):
             self.job_run.not_clean(TYPED_BY_A_PERSON)
         if outcome.reason not in events.RESULT_REASONS:
-            held = outcome.reason != "cancelled" or outcome.fault != "infrastructure"
+            held = outcome.reason != "cancelled" or outcome.fault == "none"
             what = outcome.reason.replace("_", " ") if held else "not measured"
             reason = f"{what}: {explained}" if explained else what
             return self._score(outcome, scoring.unscored_fields(self.transcript, reason, outcome.fault))

@@ -65,8 +65,7 @@ async def judge_transcript(
     except TimeoutError:
         return _not_judged(judge, f"the judge gave no verdict within {limit_s:g} s", "infrastructure")
     except PeerError as error:
-        # An unusable answer is the model's fault; a missing one is the provider's or the network's.
-        return _not_judged(judge, clean_line(str(error)), "judge" if error.unusable else "infrastructure")
+        return _not_judged(judge, clean_line(str(error)), error.fault)
     except NotMeasuredError as error:
         return _not_judged(judge, clean_line(str(error)), "judge")
     verdicts = usable_verdicts(answers)

@@ -446,13 +446,14 @@ class Dialogue:
         never_held = error.peer == "agent" and not self.transcript.answers
         ways = _ways_out(error, self.plan.job.target.protocol) if never_held else ()
         detail, received = clean_line(str(error)), _received_instead(error)
-        if self.is_our_doing(error) or (error.disagrees and error.peer == "agent"):
+        if error.peer == "agent" and error.exhausted:
             return Outcome("cancelled", "infrastructure", detail, ways=ways, received=received)
+        if self.is_our_doing(error) or (error.disagrees and error.peer == "agent"):
+            return Outcome("cancelled", "unclear", detail, ways=ways, received=received)
         if error.peer == "agent":
             broken_at = len(self.transcript.messages) if error.broken else 0
             return Outcome("agent_failed", "agent", detail, never_held, ways, received, broken_at)
-        fault: Fault = "evaluator" if error.unusable else "infrastructure"
-        return Outcome("evaluator_failed", fault, detail, received=received)
+        return Outcome("evaluator_failed", error.fault, detail, received=received)
 
     async def _end_observing(self) -> None:
         """Wait for the observation of the last turn, so that no check ever sees the next one's state."""

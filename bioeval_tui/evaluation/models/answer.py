@@ -9,16 +9,26 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ValidationError
 
 from bioeval_tui.evaluation.retry import may_retry, retry_after
 from bioeval_tui.evaluation.seams import PeerError
+from bioeval_tui.evaluation.sse import ServerSentEvent
 from bioeval_tui.peer_limits import MAX_TEXT
+from bioeval_tui.record.events import MAX_TOKENS
 from bioeval_tui.record.names import Peer
 from bioeval_tui.record.tool_calls import parse_arguments
-from bioeval_tui.text import ExcessiveJsonError, clean, clean_line, parse_json, shorten, without_secret
+from bioeval_tui.text import (
+    ExcessiveJsonError,
+    clean,
+    clean_line,
+    excess_of,
+    parse_json,
+    shorten,
+    without_secret,
+)
 
 if TYPE_CHECKING:  # the guards, which know the tags of reasoning, need no client
     import openai
@@ -118,6 +128,7 @@ class PromptCheck:
             f"the server read only part of the prompt ({self._host} counted {why}); "
             "give the model a larger context, such as 8,192 tokens: num_ctx or OLLAMA_CONTEXT_LENGTH for Ollama, "
             "--ctx-size for llama.cpp",
+            too_long=True,
         )
 
 
@@ -145,9 +156,17 @@ class _Choice(BaseModel):
     finish_reason: str | None = None
 
 
+def _as_count(value: Any) -> Any:
+    """Return a number of tokens; None for one that cannot be: -1 stands for "unknown" on some servers."""
+    return value if isinstance(value, int) and 0 <= value <= MAX_TOKENS else None
+
+
+_Count = Annotated[int | None, BeforeValidator(_as_count)]
+
+
 class _Usage(BaseModel):
-    prompt_tokens: int | None = Field(default=None, ge=0)
-    completion_tokens: int | None = Field(default=None, ge=0)
+    prompt_tokens: _Count = None
+    completion_tokens: _Count = None
     prompt_tokens_details: Any = None
 
     @property
@@ -210,10 +229,13 @@ class AnswerReader:
             PeerError: the provider reports an error, or the data is not a completion.
         """
         self._arrived = self._clock()
+        if excess := excess_of(data):
+            raise self.odd(f"JSON {excess}", data)
         try:
             chunk = _Completion.model_validate(data)
-        except ValidationError:
-            raise self.odd("something that is not a chat completion", data) from None
+        except ValidationError as error:
+            what = f"something that is not a chat completion{_first_problem(error)}"
+            raise self.odd(what, data) from None
         self._usage = chunk.usage or self._usage
         if chunk.error:
             raise self.failed(chunk.error)
@@ -224,6 +246,28 @@ class AnswerReader:
             if message is not None:
                 return self._add(message)
         return ""
+
+    def data_of(self, event: ServerSentEvent) -> Any:
+        """Return the JSON of an event of a stream; an empty object for a ping, which is no event of the API.
+
+        Raises:
+            PeerError: it is not JSON, or the provider reports an error.
+        """
+        if not event.data.strip():
+            return {}
+        try:
+            data = parse_json(event.data)
+        except ExcessiveJsonError as error:
+            raise self.odd(f"JSON {error}", event.data) from None
+        except ValueError:
+            if event.event == "error":
+                raise self.failed(event.data) from None
+            if event.event != "message":
+                return {}
+            raise self.odd("something that is not JSON", event.data) from None
+        if isinstance(data, Mapping) and data.get("error"):
+            raise self.failed(data["error"])
+        return data
 
     def whole(self, body: bytes, as_chat: Callable[[Any], Any] = lambda data: data) -> ChatAnswer:
         """Return the answer in the body of a response that was not streamed.
@@ -320,6 +364,12 @@ class AnswerReader:
             model=self.model,
             items=tuple(self._items),
         )
+
+
+def _first_problem(error: ValidationError) -> str:
+    """Return which field of a completion is wrong, in brackets: ` (choices.0.message.content)`; empty if all of it is."""
+    place = ".".join(map(str, error.errors(include_url=False, include_input=False)[0]["loc"]))
+    return f" ({clean_line(place, 150)})" if place else ""
 
 
 _REFUSING_STATUS = frozenset({400, 422, 500, 501})
@@ -443,7 +493,7 @@ def is_context_full(codes: Collection[str], message: str) -> bool:
 def context_full(peer: Peer, host: str, reason: str, status: int | None = None) -> PeerError:
     """Return the error for a request that is too long for its model, which is the model's limit and no disagreement."""
     message = f"the conversation no longer fits the context of the model at {host}: {reason}"
-    return PeerError(peer, message, status=status, received=reason, unusable=True)
+    return PeerError(peer, message, status=status, received=reason, unusable=True, too_long=True)
 
 
 def hide_keys(text: str, key: str | None) -> str:

@@ -33,6 +33,7 @@ from bioeval_tui.evaluation.models.answer import (
 from bioeval_tui.evaluation.models.openai_package import openai, providers
 from bioeval_tui.evaluation.models.templates import Templates
 from bioeval_tui.evaluation.seams import PeerError
+from bioeval_tui.evaluation.sse import drain, read_events
 from bioeval_tui.peer_limits import MAX_MODEL_BYTES
 from bioeval_tui.record.names import Peer
 from bioeval_tui.settings import Provider
@@ -115,12 +116,17 @@ class ChatModel:
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[str | ChatAnswer, None]:
         """Yield pieces of text as they arrive and, last, the whole answer. Raises `PeerError`."""
-        async with self._asked(request, stream=True) as (reader, events):
-            kind = events.response.headers.get("Content-Type", "").lower()
+        async with self._asked(request, stream=True) as (reader, response):
+            kind = response.headers.get("Content-Type", "").lower()
             if "json" in kind or "html" in kind:
-                answer = reader.whole(await events.response.aread(), self._as_completion)
+                answer = reader.whole(await response.aread(), self._as_completion)
             else:
-                async for data in events:
+                events = read_events(response.aiter_bytes())
+                async for event in events:
+                    if event.data.startswith("[DONE]"):
+                        await drain(events)
+                        break
+                    data = reader.data_of(event)
                     piece = reader.add(data if self._api == "chat" else as_chunk(data))
                     if piece:
                         yield piece
@@ -140,7 +146,9 @@ class ChatModel:
             await client.close()
 
     @asynccontextmanager
-    async def _asked(self, request: ChatRequest, *, stream: bool) -> AsyncIterator[tuple[AnswerReader, Any]]:
+    async def _asked(
+        self, request: ChatRequest, *, stream: bool
+    ) -> AsyncIterator[tuple[AnswerReader, httpx2.Response]]:
         """Send until the server accepts the options; return the answer.
 
         What a request does without stays out of later ones only if that helped.
@@ -171,7 +179,7 @@ class ChatModel:
                     sent.is_free = error.unreachable or error.exhausted
                     raise
                 else:
-                    async with self._read(answer, sent, request.model, stream=stream) as reader:
+                    async with self._read(answer, sent, request.model) as reader:
                         yield reader, answer
                     break
             newly = problem.options(options) if isinstance(problem, Refused) else set()
@@ -188,18 +196,13 @@ class ChatModel:
 
     @asynccontextmanager
     async def _read(
-        self, answer: Any, sent: spending.Request, asked: str, *, stream: bool
+        self, response: httpx2.Response, sent: spending.Request, asked: str
     ) -> AsyncIterator[AnswerReader]:
         """Return what reads the answer; close it at the end, and note the tokens and the model that it named until then."""
-        response = answer.response if stream else answer
         clock = self._arrivals.last if self._arrivals else time.monotonic
         reader = AnswerReader(self.peer, self.host, response.extensions["exchange"].started, clock)
         try:
             yield reader
-        except openai.APIError as error:
-            raise reader.failed(error.body or error.message) from None
-        except (ValueError, RecursionError) as error:
-            raise reader.odd("something that is not JSON", getattr(error, "doc", str(error))) from None
         finally:
             sent.tokens_in, sent.tokens_out = reader.tokens
             sent.characters = reader.length
@@ -207,7 +210,10 @@ class ChatModel:
                 spending.note_model(asked, reader.model)
             await response.aclose()
 
-    async def _post(self, body: dict[str, Any], headers: Mapping[str, str], *, stream: bool) -> Any:
+    async def _post(
+        self, body: dict[str, Any], headers: Mapping[str, str], *, stream: bool
+    ) -> httpx2.Response:
+        """Send a request; return its answer, not yet read if it is to stream."""
         path = "/chat/completions" if self._api == "chat" else "/responses"
         asked: Any = body if self._api == "chat" else as_request(body)
         accept = "text/event-stream, application/json" if stream else "application/json"
@@ -217,7 +223,7 @@ class ChatModel:
         options["headers"] |= {name.title(): value for name, value in headers.items()}
         try:
             if stream:
-                return await self._open().post(
+                events = await self._open().post(
                     path,
                     cast_to=object,
                     body=asked,
@@ -225,6 +231,7 @@ class ChatModel:
                     stream=True,
                     stream_cls=openai.AsyncStream[object],
                 )
+                return events.response
             return await self._open().post(path, cast_to=httpx2.Response, body=asked, options=options)
         except openai.APIConnectionError as error:
             if isinstance(error.__cause__, PeerError):  # openai before 3.15 wraps whatever a transport raises
@@ -339,7 +346,7 @@ def _job_keys(peer: Peer, options: ModelOptions) -> dict[str, str]:
     return {name: f"{part}.{key}" for name, key in keys.items()}
 
 
-_FINISH: dict[Any, str] = {"max_output_tokens": "length", "content_filter": "content_filter"}
+_FINISH: dict[str, str] = {"max_output_tokens": "length", "content_filter": "content_filter"}
 _ELSEWHERE = ("messages", "response_format", "stream_options", "tools")
 """Parameters of chat completions that have another name or shape here."""
 
@@ -384,6 +391,8 @@ def as_chunk(event: Any) -> Any:
             return {"choices": [{"delta": {"refusal": event.get("delta")}}]}
         case "response.completed" | "response.incomplete" | "response.failed":
             whole = as_completion(event.get("response"))
+            if not isinstance(whole, Mapping) or "output" in whole:
+                return whole  # no response: reading it says so
             for choice in whole.get("choices") or ():
                 choice["message"].update(content=None, refusal=None)  # it came in pieces
             return whole
@@ -396,13 +405,9 @@ def as_completion(response: Any) -> Any:
     """Return a whole response as a chat completion; unknown items stay unchanged."""
     if not isinstance(response, Mapping) or not isinstance(response.get("output"), list):
         return response
-    items = [item for item in response["output"] if isinstance(item, Mapping)]
+    items = _objects(response["output"])
     parts = [
-        part
-        for item in items
-        if item.get("type") == "message"
-        for part in item.get("content") or ()
-        if isinstance(part, Mapping)
+        part for item in items if item.get("type") == "message" for part in _objects(item.get("content"))
     ]
     message = {
         "content": "".join(str(part.get("text") or "") for part in parts),
@@ -414,10 +419,10 @@ def as_completion(response: Any) -> Any:
         ],
         "items": [item for item in items if item.get("type") not in ("message", "function_call")],
     }
-    reason = (response.get("incomplete_details") or {}).get("reason")
-    usage = response.get("usage") or {}
+    reason = _object(response.get("incomplete_details")).get("reason")
+    usage = _object(response.get("usage"))
     return {
-        "choices": [{"message": message, "finish_reason": _FINISH.get(reason, "stop")}],
+        "choices": [{"message": message, "finish_reason": _FINISH.get(str(reason), "stop")}],
         "usage": {
             "prompt_tokens": usage.get("input_tokens"),
             "completion_tokens": usage.get("output_tokens"),
@@ -426,3 +431,13 @@ def as_completion(response: Any) -> Any:
         "model": response.get("model"),
         "error": response.get("error"),
     }
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    """Return an object of an answer; an empty one for anything else."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def _objects(value: Any) -> list[Mapping[str, Any]]:
+    """Return the objects of a list of an answer; empty for anything else."""
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []

@@ -10,7 +10,7 @@ from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.hosts import host_of
 from bioeval_tui.evaluation.seams import KnowledgeGraph, PeerError, Wrapped, from_plugin
 from bioeval_tui.settings import Settings, private_dir
-from bioeval_tui.text import clean_line
+from bioeval_tui.text import clean_line, parse_json
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.graphs.neo4j import Neo4jGraph
@@ -179,11 +179,12 @@ async def agents_graph_id(agent_url: str) -> str | None:
         limits = http.Timeouts(ABOUT_S, ABOUT_S)
         async with http.make_client([agent_url], limits, most=MAX_ABOUT) as asking:
             answer = await asking.get(f"{agent_url}/api/v1/about")
-            claimed = answer.json().get("graphId") if answer.status_code == 200 else None
+            told = parse_json(answer.content) if answer.status_code == 200 else None
     except PeerError as error:
         return None if error.unreachable else ""
-    except (*http.TRANSPORT_ERRORS, AttributeError, RecursionError):
+    except (*http.TRANSPORT_ERRORS, ValueError):  # it answers with something else
         return ""
+    claimed = told.get("graphId") if isinstance(told, dict) else None
     return clean_line(claimed) if isinstance(claimed, str) else ""
 
 

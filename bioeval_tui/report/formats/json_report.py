@@ -16,9 +16,9 @@ from bioeval_tui.report.comparison import Change, Comparison, TurnComparison
 from bioeval_tui.report.costs import PrintedCost, cost_dict
 from bioeval_tui.report.document import RunDocument, run_document
 from bioeval_tui.report.formats.registry import Asked
-from bioeval_tui.report.gate import GateResult, GateRules, PrintedGate
+from bioeval_tui.report.gate import GateResult, GateRules, PrintedGate, count_planned, why_unmeasured
 from bioeval_tui.report.result import RunResult
-from bioeval_tui.report.sentences import difference_words, spread_words
+from bioeval_tui.report.sentences import difference_words, sentence, spread_words
 from bioeval_tui.report.statistics.differences import Difference, Verdict
 from bioeval_tui.report.statistics.estimates import Estimate, LatencySummary, Proportion
 from bioeval_tui.report.summary import (
@@ -145,6 +145,8 @@ class PrintedReport(TypedDict):
     runs: list[Annotated[dict[str, Any], Fields(RunDocument)]]
     summary: list[PrintedSummary]
     ranks: list[PrintedRanking]
+    not_measured: list[str]
+    """Why no threshold can be met, as sentences: too few conversations count, or one was left out over what the agent sent."""
     gate: NotRequired[PrintedGate]
 
 
@@ -244,6 +246,7 @@ def json_report(runs: Sequence[RunResult]) -> PrintedReport:
         "runs": [run_document(run) for run in runs],
         "summary": [summary_dict(summary) for summary in summaries],
         "ranks": ranking_dicts(rankings(summaries)),
+        "not_measured": [*map(sentence, why_unmeasured(count_planned(runs)))],
     }
 
 

@@ -38,6 +38,10 @@ class Sample:
     """Whether its batch could stop before its last trial, as soon as the results said enough."""
     again: bool = False
     """Whether it was held again, because the connection to the agent broke the first time."""
+    excused: bool = True
+    """Whether a gate may allow for it if `value` is None: not if the agent, or a defect of this program, may be behind it."""
+    cause: str = ""
+    """What happened, as a sentence, if `value` is None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,10 @@ class Counted:
     reasons: tuple[tuple[str, int], ...] = ()
     again: int = 0
     """How many were held again, because the connection to the agent broke the first time."""
+    unexcused: int = 0
+    """How many of the excluded no gate may allow for."""
+    causes: tuple[tuple[str, str], ...] = ()
+    """For each reason, what happened in the first conversation that it excluded, as a sentence."""
 
     @property
     def excluded(self) -> int:
@@ -66,7 +74,11 @@ def count(samples: Sequence[Sample]) -> Counted:
     reasons = Counter(sample.reason or "no reason" for sample in samples if sample.value is None)
     used = sum(1 for sample in samples if sample.value is not None)
     again = sum(sample.again for sample in samples)
-    return Counted(used, len(samples), tuple(reasons.most_common()), again)
+    left_out = [sample for sample in samples if sample.value is None]
+    unexcused = sum(not sample.excused for sample in left_out)
+    causes = {sample.reason or "no reason": sample.cause for sample in reversed(left_out) if sample.cause}
+    listed = tuple((reason, causes[reason]) for reason, _ in reasons.most_common() if reason in causes)
+    return Counted(used, len(samples), tuple(reasons.most_common()), again, unexcused, listed)
 
 
 def by_cluster(samples: Iterable[Sample]) -> dict[tuple[str, str], list[float]]:

@@ -538,7 +538,7 @@ def spread_of(result: RunResult, condition: Condition, width: int) -> list[Cell]
 def faults(result: RunResult) -> str:
     """Return in how many conversations each broke down, as the recording says; empty if none did."""
     counts = Counter(talk.fault for talk in result.conversations)
-    peers: tuple[Fault, ...] = ("agent", "evaluator", "judge", "infrastructure")
+    peers: tuple[Fault, ...] = ("agent", "evaluator", "judge", "infrastructure", "unclear", "program")
     listed = [f"{peer} {counts[peer]}" for peer in peers if counts[peer]]
     return f"broke down, by conversation: {' · '.join(listed)}" if listed else ""
 

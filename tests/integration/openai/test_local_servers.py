@@ -256,7 +256,7 @@ async def test_a_judge_that_saw_only_part_of_the_prompt_is_not_blamed(
         asked["target"]["url"] = server.url
         done = await run_job(tmp_path, asked, **models(server.url))
     held = json.loads(done.stdout)["conditions"]["withheld"]
-    assert held["score"] is not None if is_scored else held["fault"] == "infrastructure", held["reason"]
+    assert held["score"] is not None if is_scored else held["fault"] == "unclear", held["reason"]
     if not is_scored:
         assert "not measured: the server read only part of the prompt" in held["reason"]
         assert "num_ctx" in held["reason"]

@@ -114,7 +114,7 @@ async def test_an_endpoint_that_disagrees_with_this_program_measures_nothing(
     async with srv.OpenAIServer(otherwise=answer) as server:
         run = await run_with(server.url, tmp_path)
     ends = run.of("conversation_ended")
-    assert [(end.reason, end.fault) for end in ends] == [("cancelled", "infrastructure")] * 2
+    assert [(end.reason, end.fault) for end in ends] == [("cancelled", "unclear")] * 2
     assert str(server.url.split("/")[2]) in ends[0].detail
     assert [(scored.score, scored.failures) for scored in run.of("conversation_scored")] == [(None, 0)] * 2
 
@@ -214,7 +214,7 @@ async def test_an_agent_that_remembers_is_not_asked_again_after_our_own_queue(tm
     server, counts = answers_only_alone(alone=False)
     async with server:
         run = await run_with(server.url, tmp_path, spec=CROWD, timeoutMs=300, remembers=True)
-    crowded = [end for end in run.of("conversation_ended") if end.fault == "infrastructure"]
+    crowded = [end for end in run.of("conversation_ended") if end.fault == "unclear"]
     assert crowded
     assert "while other requests of this program waited" in crowded[0].detail
     assert len(counts) == 4

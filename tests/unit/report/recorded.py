@@ -41,6 +41,8 @@ class Talk:
     """Whether the user gave the job's fact, in the first message."""
     unsent: str = ""
     """What the evaluator said last and a guard did not let pass."""
+    unmeasured: events.Fault = "infrastructure"
+    """Whose fault it is that an assertion could not be measured."""
 
 
 @dataclass
@@ -221,7 +223,7 @@ class Recorded:
         found.append(
             emit(events.ConversationScored, score=whole.score, parts=whole.parts, penalty=whole.penalty,
                  failures=talk.failures, reason=whole.reason,
-                 fault="judge" if talk.tasks is None else "none" if whole.score is not None else "infrastructure")
+                 fault="judge" if talk.tasks is None else "none" if whole.score is not None else talk.unmeasured)
         )  # fmt: skip
         return found
 

@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from bioeval_tui.errors import UsageError
+from bioeval_tui.record.events import Fault
 from bioeval_tui.record.state import RunState
 from bioeval_tui.report.gate import GateResult, GateRules, evaluate
 from bioeval_tui.report.result import result_of
@@ -118,6 +119,39 @@ def test_up_to_ten_per_cent_may_be_excluded() -> None:
     assert result.notes == (
         "more than 10 % of the conversations could not be used: 8 of 9 used (the measurement failed in 1)",
     )
+
+
+@pytest.mark.parametrize("fault", ["agent", "unclear", "program"])
+def test_what_an_agent_may_have_caused_is_never_allowed_for_however_rare(fault: Fault) -> None:
+    lost = Talk(reason="cancelled", fault=fault)
+    result = gate(Recorded([scoring(0.9)] * 99 + [lost]), "withheld:0.8")
+    assert result.exit_code == 3
+    assert [check.status for check in result.checks] == ["not_measured"], (
+        "it must not look as if it had passed"
+    )
+    assert "no gate passes over that" in result.notes[0]
+
+
+@pytest.mark.parametrize("fault", ["evaluator", "judge", "infrastructure"])
+def test_what_models_graphs_and_this_machine_caused_is_allowed_for_if_rare(fault: Fault) -> None:
+    lost = Talk(reason="evaluator_failed", fault=fault)
+    assert gate(Recorded([scoring(0.9)] * 9 + [lost]), "withheld:0.8").exit_code == 0
+    assert gate(Recorded([scoring(0.9)] * 8 + [lost]), "withheld:0.8").exit_code == 3
+
+
+def test_calls_that_an_agent_does_not_report_are_not_allowed_for() -> None:
+    silent = Talk(reason="cancelled", fault="none")
+    assert gate(Recorded([scoring(0.9)] * 19 + [silent]), "withheld:0.8").exit_code == 0, (
+        "somebody cancelled it"
+    )
+    unreported = Talk(holds=(None,), unmeasured="none")
+    assert gate(Recorded([scoring(0.9)] * 19 + [unreported]), "withheld:0.8").exit_code == 3
+
+
+def test_the_line_of_a_threshold_says_how_many_were_left_out_and_why() -> None:
+    lost = Talk(reason="evaluator_failed", fault="judge", detail="gave no verdict within 60 s")
+    result = gate(Recorded([scoring(0.9)] * 9 + [lost]), "withheld:0.8")
+    assert result.checks[0].words == "9 of 10 used (the judge failed in 1: evaluator_failed)"
 
 
 def test_planned_conversations_that_never_ran_count_as_excluded() -> None:

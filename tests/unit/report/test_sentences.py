@@ -229,7 +229,16 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.UncleanRun("A", "not clean", "the graph differs"), "A: not clean, the graph differs"),
     (of.RunUnfinished("B"), "B did not finish"),
     (of.ManyExcluded(USED, 0.1), "more than 10 % of the conversations could not be used: 9 of 10 used (the judge failed in 1)"),
+    (
+        of.NotExcused(Counted(7, 10, (("program", 2), ("unclear", 1)), unexcused=3)),
+        "left out: 1 conversation because of what the agent sent, or did not send; 2 conversations because of a bug in "
+        "this program: please report it; no gate passes over that, however few they are",
+    ),
     (of.NothingRun(), "no conversation was run"),
+    (
+        of.ScoreBasis((("withheld", Counted(1, 2, (("judge", 1),), causes=(("judge", "it gave no verdict"),))),)),
+        "1 of 2 used (the judge failed in 1: it gave no verdict)",
+    ),
     (of.ScoreBasis((("withheld", USED),)), "9 of 10 used (the judge failed in 1)"),
     (of.ScoreBasis((("withheld", USED),), of_mean=True), "needs both conditions; withheld 9 of 10 used (the judge failed in 1)"),
     (of.ConditionNotRun("supplied"), "the job was not run with facts supplied"),

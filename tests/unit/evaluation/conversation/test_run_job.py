@@ -194,7 +194,7 @@ def reset() -> PeerError:
         (
             ["hi", reset(), "hi", "well", reset()],
             ["do it", "do it", "do it again"],
-            ("cancelled", "infrastructure"),
+            ("cancelled", "unclear"),
             False,
         ),
     ],
@@ -721,7 +721,8 @@ async def test_an_error_while_a_turn_is_observed_is_not_passed_over(error: Excep
     talk = (await stage.run(conditions=("withheld",))).conversation("withheld")
     assert talk is not None
     assert talk.ended is not None
-    assert (talk.ended.detail, talk.ended.fault) == (said, "infrastructure")
+    assert talk.ended.detail.startswith(said)
+    assert talk.ended.fault == ("program" if "a bug" in said else "infrastructure")
 
 
 async def test_parallel_runs_both_conditions_at_once() -> None:
@@ -908,18 +909,35 @@ class Unseeable(FakeAgent):
         return {"resources": []}
 
 
+class NeverSeeable(Unseeable):
+    """Refuses its object context from the first request on."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+
+
 CONTEXT_ASSERTION = {"expression": "objectContext != null", "name": "context"}
 
 
-async def test_a_final_state_that_cannot_be_read_leaves_assertions_not_measured() -> None:
+async def test_a_final_state_that_the_agent_no_longer_gives_fails_the_assertions_that_need_it() -> None:
     stage = Stage(job(assertions=[CONTEXT_ASSERTION]), agents={"withheld": Unseeable(2)})
     state = await stage.run()
     talk = state.conversation("withheld")
     assert talk is not None
     assert talk.score is not None
-    assert talk.score.score is None
+    assert talk.score.score is not None, "else an agent could take a bad conversation out of the mean"
+    assert talk.final_checks[0].status == "failed"
+    assert talk.failures == 0, "looking at the state is ours, and no failed request of the conversation"
+
+
+async def test_a_state_that_was_never_readable_leaves_assertions_not_measured() -> None:
+    stage = Stage(job(assertions=[CONTEXT_ASSERTION]), agents={"withheld": NeverSeeable()})
+    state = await stage.run()
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.score is not None
+    assert (talk.score.score, talk.score.fault) == (None, "unclear")
     assert talk.final_checks[0].status == "not_measured"
-    assert talk.failures == 0, "looking at the state is ours; it counts against nobody"
 
 
 async def test_reading_the_final_state_is_retried_once() -> None:

@@ -317,7 +317,7 @@ async def test_a_bug_in_one_conversation_does_not_end_the_others(stages: Stages)
     scored = [talk.score for talk in stages.state().conversations.values()]
     assert [score.score is None for score in scored if score] == [True, False, False, False]
     assert scored[0] is not None
-    assert scored[0].fault == "infrastructure"
+    assert scored[0].fault == "program"
     assert "a bug in this program" in scored[0].reason
     assert ended.scores["supplied"] is not None
 

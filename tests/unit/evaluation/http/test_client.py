@@ -8,6 +8,7 @@ import httpx2
 import pytest
 
 from bioeval_tui.evaluation.http import BoundedTransport, Timeouts
+from bioeval_tui.evaluation.sse import read_events
 from bioeval_tui.protocols import PeerError
 
 STREAM = (
@@ -69,7 +70,7 @@ async def test_an_answer_within_the_limits_is_read_whole() -> None:
 async def test_server_sent_events_are_the_same_however_the_bytes_are_split(size: int) -> None:
     pieces = [STREAM[at : at + size] for at in range(0, len(STREAM), size)]
     async with answering(pieces, kind="text/event-stream").stream("GET", "http://host") as response:
-        found = [(event.event, event.data) async for event in httpx2.EventSource(response)]
+        found = [(event.event, event.data) async for event in read_events(response.aiter_bytes())]
     assert found == EVENTS
 
 

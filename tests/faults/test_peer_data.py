@@ -1,0 +1,244 @@
+"""What an agent sends is the agent's: it cannot take its bad conversations out of the mean, and is not charged for what is allowed.
+
+Twenty conversations, of which one would go badly; in that one, the agent sends something odd instead of its bad answer. If the
+conversation were left out, 19 of 20 would be left, which a gate for the quality of models allows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from bioeval_tui.evaluation.agents import rest
+from bioeval_tui.evaluation.conversation import scoring
+
+from .peers import ASKED, Agent, Fault, Request, http, says, serving, status
+from .program import Outcome, Program
+
+DIGITS = "9" * 400
+TRIALS = 10
+Made = Callable[[str], bytes]
+"""Makes the body of an answer in a session."""
+
+
+@dataclass
+class Voider(Agent):
+    """Does badly in its third conversation: when it is asked for something, it sends `odd` instead of a bad answer."""
+
+    odd: Fault | None = None
+    bad_state: Fault | None = None
+    sessions_met: list[str] = field(default_factory=list)
+
+    def is_bad(self, session: str) -> bool:
+        """Say whether this is the conversation that goes badly."""
+        return session == "s3"
+
+    def fault_of(self, request: Request) -> Fault | None:
+        """Be odd in the bad conversation: in the answer to the request, or from then on in the state."""
+        is_message = request.path.endswith("/messages") and self.is_bad(request.body["sessionId"])
+        if is_message and request.body["message"]["content"] == ASKED:
+            self.sessions_met.append(request.body["sessionId"])
+            return self.odd
+        if request.method == "GET" and self.bad_state is not None:
+            session = request.path.rpartition("/")[2]
+            return self.bad_state if session in self.sessions_met else None
+        return None
+
+
+def answer(extra: str = "", content: str = "no idea") -> Fault:
+    """Answer the message with more JSON beside it; `extra` begins with a comma."""
+
+    async def fault(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, due: bytes) -> None:
+        session = json.loads(due.partition(b"\r\n\r\n")[2])["sessionId"]
+        body = f'{{"sessionId":"{session}","message":{{"content":"{content}","role":"assistant"}}{extra}}}'
+        writer.write(http(body.encode("utf-8", "surrogatepass")))
+
+    return fault
+
+
+def headed(more: str, code: str = "200 OK", kind: str = "application/json") -> Fault:
+    """Answer as was due, with another head."""
+
+    async def fault(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, due: bytes) -> None:
+        body = due.partition(b"\r\n\r\n")[2]
+        head = f"HTTP/1.1 {code}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n"
+        writer.write(head.encode() + more.encode("latin-1") + b"\r\n" + body)
+
+    return fault
+
+
+def call(arguments: str) -> str:
+    """Return a tool call as an event beside an answer."""
+    return f',"events":[{{"request":{{"function":{{"name":"f"}},"arguments":{arguments},"id":"1"}}}}]'
+
+
+NAMED = {
+    "400 digits in a tool call": (answer(call('{"a":' + DIGITS + "}")), "events[0].request.arguments.a"),
+    "5,000 digits": (answer(call('{"a":[1,' + DIGITS * 13 + "]}")), "events[0].request.arguments.a[1]"),
+    "a negative number of 400 digits": (answer(call('{"a":-' + DIGITS + "}")), "larger than a double holds"),
+    "1e999": (answer(call('{"a":1e999}')), "events[0].request.arguments.a"),
+    "NaN": (answer(call('{"a":{"b":NaN}}')), "events[0].request.arguments.a.b"),
+    "deep": (answer(call('{"a":' + "[" * 90 + "]" * 90 + "}")), "nested deeper than 64"),
+    "very deep": (answer(call('{"a":' + "[" * 99_999 + "]" * 99_999 + "}")), "nested deeper than 64"),
+    "gzip": (headed("Content-Encoding: gzip\r\n"), "Content-Encoding: gzip"),
+    "not UTF-8": (says(b'{"sessionId":"s3","message":{"content":"\xff"}}'), "not JSON"),
+    "another type": (answer(',"events":7'), "events is not a list"),
+    "a status": (status(418), "answered 418"),
+    "a length that is none": (headed("Content-Length: -5\r\n"), "HTTP"),
+    "two lengths": (headed("Content-Length: 3\r\n"), "HTTP"),
+}  # fmt: skip
+
+
+def run(program: Program, agent: Agent, *more: str) -> Outcome:
+    """Run the job in twenty conversations, with a threshold that a single bad one misses."""
+    with serving(agent):
+        return program.call(
+            "run", str(program.job()), "--agent-url", agent.url, "--graph", "none", "--headless", "--json",
+            "--repeat", str(TRIALS), "--fail-under", "withheld:0.99,supplied:0.99", *more,
+        )  # fmt: skip
+
+
+def bad_one(done: Outcome, kind: str) -> dict[str, Any]:
+    """Return an event of the conversation that went badly: the third."""
+    found = [event for event in done.of(kind) if event["trial"] == 2]
+    return found[-1]
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_what_an_agent_sends_never_takes_its_bad_conversation_out_of_the_mean(
+    name: str, program: Program
+) -> None:
+    odd, named = NAMED[name]
+    done = run(program, Voider(odd=odd))
+    ended = bad_one(done, "conversation_ended")
+    assert (ended["reason"], ended["fault"]) == ("agent_failed", "agent")
+    assert named in ended["detail"]
+    assert bad_one(done, "conversation_scored")["score"] < 0.99, "it counts"
+    assert done.code == 1, done.err
+    assert "(10 of 10 used)" in done.err
+
+
+def test_a_bug_over_a_peers_data_is_nobodys_score_and_passes_no_gate(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(host: str, value: dict[str, Any], session: str) -> Any:
+        if session == "s3" and value["message"]["content"].startswith("no idea"):
+            raise ArithmeticError("a bug")
+        return read(host, value, session)
+
+    read = rest.parse_message
+    monkeypatch.setattr(rest, "parse_message", broken)
+    program.meets_a_bug = True
+    done = run(program, Voider(odd=answer()))
+    ended = bad_one(done, "conversation_ended")
+    assert (ended["reason"], ended["fault"]) == ("cancelled", "program")
+    assert "score" not in bad_one(done, "conversation_scored")
+    assert done.code == 3, "19 of 20 reach the threshold"
+    assert "9 of 10 used (this program failed in 1: " in done.err
+    assert "a bug in this program: ArithmeticError: a bug; please report it" in done.err
+    assert "1 conversation because of a bug in this program: please report it" in done.err
+
+
+def test_a_bug_of_judging_passes_no_gate(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(job: Any, verdicts: Any, transcript: Any, *more: Any) -> Any:
+        if any("no idea" in message.content for message in transcript):
+            raise ZeroDivisionError
+        return combine(job, verdicts, transcript, *more)
+
+    combine = scoring.combine_verdicts
+    monkeypatch.setattr(scoring, "combine_verdicts", broken)
+    program.meets_a_bug = True
+    done = run(program, Voider(odd=answer()))
+    assert bad_one(done, "conversation_scored")["fault"] == "program"
+    assert done.code == 3
+
+
+STATE = """
+assertions:
+  - name: it keeps nothing
+    expression: objectContext.resources.size == 0
+"""
+STATES = {
+    "400 digits": (says(b'{"resources": [], "n": %s}' % DIGITS.encode()), "at n"),
+    "gone": (status(500), "answered 500"),
+    "HTML": (says(b"<html>"), "HTML"),
+    "compressed": (headed("Content-Encoding: br\r\n"), "Content-Encoding: br"),
+    "6 MB": (says(b'{"resources": [], "n": "%s"}' % (b"n" * 6_000_000)), "5,000,000 bytes"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_a_state_that_cannot_be_read_any_more_fails_what_is_asserted_of_it(
+    name: str, program: Program
+) -> None:
+    state, named = STATES[name]
+    job = program.job()
+    job.write_text(job.read_text("utf-8") + STATE, encoding="utf-8")
+    agent = Voider(odd=answer(content="I made a note of it"), bad_state=state)
+    with serving(agent):
+        done = program.call(
+            "run", str(job), "--agent-url", agent.url, "--graph", "none", "--headless", "--json", "--repeat", str(TRIALS),
+            "--fail-under", "withheld:0.99,supplied:0.99",
+        )  # fmt: skip
+    checked = bad_one(done, "assertion_checked")
+    assert checked["status"] == "failed"
+    assert named in checked["error"]
+    assert done.code == 1, done.err
+
+
+def test_tool_calls_that_are_not_reported_when_they_would_fail_pass_no_gate(program: Program) -> None:
+    job = program.job()
+    asserted = "assertions: [{name: it looks first, toolCalls: {mustCall: [f]}}]"
+    job.write_text(f"{job.read_text('utf-8')}\n{asserted}", encoding="utf-8")
+
+    @dataclass
+    class Telling(Voider):
+        """Reports its call in every conversation but the bad one."""
+
+        def answer(self, request: Request) -> tuple[bytes, str]:
+            body, kind = super().answer(request)
+            if not request.path.endswith("/messages") or self.is_bad(request.body["sessionId"]):
+                return body, kind
+            return body[:-1].replace(b', "events": []', b"") + call("{}").encode() + b"}", kind
+
+    agent = Telling()
+    with serving(agent):
+        done = program.call(
+            "run", str(job), "--agent-url", agent.url, "--graph", "none", "--headless", "--json", "--repeat", str(TRIALS),
+            "--fail-under", "withheld:0.99,supplied:0.99",
+        )  # fmt: skip
+    assert done.code == 3, done.err
+    assert "the agent reported no tool calls" in done.err
+    assert "because of what the agent sent, or did not send" in done.err
+
+
+LEGAL = {
+    "obs-text": headed("X-Server: Z\xfcrich\r\n"),
+    "UTF-8 in a header": headed("X-Server: Z\xc3\xbcrich\r\n"),
+    "a name": headed('Content-Disposition: inline; filename="Zo\xeb.json"\r\n'),
+    "a codec": headed("", kind="application/json; charset=rot13"),
+    "a charset that is none": headed("", kind="application/json; charset=undefined"),
+    "utf-16": headed("", kind="application/json; charset=utf-16"),
+    "identity": headed("Content-Encoding: Identity\r\n"),
+    "Retry-After": headed("Retry-After: \xd9\xa3\r\n"),
+    "the largest double": answer(call('{"a":[1e308,-1e308,1' + "0" * 308 + "]}"), "I made a note of it"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LEGAL)
+def test_what_the_standards_allow_costs_an_agent_nothing(name: str, program: Program) -> None:
+    done = run(program, Voider(odd=LEGAL[name]))
+    assert bad_one(done, "conversation_ended")["reason"] == "signed_off", done.err
+    assert done.code == 0, done.err
+
+
+def test_a_wait_in_digits_of_another_script_is_none(program: Program) -> None:
+    agent = Voider(odd=headed("Retry-After: \xd9\xa3\r\n", code="429 Too Many Requests"))
+    done = run(program, agent)
+    assert bad_one(done, "request_failed")["error"].endswith("answered 429 Too Many Requests")
+    assert len(agent.sessions_met) == 4, "tried as often as any 429"
