@@ -401,6 +401,8 @@ class AgentTerms:
     knowledge_url: str = ""
     provider: Provider = "openai"
     account: bool = False
+    refused: dict[str, set[str]] = field(default_factory=dict)
+    """What the endpoint of each model does without, as the run's earlier conversations found out; shared by all of them."""
 
     @property
     def timeout_s(self) -> float | None:

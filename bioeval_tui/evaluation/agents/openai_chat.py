@@ -89,10 +89,10 @@ class OpenAIChatAgent:
             account=terms.account,
             secrets=terms.secrets,
             stateless=target.keeps_nothing,
+            refused=terms.refused,
         )
         self._model = terms.model
         self._tools = DeclaredTools(target.tools, terms.code)
-        self._streaming = target.streaming
         self._session = uuid.uuid4().hex
         self._headers: dict[str, str] = filled_in(dict(terms.headers), self._session)
         extra_body: dict[str, Any] = filled_in(target.extra_body, self._session)
@@ -160,6 +160,7 @@ class OpenAIChatAgent:
     ) -> AsyncGenerator[dict[str, Any], None]:
         """Yield the events of an answer, answer its tool calls, and add their results to what was `said`."""
         items = [event for item in answer.items for event in _item_events(item)]
+        items += [_part_event(part) for part in answer.parts]
         for event in [*self._first_events, *items] if first else items:
             yield event
         for call in answer.tool_calls:
@@ -181,10 +182,7 @@ class OpenAIChatAgent:
             tools=self._tools.described(),
             headers=self._headers,
         )
-        return self._chat.stream(request) if self._streaming else self._whole(request)
-
-    async def _whole(self, request: ChatRequest) -> AsyncGenerator[str | ChatAnswer, None]:
-        yield await self._chat.complete(request)
+        return self._chat.stream(request)
 
     async def observe(self) -> dict[str, Any] | None:
         """Return the object context; None without one. Raises `PeerError`."""
@@ -209,7 +207,8 @@ class OpenAIChatAgent:
 
 def _text(answer: ChatAnswer) -> str:
     """Return an answer's text; an answer that only calls tools has none."""
-    if answer.tool_calls and not answer.content.strip() and not answer.refusal:
+    only_parts = any(_is_attachment(part) for part in answer.parts)
+    if (answer.tool_calls or only_parts) and not answer.content.strip() and not answer.refusal:
         return ""
     if answer.refusal:
         # A user would see a model's refusal, so the judge scores it like any answer.
@@ -240,6 +239,29 @@ def _assistant(text: str, calls: Sequence[ModelToolCall]) -> dict[str, Any]:
 
 def _result(call: ModelToolCall, content: str) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": call.id, "content": content}
+
+
+_REASONING_PARTS = ("thinking", "reasoning", "redacted_thinking")
+
+
+def _is_attachment(part: Mapping[str, Any]) -> bool:
+    """Return whether a part of a content is something for the user, such as a picture, rather than reasoning."""
+    return part.get("type") not in _REASONING_PARTS
+
+
+def _part_event(part: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a part of a content that is no text as an event: reasoning, or an attachment."""
+    event: dict[str, Any] = {"part": dict(part)} if _is_attachment(part) else {"reasoning": _thoughts(part)}
+    return clean_value(event, 100_000)  # type: ignore[no-any-return]
+
+
+def _thoughts(part: Mapping[str, Any]) -> str:
+    """Return the text of a part with reasoning, which Anthropic's models have as a text and Mistral's as a list of texts."""
+    said = part.get("thinking") or part.get("reasoning") or part.get("text")
+    if isinstance(said, list):
+        texts = [each.get("text") for each in said if isinstance(each, Mapping)]
+        return "".join(text for text in texts if isinstance(text, str))
+    return said if isinstance(said, str) else ""
 
 
 def _item_events(item: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -130,10 +130,12 @@ class ModelOptions(JobPart):
     """The timeout for a complete answer, in milliseconds; the default of a model is BIOEVAL_MODEL_TIMEOUT_S, of an agent 180,000."""
     extra_body: dict[str, Any] = {}
     """Additional keys for the body of every request."""
+    streaming: bool = True
+    """Whether to ask for the answer in pieces, as it is written; a judge's is asked for whole unless the job says so."""
 
     def given_options(self) -> dict[str, Any]:
         """Return what is set of these options, under the keys of a job."""
-        own = set(ModelOptions.model_fields)
+        own = set(ModelOptions.model_fields) - {"streaming"}
         options = self.model_dump(mode="json", by_alias=True, include=own)
         return {key: value for key, value in options.items() if value not in (None, [], {})}
 
@@ -246,8 +248,6 @@ class TargetConfig(ModelOptions):
     """Headers sent with every request. Use headersEnv for secrets."""
     headers_env: dict[HeaderOfSecret, HeaderFrom] = {}
     """Headers with secret values: the name of an environment variable, with an optional scheme before it: `Bearer MY_TOKEN`."""
-    streaming: bool = True
-    """Whether to ask the agent to stream its answers."""
     tools: tuple[ToolConfig, ...] = ()
     """Tools that the agent may call and the job answers, with openai and ag-ui."""
     function: FunctionName | None = None
@@ -281,6 +281,8 @@ class ScorerConfig(ModelEndpoint):
     """The prompt's template: a file beside the job, or a template in the package. The default with a rubric is eval/rubric."""
     temperature: Temperature = 0.0
     """The model's temperature."""
+    streaming: bool = False
+    """Whether to ask for the answer in pieces, for gateways that close a connection on which nothing arrives."""
     kind: Literal["llm", "rules"] | Text = "llm"
     """Who judges: a model (llm), the `rules` of the tasks (rules), or the name of a plug-in."""
     model: Text | tuple[Text, ...] | None = None  # type: ignore[assignment]  # or a panel of them

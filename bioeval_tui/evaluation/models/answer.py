@@ -67,6 +67,8 @@ class ChatAnswer:
     model: str | None = None
     items: tuple[Mapping[str, Any], ...] = ()
     """Other items of the Responses API: reasoning, searches, calls of remote tools."""
+    parts: tuple[Mapping[str, Any], ...] = ()
+    """What its content has besides text: reasoning, pictures, files."""
 
 
 def text_of(answer: ChatAnswer, peer: Peer) -> str:
@@ -144,7 +146,7 @@ class _Call(BaseModel):
 
 
 class _Message(BaseModel):
-    content: str | None = None
+    content: str | list[str | dict[str, Any]] | None = None
     refusal: str | None = None
     tool_calls: list[_Call] | None = None
     items: list[dict[str, Any]] | None = None
@@ -158,7 +160,8 @@ class _Choice(BaseModel):
 
 def _as_count(value: Any) -> Any:
     """Return a number of tokens; None for one that cannot be: -1 stands for "unknown" on some servers."""
-    return value if isinstance(value, int) and 0 <= value <= MAX_TOKENS else None
+    whole = isinstance(value, int | float) and not isinstance(value, bool) and float(value).is_integer()
+    return int(value) if whole and 0 <= value <= MAX_TOKENS else None
 
 
 _Count = Annotated[int | None, BeforeValidator(_as_count)]
@@ -194,9 +197,21 @@ class _CallPieces:
     name: list[str] = field(default_factory=list)
     arguments: list[str] = field(default_factory=list)
 
+    def is_other(self, call: _Call) -> bool:
+        """Return whether a piece begins another call, although it has this one's place: another name, or a name after all of the
+        arguments."""
+        name = call.function.name
+        if not name or not self.name:
+            return False
+        return [name] != self.name or _is_object("".join(self.arguments))
+
     def whole(self) -> ModelToolCall:
         written = "".join(self.arguments) or "{}"
         return ModelToolCall("".join(self.name), parse_arguments(written), self.id, written)
+
+
+def _is_object(written: str) -> bool:
+    return isinstance(parse_arguments(written), Mapping) and bool(written.strip())
 
 
 class AnswerReader:
@@ -214,7 +229,10 @@ class AnswerReader:
         self._first: float | None = None
         self._text: list[str] = []
         self._refusal: list[str] = []
-        self._calls: dict[int, _CallPieces] = {}
+        self._calls: list[_CallPieces] = []
+        self._places: dict[int, _CallPieces] = {}
+        """The newest call at each index of a stream."""
+        self._parts: list[dict[str, Any]] = []
         self._items: list[dict[str, Any]] = []
         self.length = 0
         """The characters received so far."""
@@ -242,9 +260,10 @@ class AnswerReader:
         self._model = chunk.model or self._model
         for choice in (chunk.choices or ())[:1]:
             self._finish = choice.finish_reason or self._finish
-            message = choice.delta or choice.message
-            if message is not None:
-                return self._add(message)
+            if choice.delta is not None:
+                return self._add(choice.delta, pieces=True)
+            if choice.message is not None:
+                return self._add(choice.message, pieces=False)
         return ""
 
     def data_of(self, event: ServerSentEvent) -> Any:
@@ -325,13 +344,13 @@ class AnswerReader:
         shown = clean_line(received, 300)
         return PeerError(self._peer, f"{self._host} sent {what}: {shorten(shown, 120)}", received=shown)
 
-    def _add(self, message: _Message) -> str:
-        text, refusal = message.content or "", message.refusal or ""
+    def _add(self, message: _Message, *, pieces: bool) -> str:
+        text, refusal = self._text_in(message.content), message.refusal or ""
         self._items += message.items or ()
         self._refusal.append(refusal)
         self.length += len(text) + len(refusal)
-        for number, call in enumerate(message.tool_calls or ()):
-            known = self._calls.setdefault(number if call.index is None else call.index, _CallPieces())
+        for call in message.tool_calls or ():
+            known = self._call_of(call, pieces=pieces)
             known.id = known.id or call.id or ""
             name, given = call.function.name or "", call.function.arguments
             written = given or ""
@@ -349,6 +368,43 @@ class AnswerReader:
             self._text.append(text)
         return text
 
+    def _call_of(self, call: _Call, *, pieces: bool) -> _CallPieces:
+        """Return the call that a piece belongs to, a new one if it begins one.
+
+        By its id, if it is known; else by its index; without either, it belongs to the newest call. Servers leave the index
+        out, give each call the index 0, or repeat a call's id and name in each piece.
+        """
+        known: _CallPieces | None = None
+        if pieces and self._calls:
+            by_id = [each for each in self._calls if call.id and each.id == call.id]
+            newest = self._calls[-1] if call.index is None else self._places.get(call.index)
+            known = by_id[-1] if by_id else newest
+            begins = call.id and known is not None and known.id and call.id != known.id and call.function.name
+            if not by_id and known is not None and (begins or known.is_other(call)):
+                known = None
+        if known is None:
+            known = _CallPieces()
+            self._calls.append(known)
+        if call.index is not None:
+            self._places[call.index] = known
+        return known
+
+    def _text_in(self, content: str | list[str | dict[str, Any]] | None) -> str:
+        """Return the text of a content; of a list, that of its text parts. The others are kept apart."""
+        if content is None or isinstance(content, str):
+            return content or ""
+        texts = []
+        for part in content:
+            if isinstance(part, str):
+                texts.append(part)
+                continue
+            text, kind = part.get("text"), part.get("type")
+            if isinstance(text, str) and (kind is None or str(kind).endswith("text")):
+                texts.append(text)
+            else:
+                self._parts.append(part)
+        return "".join(texts)
+
     def _answer(self, content: str) -> ChatAnswer:
         return ChatAnswer(
             content=clean(content),
@@ -357,12 +413,13 @@ class AnswerReader:
             first_token=self._first,
             finish=self._finish,
             refusal=clean_line("".join(self._refusal)),
-            tool_calls=tuple(call.whole() for call in self._calls.values()),
+            tool_calls=tuple(call.whole() for call in self._calls),
             tokens_in=self.tokens[0],
             tokens_out=self.tokens[1],
             tokens_cached=self._usage.cached,
             model=self.model,
             items=tuple(self._items),
+            parts=tuple(self._parts),
         )
 
 
@@ -380,13 +437,15 @@ _OPTIONS = {
     "temperature": "temperature",
     "stream_options": "stream_options|include_usage",
     "max_tokens": "max_completion_tokens",
+    "stream": r"stream(?:ing)?",
+    "system": r"system[ _](?:role|message|prompt|instruction)s?|role ['\"]?system|developer instructions?",
     "response_format": r"response_?format|json_?schema|json_object|text\.format|structured[ _]outputs?|grammar",
 }
 """The words with which servers name an option that a request may do without, or the other name of `max_tokens`."""
 _NAMED = (
     r"""(?<!\w)['"`](?:[\w.]{{1,40}}\.)?(?:{0})(?:[.\[][\w.\[\]]{{1,40}})?['"`](?!\s*[:=])"""
     r"|\b(?:unsupported|unknown|unrecogni[sz]ed|invalid|unexpected|extra|bad|wrong|support\w*|accept\w*|allow\w*"
-    r"|permit\w*|understand|recogni[sz]e|implement\w*|fail\w*|use|remove|without|disabled?|parameters?|arguments?|field|option"
+    r"|permit\w*|understand|recogni[sz]e|implement\w*|fail\w*|verified|use|remove|without|disabled?|parameters?|arguments?|field|option"
     r""")\b[^.;?!]{{0,60}}?\b(?:{0})\b"""
     r"|\b(?:{0})\b[^.;?!]{{0,60}}?(?:\bnot\b|n't\b|\b(?:unsupported|unknown|unrecogni[sz]ed|invalid|only|must|cannot"
     r"|unavailable|forbidden|disabled|fail\w*)\b)"
@@ -431,10 +490,15 @@ class Refused(PeerError):
         self._named = named
 
     def options(self, sent: Mapping[str, Any]) -> set[str]:
-        """Return what to leave out of a request that was sent with these options: one thing that the server names."""
+        """Return what to leave out of a request with this body: one thing that the server names."""
         for option in ("temperature", "stream_options", "max_tokens"):
             if option in sent and option in self._named:
                 return {option}
+        if "stream" in self._named and sent.get("stream"):
+            return {"stream"}
+        messages = sent.get("messages") or ()
+        if "system" in self._named and any(message["role"] == "system" for message in messages):
+            return {"system"}
         shape = (sent.get("response_format") or {}).get("type")
         return {str(shape)} if shape and "response_format" in self._named else set()
 

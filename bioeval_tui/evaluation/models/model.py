@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -83,12 +83,14 @@ class ChatModel:
         arrivals: Arrivals | None = None,
         secrets: Sequence[str] = (),
         stateless: bool = True,
+        refused: dict[str, set[str]] | None = None,
     ) -> None:
         """`peer` is blamed for failures. Without `base_url`, requests go to OpenAI. Raises `UsageError`.
 
         With `account`, the environment's OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS are sent.
         `arrivals` measures when the bytes of answers arrive, which must be received one after another. `secrets`
-        are in request headers, and are removed from error messages. `stateless` as of `make_client`.
+        are in request headers, and are removed from error messages. `stateless` as of `make_client`. `refused` is what other
+        clients of the same run have found that each model does without.
         """
         self.peer = peer
         self._key = api_key
@@ -99,7 +101,7 @@ class ChatModel:
         """Renders the job's own prompts for this model's callers."""
         self._arrivals = arrivals
         self._stateless = stateless
-        self._refused: dict[str, set[str]] = {}
+        self._refused = {} if refused is None else refused
         if api_key and not (api_key.isascii() and api_key.isprintable()):
             raise UsageError(
                 f"the API key for {host_of(base_url or OPENAI_URL)} has characters that are not allowed in a header"
@@ -115,10 +117,10 @@ class ChatModel:
             self._make(httpx2.AsyncClient())  # reports missing packages now
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[str | ChatAnswer, None]:
-        """Yield pieces of text as they arrive and, last, the whole answer. Raises `PeerError`."""
-        async with self._asked(request, stream=True) as (reader, response):
+        """Yield pieces of text as they arrive, if the job lets it stream, and, last, the whole answer. Raises `PeerError`."""
+        async with self._asked(request) as (reader, response):
             kind = response.headers.get("Content-Type", "").lower()
-            if "json" in kind or "html" in kind:
+            if response.is_closed or "json" in kind or "html" in kind:
                 answer = reader.whole(await response.aread(), self._as_completion)
             else:
                 events = read_events(response.aiter_bytes())
@@ -135,8 +137,11 @@ class ChatModel:
 
     async def complete(self, request: ChatRequest) -> ChatAnswer:
         """Return the whole answer. Raises `PeerError`."""
-        async with self._asked(request, stream=False) as (reader, response):
-            return reader.whole(response.content, self._as_completion)
+        async with aclosing(self.stream(request)) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, ChatAnswer):
+                    return piece
+        raise AssertionError("a stream ends with its answer")
 
     async def aclose(self) -> None:
         """Close every connection, and end the process that rendered prompts."""
@@ -146,27 +151,28 @@ class ChatModel:
             await client.close()
 
     @asynccontextmanager
-    async def _asked(
-        self, request: ChatRequest, *, stream: bool
-    ) -> AsyncIterator[tuple[AnswerReader, httpx2.Response]]:
-        """Send until the server accepts the options; return the answer.
+    async def _asked(self, request: ChatRequest) -> AsyncIterator[tuple[AnswerReader, httpx2.Response]]:
+        """Send until the server accepts the options; return the answer, already read unless it streams.
 
         What a request does without stays out of later ones only if that helped.
         """
         refused = self._refused.setdefault(request.model, set())
         tried: dict[str, PeerError] = {}
         while True:
-            options = _options(request, refused | tried.keys(), self._api, stream=stream)
+            without = refused | tried.keys()
+            streams = request.options.streaming and "stream" not in without
+            options = _options(request, without, self._api, stream=streams)
+            messages = _without_system(request.messages) if "system" in without else list(request.messages)
             body = {
                 "model": request.model,
-                "messages": list(request.messages),
-                "stream": stream,
+                "messages": messages,
+                "stream": streams,
                 **options,
                 **request.options.extra_body,
             }
             with spending.request(self.peer, request.messages) as sent:
                 try:
-                    answer = await self._post(body, request.headers, stream=stream)
+                    answer = await self._post(body, request.headers, stream=streams)
                 except openai.APIStatusError as error:
                     sent.is_free = True
                     keys = _job_keys(self.peer, request.options)
@@ -182,7 +188,7 @@ class ChatModel:
                     async with self._read(answer, sent, request.model) as reader:
                         yield reader, answer
                     break
-            newly = problem.options(options) if isinstance(problem, Refused) else set()
+            newly = problem.options(body) - without if isinstance(problem, Refused) else set()
             if not newly:
                 if isinstance(problem, QuotaUsedUp) and self.peer != "agent":
                     spending.stop(str(problem))
@@ -192,7 +198,9 @@ class ChatModel:
         for option in tried.keys() - refused:
             refused.add(option)
             if option != "max_tokens":  # the limit has another name from now on
-                spending.note(f"the {self.peer}'s model is asked without {option}: {tried[option]}")
+                spending.note(
+                    f"the {self.peer}'s model is asked {_DONE_WITHOUT.get(option, f'without {option}')}: {tried[option]}"
+                )
 
     @asynccontextmanager
     async def _read(
@@ -311,6 +319,23 @@ def parameters(options: ModelOptions, api: Api) -> dict[str, Any]:
     if effort := asked.get("reasoning"):
         asked["reasoning"] = {"effort": effort}
     return asked
+
+
+_DONE_WITHOUT = {
+    "stream": "not to stream",
+    "system": "with its instructions in the first message of the user, because it has no system role",
+}
+"""How a request does without what a server refuses; of anything else, it is left out."""
+
+
+def _without_system(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return messages with the system's at the beginning of the user's first one, for models without such a role."""
+    instructions = "\n\n".join(str(each["content"]) for each in messages if each["role"] == "system")
+    others = [each for each in messages if each["role"] != "system"]
+    if not others or others[0]["role"] != "user":
+        return [{"role": "user", "content": instructions}, *others]
+    first = {**others[0], "content": f"{instructions}\n\n{others[0]['content']}"}
+    return [first, *others[1:]]
 
 
 def _options(request: ChatRequest, refused: set[str], api: Api, *, stream: bool) -> dict[str, Any]:

@@ -68,6 +68,7 @@ class Makers:
         self.spec = spec
         self.settings = settings
         self.model = model or job.target.model or DEFAULT_MODEL
+        self._refused: dict[str, set[str]] = {}
         self._protocol = plugins.agent_protocol(job.target.protocol)
         """The agent's protocol; None for one that is not installed, as of a recorded job that is only judged."""
         self.agent_model = self.model if self.pays_agent else model or job.target.model
@@ -152,6 +153,7 @@ class Makers:
             knowledge_url=self.knowledge_url(),
             provider=settings.agent_api_type or "openai",
             account=self._protocol.is_model and endpoints.is_openai(self.agent_url, settings),
+            refused=self._refused,
         )
         load = self._protocol.load
 

@@ -204,6 +204,75 @@ async def test_a_server_that_wants_the_newer_name_of_the_limit_gets_it(tmp_path:
     assert [body.get("max_completion_tokens") for body in bodies] == [None] + [90] * (len(bodies) - 1)
 
 
+@pytest.mark.parametrize("role", PARTS)
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            "Your organization must be verified to stream this model. Please go to: https://example.org/x",
+            "not to stream",
+        ),
+        ("Unsupported value: 'stream' does not support true with this model.", "not to stream"),
+        ("streaming is not supported for this deployment", "not to stream"),
+    ],
+)
+async def test_a_server_that_does_not_stream_is_asked_once_and_then_no_more(
+    role: str, words: str, told: str, tmp_path: Path
+) -> None:
+    def refuses(body: dict[str, Any]) -> srv.Answer:
+        return srv.status(400, words) if body["model"] == role and body["stream"] else answer(body)
+
+    async with srv.OpenAIServer(otherwise=refuses) as server:
+        held = await run(server, tmp_path, trials=2, conditions=("supplied",), **{role: {"streaming": True}})
+    assert held.state.scores()["supplied"] is not None
+    streams = [body["stream"] for body in received(server, role)]
+    assert streams == [True] + [False] * (len(streams) - 1)
+    (warned,) = [warning.message for warning in held.of("warned") if warning.code == "options"]
+    assert told in warned
+    assert words[:30] in warned
+
+
+@pytest.mark.parametrize("role", PARTS)
+async def test_streaming_is_a_key_of_every_role(role: str, tmp_path: Path) -> None:
+    usual = {"agent": True, "user": True, "judge": False}[role]
+    async with srv.OpenAIServer(otherwise=answer) as server:
+        held = await run(server, tmp_path, conditions=("supplied",), **{role: {"streaming": not usual}})
+    assert held.state.scores()["supplied"] is not None
+    assert {body["stream"] for body in received(server, role)} == {not usual}
+
+
+@pytest.mark.parametrize("code", [400, 500])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "System role not supported",
+        "Only user and assistant roles are supported! (the system role is not supported)",
+        "Developer instruction is not enabled for models/gemma-3-1b-it",
+    ],
+)
+@pytest.mark.parametrize("role", PARTS)
+async def test_a_model_without_a_system_role_gets_its_instructions_in_the_users_first_message(
+    role: str, words: str, code: int, tmp_path: Path
+) -> None:
+    def refuses(body: dict[str, Any]) -> srv.Answer:
+        has_system = any(message["role"] == "system" for message in body["messages"])
+        return srv.status(code, words) if body["model"] == role and has_system else answer(body)
+
+    own = {"agent": {"systemPrompt": "Be kind."}}.get(role, {})
+    async with srv.OpenAIServer(otherwise=refuses) as server:
+        held = await run(server, tmp_path, conditions=("supplied",), **{role: own})
+    assert held.state.scores()["supplied"] is not None
+    first, *later = [body["messages"] for body in received(server, role)]
+    instructions = first[0]["content"]
+    assert [message["role"] for message in first][:1] == ["system"]
+    for messages in later:
+        assert messages[0]["role"] == "user"
+        assert messages[0]["content"].startswith(f"{instructions[:200]}")
+        assert "system" not in {message["role"] for message in messages}
+    (warned,) = [warning.message for warning in held.of("warned") if warning.code == "options"]
+    assert "with its instructions in the first message of the user" in warned
+
+
 async def test_options_are_part_of_what_a_run_is(tmp_path: Path) -> None:
     async with srv.OpenAIServer(otherwise=answer) as server:
         runs = []

@@ -137,3 +137,109 @@ def test_everything_in_a_stream_counts_towards_its_limit(field):
         reader.add(piece(number))
     with pytest.raises(PeerError, match="more than 1,000,000 characters"):
         reader.add(piece(10))
+
+
+def delta(**message):
+    return {"choices": [{"delta": message, "finish_reason": None}]}
+
+
+def piece(name=None, arguments=None, **more):
+    return {**more, "function": {"name": name, "arguments": arguments}}
+
+
+CALLS = {
+    "no index, a call each": [[piece("look", '{"a": 1}', id="1")], [piece("remind", '{"b": 2}', id="2")]],
+    "no index, both at once": [[piece("look", '{"a": 1}', id="1"), piece("remind", '{"b": 2}', id="2")]],
+    "two ids at index 0": [
+        [piece("look", '{"a"', id="1", index=0)],
+        [piece(None, ": 1}", index=0)],
+        [piece("remind", '{"b": 2}', id="2", index=0)],
+    ],
+    "no ids, no index": [[piece("look", '{"a": 1}')], [piece("remind", '{"b": ')], [piece(None, "2}")]],
+    "no ids, index 0 for both": [
+        [piece("look", '{"a": 1}', index=0)],
+        [piece("remind", '{"b": 2}', index=0)],
+    ],
+    "an id in each piece": [
+        [piece("look", '{"a"', id="1")],
+        [piece(None, ": 1}", id="1")],
+        [piece("remind", '{"b"', id="2")],
+        [piece(None, ": 2}", id="2")],
+    ],
+    "another id in each piece of a call": [
+        [piece("look", '{"a"', id="1", index=0)],
+        [piece(None, ": 1}", id="1b", index=0)],
+        [piece("remind", '{"b": 2}', id="2", index=1)],
+    ],
+    "the name in each piece": [
+        [piece("look", '{"a"', id="1", index=0)],
+        [piece("look", ": 1}", id="1", index=0)],
+        [piece("remind", '{"b"', id="2", index=1)],
+        [piece("remind", ": 2}", id="2", index=1)],
+    ],
+    "empty ids and names later": [
+        [piece("look", '{"a"', id="1", index=0)],
+        [piece("", ": 1}", id="", index=0)],
+        [piece("remind", '{"b": 2}', id="2", index=1)],
+    ],
+    "in turns": [
+        [piece("look", '{"a"', id="1", index=0), piece("remind", '{"b"', id="2", index=1)],
+        [piece(None, ": 1}", index=0), piece(None, ": 2}", index=1)],
+    ],
+    "arguments as an object": [[piece("look", {"a": 1}, id="1"), piece("remind", {"b": 2}, id="2")]],
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_tool_calls_in_pieces_are_told_apart_by_id_then_index_then_name(name):
+    reader = AnswerReader("agent", "host", 0.0)
+    for calls in CALLS[name]:
+        reader.add(delta(tool_calls=calls))
+    reader.add({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]})
+    found = [(call.name, call.arguments) for call in reader.streamed().tool_calls]
+    assert found == [("look", {"a": 1}), ("remind", {"b": 2})]
+
+
+def test_the_same_tool_may_be_called_twice():
+    again = [[piece("look", '{"a": 1}', index=0)], [piece("look", '{"a": 1}', index=0)]]
+    reader = AnswerReader("agent", "host", 0.0)
+    for calls in again:
+        reader.add(delta(tool_calls=calls))
+    reader.add({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]})
+    assert [call.name for call in reader.streamed().tool_calls] == ["look", "look"]
+    whole = {"choices": [{"message": {"tool_calls": [piece("look", "{}", id="1", index=0)] * 2}}]}
+    answer = AnswerReader("agent", "host", 0.0).whole(json.dumps(whole).encode())
+    assert len(answer.tool_calls) == 2, "a list of whole calls is one call each"
+
+
+def test_a_content_in_parts_is_its_text_with_the_rest_beside_it():
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    content = [
+        {"type": "thinking", "thinking": "hm"},
+        {"type": "text", "text": "Hel"},
+        "lo",
+        {"text": "."},
+        picture,
+    ]
+    whole = {"choices": [{"message": {"content": content}, "finish_reason": "stop"}]}
+    answer = AnswerReader("agent", "host", 0.0).whole(json.dumps(whole).encode())
+    assert answer.content == "Hello."
+    assert answer.parts == ({"type": "thinking", "thinking": "hm"}, picture)
+    reader = AnswerReader("agent", "host", 0.0)
+    assert [reader.add(delta(content=[part])) for part in content] == ["", "Hel", "lo", ".", ""]
+
+
+def test_what_cannot_be_read_is_named_before_it_is_shown():
+    data = {"id": "x" * 300, "choices": [{"message": {"content": 5}}]}
+    with pytest.raises(PeerError, match=r"not a chat completion \(choices\.0\.message\.content"):
+        AnswerReader("agent", "host", 0.0).whole(json.dumps(data).encode())
+
+
+@pytest.mark.parametrize("count", [-1, 2.5, "many", 10**20, True, [1]])
+def test_a_number_of_tokens_that_cannot_be_is_unknown(count):
+    data = {
+        "choices": [{"message": {"content": "x"}}],
+        "usage": {"prompt_tokens": count, "completion_tokens": 3},
+    }
+    answer = AnswerReader("agent", "host", 0.0).whole(json.dumps(data).encode())
+    assert (answer.tokens_in, answer.tokens_out) == (None, 3)
