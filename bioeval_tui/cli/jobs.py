@@ -255,7 +255,16 @@ def new(
         raise UsageError("give --from alone: the job it writes has both a script and a model")
     if trial is not None and source is None:
         raise UsageError("--trial needs --from RUN")
-    answers = Answers(offline=offline) if yes or cases or source else _ask(Answers(offline=offline))
+    answers = Answers(offline=offline)
+    if not (yes or cases or source):
+        try:
+            answers = _ask(answers)
+        except click.Abort as abort:
+            if isinstance(abort.__context__, EOFError):
+                raise UsageError(
+                    "new asks questions, and its input has ended; pass --yes for the usual answers"
+                ) from None
+            raise
     if source is not None:
         path = Path(source)
         write_whole(job, job_from(path if path.is_file() else find_run(source)[1], trial))

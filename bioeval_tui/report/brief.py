@@ -93,9 +93,11 @@ class Brief:
     @property
     def facts_words(self) -> str:
         """The facts in one line: `1 The user lives in Sydney   2 …`, or that there are none."""
-        if self.cases:
-            return f"of its own in each of {plural(self.cases, 'case')}"
-        return "   ".join(f"{n} {fact}" for n, fact in enumerate(self.facts, start=1)) or "none"
+        facts = [without_placeholders(fact) for fact in self.facts] if self.cases else self.facts
+        listed = "   ".join(f"{n} {fact}" for n, fact in enumerate(facts, start=1)) or "none"
+        if tuple(facts) == self.facts:
+            return listed
+        return f"filled in from {plural(self.cases, 'case')}: {listed}"
 
 
 def brief_of(state: RunState, started: RunStarted, trial: int | None = None) -> Brief:
@@ -119,7 +121,7 @@ def brief_of(state: RunState, started: RunStarted, trial: int | None = None) -> 
         judge_prompt=state.judge_prompt,
         rehearsal=started.rehearsal,
         graph=_graph_words(state, started),
-        facts=tuple(str(fact) for fact in job.get("facts") or ()),
+        facts=tuple(map(str, [facts] if isinstance(facts := job.get("facts") or (), str) else facts)),
         tasks=tuple(tasks),
         cases=len(started.cases) if trial is None else 0,
         source=started.source,

@@ -126,7 +126,10 @@ def _components(
     if len(groups) == 2 and difference:
         components = paired_components(*groups)
         if components is None:
-            raise UsageError("the two agents have fewer than two cases in common")
+            raise UsageError(
+                "these runs have fewer than two cases (or jobs) in common, so their difference says nothing about how cases "
+                "differ; give one of them, and --detect plans more trials of it"
+            )
         return (
             components,
             f"from {plural(components.trials, 'trial')} of both agents on {plural(components.cases, 'case')}",

@@ -182,7 +182,7 @@ def write_gate(runs: Sequence[RunResult], rules: GateRules, result: GateResult) 
             ]
             for check in result.checks
         ]
-        lines += ["", *table(["", "job", "facts", "rule", "bar", "value", ""], rows)]
+        lines += ["", *table(["", "job", "facts", "rule", "threshold", "value", ""], rows)]
     lines += ["", f"{escape(counted_words(result.counted))}.", ""]
     rows, sentences = [], []
     for run in runs:
