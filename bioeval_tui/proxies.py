@@ -31,7 +31,7 @@ def proxy_for(url: str) -> str | None:
         UsageError: the proxy is not an http or https URL.
     """
     parts = urlsplit(url)
-    host = _plain(parts.hostname or "")
+    host = _plain(parts.hostname or "").rstrip(".")
     if _is_here(host) or host.endswith(".localhost"):
         return None
     proxies = getproxies()
@@ -77,7 +77,10 @@ def proxies_of(urls: Iterable[str]) -> Iterator[str]:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a call to `host` or `host:port` reaches this machine: by its address, or as `localhost`."""
+    """Return whether a call to `host` or `host:port` surely reaches this machine: by its address, or as `localhost`.
+
+    A name server is asked about `localhost.` and names below it: these are called directly, but are not sure.
+    """
     try:
         return _is_here(_plain(urlsplit(f"//{host}").hostname or ""))
     except ValueError:
@@ -90,8 +93,8 @@ def _is_here(name: str) -> bool:
 
 
 def _plain(host: str) -> str:
-    """Return a host's name as HTTP clients look it up: `１２７。0。0。1.` is 127.0.0.1."""
-    return unicodedata.normalize("NFKC", host).replace("。", ".").rstrip(".").lower()
+    """Return a host's name as HTTP clients look it up: `１２７。0。0。1` is 127.0.0.1."""
+    return unicodedata.normalize("NFKC", host).replace("。", ".").lower()
 
 
 def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

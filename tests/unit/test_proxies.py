@@ -10,7 +10,7 @@ from bioeval_tui.proxies import is_loopback, proxies_of, proxy_for
 PROXY = "http://proxy.example.org:3128"
 HERE = [
     *("127.0.0.1", "127.1.2.3", "127.1", "0x7f.1", "2130706433", "0177.0.0.1", "[::1]", "[::ffff:127.0.0.1]"),
-    *("localhost", "LocalHost", "localhost.", "0.0.0.0", "[::]", "127。0。0。1", "１２７.0.0.1"),
+    *("localhost", "LocalHost", "0.0.0.0", "[::]", "127。0。0。1", "１２７.0.0.1"),
 ]
 
 
@@ -29,9 +29,12 @@ def test_this_machine_is_called_directly_however_it_is_spelled(host: str) -> Non
     assert proxy_for(f"https://ann:word@{host}/v1") is None
 
 
-def test_a_name_below_localhost_is_called_directly_but_may_be_another_machine() -> None:
-    assert proxy_for("http://models.localhost:8000/v1") is None
-    assert not is_loopback("models.localhost")
+@pytest.mark.parametrize("host", ["models.localhost", "localhost.", "Models.localhost.", "127.0.0.1."])
+def test_what_a_name_server_says_of_localhost_is_called_directly_but_may_be_another_machine(
+    host: str,
+) -> None:
+    assert proxy_for(f"http://{host}:8000/v1") is None
+    assert not is_loopback(f"{host}:8000")
 
 
 @pytest.mark.parametrize(
