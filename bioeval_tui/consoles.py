@@ -16,7 +16,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from bioeval_tui.streams import is_plain
+from bioeval_tui.streams import for_log, is_plain
 from bioeval_tui.terminal import cleaned
 from bioeval_tui.text import clean
 
@@ -99,10 +99,16 @@ def plain_console(*, stderr: bool = False, soft_wrap: bool = False) -> Console:
     It is as wide as the terminal. Without one it is wide enough for any line, whatever COLUMNS, FORCE_COLOR
     or the width of the terminal that started the pipe say: a log must not depend on them.
     """
-    stream = sys.stderr if stderr else sys.stdout
+    stream = for_log(sys.stderr if stderr else sys.stdout)
     width = None if stream is not None and stream.isatty() else UNBOUND
     return PlainConsole(
-        stderr=stderr, width=width, highlight=False, markup=False, emoji=False, soft_wrap=soft_wrap
+        file=stream,
+        stderr=stderr,
+        width=width,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=soft_wrap,
     )
 
 

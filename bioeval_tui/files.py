@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from bioeval_tui.errors import StorageError, UsageError
-from bioeval_tui.terminal import print_document, say
+from bioeval_tui.terminal import as_printed, print_document, say
 from bioeval_tui.text import clean_line
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -63,7 +63,8 @@ def write_whole(path: Path | str, data: bytes | str, *, mode: int = 0o644, sync:
     """
     if _is_stream(path):
         with writing_whole(path) as file:
-            file.write(data.encode("utf-8", "replace") if isinstance(data, str) else data)
+            printed = as_printed(data) if isinstance(data, str) else data
+            file.write(printed.encode("utf-8", "replace") if isinstance(printed, str) else printed)
         return
     partial = _partial(path)
     try:

@@ -24,13 +24,15 @@ import pytest
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.isolation import program_command
 from bioeval_tui.record.names import CONDITIONS
+from bioeval_tui.streams import in_runner, without_commands
 from bioeval_tui.units import number
 
 NotMeasured = Literal["fail", "skip"]
 INI = "bioeval_not_measured"
+FIXTURES = {"bioeval", "bioeval_session"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """The result of `bioeval.run`: the run's report as JSON, and assertions on it."""
 
@@ -39,6 +41,11 @@ class Evaluation:
     """The program's output on stderr."""
     not_measured: NotMeasured = "fail"
     """What to do with a test whose scores could not be measured: fail or skip."""
+
+    def __repr__(self) -> str:
+        """Return the run ids and scores: pytest prints it, and the whole report has what an agent said."""
+        scores = ", ".join(f"{run['run_id']}: {run['score']}" for run in self.runs)
+        return f"Evaluation({scores})"
 
     @property
     def runs(self) -> list[dict[str, Any]]:
@@ -312,6 +319,26 @@ def bioeval(request: pytest.FixtureRequest) -> Bioeval:
 def bioeval_session(request: pytest.FixtureRequest) -> Bioeval:
     """Run evaluation jobs once for many tests, from a fixture of any scope. Paths are relative to pytest's rootdir."""
     return Bioeval(request.config.rootpath, not_measured=_choice(request.config))
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Break CI runners' commands in what pytest prints of a test that uses a fixture of this plug-in.
+
+    Failures, and what the test printed, quote agents; pytest writes them into the runner's log.
+    """
+    outcome = yield
+    if not in_runner() or not FIXTURES & set(getattr(item, "fixturenames", ())):
+        return
+    report: pytest.TestReport = outcome.get_result()  # type: ignore[attr-defined]
+    report.sections = [(title, without_commands(text)) for title, text in report.sections]
+    if isinstance(report.longrepr, tuple):  # where and why the test was skipped
+        path, line, reason = report.longrepr
+        report.longrepr = path, line, without_commands(reason)
+    elif report.longrepr is not None and (text := without_commands(str(report.longrepr))) != str(
+        report.longrepr
+    ):
+        report.longrepr = text  # without colours
 
 
 def _choice(config: pytest.Config) -> NotMeasured:

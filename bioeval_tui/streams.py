@@ -108,16 +108,87 @@ class _LastingOutput(io.RawIOBase):
 
 
 _RUNNERS = ("GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION")
-_COMMAND = re.compile(r"^([^\S\n]*+):(?=:\w)|(#)(?=#(?:vso|teamcity)?\[)", re.MULTILINE | re.IGNORECASE)
-"""What a CI runner obeys in a log: `::add-mask::` where a line begins, `##vso[…]` and `##[…]` anywhere."""
+_COMMAND = re.compile(
+    r"(?:^|(?<=\r))[^\S\n]*+:(?=:\w)|#(?=#(?:vso|teamcity)?\[)", re.MULTILINE | re.IGNORECASE
+)
+"""The first sign of what a CI runner obeys: `::add-mask::` where a line begins, `##vso[…]` and `##[…]` anywhere."""
+COMMAND_IN_JSON = re.compile(r"#(?=#(?:vso|teamcity)?\[)", re.IGNORECASE)
+"""The same in JSON, of which no line begins with what a text says."""
+_LONGEST_COMMAND = len("##teamcity[")
+
+
+def in_runner() -> bool:
+    """Return whether this process runs in a CI runner that obeys commands in its log."""
+    return any(map(os.environ.get, _RUNNERS))
+
+
+class CommandBreaker:
+    """Breaks a runner's commands in a text that comes in pieces, each with a space."""
+
+    def __init__(self) -> None:
+        self._line = ""
+        """The end of the line that was begun, as far as a command may still come of it."""
+
+    def feed(self, piece: str) -> str:
+        """Return a piece as it may be written after the earlier ones."""
+        begun = len(self._line)
+        text = self._line + piece
+        parts, at = [], begun
+        for found in _COMMAND.finditer(text):
+            # What is written already cannot be changed: the space comes after it.
+            place = max(found.end(), begun)
+            parts.append(text[at:place])
+            at = place
+        broken = " ".join([*parts, text[at:]])
+        line = re.split("[\r\n]", self._line + broken)[-1]
+        if line.isspace():
+            line = " "
+        elif len(line) > _LONGEST_COMMAND:
+            line = f"…{line[-_LONGEST_COMMAND:]}"  # the rest does not begin a line
+        self._line = line
+        return broken
+
+
+def without_commands(text: str) -> str:
+    """Return a text that no CI runner obeys: a space breaks each command."""
+    return CommandBreaker().feed(text)
 
 
 class _RunnersLog(io.TextIOWrapper):
-    """A stream into a CI runner's log, which must not obey what an agent said: a space breaks each command."""
+    """A stream into a CI runner's log, which must not obey what an agent said."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._breaker = CommandBreaker()
 
     def write(self, text: str, /) -> int:
         """Write the text, without commands."""
-        return super().write(_COMMAND.sub(lambda found: f"{found[1] or ''}{found[2] or ':'} ", text))
+        if not text.isascii():
+            # What the encoding does not have is written in ASCII, as which `＃＃vso[` would be a command.
+            text = text.encode(self.encoding, self.errors or "strict").decode(self.encoding)
+        return super().write(self._breaker.feed(text))
+
+
+class _WithoutCommands:
+    """A stream of a program that calls this one, into a CI runner's log."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._breaker = CommandBreaker()
+
+    def write(self, text: str, /) -> int:
+        """Write the text, without commands."""
+        return int(self._stream.write(self._breaker.feed(text)))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def for_log(stream: Any) -> Any:
+    """Return a stream to write text to: the same, or one without commands if a CI runner may read it."""
+    if stream is None or isinstance(stream, _RunnersLog) or not in_runner():
+        return stream
+    return _WithoutCommands(stream)
 
 
 _outputs: dict[str, _LastingOutput] = {}
@@ -156,7 +227,7 @@ def make_lasting() -> None:
             continue  # a test's, or a program's that calls this one
         output = _outputs[name] = _LastingOutput(raw)
         encoding = _ASCII if codecs.lookup(stream.encoding).name == "ascii" else stream.encoding
-        text_stream = _RunnersLog if any(map(os.environ.get, _RUNNERS)) else io.TextIOWrapper
+        text_stream = _RunnersLog if in_runner() else io.TextIOWrapper
         lasting = text_stream(
             io.BufferedWriter(output), encoding, "plain", line_buffering=name == "stderr" or output.isatty()
         )

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from re import Match
 from typing import Any
 
-from bioeval_tui.streams import writes_unicode
+from bioeval_tui.streams import COMMAND_IN_JSON, for_log, in_runner, without_commands, writes_unicode
 from bioeval_tui.text import UNSAFE, clean
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
@@ -71,10 +71,8 @@ def print_document(document: str | bytes) -> None:
 
     JSON, which can say the same in ASCII, does so.
     """
-    if isinstance(document, str) and document.startswith(("{", "[")):
-        document = _as_json(document)
-    elif isinstance(document, str):
-        document = "\r\n".join(map(cleaned, document.split("\r\n")))
+    if isinstance(document, str):
+        document = as_printed(document)
     if isinstance(document, str) and (writes_unicode() or sys.stdout.isatty()):
         _write(document)
     else:
@@ -83,18 +81,31 @@ def print_document(document: str | bytes) -> None:
         sys.stdout.buffer.flush()
 
 
+def as_printed(document: str) -> str:
+    """Return a document as it may be printed: without control characters, and without commands to a CI runner.
+
+    JSON has escapes for both, and stays the same data.
+    """
+    if document.startswith(("{", "[")):
+        return _as_json(document)
+    document = "\r\n".join(map(cleaned, document.split("\r\n")))
+    return without_commands(document) if in_runner() else document
+
+
 def cleaned(text: str) -> str:
     """Return a text of any length as it may be printed."""
     return text if _is_plain(text) else clean(text, len(text))
 
 
 def _write(text: str, *, err: bool = False) -> None:
-    stream = sys.stderr if err else sys.stdout
+    stream = for_log(sys.stderr if err else sys.stdout)
     stream.write(text)
     stream.flush()
 
 
 def _as_json(text: str) -> str:
+    if "##" in text and in_runner():
+        text = COMMAND_IN_JSON.sub(_escaped, text)
     if _is_plain(text):
         return text
     text = UNSAFE.sub(_escaped, text)

@@ -1,11 +1,9 @@
-"""Hosts that are called: their names for users, whether one is this machine, and the credentials of requests to them, which no
-text may show."""
+"""Hosts that are called: their names for users, and the credentials of requests to them, which no text may show."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-import ipaddress
 import json
 import re
 from collections.abc import Iterable
@@ -38,17 +36,6 @@ def host_of(url: str, *, any_scheme: bool = False) -> str:
         raise UsageError(f"not {kind}: {clean_line(url.rpartition('@')[2], 200)}")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return clean_line(f"{host}:{port}" if port else host)
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether `host` or `host:port` is this machine."""
-    name = urlsplit(f"//{host}").hostname or ""
-    if name == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False
 
 
 def chat_url(url: str) -> str:

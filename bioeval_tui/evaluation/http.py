@@ -22,8 +22,6 @@ from dataclasses import dataclass
 from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 from weakref import WeakSet
 
 import aiohttp
@@ -32,7 +30,6 @@ import truststore
 from httpx_aiohttp.httpx2 import AiohttpTransport
 
 from bioeval_tui import __version__
-from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.conversation import traces
 from bioeval_tui.evaluation.hosts import Hider, credentials_of
 from bioeval_tui.evaluation.retry import may_retry, retry_after
@@ -278,11 +275,11 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
         most: int = MAX_ANSWER_BYTES,
         secrets: Collection[str] = (),
         stateless: bool = False,
-        proxied: bool = False,
+        proxy: str | None = None,
     ) -> None:
-        """`proxied`: a proxy stands between this program and the peer."""
         self._inner = inner
-        self._proxied = proxied
+        self.proxy = proxy
+        """The proxy that requests go through, which may change answers or give them in the peer's place."""
         self._stateless = stateless
         self._secrets = frozenset(filter(None, secrets))
         self._peer = peer
@@ -317,7 +314,7 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
             await response.stream.aclose()  # type: ignore[union-attr]
             what = f"sent Content-Encoding: {clean_line(encoding, 40)}, although it was asked for none"
             # A proxy between the two may have done that; without one, it was the peer.
-            raise exchange.error(what, disagrees=self._proxied)
+            raise exchange.error(what, disagrees=self.proxy is not None)
         response.extensions["reason_phrase"] = hider.text(response.reason_phrase).encode("ascii", "replace")
         response.stream = _Body(response, exchange, self._most)
         response.extensions["exchange"] = exchange
@@ -385,9 +382,9 @@ def make_client(
 
     `arrivals` records when the bytes of answers arrive. `secrets` are masked in answers, like the credentials in the
     usual places of a request. `stateless`: the peer keeps nothing between requests, so one that was lost, or timed out
-    among others of this process, may be sent again.
+    among others of this process, may be sent again. `proxy` is what `proxy_for` returns for the URLs.
     """
-    needs_tls = any(url.lower().startswith("https:") for url in urls)
+    needs_tls = any(url.lower().startswith("https:") for url in (*urls, proxy or ""))
     context = _tls_context(peer) if needs_tls else _no_tls_context()
 
     def session() -> aiohttp.ClientSession:
@@ -410,9 +407,7 @@ def make_client(
         verify=context, trust_env=False, proxy=_proxy(proxy) if proxy else None, client=session
     )
     return httpx2.AsyncClient(
-        transport=BoundedTransport(
-            transport, peer, timeouts, most, secrets, stateless, proxied=proxy is not None
-        ),
+        transport=BoundedTransport(transport, peer, timeouts, most, secrets, stateless, proxy),
         headers={
             "User-Agent": f"bioeval-tui/{__version__}",
             "Accept-Encoding": "identity",
@@ -460,31 +455,6 @@ def _proxy(url: str) -> httpx2.Proxy:
         return proxy
     user_and_password = base64.b64encode(":".join(proxy.auth).encode()).decode()
     return httpx2.Proxy(proxy.url, headers={"Authorization": f"Basic {user_and_password}"})
-
-
-def proxy_for(url: str) -> str | None:
-    """Return the proxy for a URL from the environment (HTTPS_PROXY, HTTP_PROXY, NO_PROXY) or the system.
-
-    Raises:
-        UsageError: it is not an http or https URL.
-    """
-    parts = urlsplit(url)
-    proxies = getproxies()
-    proxy = proxies.get(parts.scheme) or proxies.get("all")
-    host = parts.hostname or ""
-    if not proxy or proxy_bypass(host) or proxy_bypass(parts.netloc.rpartition("@")[2]):
-        return None
-    if "://" not in proxy:
-        proxy = f"http://{proxy}"
-    try:
-        place = urlsplit(proxy)
-        usable = place.scheme in ("http", "https") and bool(place.hostname) and place.port != 0
-    except ValueError:
-        usable = False
-    if not usable:
-        shown = clean_line(proxy.rpartition("@")[2], 200)
-        raise UsageError(f"the environment's proxy for {host} is not an http or https URL: {shown}")
-    return proxy
 
 
 RECEIVED_LIMIT = 500

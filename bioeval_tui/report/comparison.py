@@ -124,6 +124,7 @@ def _leaf_text(value: Any) -> str:
 
 
 TINY = 1e-9
+NOTHING_IN_COMMON = "The runs have no condition in common."
 PENALTY = "penalty"
 GATED = ("task", "assertion")
 """The parts that the gate looks at beside the score: with few trials, a fall of all tasks shows sooner than that of one."""
@@ -350,11 +351,27 @@ class Comparison:
         return tuple(under(title, text) for title, text in advice if text)
 
     @property
+    def told(self) -> tuple[str, ...]:
+        """What the comparison concludes, what it leaves open, and how the runs differ besides their results."""
+        told = [line for side in self.conditions for line in (side.sentence, side.corrected) if line]
+        if not self.conditions:
+            told.append(NOTHING_IN_COMMON)
+        notes = filter(None, (*self.notes, self.timing_refused))
+        return (*told, *self.advice, *(f"note: {note}" for note in notes))
+
+    @property
     def measured(self) -> bool:
         """Whether every condition has at least one pair of composites."""
         return bool(self.conditions) and all(
             condition.score.mean is not None for condition in self.conditions
         )
+
+
+def comparison_of(runs: Sequence[RunResult]) -> Comparison | None:
+    """Return the comparison of two runs of one job, which their report begins with; None of any others, whose agents are ranked."""
+    if len(runs) != 2 or runs[0].started.job_name != runs[1].started.job_name:
+        return None
+    return compare(*runs)
 
 
 def compare(a: RunResult, b: RunResult) -> Comparison:

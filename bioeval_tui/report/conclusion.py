@@ -56,6 +56,11 @@ class Conclusion:
         return self.finding.outcome
 
     @property
+    def attributed(self) -> float | None:
+        """The difference that it attributes to the facts; None if it attributes none."""
+        return self.finding.attributed
+
+    @property
     def sentence(self) -> str:
         """The conclusion in words."""
         text = sentences.sentence(self.finding)

@@ -250,6 +250,8 @@ class ConclusionResult(_Part):
     outcome: Outcome
     """A stable code for the kind of conclusion."""
     sentence: str
+    attributed: float | None
+    """The difference that it attributes to the facts (supplied − withheld); null if it attributes none, or none can be told."""
 
 
 class RunDocument(_Part):

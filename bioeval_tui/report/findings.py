@@ -59,6 +59,11 @@ class ConclusionFinding(Finding):
         """The kind of conclusion."""
         raise NotImplementedError
 
+    @property
+    def attributed(self) -> float | None:
+        """The difference that it attributes to the facts, supplied − withheld; None if it attributes none."""
+        return None
+
 
 # What findings are made of
 
@@ -314,6 +319,7 @@ class NothingToGain(ConclusionFinding):
     facts: tuple[str, ...]
     """The facts that the user gave; empty where each case has its own, here and below."""
     trials: Trials
+    attributed: ClassVar[float | None] = 0.0
 
 
 class NoEffectOfFacts(ConclusionFinding):
@@ -324,6 +330,7 @@ class NoEffectOfFacts(ConclusionFinding):
     trials: Trials
     score: float
     best: Gain | None
+    attributed: ClassVar[float | None] = 0.0
 
 
 class EffectOfFacts(ConclusionFinding):
@@ -342,6 +349,13 @@ class EffectOfFacts(ConclusionFinding):
     def outcome(self) -> Outcome:
         """Whether the facts help or hurt."""
         return "facts_help" if self.helps else "facts_hurt"
+
+    @property
+    def attributed(self) -> float | None:
+        """The difference of the two scores."""
+        if self.supplied.score is None or self.withheld.score is None:
+            return None
+        return self.supplied.score - self.withheld.score
 
 
 class EffectWithinChance(ConclusionFinding):

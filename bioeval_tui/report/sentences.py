@@ -611,7 +611,7 @@ def _subject(finding: of.StopDecision) -> str:
 def _(finding: of.RanksBasis) -> str:
     cases = plural(finding.cases, "common case")
     if finding.cases < finding.needed:
-        return f"{cases}: too few to tell the agents apart, {finding.needed} are needed"
+        return f"{cases}: too few for ranks that hold on other cases, {finding.needed} are needed"
     left = f"; {finding.left_out} that not all agents have are left out" if finding.left_out else ""
     return f"with 95 % confidence, all true ranks are in these intervals; {cases}{left}"
 

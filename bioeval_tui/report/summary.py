@@ -370,9 +370,10 @@ class ConditionRanking:
 
     @property
     def rows(self) -> list[tuple[str, str, str]]:
-        """Agent, mean over the common cases, and its ranks as text."""
+        """Agent, mean over the common cases, and its ranks as text; a dash where these are too few for ranks."""
+        some, enough = self.ranking.cases > 0, self.ranking.cases >= FEWEST_UNITS
         return [
-            (one.name, units.number(one.mean if self.ranking.cases else None), rank_words(one))
+            (one.name, units.number(one.mean if some else None), rank_words(one) if enough else units.DASH)
             for one in self.ranking.ranks
         ]
 

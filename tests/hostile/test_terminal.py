@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -78,7 +79,9 @@ COMMANDS = (
     ("check", "jobs/good.yml", "jobs/broken.yml"),
     ("runs", "show", RUN_ID),
     ("runs", "report", RUN_ID, "--format", "md"),
-    ("runs", "export", RUN_ID, "--to", "csv"),
+    *(("runs", "export", RUN_ID, "--to", kind) for kind in ("csv", "junit", "atif", "otlp", "openai-jsonl")),
+    ("runs", "show", RUN_ID, "--json"),
+    ("runs", "report", RUN_ID, "--format", "html"),
     ("medals", "reports", "--table"),
     ("tasks", "show", "lab/hostile"),
     ("validate", "{submission}", "lab/hostile"),
@@ -93,16 +96,16 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str
     return root, make_world(root, HOSTILE, LONG)
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
 def test_no_command_prints_what_a_terminal_or_a_ci_runner_obeys_from_a_file(
-    world: tuple[Path, dict[str, str]],
+    encoding: str, world: tuple[Path, dict[str, str]]
 ) -> None:
     root, environment = world
+    environment = {**environment, "TF_BUILD": "True", "PYTHONIOENCODING": encoding}
     submission = next(path for path in (root / "reports").iterdir() if path.suffix == ".csv")
 
     commands = [[word.replace("{submission}", str(submission)) for word in command] for command in COMMANDS]
-    for command, done in zip(
-        COMMANDS, each(commands, env={**environment, "TF_BUILD": "True"}, cwd=root), strict=True
-    ):
+    for command, done in zip(COMMANDS, each(commands, env=environment, cwd=root), strict=True):
         said = done.stdout + done.stderr
         assert "Traceback" not in said, (command, said[-2000:])
         assert "bug in bioeval-tui" not in said, (command, said[-2000:])
@@ -111,3 +114,26 @@ def test_no_command_prints_what_a_terminal_or_a_ci_runner_obeys_from_a_file(
         assert said, command
         assert not re.search(r"##(vso|teamcity)?\[|^\s*::\w", said, re.MULTILINE), command[:2]
     assert not list(root.rglob("OWNED"))
+
+
+@pytest.mark.parametrize("kind", ["json", "openai-jsonl", "csv"])
+def test_data_stays_valid_in_a_runners_log_and_unchanged_in_a_file(
+    kind: str, world: tuple[Path, dict[str, str]], tmp_path: Path
+) -> None:
+    root, environment = world
+    file = tmp_path / f"out.{kind}"
+    commands = [
+        ["runs", "export", RUN_ID, "--to", kind],
+        ["runs", "export", RUN_ID, "--to", kind, "--output", str(file)],
+    ]
+    in_log = each(commands, env={**environment, "GITHUB_ACTIONS": "true"}, cwd=root)[0].stdout
+    in_file = file.read_text(encoding="utf-8")
+    outside = each(commands[:1], env=environment, cwd=root)[0].stdout
+    assert "##vso[" in in_file
+    assert "##vso[" not in in_log
+    if kind == "csv":
+        assert in_log.replace(" ", "") == outside.replace(" ", ""), "only spaces were added"
+    else:
+        lines = [in_log, in_file] if kind == "json" else [*in_log.splitlines(), *in_file.splitlines()]
+        half = len(lines) // 2
+        assert list(map(json.loads, lines[:half])) == list(map(json.loads, lines[half:]))

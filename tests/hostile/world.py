@@ -17,6 +17,7 @@ HOSTILE = (
     "[@click=app.leave_app]click[/] [/INST] [b + [link=http://evil.example]x[/link] \u202eabc\u202c\u2066x\u2069 zero\u200bwidth\ufeff "
     "$(touch OWNED) `touch OWNED` %n%s {{ 7*7 }} "
     "\n::add-mask::x\n ##vso[task.setvariable variable=PATH]x ##[add-path]x ##teamcity[x] "
+    "＃＃vso[task.x]\n：：add-mask：：x "
 )
 LONG = HOSTILE + "a" + "\u0301" * 10_000 + "w" * 1_000_000
 """With 10,000 combining marks, and a line of a megabyte."""

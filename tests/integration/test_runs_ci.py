@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -20,6 +21,7 @@ import pytest
 import yaml
 
 from tests.integration.program import environment, sample_agent
+from tests.servers.rest_agent import RestAgentServer
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
@@ -52,7 +54,7 @@ def run_script(script: str, checkout: Path, data_dir: str) -> subprocess.Complet
     tools = checkout / "bin"
     tools.mkdir()
     program = tools / "bioeval-tui"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m bioeval_tui "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m bioeval_tui "$@"\n')
     program.chmod(0o755)
     variables = {
         **environment(checkout),
@@ -60,6 +62,7 @@ def run_script(script: str, checkout: Path, data_dir: str) -> subprocess.Complet
         "BIOEVAL_DATA_DIR": str(checkout / data_dir),
         "GITHUB_STEP_SUMMARY": str(checkout / "step_summary.md"),
         "GITHUB_OUTPUT": str(checkout / "outputs.txt"),
+        "GITHUB_ACTION_PATH": str(ROOT),
     }
     process = subprocess.Popen(
         ["bash", "-eo", "pipefail", "-c", script],
@@ -94,9 +97,18 @@ def test_the_documented_github_workflow_runs(checkout: Path) -> None:
         assert (checkout / path).exists(), path
 
 
+THE_ACTION: Any = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+STEPS: dict[str, str] = {step["name"]: step["run"] for step in THE_ACTION["runs"]["steps"] if "run" in step}
+
+
+def outputs_of(checkout: Path) -> dict[str, str]:
+    return dict(
+        line.split("=") for line in (checkout / "outputs.txt").read_text(encoding="utf-8").splitlines()
+    )
+
+
 def test_the_github_actions_script_runs(checkout: Path) -> None:
-    action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
-    steps = {step["name"]: step["run"] for step in action["runs"]["steps"] if "run" in step}
+    action, steps = THE_ACTION, STEPS
     (env,) = [step["env"] for step in action["runs"]["steps"] if step.get("name") == "Evaluate"]
     assert "BIOEVAL_DATA_DIR" not in (ROOT / "action.yml").read_text(encoding="utf-8"), (
         "it is the agent's, too"
@@ -112,21 +124,55 @@ def test_the_github_actions_script_runs(checkout: Path) -> None:
     given |= {"REPORTS": "the reports", "JOBS": f"{given['JOBS']}\nmore jobs/drug interaction.yml"}
     given["OPTIONS"] += ' --md "a summary.md"'  # the last one counts
     exported = "\n".join(f"export {name}='{value}'" for name, value in given.items())
+    for module in ("json", "os", "pathlib", "shutil", "hashlib", "pip", "sitecustomize"):
+        spying = "import sys; sys.stderr.write('imported from the workspace\\n'); raise SystemExit(9)\n"
+        (checkout / f"{module}.py").write_text(spying)
     done = run_script(
-        "\n".join((start, exported, f"(\n{steps['Evaluate']}\n)", steps["Summary"])), checkout, "evaluation"
+        "\n".join(
+            (steps["Look for downloads"], start, exported, f"(\n{steps['Evaluate']}\n)", steps["Summary"])
+        ),
+        checkout,
+        "evaluation",
     )
     assert done.returncode == 0, done.stdout
+    assert "imported from the workspace" not in done.stdout
     reports = checkout / "the reports"
     check_files(reports)
     assert len(list((reports / "runs").glob("*.jsonl"))) == 3
-    told = dict(
-        line.split("=") for line in (checkout / "outputs.txt").read_text(encoding="utf-8").splitlines()
-    )
+    told = outputs_of(checkout)
+    assert len(told["key"].rpartition("-")[2]) == 64, "the hash of what it installs"
     runs = json.loads((reports / "out.json").read_text(encoding="utf-8"))["runs"]
     assert float(told["score"]) == pytest.approx(sum(run["score"] for run in runs) / 3, abs=1e-4)
     assert float(told["difference"]) == pytest.approx(0, abs=0.01), "to ask is as right as to answer"
     assert told["report"] == "the reports/summary.md"
     assert "## Passed" in (checkout / "step_summary.md").read_text(encoding="utf-8")
+
+
+async def test_the_action_publishes_no_difference_where_the_program_attributes_none(checkout: Path) -> None:
+    """The agent asks nothing, so the user gives no fact; the scores of both conditions are known."""
+    job = {
+        "target": {"user": "u", "chatbot": "b"},
+        "aspirationalAverage": 1000,
+        "evaluator": {"kind": "scripted", "lines": [{"say": "Please note it."}]},
+        "scorer": {"kind": "rules"},
+        "tasks": [{"task": "Note it", "rules": [{"pattern": "note", "who": "agent"}]}],
+        "facts": ["The user lives in Sydney"],
+    }
+    (checkout / "job.yml").write_text(json.dumps(job))
+    given = {"REPORTS": str(checkout), "JOBS": "job.yml", "OPTIONS": "--graph none"}
+    async with RestAgentServer() as agent:
+        given |= {"AGENT_URL": agent.url}
+        exported = "\n".join(f"export {name}='{value}'" for name, value in given.items())
+        await asyncio.to_thread(run_script, f"{exported}\n{STEPS['Evaluate']}", checkout, "evaluation")
+    (run,) = json.loads((checkout / "out.json").read_text(encoding="utf-8"))["runs"]
+    assert None not in [run["conditions"][name]["score"] for name in ("withheld", "supplied")]
+    assert run["conclusion"] == {
+        "outcome": "facts_not_given",
+        "attributed": None,
+        "sentence": run["conclusion"]["sentence"],
+    }
+    told = outputs_of(checkout)
+    assert (told["score"], told["difference"]) == (f"{run['score']}", "")
 
 
 def test_the_documented_gitlab_pipeline_runs(checkout: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +139,60 @@ def test_wrong(bioeval):
         ]
     )
     assert len(list((pytester.path / "data" / "runs").glob("*.jsonl"))) == 1
+
+
+COMMANDS = "it sent: ##vso[task.setvariable variable=PATH]x\n::add-mask::x\n##teamcity[x]\n  ##[add-path]x"
+OBEYED = re.compile(r"^\s*::\w|##(vso|teamcity)?\[", re.MULTILINE)
+
+
+@pytest.mark.parametrize("runner", ["GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION", ""])
+def test_no_runner_obeys_what_an_agent_said_in_a_test_that_failed(
+    runner: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(runner or "NO_RUNNER", "1")
+    pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
+    pytester.makepyfile(
+        f"""
+        import pytest
+        from bioeval_tui.pytest_plugin import Evaluation
+
+        SAID = {COMMANDS!r}
+        RUN = {{"run_id": "r", "score": None, "job": SAID, "model": None, "conclusion": {{"sentence": SAID}}, "conditions": {{}}}}
+
+        @pytest.fixture
+        def result(bioeval_session):
+            print(SAID)
+            return Evaluation({{"runs": [RUN]}}, SAID)
+
+        @pytest.fixture
+        def broken(bioeval):
+            raise ValueError(SAID)
+
+        def test_score(result):
+            result.assert_score(0.5)
+
+        def test_comparison(result):
+            print(result, result.talk)
+            assert result.why() == ""
+
+        def test_skipped(result):
+            pytest.skip(SAID)
+
+        def test_setup(broken):
+            pass
+
+        def test_passed(result):
+            print(result)
+        """
+    )
+    without = ("cacheprovider", "langsmith_plugin", "hypothesispytest", "anyio", "xdist")
+    done = pytester.runpytest_subprocess(*(f"-pno:{name}" for name in without), "-rsP", "--showlocals")
+    done.assert_outcomes(passed=1, failed=2, skipped=1, errors=1)
+    printed = done.stdout.str() + done.stderr.str()
+    assert printed.count("task.setvariable") > 6
+    assert bool(OBEYED.search(printed)) is not bool(runner), printed
 
 
 def block(page: str, file: str) -> str:

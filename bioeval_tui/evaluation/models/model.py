@@ -20,7 +20,7 @@ import httpx2
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation import spending
 from bioeval_tui.evaluation.hosts import OPENAI_URL, host_of
-from bioeval_tui.evaluation.http import Arrivals, Timeouts, make_client, proxy_for
+from bioeval_tui.evaluation.http import Arrivals, Timeouts, make_client
 from bioeval_tui.evaluation.job.models import NO_OPTIONS, Api, ModelOptions
 from bioeval_tui.evaluation.models.answer import (
     AnswerReader,
@@ -30,11 +30,13 @@ from bioeval_tui.evaluation.models.answer import (
     Refused,
     refusal,
 )
+from bioeval_tui.evaluation.models.google_credentials import GoogleCredentials
 from bioeval_tui.evaluation.models.openai_package import openai, providers
 from bioeval_tui.evaluation.models.templates import Templates
 from bioeval_tui.evaluation.seams import PeerError
 from bioeval_tui.evaluation.sse import drain, read_events
 from bioeval_tui.peer_limits import MAX_MODEL_BYTES
+from bioeval_tui.proxies import proxy_for
 from bioeval_tui.record.names import Peer
 from bioeval_tui.settings import Provider
 from bioeval_tui.text import clean_line
@@ -114,7 +116,7 @@ class ChatModel:
         self.prompt_check = PromptCheck(peer, self.host)
         self._proxy = proxy_for(self._url)
         if provider != "openai":
-            self._make(httpx2.AsyncClient())  # reports missing packages now
+            self._make(_unused_client())  # reports missing packages now
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[str | ChatAnswer, None]:
         """Yield pieces of text as they arrive, if the job lets it stream, and, last, the whole answer. Raises `PeerError`."""
@@ -274,7 +276,12 @@ def provider_url(provider: Provider) -> str:
     """
     if provider == "openai":
         return OPENAI_URL
-    return str(_client(provider, None, None, False, httpx2.AsyncClient()).base_url)
+    return str(_client(provider, None, None, False, _unused_client()).base_url)
+
+
+def _unused_client() -> httpx2.AsyncClient:
+    """Return a client for a package that only builds something with it: with `trust_env`, a SOCKS proxy is an error."""
+    return httpx2.AsyncClient(trust_env=False)
 
 
 def _client(
@@ -296,7 +303,7 @@ def _client(
             if provider == "bedrock":
                 made = providers.bedrock(**given, **({"api_key": key} if key else {}))  # type: ignore[arg-type]
             else:
-                made = providers.vertex(**given)
+                made = providers.vertex(**given, credentials=GoogleCredentials())  # type: ignore[arg-type]
             return openai.AsyncOpenAI(**shared, provider=made, default_headers=user_agent)
     except (openai.OpenAIError, ValueError) as error:
         raise UsageError(f"{provider}: {clean_line(str(error), 300)}") from None

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -26,7 +26,7 @@ from bioeval_tui import __version__, installation, plugins, units
 from bioeval_tui.errors import BioevalError, UsageError
 from bioeval_tui.evaluation.engine.interface import RunRequest, spec_of
 from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph, available
-from bioeval_tui.evaluation.hosts import OPENAI_URL, chat_url, host_of, is_loopback
+from bioeval_tui.evaluation.hosts import OPENAI_URL, chat_url, host_of
 from bioeval_tui.evaluation.models.answer import hide_keys
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.evaluation.wiring.endpoints import ModelRole, openai_url
@@ -35,6 +35,7 @@ from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.evaluation.wiring.prepare import with_mode
 from bioeval_tui.grade.service import Grading
 from bioeval_tui.peer_limits import MAX_MODEL_LIST
+from bioeval_tui.proxies import is_loopback, proxy_for, proxy_host
 from bioeval_tui.record.masking import masked
 from bioeval_tui.settings import RoleSettings, Secret, Settings, env_file_hint, private_dir
 from bioeval_tui.text import clean_line, home_relative, join_names, parse_json, plural, shorten
@@ -71,7 +72,11 @@ def model_finding(
     model_from: str = "its model",
 ) -> Finding:
     """Return whether a server lists the `wanted` models; `headers` are sent, too. `url_from`, `key_from` and `model_from` say where each is set."""
-    base, host = base_url.rstrip("/"), host_of(base_url)
+    base = base_url.rstrip("/")
+    try:
+        host = _through_proxy(base)
+    except UsageError as error:
+        return Finding(part, "broken", str(error))
     sent = {**({"Authorization": f"Bearer {key}"} if key else {}), **(headers or {})}
     path = urlsplit(f"{base}/models").path
     try:
@@ -130,6 +135,16 @@ def on_this_machine(ports: Sequence[int], in_use: str | None) -> Finding:
     return Finding("local models", "works", sentence, f"to use it: `{lines}`")
 
 
+def _through_proxy(base: str) -> str:
+    """Return the host of a model server, and the proxy that it is called through, if any.
+
+    Raises:
+        UsageError: the proxy cannot be used.
+    """
+    proxy = proxy_for(base)
+    return host_of(base) if proxy is None else f"{host_of(base)} (through the proxy {proxy_host(proxy)})"
+
+
 def unreachable(error: Exception) -> str:
     """Return why a host did not answer, as a phrase that follows its name."""
     match error:
@@ -142,7 +157,7 @@ def unreachable(error: Exception) -> str:
 
 def _not_there(part: str, base: str, headers: Mapping[str, str], path: str, url_from: str) -> Finding:
     """Return what a 404 means: a path that lacks `/v1`, or a server without a list."""
-    host = host_of(base)
+    host = _through_proxy(base)
     if not base.endswith("/v1"):
         with suppress(httpx2.HTTPError):
             if _list_models(f"{base}/v1", headers)[1] is not None:
@@ -158,16 +173,8 @@ def _list_models(base: str, headers: Mapping[str, str]) -> tuple[int, list[str] 
     Raises:
         httpx2.HTTPError: it did not answer.
     """
-    # A proxy of the environment is not asked for this machine.
-    direct, until = is_loopback(host_of(base)), time.monotonic() + PROBE_S
-    with httpx2.stream(
-        "GET",
-        f"{base}/models",
-        headers=headers,
-        timeout=PROBE_S,
-        trust_env=not direct,
-        verify=_tls_context(not direct),
-    ) as answer:
+    until = time.monotonic() + PROBE_S
+    with _get(f"{base}/models", headers, proxy_for(base)) as answer:
         status, body = answer.status_code, b""
         for block in answer.iter_bytes():
             body += block
@@ -190,10 +197,20 @@ def _list_models(base: str, headers: Mapping[str, str]) -> tuple[int, list[str] 
     return status, [str(one["id"]) for one in listed if isinstance(one, dict) and one.get("id")], ""
 
 
+def _get(
+    url: str, headers: Mapping[str, str] | None = None, proxy: str | None = None
+) -> AbstractContextManager[httpx2.Response]:
+    """Return an answer whose body is not yet read."""
+    # With `trust_env`, this machine would be asked through a proxy, and passwords read from ~/.netrc.
+    return httpx2.stream(
+        "GET", url, headers=headers, timeout=PROBE_S, proxy=proxy, trust_env=False, verify=_tls_context()
+    )
+
+
 @lru_cache
-def _tls_context(trust_env: bool) -> ssl.SSLContext:
+def _tls_context() -> ssl.SSLContext:
     """Return what all requests share, because creating one reads hundreds of certificates."""
-    return httpx2.create_ssl_context(trust_env=trust_env)
+    return httpx2.create_ssl_context()
 
 
 def _has(models: Sequence[str], wanted: str) -> bool:
@@ -370,8 +387,8 @@ def _environments_agent(settings: Settings) -> Finding:
 
 
 def status_of(url: str) -> int:
-    """Return the status of a response without reading its body, which may be endless. Raises httpx2's errors."""
-    with httpx2.stream("GET", url, timeout=PROBE_S, verify=_tls_context(True)) as answer:
+    """Return the status of an agent's answer without reading its body, which may be endless. Raises httpx2's errors."""
+    with _get(url) as answer:  # directly, as agents are called in a run
         return answer.status_code
 
 

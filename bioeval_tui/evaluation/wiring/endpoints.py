@@ -14,8 +14,9 @@ from urllib.parse import urlsplit
 
 from bioeval_tui import plugins
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.hosts import OPENAI_URL, host_of, is_loopback
+from bioeval_tui.evaluation.hosts import OPENAI_URL, host_of
 from bioeval_tui.evaluation.job.models import Api, EvaluatorConfig, ScorerConfig, TargetConfig
+from bioeval_tui.proxies import is_loopback
 from bioeval_tui.settings import Provider, Secret, Settings, env_file_hint
 
 ModelRole = Literal["evaluator", "judge"]
@@ -50,15 +51,15 @@ def model_place(
     return asked.url, provider if same else "openai"
 
 
-def model_host(role: ModelRole, asked: EvaluatorConfig | ScorerConfig, settings: Settings) -> str:
-    """Return the displayed host of the evaluator's or judge's model."""
+def model_url(role: ModelRole, asked: EvaluatorConfig | ScorerConfig, settings: Settings) -> str:
+    """Return where the evaluator's or judge's model is called."""
     url, provider = model_place(role, asked, settings)
     if url is None:
         # the openai package knows where these are
         from bioeval_tui.evaluation.models.model import provider_url
 
         url = provider_url(provider)
-    return host_of(url)
+    return url
 
 
 def model_endpoint(

@@ -15,7 +15,7 @@ from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.guards import checks, content
-from bioeval_tui.evaluation.hosts import host_of, is_loopback
+from bioeval_tui.evaluation.hosts import host_of
 from bioeval_tui.evaluation.job.models import (
     EvaluationJob,
     EvaluatorConfig,
@@ -37,6 +37,7 @@ from bioeval_tui.evaluation.seams import (
 )
 from bioeval_tui.evaluation.spending import FILE_NAME, Price, Prices, Rates, load_prices
 from bioeval_tui.evaluation.wiring import endpoints
+from bioeval_tui.proxies import is_loopback, proxies_of
 from bioeval_tui.record.names import Condition
 from bioeval_tui.settings import DEFAULT_MODEL, Settings
 from bioeval_tui.text import clean_line
@@ -283,21 +284,25 @@ class Makers:
         return MedalGrader(settings, self.job_dir, tuple(map(Path, self.spec.submissions)))
 
     def hosts(self) -> tuple[str, ...]:
-        """Return every host that will receive transcripts, or texts from the job for the agent."""
+        """Return every host that will receive transcripts, or texts from the job for the agent, and the proxies in between."""
         hosts = ["127.0.0.1" if self.spec.starts_agent else self.agent_host()]
         if self._protocol is not None and self._protocol.is_function:
             hosts = [f"wherever {self.agent_host()} sends them"]
-        hosts += [*self._reader_host("evaluator", self.job.evaluator.kind), *self.judge_hosts()]
+        hosts += [*self._reader_host("evaluator"), *self._reader_host("judge")]
         if self._hands_texts() and not self.spec.sample_agent:
             hosts.append(host_of(self.knowledge_url()))
-        return tuple(dict.fromkeys(hosts))
+        models = [*self._model_urls("evaluator"), *self._model_urls("judge")]
+        if self.pays_agent and not self.spec.starts_agent:
+            models.insert(0, self.agent_url)
+        return tuple(dict.fromkeys([*hosts, *proxies_of(models)]))
 
     def judge_hosts(self) -> tuple[str, ...]:
-        """Return the hosts that receive the judge's input; none for the rules judge."""
-        return tuple(self._reader_host("judge", self.job.scorer.kind))
+        """Return the hosts that receive the judge's input, and the proxies in between; none for the rules judge."""
+        return (*self._reader_host("judge"), *proxies_of(self._model_urls("judge")))
 
-    def _reader_host(self, role: endpoints.ModelRole, kind: str) -> list[str]:
+    def _reader_host(self, role: endpoints.ModelRole) -> list[str]:
         """Return where an evaluator's or judge's transcripts are sent; for a plug-in this is unknown."""
+        kind = self._asked(role).kind
         if kind == "llm":
             return [self.model_host(role)]
         if plugins.is_own("evaluators" if role == "evaluator" else "judges", kind):
@@ -321,7 +326,12 @@ class Makers:
 
     def model_host(self, role: endpoints.ModelRole) -> str:
         """Return the host of the evaluator's or judge's model."""
-        return endpoints.model_host(role, self._asked(role), self.settings)
+        return host_of(endpoints.model_url(role, self._asked(role), self.settings))
+
+    def _model_urls(self, role: endpoints.ModelRole) -> list[str]:
+        """Return where the evaluator's or judge's model is called, if it is one."""
+        asked = self._asked(role)
+        return [endpoints.model_url(role, asked, self.settings)] if asked.kind == "llm" else []
 
     def _asked(self, role: endpoints.ModelRole) -> EvaluatorConfig | ScorerConfig:
         return self.job.evaluator if role == "evaluator" else self.job.scorer
@@ -337,11 +347,11 @@ class Makers:
         kind, shown = self.job.scorer.kind, self.job.scorer.context
         if kind == "llm":
             shown = shown_to_judge(find_prompt(self.job.scorer.prompt, self.job_dir), self.job)
-        if not self.judge_hosts() or shown == "none" or not (self.job.tasks or self.job.rubric):
+        hosts = self._reader_host("judge")
+        if not hosts or shown == "none" or not (self.job.tasks or self.job.rubric):
             return ""
         more = ", other events and its state" if shown == "all" else ""
-        where = ", ".join(self.judge_hosts())
-        return f"the judge ({where}) is also shown the agent's tool calls{more} (scorer.context: {shown})"
+        return f"the judge ({', '.join(hosts)}) is also shown the agent's tool calls{more} (scorer.context: {shown})"
 
     def rates(self) -> Rates:
         """Return the cost of calls.

@@ -22,7 +22,7 @@ from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.engine.batch import PreparedRun
 from bioeval_tui.evaluation.engine.interface import EngineSpec, RunOptions, RunSpec
 from bioeval_tui.evaluation.engine.processes import local_model, sample_agent
-from bioeval_tui.evaluation.hosts import is_loopback, without_credentials
+from bioeval_tui.evaluation.hosts import without_credentials
 from bioeval_tui.evaluation.job.models import ConversationSeed, EvaluationJob, MedalAssertion, ModelOptions
 from bioeval_tui.evaluation.offline import HUMAN
 from bioeval_tui.evaluation.retry import AGENT_RULE, MODEL_RULE
@@ -32,6 +32,7 @@ from bioeval_tui.evaluation.wiring import graphs
 from bioeval_tui.evaluation.wiring.cases import CaseChoice, recorded_cases
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.evaluation.wiring.makers import Makers
+from bioeval_tui.proxies import is_loopback
 from bioeval_tui.record.cases import in_turn
 from bioeval_tui.record.events import MOST_TRIALS
 from bioeval_tui.sample.paths import SAMPLE_AGENT

@@ -21,13 +21,13 @@ from bioeval_tui.evaluation.conversation.resume import is_finished
 from bioeval_tui.evaluation.conversation.scoring import judge_sentinels, judge_transcript
 from bioeval_tui.evaluation.conversation.transcript import for_judge, sent_messages
 from bioeval_tui.evaluation.engine.interface import EngineSpec
-from bioeval_tui.evaluation.hosts import is_loopback
 from bioeval_tui.evaluation.job.loading import recorded_job
 from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.models.prompting import find_prompt
 from bioeval_tui.evaluation.seams import Judge, JudgeView, TranscriptMessage
 from bioeval_tui.evaluation.spending import UNLIMITED, counting
 from bioeval_tui.evaluation.wiring.makers import Makers
+from bioeval_tui.proxies import is_loopback
 from bioeval_tui.record import events
 from bioeval_tui.record.names import Role, with_served
 from bioeval_tui.record.overlay import append_numbered

@@ -31,11 +31,12 @@ from urllib.parse import urlsplit
 import httpx2
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential
 
-from bioeval_tui.errors import InputError
+from bioeval_tui.errors import InputError, UsageError
 from bioeval_tui.files import writing_whole
 from bioeval_tui.grade.tasks.sources import BoardRow, SourceError, required
 from bioeval_tui.installation import install_command
 from bioeval_tui.isolation import find_installed, script_command
+from bioeval_tui.proxies import proxy_for
 from bioeval_tui.settings import plain_environment
 from bioeval_tui.text import clean_line
 
@@ -85,6 +86,24 @@ def fetch_text(url: str, hint: str) -> str:
     return texts[-1]
 
 
+class _ByProxies(httpx2.BaseTransport):
+    """Sends each request through the proxy for its own URL, if any; a redirect may lead to a host with another one."""
+
+    def __init__(self) -> None:
+        self._transports: dict[str | None, httpx2.HTTPTransport] = {}
+        self._tls = httpx2.create_ssl_context()
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        proxy = proxy_for(str(request.url))
+        if proxy not in self._transports:
+            self._transports[proxy] = httpx2.HTTPTransport(verify=self._tls, proxy=proxy)
+        return self._transports[proxy].handle_request(request)
+
+    def close(self) -> None:
+        for transport in self._transports.values():
+            transport.close()
+
+
 def _get(url: str, hint: str, use: Callable[[httpx2.Response], None]) -> None:
     def passing(error: BaseException) -> bool:
         if isinstance(error, httpx2.HTTPStatusError):
@@ -99,16 +118,24 @@ def _get(url: str, hint: str, use: Callable[[httpx2.Response], None]) -> None:
             wait=wait_exponential(multiplier=BACKOFF_S, max=5),
             reraise=True,
         ):
-            with attempt, httpx2.stream("GET", url, follow_redirects=True, timeout=TIMEOUT_S) as response:
+            with (
+                attempt,
+                httpx2.Client(transport=_ByProxies(), timeout=TIMEOUT_S, trust_env=False) as client,
+                client.stream("GET", url, follow_redirects=True) as response,
+            ):
                 response.raise_for_status()
                 use(response)
     except httpx2.HTTPStatusError as error:
         raise SourceError(
             f"{host} answered {error.response.status_code} for {clean_line(url)}; {hint}"
         ) from None
+    except httpx2.ProxyError as error:
+        raise SourceError(f"the proxy for {host} cannot be used ({clean_line(str(error))}); {hint}") from None
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         reason = clean_line(str(error)) or type(error).__name__
         raise SourceError(f"{host} cannot be reached ({reason}); {hint}") from None
+    except UsageError as error:
+        raise SourceError(f"{error}; {hint}") from None
 
 
 class KaggleSource:

@@ -39,6 +39,7 @@ from bioeval_tui.grade.tasks.sources import BuiltinSource, DataSource, get_sourc
 from bioeval_tui.grade.tasks.task import SHIPPED_TASKS, Task
 from bioeval_tui.isolation import find_installed, module_command
 from bioeval_tui.settings import plain_environment
+from bioeval_tui.streams import make_lasting
 from bioeval_tui.text import clean_line
 
 END_WITHIN_S = 10.0
@@ -405,6 +406,7 @@ def main() -> None:
     if LINUX:
         supervise(os.getppid())  # the preparer's children end with it
     enter_domain()
+    make_lasting()
     request = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     root = Path(request["root"])
     install([root])

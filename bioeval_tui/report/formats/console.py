@@ -23,7 +23,7 @@ from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.runs import is_live
 from bioeval_tui.record.state import Change, RunState, apply_all
 from bioeval_tui.report import words
-from bioeval_tui.report.comparison import Comparison, ConditionComparison
+from bioeval_tui.report.comparison import NOTHING_IN_COMMON, Comparison, ConditionComparison
 from bioeval_tui.report.conclusion import NEVER_STARTED
 from bioeval_tui.report.result import RunResult, result_of
 from bioeval_tui.report.run import ENDS, ConversationResult
@@ -418,7 +418,7 @@ def print_comparison(found: Comparison, console: Console, *, texts: bool = False
             console.print(Text(side.corrected), soft_wrap=True)
     print_lines(found.advice, console)
     if not found.conditions:
-        console.print(Text("The runs have no condition in common.", style="bold"))
+        console.print(Text(NOTHING_IN_COMMON, style="bold"))
     notes = filter(None, (*found.notes, found.timing_refused))
     print_lines((f"note: {line}" for line in notes), console)
     for side in found.conditions:

@@ -27,6 +27,7 @@ from bioeval_tui.record import reviews
 from bioeval_tui.record.masking import masking
 from bioeval_tui.record.names import SPEAKERS, Condition
 from bioeval_tui.report import words
+from bioeval_tui.report.comparison import comparison_of
 from bioeval_tui.report.explanation import BarPiece, composite_bar
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.messages import MessageBlock, message_blocks, plain
@@ -60,6 +61,7 @@ def write_report(paths: Sequence[Path], folder: Path, prices: Prices | None = No
 def write_runs(runs: Sequence[RunResult], asked: Asked) -> str:
     """Return the document for these runs."""
     results, summaries = [replace(run, target=asked.target) for run in runs], summarise_runs(runs)
+    comparison = comparison_of(runs)
     return (
         environment()
         .get_template("report.html.jinja")
@@ -69,7 +71,8 @@ def write_runs(runs: Sequence[RunResult], asked: Asked) -> str:
             program_version=__version__,
             runs=results,
             summaries=summaries,
-            ranks=rankings(summaries),
+            comparison=comparison,
+            ranks=[] if comparison else rankings(summaries),
             masked=masking(),
         )
     )

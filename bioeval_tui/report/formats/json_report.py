@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 from bioeval_tui.printed import Fields
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import MessageState
-from bioeval_tui.report.comparison import Change, Comparison, TurnComparison
+from bioeval_tui.report.comparison import Change, Comparison, TurnComparison, comparison_of
 from bioeval_tui.report.costs import PrintedCost, cost_dict
 from bioeval_tui.report.document import RunDocument, run_document
 from bioeval_tui.report.formats.registry import Asked
@@ -138,12 +138,16 @@ class PrintedSummary(TypedDict):
 
 
 class PrintedReport(TypedDict):
-    """A report of runs, as `run --json FILE` and `runs report --format json` write it; with a gate, its result, too."""
+    """A report of runs, as `run --json FILE` and `runs report --format json` write it; with a gate, its result, too.
+
+    Two runs of one job have a `comparison` without `turns`, others `ranks`.
+    """
 
     format: Literal["bioeval-tui report"]
     version: int
     runs: list[Annotated[dict[str, Any], Fields(RunDocument)]]
     summary: list[PrintedSummary]
+    comparison: PrintedComparison | None
     ranks: list[PrintedRanking]
     not_measured: list[str]
     """Why no threshold can be met, as sentences: too few conversations count, or one was left out over what the agent sent."""
@@ -239,13 +243,14 @@ class PrintedComparison(TypedDict):
 
 def json_report(runs: Sequence[RunResult]) -> PrintedReport:
     """Return every run's result, its versions and reviews, and the statistics over the runs."""
-    summaries = summarise_runs(runs)
+    summaries, comparison = summarise_runs(runs), comparison_of(runs)
     return {
         "format": "bioeval-tui report",
         "version": VERSION,
         "runs": [run_document(run) for run in runs],
         "summary": [summary_dict(summary) for summary in summaries],
-        "ranks": ranking_dicts(rankings(summaries)),
+        "comparison": comparison_dict(comparison, turns=False) if comparison else None,
+        "ranks": [] if comparison else ranking_dicts(rankings(summaries)),
         "not_measured": [*map(sentence, why_unmeasured(count_planned(runs)))],
     }
 
@@ -320,8 +325,8 @@ def summary_dict(summary: Summary) -> PrintedSummary:
     }
 
 
-def comparison_dict(comparison: Comparison) -> PrintedComparison:
-    """Return a comparison of two runs."""
+def comparison_dict(comparison: Comparison, *, turns: bool = True) -> PrintedComparison:
+    """Return a comparison of two runs. Without `turns`, their lists are empty."""
     return {
         "a": comparison.a.run_id,
         "b": comparison.b.run_id,
@@ -373,7 +378,7 @@ def comparison_dict(comparison: Comparison) -> PrintedComparison:
                     }
                     for check in side.assertions
                 ],
-                "turns": [_turn(turn) for turn in side.turns],
+                "turns": [_turn(turn) for turn in side.turns] if turns else [],
             }
             for side in comparison.conditions
         },

@@ -13,6 +13,7 @@ from bioeval_tui.record.events import TaskScored
 from bioeval_tui.record.masking import masking
 from bioeval_tui.record.names import CONDITIONS, SPEAKERS, Condition
 from bioeval_tui.report import words
+from bioeval_tui.report.comparison import Comparison, comparison_of
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.gate import GateResult, GateRules
 from bioeval_tui.report.messages import MessageBlock, StyledText, message_blocks
@@ -147,8 +148,11 @@ def write_runs(runs: Sequence[RunResult], asked: Asked) -> str:
     if len(runs) > 1:
         lines += [f"# {escape(title_of(runs))}", ""]
         summaries = summarise_runs(runs)
-        for ranking in rankings(summaries):
-            lines += _ranks(ranking)
+        if (comparison := comparison_of(runs)) is not None:
+            lines += _compared(comparison)
+        else:
+            for ranking in rankings(summaries):
+                lines += _ranks(ranking)
         for summary in summaries:
             lines += _overview(summary)
     for run in runs:
@@ -199,6 +203,11 @@ def write_gate(runs: Sequence[RunResult], rules: GateRules, result: GateResult) 
     lines += table(head, rows)
     lines += ["", *(f"- {escape(name)}: {escape(sentence)}" for name, sentence in sentences)]
     return "\n".join([*lines, ""])
+
+
+def _compared(comparison: Comparison) -> list[str]:
+    told = [part for line in comparison.told for part in (escape(line), "")]
+    return ["## Compared", "", *told, *(f"- {escape(line)}" for line in comparison.brief_words), ""]
 
 
 def _ranks(ranking: ConditionRanking) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.hosts import host_of, is_loopback, without_credentials
+from bioeval_tui.evaluation.hosts import host_of, without_credentials
 
 
 @pytest.mark.parametrize(
@@ -31,18 +31,6 @@ def test_a_plugins_agent_may_have_another_url_scheme() -> None:
     assert host_of("tcp://u:secret@127.0.0.1:9000", any_scheme=True) == "127.0.0.1:9000"
     with pytest.raises(UsageError, match="not a URL with a host: socket"):
         host_of("socket", any_scheme=True)
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3:80", "localhost:8081", "[::1]:8081"])
-def test_a_loopback_host_is_this_machine(host: str) -> None:
-    assert is_loopback(host)
-
-
-@pytest.mark.parametrize(
-    "host", ["127.0.0.1.example.org", "localhost.example.org", "10.0.0.1", "8.8.8.8:80", ""]
-)
-def test_any_other_host_is_another_machine(host: str) -> None:
-    assert not is_loopback(host)
 
 
 def test_a_recorded_url_has_no_credentials() -> None:

@@ -99,6 +99,32 @@ def test_each_kind_of_outcome_has_its_sentence(
 
 
 @pytest.mark.parametrize(
+    ("withheld", "supplied", "attributed"),
+    [
+        ([FAILS] * 5, [KNOWS] * 5, 0.57),
+        ([Talk()] * 5, [Talk(holds=(False,), fact=True)] * 5, -0.57),
+        ([FAILS] * 5, [replace(FAILS, fact=True)] * 5, 0.0),
+        ([Talk()] * 5, [KNOWS] * 5, 0.0),
+        ([FAILS] * 4, [KNOWS] * 4, None),
+        ([FAILS] * 5, [Talk()] * 5, None),
+        ([FAILS, Talk()] * 3, [KNOWS, replace(FAILS, fact=True)] * 3, None),
+        ([FAILS] * 5, [], None),
+        ([Talk(tasks=None)] * 5, [KNOWS] * 5, None),
+    ],
+)  # fmt: skip
+def test_a_difference_is_attributed_to_the_facts_only_where_the_sentence_does_so(
+    withheld: list[Talk], supplied: list[Talk], attributed: float | None, tmp_path: Path
+) -> None:
+    """Not of four trials, without a fact given, within chance, of one condition, or without scores."""
+    found = concluded(Recorded(withheld, supplied), tmp_path).attributed
+    assert found == (None if attributed is None else pytest.approx(attributed, abs=0.005))
+
+
+def test_no_difference_is_attributed_to_the_facts_of_a_run_that_is_not_clean(tmp_path: Path) -> None:
+    assert concluded(Recorded([FAILS] * 5, [KNOWS] * 5, clean=False), tmp_path).attributed is None
+
+
+@pytest.mark.parametrize(
     ("withheld", "supplied", "says"),
     [
         (

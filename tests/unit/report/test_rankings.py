@@ -61,7 +61,38 @@ def test_too_few_common_cases_give_no_ranking(tmp_path: Path) -> None:
     few = [load_run(results(tmp_path, name, mean, cases=4)) for name, mean in MEANS.items()]
     (found,) = rankings(summarise_runs(few))
     assert {rank_words(one) for one in found.ranking.ranks} == {"rank 1–4"}
-    assert found.note == "4 common cases: too few to tell the agents apart, 10 are needed"
+    assert {rank for _, _, rank in found.rows} == {"–"}, "no rank that says nothing"
+    assert found.note == "4 common cases: too few for ranks that hold on other cases, 10 are needed"
+
+
+@pytest.mark.parametrize("agents", [("first", "second"), ("same", "same")])
+def test_a_report_of_two_runs_says_what_their_comparison_says(
+    agents: tuple[str, str], tmp_path: Path
+) -> None:
+    good, bad = [Talk()] * 5, [Talk(holds=(False,))] * 5
+    paths = [
+        Recorded(good, talks, run_id=f"20260102-03040{number}-abcd", started={"agent": agent}).write(tmp_path)
+        for number, (talks, agent) in enumerate(zip((good, bad), agents, strict=True))
+    ]
+    worse = "overall −0.57 in each of 5 pairs: worse"
+    assert worse in call("runs", "compare", *paths).stdout
+    for kind in ("md", "html"):
+        report = call("runs", "report", *paths, "--format", kind).stdout
+        assert report.count(worse) == 1
+        assert "Ranks" not in report
+        assert "too few for ranks" not in report
+    report = json.loads(call("runs", "report", *paths, "--format", "json").stdout)
+    compared = json.loads(call("runs", "compare", *paths, "--json").stdout)
+    for condition in compared["conditions"].values():
+        condition["turns"] = []  # its messages are in the runs
+    assert (report["comparison"], report["ranks"]) == (compared, [])
+
+
+def test_two_runs_of_different_jobs_are_not_compared_in_their_report(tmp_path: Path) -> None:
+    runs = [Recorded([Talk()] * 5, job=job).loaded() for job in ("one", "two")]
+    assert json.loads(document_of("json", *runs))["comparison"] is None
+    assert "Compared" not in document_of("md", *runs)
+    assert "Compared" not in document_of("html", *runs)
 
 
 def test_the_p_value_is_that_of_the_t_test_or_of_the_strongest_result_of_so_few() -> None:

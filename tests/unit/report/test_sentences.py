@@ -257,7 +257,7 @@ EXAMPLES: list[tuple[Finding, str]] = [
      "decided after 3 rounds: facts supplied of a is below 0.5; it lies in [−0.10, 0.30], valid at every look"),
     (of.StopDecision(3, 0, SPAN, "above", 0.0, ("supplied",), ("a",), ("large", "small")),
      "decided after 3 rounds: large is better than small; large − small, facts supplied of a, lies in [−0.10, 0.30], valid at every look"),
-    (of.RanksBasis(4, 0, 10), "4 common cases: too few to tell the agents apart, 10 are needed"),
+    (of.RanksBasis(4, 0, 10), "4 common cases: too few for ranks that hold on other cases, 10 are needed"),
     (of.RanksBasis(40, 2, 10), "with 95 % confidence, all true ranks are in these intervals; 40 common cases; 2 that not all agents have are left out"),
     (of.AgentRanksBasis(9, 10), "ranks need 10 tasks that all agents have; there are 9"),
     (of.AgentRanksBasis(40, 10), "ranks on 40 tasks that all agents have, with 95 % confidence in all of them together"),

@@ -8,7 +8,7 @@ import pytest
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.job.models import EvaluatorConfig, ScorerConfig, TargetConfig
-from bioeval_tui.evaluation.wiring.endpoints import Endpoint, agent_key, model_endpoint, model_host
+from bioeval_tui.evaluation.wiring.endpoints import Endpoint, agent_key, model_endpoint, model_url
 from bioeval_tui.settings import Settings
 
 OPENAI = {"OPENAI_API_KEY": "sk-openai"}
@@ -31,7 +31,7 @@ def test_each_role_can_have_its_own_endpoint_key_and_model() -> None:
     assert (settings.judge_model, settings.evaluator_model) == ("large", "gpt-4.1-mini")
     evaluator = model_endpoint("evaluator", EvaluatorConfig(), settings, (), "")
     assert (evaluator.base_url, evaluator.api_key) == ("http://127.0.0.1:9/v1", "sk-openai")
-    assert model_host("judge", ScorerConfig(), settings) == "judge.example"
+    assert model_url("judge", ScorerConfig(), settings) == "https://judge.example/v1"
 
 
 def test_a_role_with_only_its_own_key_uses_the_default_endpoint() -> None:

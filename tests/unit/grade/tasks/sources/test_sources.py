@@ -35,11 +35,18 @@ class Server:
     def __init__(self) -> None:
         self.answers: dict[str, list[tuple[int, bytes]]] = {}
         self.asked: list[str] = []
+        self.redirects: dict[str, str] = {}
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 outer.asked.append(self.path)
+                if self.path in outer.redirects:
+                    self.send_response(302)
+                    self.send_header("Location", outer.redirects[self.path])
+                    self.send_header("Content-Length", "0")
+                    self.end_headers()
+                    return
                 queue = outer.answers.get(self.path, [(404, b"")])
                 status, body = queue.pop(0) if len(queue) > 1 else queue[0]
                 self.send_response(status)
@@ -108,6 +115,23 @@ def test_the_archive_is_downloaded_once_for_all_assays(server: Server, tmp_path:
     assert server.asked == ["/tables/DMS_substitutions.csv", SINGLES]
     # Published preparers read the table of assays two folders above raw.
     assert (first.parent.parent / "DMS_substitutions.csv").is_file()
+
+
+def test_a_download_is_redirected_through_the_proxy_for_the_next_host(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "all_proxy", "no_proxy", "NO_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    server.redirects["/first"] = "http://data.example.org/second"
+    server.redirects["http://data.example.org/second"] = f"{server.url}/third"
+    server.answers["/third"] = [(200, b"here")]
+    monkeypatch.setenv("HTTP_PROXY", server.url)
+    assert downloads.fetch_text(f"{server.url}/first", "by hand") == "here"
+    assert server.asked == ["/first", "http://data.example.org/second", "/third"]
+    monkeypatch.setenv("HTTP_PROXY", "socks5://ann:word@127.0.0.1:1")
+    said = r"data\.example\.org cannot be called through the proxy socks5://127\.0\.0\.1:1 of HTTP_PROXY, .*; by hand"
+    with pytest.raises(SourceError, match=said):
+        downloads.fetch_text(f"{server.url}/first", "by hand")
 
 
 def test_multiple_mutants_and_indels_have_their_own_archives(server: Server, tmp_path: Path) -> None:
