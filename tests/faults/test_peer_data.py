@@ -10,12 +10,14 @@ import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bioeval_tui.evaluation.agents import rest
-from bioeval_tui.evaluation.conversation import scoring
+from bioeval_tui.evaluation import assertions, offline
+from bioeval_tui.evaluation.agents import connection, rest
+from bioeval_tui.evaluation.conversation import attempts, observe, run_job, scoring, transcript, turns
 
 from .peers import ASKED, Agent, Fault, Request, http, says, serving, status
 from .program import Outcome, Program
@@ -77,6 +79,12 @@ def call(arguments: str) -> str:
     return f',"events":[{{"request":{{"function":{{"name":"f"}},"arguments":{arguments},"id":"1"}}}}]'
 
 
+STATE = """
+assertions:
+  - name: it keeps nothing
+    expression: objectContext.resources.size == 0
+"""
+NO_CALL = "{name: it deletes nothing, toolCalls: {mustNotCall: [deleteAll]}}"
 NAMED = {
     "400 digits in a tool call": (answer(call('{"a":' + DIGITS + "}")), "events[0].request.arguments.a"),
     "5,000 digits": (answer(call('{"a":[1,' + DIGITS * 13 + "]}")), "events[0].request.arguments.a[1]"),
@@ -94,13 +102,21 @@ NAMED = {
 }  # fmt: skip
 
 
-def run(program: Program, agent: Agent, *more: str) -> Outcome:
+def run(program: Program, agent: Agent, *more: str, job: Path | None = None) -> Outcome:
     """Run the job in twenty conversations, with a threshold that a single bad one misses."""
     with serving(agent):
         return program.call(
-            "run", str(program.job()), "--agent-url", agent.url, "--graph", "none", "--headless", "--json",
+            "run", str(job or program.job()), "--agent-url", agent.url, "--graph", "none", "--headless", "--json",
             "--repeat", str(TRIALS), "--fail-under", "withheld:0.99,supplied:0.99", *more,
         )  # fmt: skip
+
+
+def with_assertions(program: Program, *more: str) -> Path:
+    """Write the job with an assertion on the state, one on tool calls, and `more`."""
+    job = program.job()
+    text = job.read_text("utf-8").replace("target: {", "target: {tellsToolCalls: true, ")
+    job.write_text(text + STATE + "".join(f"  - {line}\n" for line in (NO_CALL, *more)), encoding="utf-8")
+    return job
 
 
 def bad_one(done: Outcome, kind: str) -> dict[str, Any]:
@@ -123,46 +139,52 @@ def test_what_an_agent_sends_never_takes_its_bad_conversation_out_of_the_mean(
     assert "(10 of 10 used)" in done.err
 
 
-def test_a_bug_over_a_peers_data_is_nobodys_score_and_passes_no_gate(
-    program: Program, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(host: str, value: dict[str, Any], session: str) -> Any:
-        if session == "s3" and value["message"]["content"].startswith("no idea"):
-            raise ArithmeticError("a bug")
-        return read(host, value, session)
+READERS = [
+    (connection, "parse_json"),
+    (rest, "parse_message"),
+    (rest, "read_state"),
+    (attempts, "require_usable"),
+    (turns, "clean_value"),
+    (observe, "_clean_state"),
+    (transcript.SpokenTranscript, "as_evaluation"),
+    (assertions, "check_expression"),
+    (assertions, "check_tool_calls"),
+    (run_job, "for_judge"),
+    (offline.RulesJudge, "score"),
+    (scoring, "combine_verdicts"),
+    (scoring, "score_fields"),
+]
+"""Each reads what an agent sent: its bytes, its message, its state, what was recorded of them, and what is asserted and judged."""
 
-    read = rest.parse_message
-    monkeypatch.setattr(rest, "parse_message", broken)
+
+@pytest.mark.parametrize(("owner", "reader"), READERS, ids=lambda one: getattr(one, "__name__", one))
+def test_a_bug_over_a_peers_data_is_nobodys_score_and_passes_no_gate(
+    owner: Any, reader: str, program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = Voider(odd=answer(call('{"a": 1}')), bad_state=says(b'{"resources": []}'))
+    own = getattr(owner, reader)
+
+    def broken(*given: Any, **named: Any) -> Any:
+        if agent.sessions_met and len(agent.sessions) == 3:
+            raise ArithmeticError("a bug")
+        return own(*given, **named)
+
+    monkeypatch.setattr(owner, reader, broken)
     program.meets_a_bug = True
-    done = run(program, Voider(odd=answer()))
-    ended = bad_one(done, "conversation_ended")
-    assert (ended["reason"], ended["fault"]) == ("cancelled", "program")
-    assert "score" not in bad_one(done, "conversation_scored")
+    done = run(program, agent, job=with_assertions(program))
+    ended, scored = bad_one(done, "conversation_ended"), bad_one(done, "conversation_scored")
+    assert "score" not in scored
+    assert "program" in (ended["fault"], scored["fault"])
     assert done.code == 3, "19 of 20 reach the threshold"
     assert "9 of 10 used (this program failed in 1: " in done.err
     assert "a bug in this program: ArithmeticError: a bug; please report it" in done.err
     assert "1 conversation because of a bug in this program: please report it" in done.err
+    others = [
+        event for event in done.events if event["kind"] == "conversation_scored" and event is not scored
+    ]
+    assert [event["score"] for event in others] == [1.0] * 19
 
 
-def test_a_bug_of_judging_passes_no_gate(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(job: Any, verdicts: Any, transcript: Any, *more: Any) -> Any:
-        if any("no idea" in message.content for message in transcript):
-            raise ZeroDivisionError
-        return combine(job, verdicts, transcript, *more)
-
-    combine = scoring.combine_verdicts
-    monkeypatch.setattr(scoring, "combine_verdicts", broken)
-    program.meets_a_bug = True
-    done = run(program, Voider(odd=answer()))
-    assert bad_one(done, "conversation_scored")["fault"] == "program"
-    assert done.code == 3
-
-
-STATE = """
-assertions:
-  - name: it keeps nothing
-    expression: objectContext.resources.size == 0
-"""
 STATES = {
     "400 digits": (says(b'{"resources": [], "n": %s}' % DIGITS.encode()), "at n"),
     "gone": (status(500), "answered 500"),
@@ -177,15 +199,9 @@ def test_a_state_that_cannot_be_read_any_more_fails_what_is_asserted_of_it(
     name: str, program: Program
 ) -> None:
     state, named = STATES[name]
-    job = program.job()
-    job.write_text(job.read_text("utf-8") + STATE, encoding="utf-8")
     agent = Voider(odd=answer(content="I made a note of it"), bad_state=state)
-    with serving(agent):
-        done = program.call(
-            "run", str(job), "--agent-url", agent.url, "--graph", "none", "--headless", "--json", "--repeat", str(TRIALS),
-            "--fail-under", "withheld:0.99,supplied:0.99",
-        )  # fmt: skip
-    checked = bad_one(done, "assertion_checked")
+    done = run(program, agent, job=with_assertions(program))
+    checked = next(each for each in done.of("assertion_checked") if each["trial"] == 2 and each.get("final"))
     assert checked["status"] == "failed"
     assert named in checked["error"]
     assert done.code == 1, done.err
@@ -206,12 +222,7 @@ def test_tool_calls_that_are_not_reported_when_they_would_fail_pass_no_gate(prog
                 return body, kind
             return body[:-1].replace(b', "events": []', b"") + call("{}").encode() + b"}", kind
 
-    agent = Telling()
-    with serving(agent):
-        done = program.call(
-            "run", str(job), "--agent-url", agent.url, "--graph", "none", "--headless", "--json", "--repeat", str(TRIALS),
-            "--fail-under", "withheld:0.99,supplied:0.99",
-        )  # fmt: skip
+    done = run(program, Telling(), job=job)
     assert done.code == 3, done.err
     assert "the agent reported no tool calls" in done.err
     assert "because of what the agent sent, or did not send" in done.err
