@@ -8,6 +8,7 @@ A reader recognises a file by its `FileLook`, reads it in pieces with `members` 
 """
 
 from bioeval_tui.errors import InputError as InputError
+from bioeval_tui.exact import exact_mean as exact_mean
 from bioeval_tui.record.events import Case as Case, EndReason as EndReason, Fault as Fault
 from bioeval_tui.record.importing.chat import (
     ROLES as ROLES,

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from bioeval_tui import score as composite
 from bioeval_tui.errors import Problem, RecordingError
 from bioeval_tui.files import storage_error, sync_folder, write_fully
 from bioeval_tui.peer_limits import MAX_OVERLAY
@@ -202,7 +201,6 @@ def in_force(state: RunState, overlay: Overlay) -> RunState:
         talks[key].score = judging.score or talks[key].score
     judged = replace(state, conversations=talks)
     if latest and judged.ended is not None:
-        scores = judged.scores()
-        mean = composite.published_mean(scores)
-        judged.ended = judged.ended.model_copy(update={"scores": scores, "mean": mean})
+        update = {"scores": judged.scores(), "mean": judged.mean()}
+        judged.ended = judged.ended.model_copy(update=update)
     return judged

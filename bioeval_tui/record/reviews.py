@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC
-from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from typing_extensions import TypedDict
 
 from bioeval_tui import score as composite, units
+from bioeval_tui.exact import exact_mean
 from bioeval_tui.record.cases import counts_in, judged, judged_in
 from bioeval_tui.record.events import Reviewed, TaskScored, TranscriptScored, job_number
 from bioeval_tui.record.state import PASSED, ConversationKey
@@ -82,7 +82,7 @@ def fold_reviews(many: Iterable[RunEvent], state: RunState | None = None) -> Rev
 def score_of(opinions: Mapping[str, Reviewed]) -> float | None:
     """Return a task's reviewed score: the mean over its reviewers."""
     given = [entry.after for entry in opinions.values() if entry.after is not None]
-    return fmean(given) if given else None
+    return exact_mean(given) if given else None
 
 
 def fault_of(opinions: Mapping[str, Reviewed]) -> Fault | None:
@@ -174,8 +174,11 @@ class ReviewedScores:
             f"{state.condition_name(name)} {words(before.get(name), score) if name in self.conditions else plain(score)}"
             for name, score in self.scores.items()
         ]
-        mean = composite.published_mean(before)
-        return [*by_condition, f"mean {words(mean, self.mean)}"] if len(self.scores) > 1 else by_condition
+        return (
+            [*by_condition, f"mean {words(state.mean(), self.mean)}"]
+            if len(self.scores) > 1
+            else by_condition
+        )
 
     def to_dict(self) -> PrintedReviewed:
         """Return the fields for JSON."""
@@ -199,7 +202,7 @@ def reviewed_scores(state: RunState, reviews: Reviews) -> ReviewedScores | None:
     count = sum(len(_judged(state, key)) for key in state.conversations)
     return ReviewedScores(
         scores=scores,
-        mean=composite.published_mean(scores),
+        mean=after.mean(),
         reviewers=tuple(sorted({name for opinions in every for name in opinions})),
         tasks=len(reviews.tasks),
         of_tasks=count,
@@ -220,9 +223,8 @@ def with_reviews(state: RunState, reviews: Reviews) -> RunState:
     talks = {key: _reviewed_talk(state, talk, reviews) for key, talk in state.conversations.items()}
     reviewed = replace(state, conversations=talks)
     if state.ended is not None:
-        scores = reviewed.scores()
-        mean = composite.published_mean(scores)
-        reviewed.ended = state.ended.model_copy(update={"scores": scores, "mean": mean})
+        update = {"scores": reviewed.scores(), "mean": reviewed.mean()}
+        reviewed.ended = state.ended.model_copy(update=update)
     return reviewed
 
 

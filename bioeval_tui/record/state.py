@@ -434,12 +434,20 @@ class RunState:
 
     def scores(self) -> dict[str, float | None]:
         """Return each condition's mean score over its trials; None when one is missing or not measured."""
-        scores: dict[str, float | None] = {}
-        for condition in self.started.conditions if self.started else ():
-            trials = range(1, self.started.trials + 1) if self.started else ()
-            talks = [self.conversation(condition, trial) for trial in trials]
-            values = [talk.score.score if talk and talk.score else None for talk in talks]
-            scores[condition] = composite.mean_of(values)
+        return {condition: composite.mean_of(scores) for condition, scores in self._trial_scores().items()}
+
+    def mean(self) -> float | None:
+        """Return the mean of both conditions; None if either has no score, or was not run."""
+        return composite.mean_of_both(self._trial_scores())
+
+    def _trial_scores(self) -> dict[str, list[float | None]]:
+        """Return the score of each planned trial, by condition."""
+        if self.started is None:
+            return {}
+        scores: dict[str, list[float | None]] = {}
+        for condition in self.started.conditions:
+            talks = [self.conversation(condition, trial + 1) for trial in range(self.started.trials)]
+            scores[condition] = [talk.score.score if talk and talk.score else None for talk in talks]
         return scores
 
 

@@ -6,7 +6,6 @@ The models are its documented schema (`bioeval-tui schema result`). Times are in
 from __future__ import annotations
 
 from dataclasses import asdict
-from statistics import fmean
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -390,7 +389,7 @@ def _condition(run: RunResult, condition: Condition, *, trials: bool) -> dict[st
             }
             for each in summary.pass_k
         },
-        "tags": {tag.tag: fmean(tag.score.points) for tag in summary.tags},
+        "tags": {tag.tag: tag.score.mean for tag in summary.tags},
         "trials_held": len(talks),
         "trials_used": len(used),
         "mean_of_used": score.mean_of(used) if used else None,

@@ -13,7 +13,6 @@ import zipfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from bioeval_tui.formats import (
@@ -24,6 +23,7 @@ from bioeval_tui.formats import (
     MessageState,
     RunResult,
     chat_messages,
+    exact_mean,
     grouped,
     paired,
     reason_of,
@@ -181,9 +181,9 @@ def _results(run: RunResult, samples: list[dict[str, Any]]) -> dict[str, Any]:
             if name in sample["scores"]
         )
         # Conditions are never pooled: `mean` is the mean of their means, as published.
-        means = {condition: fmean(found) for condition, found in values.items()}
+        means = {condition: exact_mean(found) for condition, found in values.items()}
         if means:
-            means = {"mean": fmean(means.values()), **means}
+            means = {"mean": exact_mean([*means.values()]), **means}
         scored = sum(len(found) for found in values.values())
         scores.append(
             {

@@ -195,20 +195,17 @@ def end_run(
     `stopped` says why no further conversations were started. `early` is true if fewer trials were run than planned at
     first.
     """
-    scores: dict[str, float | None] = {}
+    scores: dict[Condition, list[float | None]] = {}
     for condition in plan.conditions:
-        known = [
-            record.score if (record := earlier.finished.get((condition, trial))) else None
-            for trial in range(1, plan.trials + 1)
-        ]
-        scores[condition] = composite.mean_of(known)
+        records = [earlier.finished.get((condition, trial + 1)) for trial in range(plan.trials)]
+        scores[condition] = [record.score if record else None for record in records]
     cancelled = bool(stopped) or any(record.cancelled for record in earlier.finished.values())
     return emitter.emit(
         events.RunEnded,
         status="cancelled" if cancelled else "completed",
         detail=stopped,
-        scores=scores,
-        mean=composite.published_mean(scores),
+        scores={condition: composite.mean_of(values) for condition, values in scores.items()},
+        mean=composite.mean_of_both(scores),
         clean=earlier.clean,
         compared=tuple(sorted(earlier.compared or ())),
         trials=plan.trials if early else None,

@@ -32,6 +32,7 @@ from bioeval_tui.evaluation.seams import (
     TranscriptMessage,
     Verdict,
 )
+from bioeval_tui.exact import exact_difference, exact_mean
 from bioeval_tui.record.events import EndReason, EvidenceQuoted, Fault, ScorePart, SentinelScored, TaskScored
 from bioeval_tui.record.names import Condition
 from bioeval_tui.text import clean, clean_line, shorten
@@ -77,7 +78,7 @@ async def judge_transcript(
     tones = [verdict.tone for verdict in verdicts if verdict.tone is not None]
     fields: dict[str, Any] = {
         "judge": judge.identity,
-        "tone": sum(tones) / len(tones) if tones else None,
+        "tone": exact_mean(tones) if tones else None,
         "tasks": tasks,
         "verdicts": tuple(verdict_dict(verdict) for verdict in verdicts),
         "tokens_in": sum(verdict.tokens_in or 0 for verdict in answers) or None,
@@ -184,7 +185,7 @@ def combine_verdicts(
                 reason=clean(nearest.reason),
                 evidence=_evidence(nearest, transcript, states),
                 passed=(middle > task.pass_above) == wanted,
-                spread=max(scores) - min(scores),
+                spread=exact_difference(max(scores), min(scores)),
                 points=item.points if item is not None else None,
                 tags=item.tags if item is not None else (),
                 weight=task.weight,
