@@ -33,6 +33,7 @@ from bioeval_tui.record.importing.conversations import (
     object_at as object_at,
     objects as objects,
     text_of as text_of,
+    unscored as unscored,
     whole_number as whole_number,
 )
 from bioeval_tui.record.importing.looking import (

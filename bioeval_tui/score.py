@@ -84,7 +84,7 @@ def judged_part(judged: Sequence[TaskScored] | None, count: int, reason: str = "
     """
     if judged is not None and (unasked := [task for task in judged if not task.measured]):
         listed = ", ".join(f"{task.task} (“{shorten(clean_line(task.title), 60)}”)" for task in unasked)
-        reason = f"the user never asked for task {listed}, although there were turns left"
+        reason = f"the user never asked for task {listed} and could have"
         return task_part(None, count, reason)
     if judged is None or not any(item.points is not None for item in judged):
         weights = {task.weight for task in judged or ()}

@@ -594,11 +594,11 @@ class TaskScored(BaseModel):
     asked_words: str = ""
     """The words of that message."""
     kept_by: Literal["user", "turns", "agent"] | None = None
-    """Why a task was never asked for: the user ended with turns left, the turns were used up, or the agent failed."""
+    """Why a task was never asked for: the user ended and could have asked, the turns were used up, or the agent failed."""
 
     @property
     def measured(self) -> bool:
-        """Whether the score says something about the agent: not if the user had turns left and never asked."""
+        """Whether the score says something about the agent: not if the user never asked and could have."""
         return self.kept_by != "user"
 
     @property

@@ -129,7 +129,7 @@ class TaskResult(_Part):
     asked: int | None
     """The number of the user's message that asks for the task, 0 if none does; null if that is unknown."""
     kept_by: Literal["user", "turns", "agent"] | None
-    """Why the user never asked for it: ended with turns left (`user`), the turns were used up, or the agent failed."""
+    """Why the user never asked for it: could have, and ended (`user`), the turns were used up, or the agent failed."""
     reason: str
     evidence: list[QuoteResult]
     unproved: bool

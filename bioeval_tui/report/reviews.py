@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record import reviews
-from bioeval_tui.record.events import ConversationScored, Reviewed, RunEvent, TranscriptScored
+from bioeval_tui.record.events import ConversationScored, Reviewed, RunEvent, TaskScored, TranscriptScored
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.overlay import Overlay, judgings, read_overlay
 from bioeval_tui.record.runs import overlay_path
@@ -200,6 +200,11 @@ class PrintedJudging(TypedDict):
     counts: bool
 
 
+def _printed_task(task: TaskScored) -> dict[str, Any]:
+    fields = task.model_dump(mode="json") | {"unproved": task.unproved}
+    return fields if task.measured else fields | {"score": None, "passed": None}
+
+
 def judged_again_dicts(judged: Mapping[ConversationKey, JudgedAgain]) -> list[PrintedJudging]:
     """Return one object for each verdict on a conversation that was judged again, the recorded one first."""
     return [
@@ -211,9 +216,7 @@ def judged_again_dicts(judged: Mapping[ConversationKey, JudgedAgain]) -> list[Pr
             "author": row.author or None,
             "at": row.at or None,
             "recorded": not row.at,
-            "tasks": [
-                {**task.model_dump(mode="json"), "unproved": task.unproved} for task in row.verdict.tasks
-            ],
+            "tasks": [_printed_task(task) for task in row.verdict.tasks],
             "tone": row.verdict.tone,
             "score": row.score,
             "counts": row.counts,

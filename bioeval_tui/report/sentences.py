@@ -278,7 +278,7 @@ def _(finding: of.NoMean) -> str:
 @write.register
 def _(finding: of.NeverAsked) -> str:
     why = {
-        "user": "The user never asked for it, although there were turns left: not measured, the simulated user's fault",
+        "user": "The user never asked for it and could have: not measured, the user's fault and not the agent's",
         "turns": "The user had not asked for it when the turns were used up",
         "agent": "The user had not asked for it when the agent failed or said goodbye",
     }

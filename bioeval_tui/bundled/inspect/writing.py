@@ -214,7 +214,9 @@ def _sample(run: RunResult, conversation: ConversationResult) -> dict[str, Any]:
     own = "withheldCriteria" if condition == "withheld" else ""
     criteria = [str(t.get(own) or t.get("acceptanceCriteria", "")) for t in wanted]
     scores = sample_scores(conversation)
+    unasked = []
     if run.brief.source is not None and conversation.verdict is not None:
+        unasked = [task.title for task in conversation.tasks if not task.measured]
         scores = {name: score for name, score in scores.items() if name == "composite"} | {
             task.title: {"value": task.score, "explanation": task.reason}
             for task in conversation.tasks
@@ -235,6 +237,7 @@ def _sample(run: RunResult, conversation: ConversationResult) -> dict[str, Any]:
             "session_id": conversation.session_id,
             "end_reason": conversation.end_reason,
             "fault": conversation.fault,
+            "unasked": unasked,
             "failures": conversation.failures,
             "facts_given": [fact.fact for fact in conversation.facts],
         },

@@ -607,7 +607,8 @@ class _Conversation:
             after.object_context if after else None,
         )
         with count_attempt(self.emitter, self.parts.budget, "judge") as used:
-            judged = await scoring.judge_transcript(judge, view, self.plan.limits.judge_s, ended)
+            held = scoring.Held(job, ended)
+            judged = await scoring.judge_transcript(judge, view, self.plan.limits.judge_s, held)
         fields = dict(judged.fields)
         if used.answers:  # no plug-in's judge, which counts for itself
             fields |= {"tokens_in": used.tokens_in, "tokens_out": used.tokens_out}

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from bioeval_tui import score as composite
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.conversation.resume import is_finished
-from bioeval_tui.evaluation.conversation.scoring import judge_sentinels, judge_transcript
+from bioeval_tui.evaluation.conversation.scoring import Held, judge_sentinels, judge_transcript
 from bioeval_tui.evaluation.conversation.transcript import for_judge, sent_messages
 from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.hosts import is_loopback
@@ -129,9 +129,7 @@ class Rescorer:
 
     async def _judge(self, judge: Judge, talk: ConversationState, author: str) -> Rescored:
         with counting(UNLIMITED) as used:
-            judged = await judge_transcript(
-                judge, self.view_of(talk), self._makers.judge_s, _end_reason(talk)
-            )
+            judged = await judge_transcript(judge, self.view_of(talk), self._makers.judge_s, self._held(talk))
         fields = {**judged.fields, "judge": with_served(judged.fields["judge"], used.served)}
         warnings = tuple(message for _, message in judged.warnings)
         if judged.tasks is None:
@@ -144,6 +142,10 @@ class Rescorer:
         if talk.case is None:
             return self.job
         return _with_judge(recorded_job(self._started, self.path.name, talk.case), self._models, self._rules)
+
+    def _held(self, talk: ConversationState) -> Held:
+        ended = talk.ended.reason if talk.ended is not None else "unknown"
+        return Held(self.job_of(talk) if self._started.source is None else None, ended)
 
     def view_of(self, talk: ConversationState) -> JudgeView:
         """Return a conversation as a judge sees it."""
@@ -212,10 +214,6 @@ def _require_own_prompt(path: Path, name: str) -> None:
             f"{path.stem} came from elsewhere, and its judge's prompt `{clean_line(name, 100)}` is not one of this program's; "
             "give your copy of its job with --job FILE, the prompt beside it"
         ) from None
-
-
-def _end_reason(talk: ConversationState) -> events.EndReason:
-    return talk.ended.reason if talk.ended is not None else "unknown"
 
 
 def _judgeable(state: RunState) -> list[ConversationState]:

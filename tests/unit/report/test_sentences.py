@@ -142,7 +142,7 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.NotScored("away"), "not scored: away"),
     (
         of.NeverAsked("user"),
-        "The user never asked for it, although there were turns left: not measured, the simulated user's fault",
+        "The user never asked for it and could have: not measured, the user's fault and not the agent's",
     ),
     (of.NeverAsked("turns"), "The user had not asked for it when the turns were used up"),
     (of.NeverAsked("agent"), "The user had not asked for it when the agent failed or said goodbye"),
