@@ -440,7 +440,7 @@ def _overlaid(path: Path) -> tuple[str | None, str | None]:
     except RecordingError:
         return None, None
     now = in_force(state, overlay)
-    scores = reviewed_scores(now, fold_reviews(overlay.events, now))
+    scores = reviewed_scores(now, fold_reviews(overlay.events, state, now))
     again = None
     if judgings(state, overlay):
         mean = now.ended.mean if now.ended else None

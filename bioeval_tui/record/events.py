@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 from bioeval_tui.record.names import CONDITIONS, Condition, Peer, Role
 from bioeval_tui.record.spans import AgentSpan
 from bioeval_tui.settings import DEFAULT_MODEL
-from bioeval_tui.text import clean_line, shorten
+from bioeval_tui.text import clean_line, compact_json, shorten
 from bioeval_tui.units import number
 
 SCHEMA_VERSION = 2
@@ -650,6 +650,10 @@ class TranscriptScored(EventBase):
     """What the judge says that the simulated user did wrong, each with words of the user that are in the conversation."""
     user_faults_refused: Place = 0
     """How many more the judge listed, with words that are not there, or of no known kind."""
+    question: str = ""
+    """The SHA-256 of what the judge was asked (`cases.question_hash`); empty in older recordings and imported files."""
+    judging: str = ""
+    """The `JudgingStarted` of a later verdict; empty for a recorded one."""
 
     @property
     def unproved(self) -> int:
@@ -714,6 +718,27 @@ class RunEnded(EventBase):
         return self.mean is not None or (len(self.scores) == 1 and None not in self.scores.values())
 
 
+class JudgingStarted(EventBase):
+    """Transcripts are judged again, in overlays only; `judging` is the id that the verdicts have.
+
+    `job` has the `tasks` and `rubric` of another job than the run's, called `job_name`, by whose criteria they are judged,
+    and `cases` those of each case where they differ. All are empty where the criteria are the recorded ones.
+    """
+
+    kind: Literal["judging_started"] = "judging_started"
+    judging: str
+    job_name: str = ""
+    job: dict[str, Any] = Field(default_factory=dict)
+    cases: Annotated[tuple[JobCase, ...], Field(max_length=MOST_TRIALS)] = ()
+
+    @property
+    def criteria(self) -> str:
+        """A text by which the criteria of two judgings are told apart; empty for the recorded ones."""
+        if not self.job:
+            return ""
+        return compact_json([self.job, *(case.model_dump() for case in self.cases)])
+
+
 class SentinelScored(BaseModel):
     """One task of a conversation with known verdicts as the judge scored it; `met` is what is right."""
 
@@ -760,6 +785,8 @@ class Reviewed(EventBase):
     blind: bool = False
     """Whether the score was given before the judge's was seen."""
     judge: str | None = None
+    judging: str = ""
+    """The `JudgingStarted` by whose criteria the task was reviewed; empty for the recorded ones."""
     undoes: str | None = None
 
 
@@ -829,6 +856,7 @@ KnownEvent = Annotated[
     | ConversationScored
     | SentinelsJudged
     | RunEnded
+    | JudgingStarted
     | Reviewed
     | ReviewsDrawn,
     Field(discriminator="kind"),
@@ -845,6 +873,7 @@ _NOT_NOTED: set[str] = set()
 
 _PARTS: dict[type, Callable[[Any], Iterable[BaseModel]]] = {
     RunStarted: lambda started: started.cases,
+    JudgingStarted: lambda judging: judging.cases,
     ConversationScored: lambda scored: scored.parts,
     TranscriptScored: lambda verdict: chain(verdict.tasks, *(task.evidence for task in verdict.tasks)),
 }

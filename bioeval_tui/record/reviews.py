@@ -15,8 +15,8 @@ from typing_extensions import TypedDict
 
 from bioeval_tui import score as composite, units
 from bioeval_tui.exact import exact_mean
-from bioeval_tui.record.cases import counts_in, judged, judged_in
-from bioeval_tui.record.events import Reviewed, TaskScored, TranscriptScored, job_number
+from bioeval_tui.record.cases import counts_in, judged, judged_in, question_of
+from bioeval_tui.record.events import JudgingStarted, Reviewed, TaskScored, TranscriptScored, job_number
 from bioeval_tui.record.state import PASSED, ConversationKey
 from bioeval_tui.text import clean, clean_line
 
@@ -57,12 +57,23 @@ class Reviews:
         return tuple(sorted({name for opinions in every for name in opinions}))
 
 
-def fold_reviews(many: Iterable[RunEvent], state: RunState | None = None) -> Reviews:
-    """Fold an overlay's reviews; with `state`, those of abandoned attempts are left out.
+def fold_reviews(
+    many: Iterable[RunEvent], state: RunState | None = None, now: RunState | None = None
+) -> Reviews:
+    """Fold an overlay's reviews; with the recorded `state`, those of abandoned attempts are left out.
 
-    Reviewers can undo only their own entries. Texts are cleaned, because an overlay may come from somebody else.
+    With the state in force `now`, so are scores of tasks by other criteria than those that count: who gave them was asked
+    something else. Reviewers can undo only their own entries. Texts are cleaned, because an overlay may come from somebody
+    else.
     """
+    many = list(many)
     entries = [_cleaned(event) for event in many if isinstance(event, Reviewed)]
+    if state is not None and now is not None:
+        begun = {event.judging: event for event in many if isinstance(event, JudgingStarted)}
+        states = {judging: state.judged_by(event) for judging, event in begun.items()}
+        entries = [
+            entry for entry in entries if not _asked_otherwise(entry, states.get(entry.judging, state), now)
+        ]
     # By time, because reviews from another machine may have been imported after newer ones.
     entries.sort(key=lambda entry: entry.at if entry.at.tzinfo else entry.at.replace(tzinfo=UTC))
     authors = {entry.review: entry.author for entry in entries}
@@ -327,6 +338,18 @@ def _cleaned(entry: Reviewed) -> Reviewed:
     return entry.model_copy(
         update={"author": clean_line(entry.author or "unknown", 80), "why": clean(entry.why, 10_000)}
     )
+
+
+def _asked_otherwise(entry: Reviewed, then: RunState, now: RunState) -> bool:
+    """Return whether a task was scored by other criteria than those that count now."""
+    if entry.after is None or entry.task is None or entry.condition is None or entry.trial is None:
+        return False
+    asked, counted = (
+        judged_in(state.job_of(entry.trial), entry.condition).get(entry.task) for state in (then, now)
+    )
+    if asked is None or counted is None:
+        return asked is not counted
+    return question_of(asked, entry.condition) != question_of(counted, entry.condition)
 
 
 def _abandoned(entry: Reviewed, state: RunState | None) -> bool:

@@ -33,6 +33,7 @@ from bioeval_tui.evaluation.job.models import CypherAssertion, EvaluationJob, Se
 from bioeval_tui.evaluation.seams import Agent, PeerError
 from bioeval_tui.evaluation.spending import LimitReachedError, Used, counting
 from bioeval_tui.record import events
+from bioeval_tui.record.cases import question_hash
 from bioeval_tui.record.events import AgentsGraph, Fault, TaskScored
 from bioeval_tui.record.names import Condition, with_served
 from bioeval_tui.text import clean_line, plural, shorten
@@ -618,6 +619,11 @@ class _Conversation:
                 record_unused(self.emitter, "judge", rest)
         for code, message in judged.warnings:
             self.emitter.emit(events.Warned, code=code, message=message)
+        name = job.scorer.prompt
+        prompts = self.plan.later_prompt or {n: h for n, h in self.plan.prompts.items() if n == name}
+        fields["question"] = question_hash(
+            job_snapshot(job), self.transcript.condition, prompts, judge.identity
+        )
         self.emitter.emit(events.TranscriptScored, **fields, prompts=self.plan.later_prompt)
         self.record.judged = judged.tasks is not None
         return judged.tasks, judged.error, judged.fault

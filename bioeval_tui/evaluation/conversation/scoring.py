@@ -308,7 +308,7 @@ def score_fields(
         score.judged_part(tasks, len(judged), judge_error),
         score.assertion_part(results, unchecked[0].error or "" if unchecked else ""),
     )
-    whole = score.compose([_elsewhere(part, job) for part in parts], transcript.failures)
+    whole = score.compose([counts_elsewhere(part, job) for part in parts], transcript.failures)
     fault: Fault = "none"
     if whole.score is None:
         fault = (
@@ -319,7 +319,7 @@ def score_fields(
     return {**unscored_fields(transcript, whole.reason, fault), "score": whole.score, "parts": whole.parts}
 
 
-def _elsewhere(part: ScorePart, job: EvaluationJob) -> ScorePart:
+def counts_elsewhere(part: ScorePart, job: EvaluationJob) -> ScorePart:
     """Return a part that is left out with the reason that all of it counts in the other condition, if the job has it."""
     weighed = tuple(assertion for assertion in job.assertions if assertion.weight)
     listed = {"task": job.judged, "assertion": weighed}.get(part.name)
