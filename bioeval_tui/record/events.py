@@ -653,7 +653,9 @@ class TranscriptScored(EventBase):
     question: str = ""
     """The SHA-256 of what the judge was asked (`cases.question_hash`); empty in older recordings and imported files."""
     judging: str = ""
-    """The `JudgingStarted` of a later verdict; empty for a recorded one."""
+    """The id of the judging of a later verdict; empty for a recorded one."""
+    by_given: bool = False
+    """Whether that judging has a `CriteriaGiven`; else it is by the recorded criteria."""
 
     @property
     def unproved(self) -> int:
@@ -718,24 +720,22 @@ class RunEnded(EventBase):
         return self.mean is not None or (len(self.scores) == 1 and None not in self.scores.values())
 
 
-class JudgingStarted(EventBase):
-    """Transcripts are judged again, in overlays only; `judging` is the id that the verdicts have.
+class CriteriaGiven(EventBase):
+    """Transcripts are judged again by other criteria than the recorded ones; in overlays only.
 
-    `job` has the `tasks` and `rubric` of another job than the run's, called `job_name`, by whose criteria they are judged,
-    and `cases` those of each case where they differ. All are empty where the criteria are the recorded ones.
+    `judging` is the id that the verdicts have. `job` has the `tasks` and `rubric` of the job file `job_name`, and `cases`
+    those of each case where they differ.
     """
 
-    kind: Literal["judging_started"] = "judging_started"
+    kind: Literal["criteria_given"] = "criteria_given"
     judging: str
-    job_name: str = ""
-    job: dict[str, Any] = Field(default_factory=dict)
+    job_name: str
+    job: dict[str, Any]
     cases: Annotated[tuple[JobCase, ...], Field(max_length=MOST_TRIALS)] = ()
 
     @property
     def criteria(self) -> str:
-        """A text by which the criteria of two judgings are told apart; empty for the recorded ones."""
-        if not self.job:
-            return ""
+        """A text by which the criteria of two judgings are told apart."""
         return compact_json([self.job, *(case.model_dump() for case in self.cases)])
 
 
@@ -786,7 +786,7 @@ class Reviewed(EventBase):
     """Whether the score was given before the judge's was seen."""
     judge: str | None = None
     judging: str = ""
-    """The `JudgingStarted` by whose criteria the task was reviewed; empty for the recorded ones."""
+    """The judging by whose `CriteriaGiven` the task was reviewed; empty for the recorded criteria."""
     undoes: str | None = None
 
 
@@ -856,7 +856,7 @@ KnownEvent = Annotated[
     | ConversationScored
     | SentinelsJudged
     | RunEnded
-    | JudgingStarted
+    | CriteriaGiven
     | Reviewed
     | ReviewsDrawn,
     Field(discriminator="kind"),
@@ -873,7 +873,7 @@ _NOT_NOTED: set[str] = set()
 
 _PARTS: dict[type, Callable[[Any], Iterable[BaseModel]]] = {
     RunStarted: lambda started: started.cases,
-    JudgingStarted: lambda judging: judging.cases,
+    CriteriaGiven: lambda judging: judging.cases,
     ConversationScored: lambda scored: scored.parts,
     TranscriptScored: lambda verdict: chain(verdict.tasks, *(task.evidence for task in verdict.tasks)),
 }

@@ -47,7 +47,7 @@ class Judging:
     author: str
     at: str
     verdict: events.TranscriptScored
-    begun: events.JudgingStarted | None = None
+    begun: events.CriteriaGiven | None = None
     criteria: str = ""
     score: events.ConversationScored | None = None
 
@@ -163,7 +163,7 @@ def _in_force(read: Iterable[RunEvent]) -> list[RunEvent]:
     for number, event in enumerate(read):
         talk = (event.condition, event.trial, event.attempt)
         match event:
-            case events.JudgingStarted():
+            case events.CriteriaGiven():
                 criteria[event.judging] = event.criteria
                 key: Hashable = number
             case events.TranscriptScored():
@@ -187,14 +187,16 @@ def last_seq(overlay: Overlay) -> int:
 def judgings(state: RunState, overlay: Overlay) -> dict[ConversationKey, list[Judging]]:
     """Return every later verdict on a run's conversations, in order.
 
-    Verdicts on attempts that were abandoned later are left out, because they don't apply to the new attempt.
+    Verdicts on attempts that were abandoned later are left out, because they don't apply to the new attempt; so are those by
+    criteria of which the line is damaged.
     """
     judgings: dict[ConversationKey, list[Judging]] = {}
     begun = {
         event.judging: (event, event.criteria)
         for event in overlay.events
-        if isinstance(event, events.JudgingStarted)
+        if isinstance(event, events.CriteriaGiven)
     }
+    left_out: set[ConversationKey] = set()
     for event in overlay.events:
         if event.condition is None or event.trial is None:
             continue
@@ -205,9 +207,13 @@ def judgings(state: RunState, overlay: Overlay) -> dict[ConversationKey, list[Ju
         if isinstance(event, events.TranscriptScored):
             author = event.author or "unknown"
             started, criteria = begun.get(event.judging, (None, ""))
+            left_out.discard(key)
+            if event.by_given and started is None:
+                left_out.add(key)
+                continue
             found = Judging(key, author, event.at.isoformat(), event, started, criteria)
             judgings.setdefault(key, []).append(found)
-        elif isinstance(event, events.ConversationScored) and key in judgings:
+        elif isinstance(event, events.ConversationScored) and key in judgings and key not in left_out:
             judgings[key][-1] = replace(judgings[key][-1], score=event)
     return judgings
 
@@ -234,7 +240,7 @@ def counting(state: RunState, found: Mapping[ConversationKey, Sequence[Judging]]
     return [own[-1] for same in found.values() if (own := [each for each in same if each.criteria == by])]
 
 
-def _to_judge(state: RunState, begun: events.JudgingStarted) -> set[ConversationKey]:
+def _to_judge(state: RunState, begun: events.CriteriaGiven) -> set[ConversationKey]:
     """Return the conversations that a judging must have judged to count: in which something is, or was, judged."""
     anew = state.judged_by(begun)
     return {

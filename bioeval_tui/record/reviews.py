@@ -16,7 +16,7 @@ from typing_extensions import TypedDict
 from bioeval_tui import score as composite, units
 from bioeval_tui.exact import exact_mean
 from bioeval_tui.record.cases import counts_in, judged, judged_in, question_of
-from bioeval_tui.record.events import JudgingStarted, Reviewed, TaskScored, TranscriptScored, job_number
+from bioeval_tui.record.events import CriteriaGiven, Reviewed, TaskScored, TranscriptScored, job_number
 from bioeval_tui.record.state import PASSED, ConversationKey
 from bioeval_tui.text import clean, clean_line
 
@@ -69,11 +69,9 @@ def fold_reviews(
     many = list(many)
     entries = [_cleaned(event) for event in many if isinstance(event, Reviewed)]
     if state is not None and now is not None:
-        begun = {event.judging: event for event in many if isinstance(event, JudgingStarted)}
-        states = {judging: state.judged_by(event) for judging, event in begun.items()}
-        entries = [
-            entry for entry in entries if not _asked_otherwise(entry, states.get(entry.judging, state), now)
-        ]
+        given = (event for event in many if isinstance(event, CriteriaGiven))
+        states = {"": state} | {event.judging: state.judged_by(event) for event in given}
+        entries = [entry for entry in entries if not _asked_otherwise(entry, states.get(entry.judging), now)]
     # By time, because reviews from another machine may have been imported after newer ones.
     entries.sort(key=lambda entry: entry.at if entry.at.tzinfo else entry.at.replace(tzinfo=UTC))
     authors = {entry.review: entry.author for entry in entries}
@@ -340,10 +338,12 @@ def _cleaned(entry: Reviewed) -> Reviewed:
     )
 
 
-def _asked_otherwise(entry: Reviewed, then: RunState, now: RunState) -> bool:
-    """Return whether a task was scored by other criteria than those that count now."""
+def _asked_otherwise(entry: Reviewed, then: RunState | None, now: RunState) -> bool:
+    """Return whether a task was scored by other criteria than those that count now, or by unknown ones."""
     if entry.after is None or entry.task is None or entry.condition is None or entry.trial is None:
         return False
+    if then is None:
+        return True
     asked, counted = (
         judged_in(state.job_of(entry.trial), entry.condition).get(entry.task) for state in (then, now)
     )

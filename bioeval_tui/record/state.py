@@ -350,9 +350,9 @@ class RunState:
         parts = self._parts.get((case.name, case.persona))
         return cases.with_tasks_of(self.job, case) if parts is None else {**self.job, **parts}
 
-    def judged_by(self, judging: events.JudgingStarted) -> RunState:
+    def judged_by(self, judging: events.CriteriaGiven) -> RunState:
         """Return the run with the criteria of a later judging in the place of its own; `self` does not change."""
-        if self.started is None or not judging.job:
+        if self.started is None:
             return self
         known = {(case.name, case.persona): case.parts for case in judging.cases}
         parts = {

@@ -55,7 +55,11 @@ def run_notes(a: RunResult, b: RunResult) -> tuple[Finding, ...]:
 
 def _setup_notes(a: RunResult, b: RunResult) -> Iterator[Finding]:
     one, two = a.started, b.started
-    if one.job_sha256 != two.job_sha256:
+    criteria = ("tasks", "rubric")
+    judged_by_others = bool(a.judged_again or b.judged_again) and any(
+        one.job.get(key) != two.job.get(key) for key in criteria
+    )
+    if one.job_sha256 != two.job_sha256 or judged_by_others:
         yield _jobs_differ(one.job, two.job)
     other = _identity(b)
     changed = [(what, value, other[what]) for what, value in _identity(a).items() if value != other[what]]

@@ -15,7 +15,7 @@ from bioeval_tui.record import reviews
 from bioeval_tui.record.cases import judged_in, question_of
 from bioeval_tui.record.events import (
     ConversationScored,
-    JudgingStarted,
+    CriteriaGiven,
     Reviewed,
     RunEvent,
     TaskScored,
@@ -57,7 +57,7 @@ class Review:
 
 def reviews_of(overlay: Overlay) -> tuple[Review, ...]:
     """Return the entries of an overlay in order, without later verdicts, which `judged_again` has."""
-    verdicts = (JudgingStarted, TranscriptScored, ConversationScored)
+    verdicts = (CriteriaGiven, TranscriptScored, ConversationScored)
     return tuple(_review(event) for event in overlay.events if not isinstance(event, verdicts))
 
 

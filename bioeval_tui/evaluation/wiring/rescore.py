@@ -237,15 +237,19 @@ class Rescorer:
     async def _judge_all(self, author: str) -> list[Rescored]:
         state = started_run(self.path, as_written=True)[0]
         judge = self.make_judge()
-        interrupted, owed = self._begun(state, judge.identity)
-        begun = interrupted or self._begin(author)
-        self.already_judged = len(self._judgeable(state)) - len(owed)
-        kept = _Kept(self.path, state.last_seq, begun, is_new=interrupted is None)
+        given = self._criteria_given(author)
+        every = self._judgeable(state)
+        judging, owed = self._interrupted(state, every, judge.identity, given)
+        self.already_judged = len(every) - len(owed)
+        is_new = judging == ""
+        judging = judging or secrets.token_hex(8)
+        first = [given.model_copy(update={"judging": judging})] if given is not None and is_new else []
+        kept = _Kept(self.path, state.last_seq, first, is_new=is_new)
         slots = asyncio.Semaphore(AT_ONCE)
 
         async def one(talk: ConversationState) -> Rescored:
             async with slots:
-                rescored = await self._judge(judge, talk, author, begun)
+                rescored = await self._judge(judge, talk, author, judging, by_others=given is not None)
                 kept.take(rescored)
                 return rescored
 
@@ -256,65 +260,69 @@ class Rescorer:
             await judge.aclose()
         return rescored
 
-    def _begun(
-        self, state: RunState, judge: str
-    ) -> tuple[events.JudgingStarted | None, list[ConversationState]]:
-        """Return the last judging if it asked the same and was interrupted, and the conversations that are to be judged.
+    def _interrupted(
+        self,
+        state: RunState,
+        every: list[ConversationState],
+        judge: str,
+        given: events.CriteriaGiven | None,
+    ) -> tuple[str, list[ConversationState]]:
+        """Return the last judging, if it asked the same and was interrupted, and the conversations that it lacks.
 
-        Those are the ones that it lacks, or all of a new judging.
+        Otherwise an empty id and `every` conversation: a judging that is complete is repeated as a whole.
         """
-        every = self._judgeable(state)
-        overlay = read_overlay(self.path, as_written=True)
-        last = next(
-            (event for event in reversed(overlay.events) if isinstance(event, events.JudgingStarted)), None
-        )
-        if last is None:
-            return None, every
-        verdicts = {
-            key: judging.verdict
-            for key, same in judgings(state, overlay).items()
-            for judging in same
-            if judging.begun is last
-        }
-        same = all(
-            talk.key not in verdicts or verdicts[talk.key].question == self.question(talk, judge)
-            for talk in every
-        )
+        later = [
+            each
+            for same in judgings(state, read_overlay(self.path, as_written=True)).values()
+            for each in same
+        ]
+        last = max(later, key=lambda each: each.verdict.seq, default=None)
+        if last is None or not last.verdict.judging:
+            return "", every
+        same_judging = [each for each in later if each.verdict.judging == last.verdict.judging]
+        verdicts = {each.key: each.verdict for each in same_judging}
+        asked = {talk.key: self.question(talk, judge) for talk in every if talk.key in verdicts}
+        if any(verdicts[key].question != question for key, question in asked.items()):
+            return "", every
         owed = [talk for talk in every if talk.key not in verdicts or verdicts[talk.key].error]
-        if not verdicts or not same or not owed or last.criteria != self._begin("").criteria:
-            return None, every
-        return last, owed
+        if not owed or last.criteria != (given.criteria if given is not None else ""):
+            return "", every
+        return last.verdict.judging, owed
 
-    def _begin(self, author: str) -> events.JudgingStarted:
-        """Return the event that says by whose criteria is judged; it has none if they are the recorded ones."""
-        begun = events.JudgingStarted(
-            run_id=self.run_id,
-            seq=0,
-            at=datetime.now(UTC),
-            author=author,
-            judging=secrets.token_hex(8),
-        )
+    def _criteria_given(self, author: str) -> events.CriteriaGiven | None:
+        """Return by which criteria is judged; None if they are the recorded ones."""
         if self._given is None or all(
             _criteria_of(self._judged_as(case)) == _criteria_of(self._recorded(case)) for case in self._cases
         ):
-            return begun
+            return None
         job = _criteria_of(self.job)
         cases = [
             events.JobCase(name=case.name, persona=case.persona, parts=parts)
             for case in self._cases
             if case is not None and (parts := _criteria_of(self._judged_as(case))) != job
         ]
-        return begun.model_copy(update={"job_name": self._given.name, "job": job, "cases": tuple(cases)})
+        return events.CriteriaGiven(
+            run_id=self.run_id,
+            seq=0,
+            at=datetime.now(UTC),
+            author=author,
+            judging="",
+            job_name=self._given.name,
+            job=job,
+            cases=tuple(cases),
+        )
 
     async def _judge(
-        self, judge: Judge, talk: ConversationState, author: str, begun: events.JudgingStarted
+        self, judge: Judge, talk: ConversationState, author: str, judging: str, *, by_others: bool
     ) -> Rescored:
+        """Judge one conversation; `by_others` says that the criteria are not the recorded ones."""
         where = self._where(talk, author)
         question = self.question(talk, judge.identity)
         asked: dict[str, Any] = {
             "prompts": self._prompt(),
             "question": question,
-            "judging": begun.judging,
+            "judging": judging,
+            "by_given": by_others,
         }
         if not self.job_of(talk).judged_in(talk.key.condition):
             verdict = events.TranscriptScored(**where, **asked, judge=judge.identity)
@@ -328,7 +336,7 @@ class Rescorer:
             return Rescored(talk.key, verdict, self._score(talk, verdict, author), warnings=warnings)
         # By the recorded criteria, the verdict before stays. By others, there is none, and that is the judge's fault; whether
         # it could be reached says nothing of the conversation.
-        if begun.job and judged.fault == "judge":
+        if by_others and judged.fault == "judge":
             score = self._score(talk, verdict, author)
             return Rescored(talk.key, verdict, score, error=judged.error, warnings=warnings)
         return Rescored(talk.key, error=judged.error, warnings=warnings)
@@ -427,15 +435,15 @@ class Rescorer:
 
 
 class _Kept:
-    """Writes verdicts to the overlay as they come, the event that begins the judging with the first."""
+    """Writes verdicts to the overlay as they come, with the first what stands before them."""
 
-    def __init__(self, path: Path, after: int, begun: events.JudgingStarted, *, is_new: bool) -> None:
+    def __init__(self, path: Path, after: int, first: Sequence[events.RunEvent], *, is_new: bool) -> None:
         self._path, self._after = path, after
-        self._new: list[events.RunEvent] = [begun] if is_new else []
+        self._first = first
         self._held_back: list[Rescored] = []
         """Without a verdict that could be used; if no other conversation gets one, the judge says nothing of any."""
         self._waiting: list[Rescored] = []
-        self._written = 0 if is_new else 1
+        self._written = 0 if is_new else 1  # an interrupted judging has some
 
     def take(self, rescored: Rescored) -> None:
         """Keep one verdict; several are written at once, since each writing reads what is there."""
@@ -453,8 +461,8 @@ class _Kept:
             self._held_back = []
         judged = [event for one in ready for event in (one.verdict, one.score) if event is not None]
         if judged:
-            append_numbered(self._path, [*self._new, *judged], after=self._after)
-            self._new, self._waiting = [], []
+            append_numbered(self._path, [*self._first, *judged], after=self._after)
+            self._first, self._waiting = (), []
             self._written += len(ready)
 
 

@@ -22,6 +22,7 @@ from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.runs import overlay_path
 from bioeval_tui.record.transfer import import_recording
 from bioeval_tui.report.agreement import change, rated_tasks
+from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.result import RunResult, load_run
 from bioeval_tui.settings import Settings
@@ -177,6 +178,8 @@ async def test_a_changed_job_is_what_the_judge_is_asked_and_old_and_new_stand_be
         recorded = load_run(world.path, as_recorded=True)
         assert scores_of(recorded)["supplied"] == [1.0, 1.0]
         assert [run_document(recorded)["judged_again"][at]["counts"] for at in (0, 1)] == [True, False]
+        notes = compare(recorded, world.run).notes
+        assert any("tasks" in note and "NEWTWO" in note for note in notes), notes
         gate = await world.command("runs", "gate", world.path.stem, "--fail-under", "supplied.task:0.5")
         assert gate.return_value == ExitCode.BELOW
 
@@ -451,7 +454,7 @@ async def test_an_interrupted_judging_loses_nothing_counts_only_whole_and_goes_o
         assert "4 conversations had been judged before it was interrupted" in done.stderr
         assert len(world.prompts) == 2
         assert {task.score for talk in world.run.conversations for task in talk.tasks} == {0.25}
-        assert sum(isinstance(e, events.JudgingStarted) for e in read_overlay(world.path).events) == 1
+        assert sum(isinstance(e, events.CriteriaGiven) for e in read_overlay(world.path).events) == 1
         world.prompts.clear()
         await world.rescore("--job", world.file(NEW))
         assert len(world.prompts) == 6, "a judging that is complete is repeated as a whole"
@@ -480,6 +483,24 @@ async def test_a_judging_that_is_cancelled_keeps_its_verdicts(
         world.prompts.clear()
         await world.rescore("--job", world.file(NEW))
         assert len(world.prompts) == 1
+
+
+async def test_a_judge_that_fails_when_it_goes_on_leaves_that_conversation_not_measured(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rescore, "KEPT_FROM", 1)
+    monkeypatch.setattr(rescore, "AT_ONCE", 1)
+    async with held(world, monkeypatch):
+        world.answer = lambda prompt: srv.status(400, "away") if len(world.prompts) > 1 else None
+        await world.rescore("--job", world.file(NEW))
+        world.answer = lambda prompt: srv.say("They did well.")
+        await world.rescore("--job", world.file(NEW))
+        assert sorted(str(talk.score) for talk in world.run.conversations) == ["0.5", "None"]
+        world.answer = lambda prompt: None
+        world.prompts.clear()
+        await world.rescore("--job", world.file(NEW))
+        assert len(world.prompts) == 1, "only that one is asked about again"
+        assert [talk.score for talk in world.run.conversations] == [0.5, 0.5]
 
 
 async def test_after_an_interruption_another_question_begins_anew(
@@ -514,6 +535,21 @@ async def test_a_conversation_on_which_the_judge_fails_is_not_measured_by_the_ne
         withheld = world.run.conversations_in("withheld")[0]
         assert (withheld.score, withheld.fault, withheld.tasks) == (None, "judge", ())
         assert "no usable verdict" in withheld.why_no_score
+
+
+async def test_verdicts_whose_criteria_are_damaged_do_not_count(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with held(world, monkeypatch):
+        await world.rescore()
+        await world.rescore("--job", world.file(NEW))
+        lines = overlay_path(world.path).read_bytes().splitlines(keepends=True)
+        damaged = [b"{]\n" if b'"criteria_given"' in line else line for line in lines]
+        assert damaged != lines
+        overlay_path(world.path).write_bytes(b"".join(damaged))
+        assert scores_of(world.run)["supplied"] == [1.0, 1.0]
+        assert world.run.conversations_in("supplied")[0].score == 1.0
+        assert world.run.problems
 
 
 async def test_a_judge_that_fails_on_everything_changes_nothing(
