@@ -22,11 +22,15 @@ def exact_mean(values: Sequence[float], weights: Sequence[float] | None = None) 
     """
     if not values:
         raise ValueError("the mean of no values")
-    total = whole = Decimal(0)
-    for value, weight in zip(values, weights or [1.0] * len(values), strict=True):
-        times = _as_written(weight)
-        total = _DECIMAL.fma(_as_written(value), times, total)
-        whole = _DECIMAL.add(whole, times)
+    total, whole = Decimal(0), Decimal(len(values))
+    if weights is None:
+        for value in values:
+            total = _DECIMAL.add(total, _as_written(value))
+        return float(_DECIMAL.divide(total, whole))
+    whole = Decimal(0)
+    for value, weight in zip(values, map(_as_written, weights), strict=True):
+        total = _DECIMAL.fma(_as_written(value), weight, total)
+        whole = _DECIMAL.add(whole, weight)
     return float(_DECIMAL.divide(total, whole))
 
 

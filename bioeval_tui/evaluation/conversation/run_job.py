@@ -619,8 +619,8 @@ class _Conversation:
                 record_unused(self.emitter, "judge", rest)
         for code, message in judged.warnings:
             self.emitter.emit(events.Warned, code=code, message=message)
-        name = job.scorer.prompt
-        prompts = self.plan.later_prompt or {n: h for n, h in self.plan.prompts.items() if n == name}
+        # Those of now, which a resumed run may have besides the recorded ones.
+        prompts = {name: text for name, text in self.plan.prompts.items() if name == job.scorer.prompt}
         fields["question"] = question_hash(
             job_snapshot(job), self.transcript.condition, prompts, judge.identity
         )

@@ -389,7 +389,6 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
         plan,
         random_order=order == "random",
         git_revision=started.git_revision,
-        prompts=started.prompts,
         cases=started.cases,
         case_jobs=tuple(
             recorded_job(started, path.name, Case(name=case.name, persona=case.persona))

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import json
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -210,6 +211,20 @@ async def test_a_live_verdict_and_the_same_job_again_have_the_same_documented_ha
         }
         text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
         assert hashlib.sha256(text.encode()).hexdigest() == live.question
+
+
+async def test_a_resumed_run_asks_the_same_question(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with held(world, monkeypatch, trials=2, max_calls=6):
+        done = {talk.trial for talk in world.run.conversations}
+        assert done == {1}
+        program = [sys.executable, "-m", "bioeval_tui", "runs", "resume", world.path.stem, "--headless"]
+        resumed = await asyncio.create_subprocess_exec(*program, stderr=asyncio.subprocess.PIPE)
+        _, said = await resumed.communicate()
+        assert resumed.returncode == 0, said
+        questions = {
+            (talk.condition, talk.verdict.question) for talk in world.run.conversations if talk.verdict
+        }
+        assert len(questions) == 2, "one in each condition"
 
 
 @pytest.mark.parametrize(
