@@ -669,3 +669,49 @@ async def test_judge_test_asks_by_the_given_criteria(world: World, monkeypatch: 
 def test_help_says_what_the_job_is_for() -> None:
     text = " ".join(call("runs", "rescore", "--help").stdout.split())
     assert "Judge by the criteria, rubric and judge of this job" in text
+
+
+async def test_a_log_that_was_imported_with_a_job_is_judged_by_a_changed_one(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = [{"role": "user", "content": "Remind me"}, {"role": "assistant", "content": "It costs nothing."}]
+    async with held(world, monkeypatch):
+        log = world.folder / "log.jsonl"
+        log.write_text("".join(json.dumps({"messages": said, "id": n}) + "\n" for n in (1, 2)))
+        taken = await world.command("runs", "import", log, "--job", world.file(JOB, "old.yml"))
+        world.path = world.path.with_name(f"{taken.stdout.strip()}.jsonl")
+        world.answer = lambda prompt: srv.say_json(
+            {
+                "tasks": [
+                    {"task": n, "asked": 1, "messages": [2], "reason": "So it is.", "score": 0.5}
+                    for n in (1, 2)
+                ]
+            }
+        )
+        await world.rescore("--job", world.file(NEW))
+        assert all("NEWTWO" in prompt for prompt in world.prompts)
+        assert [talk.score for talk in world.run.conversations] == [0.5, 0.5]
+        assert [row["recorded"] for row in run_document(world.run)["judged_again"]] == [False, False]
+        other = await world.rescore("--job", world.file(NEW.replace("Get a reminder", "Get an alarm")))
+        assert "task 1 is “Get an alarm for nine” instead of “Get a reminder for nine”" in str(
+            other.exception
+        )
+
+
+async def test_criteria_are_masked_wherever_they_are_shown(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with held(world, monkeypatch):
+        give_all(world, "ada", 0.5)
+        await world.rescore("--job", world.file(JOB.replace("OLDTWO", "NEW Katharina")))
+        names = world.folder / "names.yml"
+        names.write_text("names: [Katharina, OLDTWO]\n")
+        for command in (
+            ("runs", "show", world.path.stem),
+            ("runs", "show", world.path.stem, "--json"),
+            ("runs", "rescore", world.path.stem, "--rules", "--json"),
+        ):
+            shown = await world.command(*command, "--redact", names)
+            assert shown.exception is None, shown.exception
+            assert "Katharina" not in shown.output
+            assert "OLDTWO" not in shown.output
