@@ -201,19 +201,21 @@ def judged_again(state: RunState, overlay: Overlay, *, counts: bool) -> dict[Con
     )
     in_force = {one.criteria for one in counted} or {""}
     waits = newest.criteria if counts and newest is not None and newest.criteria not in in_force else None
+    in_use = set(map(id, counted))
     begun = {one.begun.judging: one.begun for same in found.values() for one in same if one.begun is not None}
     states = {"": state} | {judging: state.judged_by(event) for judging, event in begun.items()}
     now = next((states[one.verdict.judging] for one in counted if one.begun is not None), state)
     for key, same in found.items():
         talk = state.conversations[key]
+        recorded_questions, current = questions(state, key), questions(now, key)
         rows = [
             _judging_row(
                 one.verdict,
                 asked=questions(states[one.begun.judging if one.begun is not None else ""], key),
-                counted=questions(now, key),
+                counted=current,
                 prompts=one.verdict.prompts,
                 score=one.score.score if one.score else None,
-                counts=any(one is each for each in counted),
+                counts=id(one) in in_use,
                 author=clean_line(one.author, 100),
                 at=one.at,
                 job=one.begun.job_name if one.begun is not None else "",
@@ -224,15 +226,15 @@ def judged_again(state: RunState, overlay: Overlay, *, counts: bool) -> dict[Con
         if talk.verdict:
             recorded = _judging_row(
                 talk.verdict,
-                asked=questions(state, key),
-                counted=questions(now, key),
+                asked=recorded_questions,
+                counted=current,
                 prompts=recorded_prompts(state, talk.verdict),
                 score=talk.score.score if talk.score else None,
                 counts=not any(each.counts for each in rows),
             )
             rows.insert(0, recorded)
         where = f"{state.condition_title(key.condition)}, {talk.trial_words}"
-        own = {number: _criteria_words(one) for number, one in questions(state, key).items()}
+        own = {number: _criteria_words(one) for number, one in recorded_questions.items()}
         by_talk[key] = JudgedAgain(key, where, talk.verdict, tuple(rows), own)
     return by_talk
 
