@@ -8,6 +8,7 @@ A reader recognises a file by its `FileLook`, reads it in pieces with `members` 
 """
 
 from bioeval_tui.errors import InputError as InputError
+from bioeval_tui.exact import exact_mean as exact_mean
 from bioeval_tui.record.events import Case as Case, EndReason as EndReason, Fault as Fault
 from bioeval_tui.record.importing.chat import (
     ROLES as ROLES,
@@ -32,6 +33,7 @@ from bioeval_tui.record.importing.conversations import (
     object_at as object_at,
     objects as objects,
     text_of as text_of,
+    unscored as unscored,
     whole_number as whole_number,
 )
 from bioeval_tui.record.importing.looking import (

@@ -13,19 +13,18 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from math import comb
 from pathlib import Path
-from statistics import fmean
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import pytest
 
 from bioeval_tui.errors import BioevalError
+from bioeval_tui.exact import exact_mean, reaches
 from bioeval_tui.isolation import program_command
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.streams import in_runner, without_commands
-from bioeval_tui.units import number
+from bioeval_tui.units import number_beside
 
 NotMeasured = Literal["fail", "skip"]
 INI = "bioeval_not_measured"
@@ -98,11 +97,11 @@ class Evaluation:
                 self._not_measured(f"{_name(run)}: the score could not be measured")
             self._require_measured()
             single = condition is None and all(len(_trials(run, name)) == 1 for name in CONDITIONS)
-            value = run["score"] if single else fmean(known)
-            if value < bar - 1e-12:
+            value = run["score"] if single else exact_mean(known)
+            if not reaches(value, bar):
                 what = f"facts {condition}" if condition else "the mean of both conditions"
                 pytest.fail(
-                    f"{_name(run)}: {what} scored {number(value)}, the threshold is {bar:g}\n{self.why()}",
+                    f"{_name(run)}: {what} scored {number_beside(value, bar)}, the threshold is {bar:g}\n{self.why()}",
                     pytrace=False,
                 )
         return self
@@ -154,9 +153,9 @@ class Evaluation:
                 if value is None:
                     self._not_measured(f"{where}: pass^{k} is not defined: too few trials")
                 self._require_measured()
-                if value is not None and value < bar - 1e-12:
+                if value is not None and not reaches(value, bar):
                     pytest.fail(
-                        f"{where}: pass^{k} is {number(value)}, the threshold is {bar:g}\n{self.why()}",
+                        f"{where}: pass^{k} is {number_beside(value, bar)}, the threshold is {bar:g}\n{self.why()}",
                         pytrace=False,
                     )
         return self
@@ -223,17 +222,14 @@ def _trials(run: dict[str, Any], condition: str) -> list[dict[str, Any]]:
 
 def _mean(run: dict[str, Any], condition: str) -> float | None:
     """Return the mean over the trials that have a score."""
-    scores = [talk["score"] for talk in _trials(run, condition) if talk["score"] is not None]
-    return fmean(scores) if scores else None
+    mean: float | None = (run["conditions"].get(condition) or {}).get("mean_of_used")
+    return mean
 
 
 def _pass_k(run: dict[str, Any], condition: str, k: int) -> float | None:
-    """Return how likely `k` trials all pass, averaged over the tasks: C(passed, k) / C(trials, k)."""
-    counted = [talk["tasks"] for talk in _trials(run, condition) if talk["score"] is not None]
-    if len(counted) < k or not counted[0]:
-        return None
-    passed = [sum(tasks[number]["passed"] for tasks in counted) for number in range(len(counted[0]))]
-    return fmean(comb(count, k) / comb(len(counted), k) for count in passed)
+    """Return how likely `k` trials of a task all pass, as the report says; None if a task has fewer trials that count."""
+    found = run["conditions"][condition]["pass_k"].get(str(k))
+    return None if found is None else found["value"]
 
 
 class Bioeval:

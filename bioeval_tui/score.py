@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from math import fsum, isfinite
 from statistics import fmean
 
+from bioeval_tui.exact import exact_mean
 from bioeval_tui.record.events import EXCUSED, AssertionChecked, Fault, ScorePart, TaskScored
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.text import clean_line, shorten
@@ -73,7 +74,7 @@ def task_part(
         )
     if scores is None:
         return ScorePart(name="task", weight=TASK_WEIGHT, value=None, reason=reason or "not judged")
-    return ScorePart(name="task", weight=TASK_WEIGHT, value=fmean(scores, weights))
+    return ScorePart(name="task", weight=TASK_WEIGHT, value=exact_mean(scores, weights))
 
 
 def judged_part(judged: Sequence[TaskScored] | None, count: int, reason: str = "") -> ScorePart:
@@ -83,7 +84,7 @@ def judged_part(judged: Sequence[TaskScored] | None, count: int, reason: str = "
     """
     if judged is not None and (unasked := [task for task in judged if not task.measured]):
         listed = ", ".join(f"{task.task} (“{shorten(clean_line(task.title), 60)}”)" for task in unasked)
-        reason = f"the user never asked for task {listed}, although there were turns left"
+        reason = f"the user never asked for task {listed} and could have"
         return task_part(None, count, reason)
     if judged is None or not any(item.points is not None for item in judged):
         weights = {task.weight for task in judged or ()}
@@ -132,8 +133,7 @@ def assertion_part(results: Sequence[tuple[float, bool | None]], reason: str = "
     if unknown:
         why = reason or f"{unknown} of {len(results)} assertions could not be measured"
         return ScorePart(name="assertion", weight=ASSERTION_WEIGHT, value=None, reason=why)
-    total = sum(weight for weight, _ in results)
-    value = sum(weight for weight, passed in results if passed) / total
+    value = exact_mean([float(bool(passed)) for _, passed in results], [weight for weight, _ in results])
     return ScorePart(name="assertion", weight=ASSERTION_WEIGHT, value=value)
 
 
@@ -196,17 +196,35 @@ def passed_share(checks: Iterable[AssertionChecked]) -> float | None:
 
 
 def mean_of(scores: Iterable[float | None]) -> float | None:
-    """Return the mean, rounded as the published one; None if any score is None or there are no scores."""
+    """Return the mean over trials or cases, not rounded; None if any score is None or there are no scores."""
     values = list(scores)
     known = [score for score in values if score is not None]
-    return round(fmean(known), 2) if values and len(known) == len(values) else None
+    return exact_mean(known) if values and len(known) == len(values) else None
 
 
 def published_mean(
     scores: Mapping[str, float | None] | Mapping[Condition, float | None],
 ) -> float | None:
-    """Return the mean of both conditions, given their scores by name; None if either is None or missing."""
-    return mean_of(scores.get(condition) for condition in CONDITIONS)
+    """Return the mean of one conversation in each condition, by name; None if either has no score.
+
+    It is embabel-agent-eval's "Average score", which rounds half-even to two decimals, as it does each conversation's.
+    """
+    mean = mean_of(scores.get(condition) for condition in CONDITIONS)
+    return None if mean is None else round(mean, 2)
+
+
+def mean_of_both(
+    scores: Mapping[str, Sequence[float | None]] | Mapping[Condition, Sequence[float | None]],
+) -> float | None:
+    """Return the mean of both conditions' means, given the scores of their conversations; None if one is missing.
+
+    Of one conversation each it is the published one. Over trials or cases it is not rounded.
+    """
+    by_condition = {condition: scores.get(condition, ()) for condition in CONDITIONS}
+    means = {condition: mean_of(values) for condition, values in by_condition.items()}
+    if all(len(values) == 1 for values in by_condition.values()):
+        return published_mean(means)
+    return mean_of(means.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,8 @@ from math import fsum, inf, sqrt
 from statistics import NormalDist, fmean
 from typing import Any, TypeVar
 
+from bioeval_tui.exact import TINY, exact_mean
+
 LEVEL = 0.95
 """The level of every interval that this program shows."""
 
@@ -48,8 +50,6 @@ _UNSEEN = 0.35
 """Weight of a unit in which everything is otherwise and which was not drawn; found by the same simulations."""
 _UNSEEN_FROM = 50
 """Fewer units weigh it less, since their interval is wide anyway."""
-
-TINY = 1e-12
 
 Bounds = tuple[float, float]
 _Unit = TypeVar("_Unit", bound=Hashable)
@@ -108,7 +108,7 @@ def mean_of(
     if not values:
         return None
     clusters = nonempty if len(nonempty) > 1 else [[value] for value in values]
-    mean, size = fmean(values), len(clusters)
+    mean, size = exact_mean(values), len(clusters)
     if size < 2 or (len(nonempty) == 1 and not within):
         return Measured(mean, None, len(values), len(nonempty), None)
     error = _jackknife(mean, clusters, len(values))

@@ -126,6 +126,15 @@ def share(value: float | None, decimals: int = 0) -> str:
     return DASH if value is None or math.isnan(value) else f"{signless(100 * value, decimals)} %"
 
 
+def number_beside(value: float | None, threshold: float) -> str:
+    """Return a score with as many decimals, at least two, as show on which side of a threshold it is: 0.2673 beside 0.27."""
+    if value is None or math.isnan(value):
+        return DASH
+    reached = value >= threshold - 1e-12
+    shown = (decimals for decimals in range(2, 12) if (round(value, decimals) >= threshold) == reached)
+    return signless(value, next(shown, 12))
+
+
 def number_up(value: float) -> str:
     """Return two decimals, rounded up, because a required value must be sufficient."""
     return f"{math.ceil(value * 100 - 1e-9) / 100:.2f}"

@@ -161,7 +161,10 @@ def with_job_file(about: str) -> Callable[[Callable[..., Any]], Callable[..., An
     return click.option("--job", "job_file", type=file, help=about)
 
 
-JOB_FILE = with_job_file("The job file, to find its prompt [as recorded]. Required for an imported run.")
+JOB_FILE = with_job_file(
+    "Judge by the criteria, rubric and judge of this job, whose tasks must be the run's, and with the prompt beside it "
+    "[as recorded]."
+)
 
 
 WHERE = options(

@@ -117,6 +117,7 @@ class PrintedRescored(TypedDict):
 
 @click.command(
     epilog="\b\nExamples:\n  bioeval-tui runs rescore 7f3a --judge-model gpt-4.1\n  bioeval-tui runs rescore 7f3a 91c2 --rules"
+    "\n  bioeval-tui runs rescore 7f3a --job changed.yml"
 )
 @click.argument("run_ids", metavar="RUN...", nargs=-1, required=True, shell_complete=complete_run)
 @click.option(
@@ -129,11 +130,14 @@ class PrintedRescored(TypedDict):
 )  # fmt: skip
 @click.option("--rules", is_flag=True, help="Use the job's rules judge.")
 @JOB_FILE
+@with_options("cases_file")
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects with old and new scores.")
 def rescore(run_ids: tuple[str, ...], as_json: bool, **judge: Any) -> int:
     """Judge recorded transcripts again, without calling the agent. The recording does not change.
 
-    If people reviewed the scores, also prints whether the new verdicts agree better with them.
+    With --job, by the criteria, rubric and judge of a changed job; tasks and facts stay those of the conversations. Its
+    verdicts count once every conversation has one; if interrupted, the same command goes on. If people reviewed the scores,
+    also prints whether the new verdicts agree better with them.
     """
     runs = [find_run(run_id) for run_id in run_ids]
     rescorers = [Rescorer(path, settings, **judge) for settings, path in runs]
@@ -144,7 +148,12 @@ def rescore(run_ids: tuple[str, ...], as_json: bool, **judge: Any) -> int:
     code = ExitCode.OK
     paths = list(dict.fromkeys(rescorer.path for rescorer in rescorers))
     for rescorer in rescorers:
+        for note in rescorer.notes:
+            say(f"note: {current().text(note)}", err=True)
         judged = asyncio.run(rescorer.judge_again(sender_name()))
+        if rescorer.already_judged:
+            before = plural(rescorer.already_judged, "conversation")
+            say(f"{rescorer.run_id}: {before} had been judged before it was interrupted", err=True)
         for item in judged:
             for warning in (*item.warnings, *([item.error] if item.error else [])):
                 say(
@@ -215,6 +224,7 @@ class PrintedJudgeTest(TypedDict):
 @with_options("judge_models", "allow_hosts")
 @click.option("--rules", is_flag=True, help="Test the job's rules judge.")
 @JOB_FILE
+@with_options("cases_file")
 @click.option(
     "--fail-on-accused", is_flag=True, help="Exit with 1 if a change has a significant effect on the judge."
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,14 +27,8 @@ def of_trials(started: RunStarted, places: Iterable[int], before: Sequence[Case]
             continue  # the file was changed by hand
         case = started.cases[place]
         job = {**started.job, **case.parts}
-        tasks = tuple(
-            {"task": str(task.get("task", "")), "acceptanceCriteria": str(task.get("acceptanceCriteria", ""))}
-            | ({"withheldCriteria": str(own)} if (own := task.get("withheldCriteria")) else {})
-            for task in job.get("tasks") or ()
-            if isinstance(task, dict)
-        )
         facts = tuple(map(str, job.get("facts") or ()))
-        made = Case(name=case.name, persona=case.persona, tasks=tasks, facts=facts)
+        made = Case(name=case.name, persona=case.persona, tasks=case_tasks(job), facts=facts)
         met[made.words] += 1
         cases.append(made.model_copy(update={"trial": met[made.words]}))
     return cases
@@ -65,7 +61,7 @@ def _named(placeholder: re.Match[str]) -> str:
     return f"‹{path[1].rpartition('.')[2] if path else '…'}›"
 
 
-def judged(job: dict[str, Any]) -> list[dict[str, Any]]:
+def judged(job: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return what a judge scores in a job's snapshot: the items of its rubric, otherwise its tasks.
 
     An item has `task` and `passAbove` like a task, and also `points` and `tags`. A rubric that comes from the cases
@@ -79,9 +75,76 @@ def judged(job: dict[str, Any]) -> list[dict[str, Any]]:
     return [item if isinstance(item, dict) else {"task": item} for item in job.get("tasks") or []]
 
 
-def judged_in(job: dict[str, Any], condition: Condition | None) -> dict[int, dict[str, Any]]:
+def judged_in(job: Mapping[str, Any], condition: Condition | None) -> dict[int, dict[str, Any]]:
     """Return what a judge scores in a condition (None: in any), by its number from 1."""
     return {number: item for number, item in enumerate(judged(job), start=1) if counts_in(item, condition)}
+
+
+def case_tasks(job: Mapping[str, Any]) -> tuple[dict[str, str], ...]:
+    """Return the tasks of a job's snapshot in the form of `Case.tasks`."""
+    return tuple(
+        {"task": str(task.get("task", "")), "acceptanceCriteria": str(task.get("acceptanceCriteria", ""))}
+        | ({"withheldCriteria": str(own)} if (own := task.get("withheldCriteria")) else {})
+        for task in job.get("tasks") or ()
+        if isinstance(task, dict)
+    )
+
+
+def criteria_in(item: Mapping[str, Any], condition: Condition | None) -> str:
+    """Return the criteria of a task in a condition."""
+    own = item.get("withheldCriteria") if condition == "withheld" else None
+    return str(own or item.get("acceptanceCriteria") or "")
+
+
+def question_of(item: Mapping[str, Any], condition: Condition | None) -> dict[str, Any]:
+    """Return what a judge, or a person, is asked about a task or item in a condition.
+
+    Its words, criteria and points, and the rules that count there.
+    """
+    rules = [rule for rule in item.get("rules") or () if isinstance(rule, dict)]
+    return {
+        "task": str(item.get("task") or ""),
+        "criteria": criteria_in(item, condition),
+        "points": item.get("points"),
+        "rules": [
+            {key: rule.get(key, default) for key, default in _RULE.items()}
+            for rule in rules
+            if counts_in(rule, condition)
+        ],
+    }
+
+
+_RULE = {"pattern": "", "who": "agent", "absent": False, "weight": 1.0}
+"""What a rule asks, and the values of what it leaves out."""
+_SETTINGS = (
+    "kind", "context", "options", "temperature", "topP", "maxTokens", "seed", "stop", "reasoningEffort", "extraBody",
+)  # fmt: skip
+"""The settings of a judge that change what it is asked, besides its models and its prompt."""
+
+
+def question_hash(
+    job: Mapping[str, Any], condition: Condition, prompts: Mapping[str, str], judge: str
+) -> str:
+    """Return the SHA-256 of what a judge is asked about a conversation of a job's snapshot.
+
+    It is that of the compact JSON, its keys sorted, of an object with `judge` (its name: models and repeats), `scorer` (its
+    other settings, as far as they are set), `prompts` (the hash of each, by name) and `criteria`: by number, the
+    `question_of` each task or item of the rubric in this condition. Rules are left out where a model judges, criteria
+    where rules do.
+    """
+    scorer = job.get("scorer")
+    settings = scorer if isinstance(scorer, dict) else {}
+    unasked = {"llm": "rules", "rules": "criteria"}.get(str(settings.get("kind") or "llm"))
+    asked = {
+        "judge": judge,
+        "scorer": {key: settings[key] for key in _SETTINGS if settings.get(key) not in (None, [], {}, "")},
+        "prompts": dict(prompts),
+        "criteria": {
+            str(number): {key: value for key, value in question_of(item, condition).items() if key != unasked}
+            for number, item in judged_in(job, condition).items()
+        },
+    }
+    return hashlib.sha256(json.dumps(asked, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def counts_in(item: Mapping[str, Any], condition: Condition | None) -> bool:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import quote
 
 from bioeval_tui.errors import RecordingError, UsageError
+from bioeval_tui.exact import TINY
 from bioeval_tui.record.masking import masked, masking
 from bioeval_tui.record.runs import (
     OVERLAY,
@@ -50,11 +51,11 @@ LOCKED_S = 5.0
 
 _AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([mhdw])", re.IGNORECASE)
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_VERSION = 8
+_VERSION = 9
 _SCHEMA = """
 create table runs (
     run_id text primary key, size integer, modified integer, ended integer,
-    job text, status text, started_at text, started real, score real, fault text, scores text,
+    job text, status text, started_at text, started real, score text, fault text, scores text,
     messages integer, model text, rehearsal integer, batch_id text, clean integer, imported integer, identity text
 ) without rowid;
 create index runs_started on runs (started);
@@ -73,7 +74,7 @@ _NOW = {
     name: f"case when judged_again is null then {name} else json_extract(judged_again, '$.{name}') end"
     for name in ("score", "scores", "fault")
 }
-"""Where transcripts were judged again, the latest verdicts count."""
+"""Where transcripts were judged again, the latest verdicts count. A score is text, because SQLite writes numbers with 15 digits."""
 _COLUMNS = (
     f"run_id, job, status, started_at, {_NOW['score']}, {_NOW['fault']}, {_NOW['scores']}, messages, model, "
     "rehearsal, batch_id, clean, reviewed, judged_again is not null, imported, identity"
@@ -81,7 +82,7 @@ _COLUMNS = (
 
 _AS_JSON = f"""
 json_object(
-    'run_id', run_id, 'job', job, 'status', status, 'started_at', started_at, 'score', {_NOW["score"]},
+    'run_id', run_id, 'job', job, 'status', status, 'started_at', started_at, 'score', json({_NOW["score"]}),
     'fault', {_NOW["fault"]}, 'scores', json({_NOW["scores"]}), 'messages', messages, 'model', model,
     'rehearsal', json(case rehearsal when 1 then 'true' else 'false' end), 'batch_id', batch_id,
     'clean', json(case clean when 1 then 'true' else 'false' end),
@@ -138,7 +139,7 @@ class RunFilter:
         if self.fault is not None:
             parts.append(("instr(', ' || fault || ',', ', ' || ? || ',') > 0", self.fault))
         if self.min_score is not None:
-            parts.append((f"{_NOW['score']} >= ?", self.min_score))
+            parts.append((f"cast({_NOW['score']} as real) >= ?", self.min_score - TINY))
         return " and ".join(part for part, _ in parts) or "1", [value for _, value in parts]
 
 
@@ -289,7 +290,7 @@ class Catalogue:
                 job,
                 status,
                 started,
-                score,
+                None if score is None else float(score),
                 fault,
                 loads(scores),
                 messages,
@@ -412,11 +413,16 @@ class Catalogue:
             "modified": file.modified,
             "ended": outlined.ended is not None,
             "started": datetime.fromisoformat(run.started_at).timestamp(),
+            "score": _as_text(run.score),
             "scores": json.dumps(run.scores),
             "identity": json.dumps(run.identity),
         }
         database.execute(_INSERT, row)
         self._take_overlay(database, run_id, anew=True)
+
+
+def _as_text(score: float | None) -> str | None:
+    return None if score is None else json.dumps(score)
 
 
 def _overlaid(path: Path) -> tuple[str | None, str | None]:
@@ -434,11 +440,11 @@ def _overlaid(path: Path) -> tuple[str | None, str | None]:
     except RecordingError:
         return None, None
     now = in_force(state, overlay)
-    scores = reviewed_scores(now, fold_reviews(overlay.events, now))
+    scores = reviewed_scores(now, fold_reviews(overlay.events, state, now))
     again = None
     if judgings(state, overlay):
         mean = now.ended.mean if now.ended else None
-        again = json.dumps({"score": mean, "scores": now.scores(), "fault": _faults(now)})
+        again = json.dumps({"score": _as_text(mean), "scores": now.scores(), "fault": _faults(now)})
     if scores and any(isinstance(event, ReviewsDrawn) for event in overlay.events):
         scores = replace(scores, drawn=True)
     return json.dumps(scores.to_dict()) if scores else None, again

@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 from bioeval_tui.record.names import CONDITIONS, Condition, Peer, Role
 from bioeval_tui.record.spans import AgentSpan
 from bioeval_tui.settings import DEFAULT_MODEL
-from bioeval_tui.text import clean_line, shorten
+from bioeval_tui.text import clean_line, compact_json, shorten
 from bioeval_tui.units import number
 
 SCHEMA_VERSION = 2
@@ -599,11 +599,11 @@ class TaskScored(BaseModel):
     asked_words: str = ""
     """The words of that message."""
     kept_by: Literal["user", "turns", "agent"] | None = None
-    """Why a task was never asked for: the user ended with turns left, the turns were used up, or the agent failed."""
+    """Why a task was never asked for: the user ended and could have asked, the turns were used up, or the agent failed."""
 
     @property
     def measured(self) -> bool:
-        """Whether the score says something about the agent: not if the user had turns left and never asked."""
+        """Whether the score says something about the agent: not if the user never asked and could have."""
         return self.kept_by != "user"
 
     @property
@@ -655,6 +655,12 @@ class TranscriptScored(EventBase):
     """What the judge says that the simulated user did wrong, each with words of the user that are in the conversation."""
     user_faults_refused: Place = 0
     """How many more the judge listed, with words that are not there, or of no known kind."""
+    question: str = ""
+    """The SHA-256 of what the judge was asked (`cases.question_hash`); empty in older recordings and imported files."""
+    judging: str = ""
+    """The id of the judging of a later verdict; empty for a recorded one."""
+    by_given: bool = False
+    """Whether that judging has a `CriteriaGiven`; else it is by the recorded criteria."""
 
     @property
     def unproved(self) -> int:
@@ -719,6 +725,25 @@ class RunEnded(EventBase):
         return self.mean is not None or (len(self.scores) == 1 and None not in self.scores.values())
 
 
+class CriteriaGiven(EventBase):
+    """Transcripts are judged again by other criteria than the recorded ones; in overlays only.
+
+    `judging` is the id that the verdicts have. `job` has the `tasks` and `rubric` of the job file `job_name`, and `cases`
+    those of each case where they differ.
+    """
+
+    kind: Literal["criteria_given"] = "criteria_given"
+    judging: str
+    job_name: str
+    job: dict[str, Any]
+    cases: Annotated[tuple[JobCase, ...], Field(max_length=MOST_TRIALS)] = ()
+
+    @property
+    def criteria(self) -> str:
+        """A text by which the criteria of two judgings are told apart."""
+        return compact_json([self.job, *(case.model_dump() for case in self.cases)])
+
+
 class SentinelScored(BaseModel):
     """One task of a conversation with known verdicts as the judge scored it; `met` is what is right."""
 
@@ -765,6 +790,8 @@ class Reviewed(EventBase):
     blind: bool = False
     """Whether the score was given before the judge's was seen."""
     judge: str | None = None
+    judging: str = ""
+    """The judging by whose `CriteriaGiven` the task was reviewed; empty for the recorded criteria."""
     undoes: str | None = None
 
 
@@ -834,6 +861,7 @@ KnownEvent = Annotated[
     | ConversationScored
     | SentinelsJudged
     | RunEnded
+    | CriteriaGiven
     | Reviewed
     | ReviewsDrawn,
     Field(discriminator="kind"),
@@ -850,6 +878,7 @@ _NOT_NOTED: set[str] = set()
 
 _PARTS: dict[type, Callable[[Any], Iterable[BaseModel]]] = {
     RunStarted: lambda started: started.cases,
+    CriteriaGiven: lambda judging: judging.cases,
     ConversationScored: lambda scored: scored.parts,
     TranscriptScored: lambda verdict: chain(verdict.tasks, *(task.evidence for task in verdict.tasks)),
 }

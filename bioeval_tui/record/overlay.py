@@ -9,17 +9,17 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from bioeval_tui import score as composite
 from bioeval_tui.errors import Problem, RecordingError
 from bioeval_tui.files import storage_error, sync_folder, write_fully
 from bioeval_tui.peer_limits import MAX_OVERLAY
 from bioeval_tui.portable import BINARY, lock, read_at
 from bioeval_tui.record import events
+from bioeval_tui.record.cases import judged_in
 from bioeval_tui.record.events import RunEvent, write_event
 from bioeval_tui.record.masking import current, masking
 from bioeval_tui.record.reading import CHUNK, LineReader
@@ -37,12 +37,18 @@ class Overlay:
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """One conversation that was judged again: author, time, new verdict and new score."""
+    """One conversation that was judged again: author, time, new verdict and new score.
+
+    `begun` says by whose criteria; None for a verdict of an earlier version, which is by the recorded ones. `criteria` tells
+    them apart from others, and is empty for the recorded ones.
+    """
 
     key: ConversationKey
     author: str
     at: str
     verdict: events.TranscriptScored
+    begun: events.CriteriaGiven | None = None
+    criteria: str = ""
     score: events.ConversationScored | None = None
 
 
@@ -150,16 +156,22 @@ def _read(path: Path, *, as_written: bool = False, in_force_only: bool = False) 
 
 
 def _in_force(read: Iterable[RunEvent]) -> list[RunEvent]:
-    """Return the events without verdicts that a later one on the same conversation has replaced."""
+    """Return the events without verdicts that a later one by the same criteria on the same conversation has replaced."""
     kept: dict[Hashable, RunEvent] = {}
+    criteria: dict[str, str] = {}
+    by = ""
     for number, event in enumerate(read):
         talk = (event.condition, event.trial, event.attempt)
         match event:
+            case events.CriteriaGiven():
+                criteria[event.judging] = event.criteria
+                key: Hashable = number
             case events.TranscriptScored():
-                kept.pop((events.ConversationScored, talk), None)  # the score of the judging before
-                key: Hashable = (events.TranscriptScored, talk)
+                by = criteria.get(event.judging, "")
+                kept.pop((events.ConversationScored, by, talk), None)  # the score of the judging before
+                key = (events.TranscriptScored, by, talk)
             case events.ConversationScored():
-                key = (events.ConversationScored, talk)
+                key = (events.ConversationScored, by, talk)
             case _:
                 key = number
         kept.pop(key, None)
@@ -175,9 +187,16 @@ def last_seq(overlay: Overlay) -> int:
 def judgings(state: RunState, overlay: Overlay) -> dict[ConversationKey, list[Judging]]:
     """Return every later verdict on a run's conversations, in order.
 
-    Verdicts on attempts that were abandoned later are left out, because they don't apply to the new attempt.
+    Verdicts on attempts that were abandoned later are left out, because they don't apply to the new attempt; so are those by
+    criteria of which the line is damaged.
     """
     judgings: dict[ConversationKey, list[Judging]] = {}
+    begun = {
+        event.judging: (event, event.criteria)
+        for event in overlay.events
+        if isinstance(event, events.CriteriaGiven)
+    }
+    left_out: set[ConversationKey] = set()
     for event in overlay.events:
         if event.condition is None or event.trial is None:
             continue
@@ -187,22 +206,63 @@ def judgings(state: RunState, overlay: Overlay) -> dict[ConversationKey, list[Ju
             continue
         if isinstance(event, events.TranscriptScored):
             author = event.author or "unknown"
-            judgings.setdefault(key, []).append(Judging(key, author, event.at.isoformat(), event))
-        elif isinstance(event, events.ConversationScored) and key in judgings:
+            started, criteria = begun.get(event.judging, (None, ""))
+            left_out.discard(key)
+            if event.by_given and started is None:
+                left_out.add(key)
+                continue
+            found = Judging(key, author, event.at.isoformat(), event, started, criteria)
+            judgings.setdefault(key, []).append(found)
+        elif isinstance(event, events.ConversationScored) and key in judgings and key not in left_out:
             judgings[key][-1] = replace(judgings[key][-1], score=event)
     return judgings
 
 
+def counting(state: RunState, found: Mapping[ConversationKey, Sequence[Judging]]) -> list[Judging]:
+    """Return the later verdicts that count, given those of `judgings`: of each conversation, the latest by the criteria in force.
+
+    Those are the newest by which every conversation was judged that can be. Until then the criteria before count, because
+    a mean over verdicts by different criteria would say nothing. The recorded criteria need no later verdict.
+    """
+    every = sorted((each for same in found.values() for each in same), key=lambda each: each.verdict.seq)
+    judged: dict[str, set[ConversationKey]] = {}
+    for each in every:
+        judged.setdefault(each.criteria, set()).add(each.key)
+    newest_first = {each.criteria: each.begun for each in reversed(every)}
+    by = next(
+        (
+            criteria
+            for criteria, begun in newest_first.items()
+            if not criteria or begun is None or judged[criteria] >= _to_judge(state, begun)
+        ),
+        "",
+    )
+    return [own[-1] for same in found.values() if (own := [each for each in same if each.criteria == by])]
+
+
+def _to_judge(state: RunState, begun: events.CriteriaGiven) -> set[ConversationKey]:
+    """Return the conversations that a judging must have judged to count: in which something is, or was, judged."""
+    anew = state.judged_by(begun)
+    return {
+        key
+        for key, talk in state.conversations.items()
+        if talk.can_be_judged
+        and (talk.verdict is not None or judged_in(anew.job_of(key.trial), key.condition))
+    }
+
+
 def in_force(state: RunState, overlay: Overlay) -> RunState:
-    """Return the state with the latest verdicts, scores and mean in it; `state` itself does not change."""
-    latest = {key: same[-1] for key, same in judgings(state, overlay).items()}
-    talks = {key: replace(talk) for key, talk in state.conversations.items()}
-    for key, judging in latest.items():
-        talks[key].verdict = judging.verdict
-        talks[key].score = judging.score or talks[key].score
-    judged = replace(state, conversations=talks)
+    """Return the state with the verdicts that count, by their criteria, with scores and mean; `state` itself does not change."""
+    latest = counting(state, judgings(state, overlay))
+    begun = next((each.begun for each in latest if each.begun is not None), None)
+    judged = state.judged_by(begun) if begun is not None else state
+    talks = {key: replace(talk) for key, talk in judged.conversations.items()}
+    for judging in latest:
+        talk = talks[judging.key]
+        talk.verdict = judging.verdict
+        talk.score = judging.score or talk.score
+    judged = replace(judged, conversations=talks)
     if latest and judged.ended is not None:
-        scores = judged.scores()
-        mean = composite.published_mean(scores)
-        judged.ended = judged.ended.model_copy(update={"scores": scores, "mean": mean})
+        update = {"scores": judged.scores(), "mean": judged.mean()}
+        judged.ended = judged.ended.model_copy(update=update)
     return judged

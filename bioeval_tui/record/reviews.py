@@ -9,14 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC
-from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from typing_extensions import TypedDict
 
 from bioeval_tui import score as composite, units
-from bioeval_tui.record.cases import counts_in, judged, judged_in
-from bioeval_tui.record.events import EXCUSED, Reviewed, TaskScored, TranscriptScored, job_number
+from bioeval_tui.exact import exact_mean
+from bioeval_tui.record.cases import counts_in, judged, judged_in, question_of
+from bioeval_tui.record.events import (
+    EXCUSED,
+    CriteriaGiven,
+    Reviewed,
+    TaskScored,
+    TranscriptScored,
+    job_number,
+)
 from bioeval_tui.record.state import PASSED, ConversationKey
 from bioeval_tui.text import clean, clean_line
 
@@ -57,12 +64,21 @@ class Reviews:
         return tuple(sorted({name for opinions in every for name in opinions}))
 
 
-def fold_reviews(many: Iterable[RunEvent], state: RunState | None = None) -> Reviews:
-    """Fold an overlay's reviews; with `state`, those of abandoned attempts are left out.
+def fold_reviews(
+    many: Iterable[RunEvent], state: RunState | None = None, now: RunState | None = None
+) -> Reviews:
+    """Fold an overlay's reviews; with the recorded `state`, those of abandoned attempts are left out.
 
-    Reviewers can undo only their own entries. Texts are cleaned, because an overlay may come from somebody else.
+    With the state in force `now`, so are scores of tasks by other criteria than those that count: who gave them was asked
+    something else. Reviewers can undo only their own entries. Texts are cleaned, because an overlay may come from somebody
+    else.
     """
+    many = list(many)
     entries = [_cleaned(event) for event in many if isinstance(event, Reviewed)]
+    if state is not None and now is not None:
+        given = (event for event in many if isinstance(event, CriteriaGiven))
+        states = {"": state} | {event.judging: state.judged_by(event) for event in given}
+        entries = [entry for entry in entries if not _asked_otherwise(entry, states.get(entry.judging), now)]
     # By time, because reviews from another machine may have been imported after newer ones.
     entries.sort(key=lambda entry: entry.at if entry.at.tzinfo else entry.at.replace(tzinfo=UTC))
     authors = {entry.review: entry.author for entry in entries}
@@ -82,7 +98,7 @@ def fold_reviews(many: Iterable[RunEvent], state: RunState | None = None) -> Rev
 def score_of(opinions: Mapping[str, Reviewed]) -> float | None:
     """Return a task's reviewed score: the mean over its reviewers."""
     given = [entry.after for entry in opinions.values() if entry.after is not None]
-    return fmean(given) if given else None
+    return exact_mean(given) if given else None
 
 
 def fault_of(opinions: Mapping[str, Reviewed]) -> Fault | None:
@@ -174,8 +190,11 @@ class ReviewedScores:
             f"{state.condition_name(name)} {words(before.get(name), score) if name in self.conditions else plain(score)}"
             for name, score in self.scores.items()
         ]
-        mean = composite.published_mean(before)
-        return [*by_condition, f"mean {words(mean, self.mean)}"] if len(self.scores) > 1 else by_condition
+        return (
+            [*by_condition, f"mean {words(state.mean(), self.mean)}"]
+            if len(self.scores) > 1
+            else by_condition
+        )
 
     def to_dict(self) -> PrintedReviewed:
         """Return the fields for JSON."""
@@ -199,7 +218,7 @@ def reviewed_scores(state: RunState, reviews: Reviews) -> ReviewedScores | None:
     count = sum(len(_judged(state, key)) for key in state.conversations)
     return ReviewedScores(
         scores=scores,
-        mean=composite.published_mean(scores),
+        mean=after.mean(),
         reviewers=tuple(sorted({name for opinions in every for name in opinions})),
         tasks=len(reviews.tasks),
         of_tasks=count,
@@ -220,9 +239,8 @@ def with_reviews(state: RunState, reviews: Reviews) -> RunState:
     talks = {key: _reviewed_talk(state, talk, reviews) for key, talk in state.conversations.items()}
     reviewed = replace(state, conversations=talks)
     if state.ended is not None:
-        scores = reviewed.scores()
-        mean = composite.published_mean(scores)
-        reviewed.ended = state.ended.model_copy(update={"scores": scores, "mean": mean})
+        update = {"scores": reviewed.scores(), "mean": reviewed.mean()}
+        reviewed.ended = state.ended.model_copy(update=update)
     return reviewed
 
 
@@ -325,6 +343,20 @@ def _cleaned(entry: Reviewed) -> Reviewed:
     return entry.model_copy(
         update={"author": clean_line(entry.author or "unknown", 80), "why": clean(entry.why, 10_000)}
     )
+
+
+def _asked_otherwise(entry: Reviewed, then: RunState | None, now: RunState) -> bool:
+    """Return whether a task was scored by other criteria than those that count now, or by unknown ones."""
+    if entry.after is None or entry.task is None or entry.condition is None or entry.trial is None:
+        return False
+    if then is None:
+        return True
+    asked, counted = (
+        judged_in(state.job_of(entry.trial), entry.condition).get(entry.task) for state in (then, now)
+    )
+    if asked is None or counted is None:
+        return asked is not counted
+    return question_of(asked, entry.condition) != question_of(counted, entry.condition)
 
 
 def _abandoned(entry: Reviewed, state: RunState | None) -> bool:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from bioeval_tui.errors import RecordingError, StorageError
+from bioeval_tui.exact import exact_difference
 from bioeval_tui.files import write_whole
 from bioeval_tui.portable import BINARY, is_at, lock
 from bioeval_tui.text import clean_line
@@ -154,7 +155,9 @@ class CataloguedRun(NamedTuple):
     def uplift(self) -> float | None:
         """Supplied − withheld of a clean run."""
         withheld, supplied = self.scores.get("withheld"), self.scores.get("supplied")
-        return None if withheld is None or supplied is None or not self.clean else supplied - withheld
+        if withheld is None or supplied is None or not self.clean:
+            return None
+        return exact_difference(supplied, withheld)
 
     @property
     def only_condition(self) -> str | None:

@@ -7,7 +7,7 @@ Views only read. Events of an abandoned attempt are ignored.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
@@ -234,6 +234,14 @@ class ConversationState:
         judged = self.verdict.user_faults if self.verdict is not None else ()
         return [*checked, *(fault for fault in judged if (fault.kind, fault.message) not in known)]
 
+    @property
+    def can_be_judged(self) -> bool:
+        """Whether it counts as a result and has answers to judge."""
+        if self.ended is None or self.ended.reason not in events.RESULT_REASONS:
+            return False
+        scored = self.score is not None and not self.score.cancelled and bool(self.score.parts)
+        return scored and any(message.role == "assistant" and message.done for message in self.messages)
+
     def message(self, number: int) -> MessageState | None:
         """Return the message of that number, or None."""
         if 0 < number <= len(self.messages) and self.messages[number - 1].message == number:
@@ -342,6 +350,38 @@ class RunState:
         parts = self._parts.get((case.name, case.persona))
         return cases.with_tasks_of(self.job, case) if parts is None else {**self.job, **parts}
 
+    def judged_by(self, judging: events.CriteriaGiven) -> RunState:
+        """Return the run with the criteria of a later judging in the place of its own; `self` does not change."""
+        if self.started is None:
+            return self
+        known = {(case.name, case.persona): case.parts for case in judging.cases}
+        parts = {
+            place: {key: value for key, value in own.items() if key not in judging.job}
+            for place, own in self._parts.items()
+        }
+        parts = {place: own | known.get(place, {}) for place, own in parts.items()}
+        job = self.started.job | judging.job
+
+        def anew(case: events.Case | None) -> events.Case | None:
+            if case is None:
+                return None
+            own = parts.get((case.name, case.persona))
+            tasks = cases.case_tasks(job | own) if own is not None else ()
+            return case.model_copy(update={"tasks": tasks})
+
+        kept = (
+            case.model_copy(update={"parts": parts[case.name, case.persona]}) for case in self.started.cases
+        )
+        return replace(
+            self,
+            started=self.started.model_copy(update={"job": job, "cases": tuple(kept)}),
+            conversations={
+                key: replace(talk, case=anew(talk.case)) for key, talk in self.conversations.items()
+            },
+            cases=[case for each in self.cases if (case := anew(each)) is not None],
+            _parts=parts,
+        )
+
     def condition_name(self, condition: str) -> str:
         """Return what a condition is called where there is little room: as the job names it, else `withheld`."""
         return self._named(condition) or condition
@@ -434,12 +474,20 @@ class RunState:
 
     def scores(self) -> dict[str, float | None]:
         """Return each condition's mean score over its trials; None when one is missing or not measured."""
-        scores: dict[str, float | None] = {}
-        for condition in self.started.conditions if self.started else ():
-            trials = range(1, self.started.trials + 1) if self.started else ()
-            talks = [self.conversation(condition, trial) for trial in trials]
-            values = [talk.score.score if talk and talk.score else None for talk in talks]
-            scores[condition] = composite.mean_of(values)
+        return {condition: composite.mean_of(scores) for condition, scores in self._trial_scores().items()}
+
+    def mean(self) -> float | None:
+        """Return the mean of both conditions; None if either has no score, or was not run."""
+        return composite.mean_of_both(self._trial_scores())
+
+    def _trial_scores(self) -> dict[str, list[float | None]]:
+        """Return the score of each planned trial, by condition."""
+        if self.started is None:
+            return {}
+        scores: dict[str, list[float | None]] = {}
+        for condition in self.started.conditions:
+            talks = [self.conversation(condition, trial + 1) for trial in range(self.started.trials)]
+            scores[condition] = [talk.score.score if talk and talk.score else None for talk in talks]
         return scores
 
 

@@ -298,9 +298,8 @@ def _of_run(run: RecordedRun, *, blind: bool, every: bool) -> list[RatedTask]:
         if talk is None or not (people or every):
             continue
         scores = [(verdict, _scores(verdict, judge, task)) for verdict, judge in verdicts[key]]
-        recorded = run.recorded_verdict(key)
-        own = [next(iter(each.items())) for verdict, each in scores if verdict is recorded and each]
-        later = [next(iter(each.items())) for verdict, each in scores if verdict is not recorded and each]
+        own = [next(iter(each.items())) for verdict, each in scores if verdict.author is None and each]
+        later = [next(iter(each.items())) for verdict, each in scores if verdict.author is not None and each]
         rated.append(
             RatedTask(
                 run_id=run.path.stem,
@@ -315,7 +314,7 @@ def _of_run(run: RecordedRun, *, blind: bool, every: bool) -> list[RatedTask]:
                 latest=later[-1][1] if later else None,
                 counts=next((name for name, _ in [*reversed(later), *own]), None),
                 judged_at={
-                    name: 0 if verdict is recorded else verdict.seq
+                    name: 0 if verdict.author is None else verdict.seq
                     for verdict, each in reversed(scores)
                     for name in each
                 },
@@ -328,9 +327,13 @@ def _of_run(run: RecordedRun, *, blind: bool, every: bool) -> list[RatedTask]:
 
 
 def _verdicts(run: RecordedRun, talk: ConversationState) -> list[tuple[TranscriptScored, JudgeId]]:
-    """Return every verdict on a conversation with its judge, the recorded one first."""
+    """Return every verdict on a conversation with its judge, the recorded one first.
+
+    They are without tasks about which the judge was asked something else than what counts: neither people nor other judges
+    were asked the same.
+    """
     if again := run.judged_again.get(talk.key):
-        found = [(row.verdict, row.prompts) for row in again.rows]
+        found = [(row.comparable, row.prompts) for row in again.rows]
     else:
         found = [(talk.verdict, recorded_prompts(run.state, talk.verdict))] if talk.verdict else []
     return [

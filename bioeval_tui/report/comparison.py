@@ -9,6 +9,7 @@ from functools import partial
 from statistics import fmean
 from typing import Any, Literal
 
+from bioeval_tui.exact import exact_mean
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.state import MessageState
 from bioeval_tui.report import findings as of
@@ -54,7 +55,11 @@ def run_notes(a: RunResult, b: RunResult) -> tuple[Finding, ...]:
 
 def _setup_notes(a: RunResult, b: RunResult) -> Iterator[Finding]:
     one, two = a.started, b.started
-    if one.job_sha256 != two.job_sha256:
+    criteria = ("tasks", "rubric")
+    judged_by_others = bool(a.judged_again or b.judged_again) and any(
+        one.job.get(key) != two.job.get(key) for key in criteria
+    )
+    if one.job_sha256 != two.job_sha256 or judged_by_others:
         yield _jobs_differ(one.job, two.job)
     other = _identity(b)
     changed = [(what, value, other[what]) for what, value in _identity(a).items() if value != other[what]]
@@ -477,7 +482,10 @@ def _score(talk: ConversationResult) -> Sample:
 def _means(pairs: Sequence[tuple[Sample | None, Sample | None]]) -> tuple[float | None, float | None]:
     """Return the mean of each side over the pairs in which both have a value."""
     both = [(x.value, y.value) for x, y in pairs if x and y and x.value is not None and y.value is not None]
-    return (fmean(x for x, _ in both), fmean(y for _, y in both)) if both else (None, None)
+    if not both:
+        return None, None
+    first, second = zip(*both, strict=True)
+    return exact_mean(first), exact_mean(second)
 
 
 def _average(talk: ConversationResult) -> Sample:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean
 from typing import Literal
 
+from bioeval_tui.exact import exact_mean
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.events import EndReason
 from bioeval_tui.record.names import CONDITIONS, Condition
@@ -263,7 +263,7 @@ def _paired_means(run: RecordedRun) -> tuple[of.SideScore, of.SideScore]:
         *((one.score, two.score) for one, two in _scored_pairs(run) if run.has_pair(one.trial)), strict=True
     )
     withheld, supplied = (
-        of.SideScore(_side(run, condition), fmean(values))
+        of.SideScore(_side(run, condition), exact_mean(values))
         for condition, values in zip(CONDITIONS, both, strict=True)
     )
     return withheld, supplied
@@ -406,13 +406,14 @@ def _trial_sample(run: RecordedRun, trial: int) -> Sample | None:
     missing = next((sample for sample in known if sample.value is None), None)
     if missing is not None or len(known) < len(talks) or not known:
         return missing
-    return replace(known[0], value=fmean(sample.value for sample in known if sample.value is not None))
+    values = [sample.value for sample in known if sample.value is not None]
+    return replace(known[0], value=exact_mean(values))
 
 
 def _overall(summary: Summary) -> float | None:
     means = [condition.score.mean for condition in summary.conditions]
     known = [mean for mean in means if mean is not None]
-    return sum(known) / len(known) if known and len(known) == len(means) else None
+    return exact_mean(known) if known and len(known) == len(means) else None
 
 
 # Parts of findings

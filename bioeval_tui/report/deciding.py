@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import fmean
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
+from bioeval_tui.exact import exact_difference, exact_mean
 from bioeval_tui.record.events import ConversationScored, RunEvent
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.report.findings import StopDecision
@@ -104,7 +104,7 @@ class Decider:
         def value(run: RunSpec) -> float | None:
             scores = self._scores[run.run_id, trial]
             known = [score for name in self._needed if (score := scores[name]) is not None]
-            return fmean(known) if len(known) == len(self._needed) else None
+            return exact_mean(known) if len(known) == len(self._needed) else None
 
         if not self._is_difference:
             return [value(run) for run in self._runs]
@@ -114,5 +114,5 @@ class Decider:
                 value(next(run for run in self._runs if (run.job_path, run.model) == (job, model)))
                 for model in self._models
             )
-            found.append(None if first is None or second is None else second - first)
+            found.append(None if first is None or second is None else exact_difference(second, first))
         return found

@@ -6,7 +6,6 @@ The models are its documented schema (`bioeval-tui schema result`). Times are in
 from __future__ import annotations
 
 from dataclasses import asdict
-from statistics import fmean
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -130,7 +129,7 @@ class TaskResult(_Part):
     asked: int | None
     """The number of the user's message that asks for the task, 0 if none does; null if that is unknown."""
     kept_by: Literal["user", "turns", "agent"] | None
-    """Why the user never asked for it: ended with turns left (`user`), the turns were used up, or the agent failed."""
+    """Why the user never asked for it: could have, and ended (`user`), the turns were used up, or the agent failed."""
     reason: str
     evidence: list[QuoteResult]
     unproved: bool
@@ -393,7 +392,7 @@ def _condition(run: RunResult, condition: Condition, *, trials: bool) -> dict[st
             }
             for each in summary.pass_k
         },
-        "tags": {tag.tag: fmean(tag.score.points) for tag in summary.tags},
+        "tags": {tag.tag: tag.score.mean for tag in summary.tags},
         "trials_held": len(talks),
         "trials_used": len(used),
         "mean_of_used": score.mean_of(used) if used else None,

@@ -775,13 +775,28 @@ class SimulatedUsers(Finding):
 
 
 class VerdictsReplaced(Finding):
-    """Conversations that were judged again, and whether the latest verdicts count; `run` is A or B, or empty."""
+    """Conversations that were judged again, and whether the latest verdicts count; `run` is A or B, or empty.
+
+    `job` is the job file whose criteria were used instead of the recorded ones; a judging by these that is not complete
+    `waits`, and the verdicts before it count.
+    """
 
     conversations: int
     held: int
     counts: bool
     judges: tuple[str, ...]
     run: str = ""
+    job: str = ""
+    waits: bool = False
+
+
+class CriteriaChanged(Finding):
+    """A task that was judged again by other criteria: the recorded ones, and those of a job file."""
+
+    task: int
+    recorded: str
+    given: str
+    job: str
 
 
 class RunOfOneCondition(Finding):

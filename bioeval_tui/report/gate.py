@@ -18,6 +18,7 @@ from typing_extensions import TypedDict
 
 from bioeval_tui import score, units
 from bioeval_tui.errors import ExitCode, UsageError
+from bioeval_tui.exact import reaches
 from bioeval_tui.files import write_private
 from bioeval_tui.printed import Fields
 from bioeval_tui.record.events import RunStarted
@@ -194,7 +195,9 @@ class GateCheck:
     @property
     def value_words(self) -> str:
         """The value, such as `0.75` or `2.13 s`; a dash if it could not be measured."""
-        return units.latency(self.value) if self.unit else units.number(self.value)
+        if self.unit:
+            return units.latency(self.value)
+        return units.number(self.value) if self.bar is None else units.number_beside(self.value, self.bar)
 
     @property
     def bar_words(self) -> str:
@@ -394,13 +397,7 @@ def _part_sample(run: RecordedRun, talk: ConversationResult | None, rule: PartRu
 
 def _mean(values: Mapping[Condition, Estimate]) -> float | None:
     """Return the mean of both conditions; None if one has none, or was not run."""
-    known = [estimated.mean for estimated in values.values() if estimated.mean is not None]
-    if len(known) < len(CONDITIONS):
-        return None
-    # One conversation a condition: exactly the published number, rounding and all.
-    if all(estimated.counted.used == 1 for estimated in values.values()):
-        return score.mean_of(known)
-    return sum(known) / len(known)
+    return score.mean_of_both({condition: estimated.points for condition, estimated in values.items()})
 
 
 def _pass_k(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
@@ -479,7 +476,7 @@ def _check(
 def _status(value: float | None, bar: float) -> Status:
     if value is None:
         return "not_measured"
-    return "passed" if value >= bar - 1e-12 else "failed"
+    return "passed" if reaches(value, bar) else "failed"
 
 
 SIGNS = {"passed": "✓", "failed": "✗", "not_measured": "?"}

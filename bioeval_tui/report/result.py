@@ -361,6 +361,16 @@ class RunResult(RecordedRun):
         return tuple(manners([self]))
 
     @property
+    def changed_criteria(self) -> list[str]:
+        """The criteria by which transcripts were judged again beside the recorded ones, a line for each task where they differ."""
+        changed = dict.fromkeys(
+            sentence(one) for again in self.judged_again.values() for one in again.new_criteria
+        )
+        shown = list(changed)[:MOST_CRITERIA]
+        more = len(changed) - len(shown)
+        return [*shown, f"and {plural(more, 'more change')} of the criteria"] if more else shown
+
+    @property
     def judged_again_words(self) -> str:
         """How many conversations were judged again, and which verdicts count; empty if none were."""
         replaced = verdicts_replaced(self.judged_again, len(self.state.conversations))
@@ -399,6 +409,10 @@ class RunResult(RecordedRun):
         return f"r{self.run_id}-{condition}-{trial}-m{message}"
 
 
+MOST_CRITERIA = 10
+"""So many changed criteria are listed; those of cases may be thousands."""
+
+
 def reviewed(run: RunResult) -> tuple[ReviewedScores | None, tuple[str, ...]]:
     """Return a run's scores after reviews, if there are any, and what people would say about its verdicts."""
     return run.reviewed, run.people_say
@@ -415,15 +429,16 @@ def load_run(path: Path, *, prices: Prices | None = None, as_recorded: bool = Fa
     state, started, problems = started_run(path)
     overlay = read_overlay(path)
     again = judged_again(state, overlay, counts=not as_recorded)
+    now = state if as_recorded else in_force(state, overlay)
     return RunResult(
         path,
-        state if as_recorded else in_force(state, overlay),
-        started,
+        now,
+        now.started or started,
         (*problems, *overlay.problems),
         reviews_of(overlay),
         again,
         prices or shipped_prices(),
-        fold_reviews(overlay.events, state),
+        fold_reviews(overlay.events, state, now),
         any(isinstance(event, ReviewsDrawn) for event in overlay.events),
     )
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,22 @@ from typing_extensions import TypedDict
 
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record import reviews
-from bioeval_tui.record.events import ConversationScored, Reviewed, RunEvent, TranscriptScored
+from bioeval_tui.record.cases import judged_in, question_of
+from bioeval_tui.record.events import (
+    ConversationScored,
+    CriteriaGiven,
+    Reviewed,
+    RunEvent,
+    TaskScored,
+    TranscriptScored,
+)
 from bioeval_tui.record.names import Condition
-from bioeval_tui.record.overlay import Overlay, judgings, read_overlay
+from bioeval_tui.record.overlay import Overlay, counting, judgings, read_overlay
 from bioeval_tui.record.runs import overlay_path
 from bioeval_tui.record.state import ConversationKey, RunState
-from bioeval_tui.report.findings import VerdictsReplaced
+from bioeval_tui.report.findings import CriteriaChanged, VerdictsReplaced
 from bioeval_tui.text import clean_line
+from bioeval_tui.units import DASH
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +57,7 @@ class Review:
 
 def reviews_of(overlay: Overlay) -> tuple[Review, ...]:
     """Return the entries of an overlay in order, without later verdicts, which `judged_again` has."""
-    verdicts = (TranscriptScored, ConversationScored)
+    verdicts = (CriteriaGiven, TranscriptScored, ConversationScored)
     return tuple(_review(event) for event in overlay.events if not isinstance(event, verdicts))
 
 
@@ -98,7 +108,7 @@ def marks_at(path: Path, reports: Iterable[TaskReport]) -> list[str]:
 # Later verdicts
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JudgingRow:
     """One verdict on one conversation. `author` and `at` are empty for the recorded one."""
 
@@ -107,13 +117,43 @@ class JudgingRow:
     """The hash of each prompt, by its name."""
     score: float | None
     counts: bool
+    criteria: Mapping[int, str]
+    """By which criteria it judged each task or item, by its number, in the words that people read."""
+    alike: frozenset[int]
+    """The tasks about which it was asked the same as those that count."""
     author: str = ""
     at: str = ""
+    job: str = ""
+    """The job file whose criteria are not the recorded ones; empty for these."""
+    waits: bool = False
+    """Whether it does not count yet, because not every conversation is judged by these criteria."""
 
     @property
     def judge(self) -> str:
         """The judge's name."""
         return clean_line(self.verdict.judge, 200)
+
+    @cached_property
+    def comparable(self) -> TranscriptScored:
+        """The verdict with those tasks only about which it was asked the same as the one that counts."""
+        if self.alike.issuperset(self.criteria):
+            return self.verdict
+        members = tuple(
+            {**one, "tasks": [task for task in one.get("tasks") or () if task.get("task") in self.alike]}
+            for one in self.verdict.verdicts
+        )
+        tasks = tuple(task for task in self.verdict.tasks if task.task in self.alike)
+        return self.verdict.model_copy(update={"tasks": tasks, "verdicts": members})
+
+    @property
+    def job_words(self) -> str:
+        """Whose criteria it judged by."""
+        return f"criteria of {clean_line(self.job, 80)}" if self.job else "criteria as recorded"
+
+    @property
+    def asked_words(self) -> str:
+        """The beginning of the hash of what the judge was asked; a dash where it is unknown."""
+        return clean_line(self.verdict.question)[:8] or DASH
 
     @property
     def prompt_words(self) -> str:
@@ -137,30 +177,91 @@ class JudgedAgain:
     """Which conversation, such as `facts withheld, trial 1`."""
     recorded_verdict: TranscriptScored | None
     rows: tuple[JudgingRow, ...]
+    recorded_criteria: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def new_criteria(self) -> list[CriteriaChanged]:
+        """Each task, in order, that was judged by other criteria than the recorded ones."""
+        changed = {
+            (number, self.recorded_criteria.get(number, ""), words, row.job)
+            for row in self.rows
+            for number, words in row.criteria.items()
+            if row.job and words != self.recorded_criteria.get(number, "")
+        }
+        return [CriteriaChanged(*one) for one in sorted(changed)]
 
 
 def judged_again(state: RunState, overlay: Overlay, *, counts: bool) -> dict[ConversationKey, JudgedAgain]:
-    """Return what was judged again; when it `counts`, the latest verdict of each conversation does."""
+    """Return what was judged again; when it `counts`, the latest verdict of each conversation by the criteria in force does."""
     by_talk: dict[ConversationKey, JudgedAgain] = {}
-    for key, same in judgings(state, overlay).items():
+    found = judgings(state, overlay)
+    counted = counting(state, found) if counts else []
+    newest = max(
+        (one for same in found.values() for one in same), key=lambda one: one.verdict.seq, default=None
+    )
+    in_force = {one.criteria for one in counted} or {""}
+    waits = newest.criteria if counts and newest is not None and newest.criteria not in in_force else None
+    in_use = set(map(id, counted))
+    begun = {one.begun.judging: one.begun for same in found.values() for one in same if one.begun is not None}
+    states = {"": state} | {judging: state.judged_by(event) for judging, event in begun.items()}
+    now = next((states[one.verdict.judging] for one in counted if one.begun is not None), state)
+    for key, same in found.items():
         talk = state.conversations[key]
+        recorded_questions, current = questions(state, key), questions(now, key)
         rows = [
-            JudgingRow(
+            _judging_row(
                 one.verdict,
-                one.verdict.prompts,
-                one.score.score if one.score else None,
-                counts and one is same[-1],
-                clean_line(one.author, 100),
-                one.at,
+                asked=questions(states[one.begun.judging if one.begun is not None else ""], key),
+                counted=current,
+                prompts=one.verdict.prompts,
+                score=one.score.score if one.score else None,
+                counts=id(one) in in_use,
+                author=clean_line(one.author, 100),
+                at=one.at,
+                job=one.begun.job_name if one.begun is not None else "",
+                waits=one.criteria == waits,
             )
             for one in same
         ]
         if talk.verdict:
-            score = talk.score.score if talk.score else None
-            rows.insert(0, JudgingRow(talk.verdict, recorded_prompts(state, talk.verdict), score, not counts))
+            recorded = _judging_row(
+                talk.verdict,
+                asked=recorded_questions,
+                counted=current,
+                prompts=recorded_prompts(state, talk.verdict),
+                score=talk.score.score if talk.score else None,
+                counts=not any(each.counts for each in rows),
+            )
+            rows.insert(0, recorded)
         where = f"{state.condition_title(key.condition)}, {talk.trial_words}"
-        by_talk[key] = JudgedAgain(key, where, talk.verdict, tuple(rows))
+        own = {number: _criteria_words(one) for number, one in recorded_questions.items()}
+        by_talk[key] = JudgedAgain(key, where, talk.verdict, tuple(rows), own)
     return by_talk
+
+
+def _judging_row(
+    verdict: TranscriptScored,
+    *,
+    asked: Mapping[int, Mapping[str, Any]],
+    counted: Mapping[int, Mapping[str, Any]],
+    **fields: Any,
+) -> JudgingRow:
+    """Return a row, given what the judge was asked about each task, and what counts now."""
+    alike = frozenset(number for number, one in asked.items() if counted.get(number) == one)
+    words = {number: _criteria_words(one) for number, one in asked.items()}
+    return JudgingRow(verdict, criteria=words, alike=alike, **fields)
+
+
+def questions(state: RunState, key: ConversationKey) -> dict[int, dict[str, Any]]:
+    """Return what is asked about each task or item of a conversation, by its number."""
+    listed = judged_in(state.job_of(key.trial), key.condition)
+    return {number: question_of(item, key.condition) for number, item in listed.items()}
+
+
+def _criteria_words(asked: Mapping[str, Any]) -> str:
+    """Return the criteria of a task, those of an item of a rubric being the item itself, or its rules."""
+    criteria = asked["criteria"] or (asked["task"] if asked["points"] is not None else "")
+    return clean_line(criteria) or "; ".join(clean_line(rule["pattern"]) for rule in asked["rules"])
 
 
 def recorded_prompts(state: RunState, verdict: TranscriptScored) -> dict[str, str]:
@@ -179,18 +280,28 @@ def verdicts_replaced(
     """Return which verdicts count of `held` conversations; None if nothing was judged again."""
     if not judged:
         return None
-    latest = [again.rows[-1] for again in judged.values()]
-    judges = tuple(sorted({row.judge for row in latest}))
-    return VerdictsReplaced(len(judged), conversations, latest[0].counts, judges, run)
+    later = [[row for row in again.rows if row.at] for again in judged.values()]
+    waiting = [rows[-1] for same in later if (rows := [row for row in same if row.waits])]
+    counted = [row for same in later for row in same if row.counts]
+    shown = waiting or counted or [same[-1] for same in later]
+    judges = tuple(sorted({row.judge for row in shown}))
+    counts = bool(counted) and not waiting
+    return VerdictsReplaced(len(shown), conversations, counts, judges, run, shown[-1].job, bool(waiting))
 
 
 class PrintedJudging(TypedDict):
-    """One verdict on a conversation; `counts` marks the one in use."""
+    """One verdict on a conversation; `counts` marks the one in use.
+
+    `question` is the hash of what the judge was asked, null in older recordings; `job` the job file whose criteria were used
+    instead of the recorded ones. Each of `tasks` has the `criteria` that it was judged by.
+    """
 
     condition: Condition
     trial: int
     judge: str
     prompts: dict[str, str]
+    question: str | None
+    job: str | None
     author: str | None
     at: str | None
     recorded: bool
@@ -198,6 +309,11 @@ class PrintedJudging(TypedDict):
     tone: float | None
     score: float | None
     counts: bool
+
+
+def _printed_task(task: TaskScored, criteria: str) -> dict[str, Any]:
+    fields = task.model_dump(mode="json") | {"unproved": task.unproved, "criteria": criteria}
+    return fields if task.measured else fields | {"score": None, "passed": None}
 
 
 def judged_again_dicts(judged: Mapping[ConversationKey, JudgedAgain]) -> list[PrintedJudging]:
@@ -208,12 +324,12 @@ def judged_again_dicts(judged: Mapping[ConversationKey, JudgedAgain]) -> list[Pr
             "trial": again.key.trial,
             "judge": row.judge,
             "prompts": dict(sorted(row.prompts.items())),
+            "question": row.verdict.question or None,
+            "job": row.job or None,
             "author": row.author or None,
             "at": row.at or None,
             "recorded": not row.at,
-            "tasks": [
-                {**task.model_dump(mode="json"), "unproved": task.unproved} for task in row.verdict.tasks
-            ],
+            "tasks": [_printed_task(task, row.criteria.get(task.task, "")) for task in row.verdict.tasks],
             "tone": row.verdict.tone,
             "score": row.score,
             "counts": row.counts,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from bioeval_tui.exact import exact_difference
 from bioeval_tui.record.cases import counts_in, judged, judged_in, without_placeholders
 from bioeval_tui.record.events import RESULT_REASONS, AssertionChecked, TaskScored, job_number
 from bioeval_tui.record.names import CONDITIONS, Condition
@@ -68,7 +69,7 @@ def uplift(state: RunState, withheld: float | None, supplied: float | None) -> f
     """Return supplied − withheld; None when a value is missing or the run is not clean."""
     if not state.clean or withheld is None or supplied is None:
         return None
-    return supplied - withheld
+    return exact_difference(supplied, withheld)
 
 
 def composite_uplift(state: RunState, trial: int) -> float | None:

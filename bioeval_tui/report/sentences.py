@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 LONGEST_DETAIL = 140
 LONGEST_TITLE = 60
 LONGEST_LOSS = 200
+LONGEST_CRITERIA = 200
 """The most characters of a peer's text in a sentence, of a title in a caption, and of a lost point."""
 NEEDS_BOTH = "needs both conditions"
 """The text in place of the published mean and the difference, if only one condition was run."""
@@ -281,7 +282,7 @@ def _(finding: of.NoMean) -> str:
 @write.register
 def _(finding: of.NeverAsked) -> str:
     why = {
-        "user": "The user never asked for it, although there were turns left: not measured, the simulated user's fault",
+        "user": "The user never asked for it and could have: not measured, the user's fault and not the agent's",
         "turns": "The user had not asked for it when the turns were used up",
         "agent": "The user had not asked for it when the agent failed or said goodbye",
     }
@@ -521,10 +522,22 @@ def _(finding: of.SimulatedUsers) -> str:
 def _(finding: of.VerdictsReplaced) -> str:
     run = f"{finding.run}: " if finding.run else ""
     what = f"{run}{finding.conversations} of {plural(finding.held, 'conversation')} judged again"
+    what += f" by the criteria of {clean_line(finding.job, 80)}" if finding.job else ""
+    if finding.waits:
+        return f"{what}: the verdicts before them count until all that can be judged are; the same command goes on"
     if not finding.counts:
         return f"{what}: the recorded verdicts count, the later ones are shown beside them"
     judges = ", ".join(finding.judges)
     return f"{what}: the latest verdict of each counts ({judges}), the recorded ones are shown beside them"
+
+
+@write.register
+def _(finding: of.CriteriaChanged) -> str:
+    recorded, given = (
+        f"“{shorten(clean_line(words), LONGEST_CRITERIA)}”" if words else "nothing"
+        for words in (finding.recorded, finding.given)
+    )
+    return f"task {finding.task}: recorded {recorded}, in {clean_line(finding.job, 80)} {given}"
 
 
 # The gate, the stop rule, ranks and plans

@@ -184,6 +184,8 @@ class ReviewItem:
     """What the job calls the conversation's condition."""
     sample: str = ""
     """What the reviews of the sample show so far; empty if the task was not sampled."""
+    judging: str = ""
+    """The judging by whose criteria it is reviewed; empty for the recorded ones."""
 
 
 @dataclass(frozen=True, slots=True)

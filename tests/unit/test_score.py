@@ -112,7 +112,7 @@ def test_an_agent_that_never_answered_has_a_timing_of_zero_at_the_end() -> None:
 
 
 def test_the_mean_needs_both_scores() -> None:
-    assert composite.mean_of([0.41, 0.76]) == 0.58
+    assert composite.mean_of([0.41, 0.76]) == 0.585
     assert composite.mean_of([0.41, None]) is None
     assert composite.mean_of([]) is None
 
@@ -121,6 +121,19 @@ def test_the_published_mean_needs_both_conditions() -> None:
     assert composite.published_mean({"supplied": 0.76, "withheld": 0.41}) == 0.58
     for lacking in ({"supplied": 0.76}, {"supplied": 0.76, "withheld": None}, {}):
         assert composite.published_mean(lacking) is None
+
+
+@pytest.mark.parametrize(
+    ("withheld", "supplied", "mean"),
+    [
+        ([0.41], [0.76], 0.58), ([0.41] * 2, [0.76] * 2, 0.585), ([0.41], [0.76] * 2, 0.585), ([0.1, 0.2], [0.2, 0.1], 0.15),
+        ([0.41, None], [0.76] * 2, None), ([], [0.76], None),
+    ],
+)  # fmt: skip
+def test_the_mean_of_both_conditions_is_rounded_only_of_one_conversation_each(
+    withheld: list[float | None], supplied: list[float | None], mean: float | None
+) -> None:
+    assert composite.mean_of_both({"withheld": withheld, "supplied": supplied}) == mean
 
 
 @pytest.mark.parametrize(

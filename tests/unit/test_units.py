@@ -136,3 +136,16 @@ def test_no_other_module_writes_times_or_decimals_by_hand() -> None:
         if BY_HAND.search(line)
     ]
     assert found == []
+
+
+@pytest.mark.parametrize(
+    ("value", "threshold", "shown"),
+    [
+        (0.2673, 0.27, "0.267"), (0.27, 0.27, "0.27"), (0.2699999, 0.27, "0.2699999"), (0.5, 0.27, "0.50"), (0.8, 0.805, "0.80"),
+        (0.7 + 0.1, 0.8, "0.80"), (0.804999, 0.805, "0.80"), (0.806, 0.805, "0.81"), (None, 0.5, "–"),
+    ],
+)  # fmt: skip
+def test_a_score_beside_a_threshold_shows_on_which_side_it_is(
+    value: float | None, threshold: float, shown: str
+) -> None:
+    assert units.number_beside(value, threshold) == shown

@@ -36,6 +36,7 @@ from bioeval_tui.formats import (
     object_at,
     objects,
     text_of,
+    unscored,
     whole_number,
 )
 
@@ -142,6 +143,7 @@ def _extra(run: RunResult, conversation: ConversationResult) -> dict[str, Any]:
         "end_reason": conversation.end_reason,
         "score": conversation.score,
         "scores": {task.title: task.score for task in verdict.tasks if task.measured} if verdict else {},
+        "unasked": [task.title for task in verdict.tasks if not task.measured] if verdict else [],
     }
 
 
@@ -205,7 +207,8 @@ def _conversation(data: Any, header: Header) -> ImportedConversation:
         messages=messages,
         session=str(data.get("session_id") or ""),
         condition=condition if condition in CONDITIONS else None,
-        scores=[GivenScore(str(name), in_unit(value), value) for name, value in scores.items()],
+        scores=[GivenScore(str(name), in_unit(value), value) for name, value in scores.items()]
+        + unscored(ours.get("unasked")),
         started_at=times[0] if times else None,
         ended_at=times[-1] if times else None,
         record={key: value for key, value in data.items() if key != "steps"},

@@ -30,6 +30,7 @@ from bioeval_tui.formats import (
     object_at,
     objects,
     text_of,
+    unscored,
 )
 
 _MODELLED = ("messages",)
@@ -162,6 +163,7 @@ def _conversation(sample: dict[str, Any], ours: bool) -> ImportedConversation:
     whole = next((score.value for score in scores if score.name == "composite"), None) if ours else None
     if ours:  # the composite is made of the others
         scores = [score for score in scores if score.name not in ("composite", "timing", "assertions")]
+        scores += unscored(object_at(sample, "metadata").get("unasked"))
     name = str(sample.get("id", ""))
     return ImportedConversation(
         name="" if ours and name in CONDITIONS else name,

@@ -13,7 +13,6 @@ import zipfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from bioeval_tui.formats import (
@@ -24,6 +23,7 @@ from bioeval_tui.formats import (
     MessageState,
     RunResult,
     chat_messages,
+    exact_mean,
     grouped,
     paired,
     reason_of,
@@ -181,9 +181,9 @@ def _results(run: RunResult, samples: list[dict[str, Any]]) -> dict[str, Any]:
             if name in sample["scores"]
         )
         # Conditions are never pooled: `mean` is the mean of their means, as published.
-        means = {condition: fmean(found) for condition, found in values.items()}
+        means = {condition: exact_mean(found) for condition, found in values.items()}
         if means:
-            means = {"mean": fmean(means.values()), **means}
+            means = {"mean": exact_mean([*means.values()]), **means}
         scored = sum(len(found) for found in values.values())
         scores.append(
             {
@@ -214,7 +214,9 @@ def _sample(run: RunResult, conversation: ConversationResult) -> dict[str, Any]:
     own = "withheldCriteria" if condition == "withheld" else ""
     criteria = [str(t.get(own) or t.get("acceptanceCriteria", "")) for t in wanted]
     scores = sample_scores(conversation)
+    unasked = []
     if run.brief.source is not None and conversation.verdict is not None:
+        unasked = [task.title for task in conversation.tasks if not task.measured]
         scores = {name: score for name, score in scores.items() if name == "composite"} | {
             task.title: {"value": task.score, "explanation": task.reason}
             for task in conversation.tasks
@@ -235,6 +237,7 @@ def _sample(run: RunResult, conversation: ConversationResult) -> dict[str, Any]:
             "session_id": conversation.session_id,
             "end_reason": conversation.end_reason,
             "fault": conversation.fault,
+            "unasked": unasked,
             "failures": conversation.failures,
             "facts_given": [fact.fact for fact in conversation.facts],
         },

@@ -33,6 +33,7 @@ from bioeval_tui.evaluation.job.models import CypherAssertion, EvaluationJob, Se
 from bioeval_tui.evaluation.seams import Agent, PeerError
 from bioeval_tui.evaluation.spending import LimitReachedError, Used, counting
 from bioeval_tui.record import events
+from bioeval_tui.record.cases import question_hash
 from bioeval_tui.record.events import AgentsGraph, Fault, TaskScored
 from bioeval_tui.record.names import Condition, with_served
 from bioeval_tui.text import clean_line, plural, shorten
@@ -199,20 +200,17 @@ def end_run(
     `stopped` says why no further conversations were started. `early` is true if fewer trials were run than planned at
     first.
     """
-    scores: dict[str, float | None] = {}
+    scores: dict[Condition, list[float | None]] = {}
     for condition in plan.conditions:
-        known = [
-            record.score if (record := earlier.finished.get((condition, trial))) else None
-            for trial in range(1, plan.trials + 1)
-        ]
-        scores[condition] = composite.mean_of(known)
+        records = [earlier.finished.get((condition, trial + 1)) for trial in range(plan.trials)]
+        scores[condition] = [record.score if record else None for record in records]
     cancelled = bool(stopped) or any(record.cancelled for record in earlier.finished.values())
     return emitter.emit(
         events.RunEnded,
         status="cancelled" if cancelled else "completed",
         detail=stopped,
-        scores=scores,
-        mean=composite.published_mean(scores),
+        scores={condition: composite.mean_of(values) for condition, values in scores.items()},
+        mean=composite.mean_of_both(scores),
         clean=earlier.clean,
         compared=tuple(sorted(earlier.compared or ())),
         trials=plan.trials if early else None,
@@ -621,7 +619,8 @@ class _Conversation:
             after.object_context if after else None,
         )
         with count_attempt(self.emitter, self.parts.budget, "judge") as used:
-            judged = await scoring.judge_transcript(judge, view, self.plan.limits.judge_s, ended)
+            held = scoring.Held(job, ended)
+            judged = await scoring.judge_transcript(judge, view, self.plan.limits.judge_s, held)
         fields = dict(judged.fields)
         if used.answers:  # no plug-in's judge, which counts for itself
             fields |= {"tokens_in": used.tokens_in, "tokens_out": used.tokens_out}
@@ -631,6 +630,11 @@ class _Conversation:
                 record_unused(self.emitter, "judge", rest)
         for code, message in judged.warnings:
             self.emitter.emit(events.Warned, code=code, message=message)
+        # Those of now, which a resumed run may have besides the recorded ones.
+        prompts = {name: text for name, text in self.plan.prompts.items() if name == job.scorer.prompt}
+        fields["question"] = question_hash(
+            job_snapshot(job), self.transcript.condition, prompts, judge.identity
+        )
         self.emitter.emit(events.TranscriptScored, **fields, prompts=self.plan.later_prompt)
         self.record.judged = judged.tasks is not None
         return judged.tasks, judged.error, judged.fault

@@ -32,6 +32,7 @@ from bioeval_tui.evaluation.seams import (
     TranscriptMessage,
     Verdict,
 )
+from bioeval_tui.exact import exact_difference, exact_mean
 from bioeval_tui.record.events import EndReason, EvidenceQuoted, Fault, ScorePart, SentinelScored, TaskScored
 from bioeval_tui.record.names import Condition
 from bioeval_tui.text import clean, clean_line, shorten
@@ -51,12 +52,24 @@ class JudgedTranscript:
     warnings: tuple[tuple[str, str], ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """How a conversation was held and ended, which a later judge, with whatever criteria, does not change.
+
+    `job` is the one that it was held with; None for a log of another program, whose user no script of ours played and no
+    message limit of ours stopped.
+    """
+
+    job: EvaluationJob | None
+    ended: EndReason
+
+
 async def judge_transcript(
-    judge: Judge, view: JudgeView, limit_s: float, ended: EndReason = "unknown"
+    judge: Judge, view: JudgeView, limit_s: float, held: Held | None = None
 ) -> JudgedTranscript:
     """Ask the judge within `limit_s` seconds, and check its verdicts and their evidence.
 
-    With how the conversation `ended`, a task that was never asked for says why.
+    With how the conversation was `held`, each task says whether the user asked for it and, if not, why.
     """
     job = view.job
     try:
@@ -72,11 +85,12 @@ async def judge_transcript(
     if (wrong := verdicts_problem(job, verdicts, view.condition)) is not None:
         return _not_judged(judge, wrong, "judge")
     tasks = combine_verdicts(job, verdicts, view.transcript, states_shown(view), view.condition)
-    tasks = tuple(_with_asking(task, verdicts, view, ended) for task in tasks)
+    if held is not None:
+        tasks = tuple(_with_asking(task, verdicts, view, held) for task in tasks)
     tones = [verdict.tone for verdict in verdicts if verdict.tone is not None]
     fields: dict[str, Any] = {
         "judge": judge.identity,
-        "tone": sum(tones) / len(tones) if tones else None,
+        "tone": exact_mean(tones) if tones else None,
         "tasks": tasks,
         "verdicts": tuple(verdict_dict(verdict) for verdict in verdicts),
         "tokens_in": sum(verdict.tokens_in or 0 for verdict in answers) or None,
@@ -183,7 +197,7 @@ def combine_verdicts(
                 reason=clean(nearest.reason),
                 evidence=_evidence(nearest, transcript, states),
                 passed=(middle > task.pass_above) == wanted,
-                spread=max(scores) - min(scores),
+                spread=exact_difference(max(scores), min(scores)),
                 points=item.points if item is not None else None,
                 tags=item.tags if item is not None else (),
                 weight=task.weight,
@@ -192,24 +206,26 @@ def combine_verdicts(
     return tuple(combined)
 
 
-def _with_asking(
-    task: TaskScored, verdicts: Sequence[Verdict], view: JudgeView, ended: EndReason
-) -> TaskScored:
-    """Return a task's score with the message that asks for it or, if none does, with what kept the user from it."""
-    asked = _message_that_asks(task.task, verdicts, view)
+def _with_asking(task: TaskScored, verdicts: Sequence[Verdict], view: JudgeView, held: Held) -> TaskScored:
+    """Return a task's score with the message that asks for it or, if none does, with what kept the user from it.
+
+    This is the only place that decides it, for transcripts of any origin.
+    """
+    asked = _message_that_asks(task.task, verdicts, view, held)
     if asked is None or task.points is not None:
         return task
     words = next((message.content for message in view.transcript if message.message == asked), "")
-    kept_by = None if asked else _obstacle(view, ended)
+    kept_by = None if asked else _obstacle(view, held)
     update = {"asked": asked, "asked_words": shorten(clean_line(words), MAX_QUOTE), "kept_by": kept_by}
     return task.model_copy(update=update)
 
 
-def _message_that_asks(number: int, verdicts: Sequence[Verdict], view: JudgeView) -> int | None:
+def _message_that_asks(number: int, verdicts: Sequence[Verdict], view: JudgeView, held: Held) -> int | None:
     """Return the user's message that asks for a task: the script's own, else the one that most verdicts name."""
     users = [message for message in view.transcript if message.role == "user"]
-    if view.job.evaluator.kind == "scripted" and not any(message.operator for message in users):
-        lines = [_one_line(line.say) for line in view.job.evaluator.lines if line.task == number]
+    user = held.job.evaluator if held.job is not None else None
+    if user is not None and user.kind == "scripted" and not any(message.operator for message in users):
+        lines = [_one_line(line.say) for line in user.lines if line.task == number]
         if lines:
             return next((each.message for each in users if _one_line(each.content) in lines), 0)
     known = {0, *(message.message for message in users)}
@@ -225,7 +241,8 @@ def _message_that_asks(number: int, verdicts: Sequence[Verdict], view: JudgeView
     messages = Counter(each for each in named if each)
     if messages.total() < len(named) / 2:
         # It may have been asked for in the earlier conversation, which the judge of tasks is not shown.
-        return None if any(isinstance(seed, ConversationSeed) for seed in view.job.seeds) else 0
+        seeds = held.job.seeds if held.job is not None else ()
+        return None if any(isinstance(seed, ConversationSeed) for seed in seeds) else 0
     return min(messages, key=lambda each: (-messages[each], each))
 
 
@@ -233,14 +250,17 @@ def _one_line(text: str) -> str:
     return " ".join(clean(text).split())
 
 
-def _obstacle(view: JudgeView, ended: EndReason) -> Literal["user", "turns", "agent"] | None:
-    if ended in ("agent_failed", "timed_out"):
+def _obstacle(view: JudgeView, held: Held) -> Literal["user", "turns", "agent"] | None:
+    """Return why a task was never asked for; None if its score counts all the same, as published."""
+    if held.ended in ("agent_failed", "timed_out"):
         return "agent"
-    if ended == "signed_off" and _agent_ended(view):
+    if held.ended != "max_turns" and _agent_ended(view, held):
         return "agent"
-    if ended == "max_turns" or len(view.transcript) + 2 > view.job.max_messages:
+    if held.ended == "max_turns":
         return "turns"
-    return "user" if ended == "signed_off" and view.job.compat != "embabel" else None
+    if held.job is not None and len(view.transcript) + 2 > held.job.max_messages:
+        return "turns"
+    return None if view.job.compat == "embabel" else "user"
 
 
 _CLOSES = re.compile(
@@ -249,12 +269,12 @@ _CLOSES = re.compile(
 )
 
 
-def _agent_ended(view: JudgeView) -> bool:
+def _agent_ended(view: JudgeView, held: Held) -> bool:
     """Return whether the agent said goodbye before the user did, so that a user who is polite says it, too."""
     said = [message for message in view.transcript if message.role == "assistant"]
     if not said:
         return False
-    last, goodbye = said[-1], view.job.evaluator.signoff
+    last, goodbye = said[-1], (held.job or view.job).evaluator.signoff
     before = (
         message for message in view.transcript if message.role == "user" and message.message < last.message
     )
@@ -287,7 +307,7 @@ def score_fields(
         score.judged_part(tasks, len(judged), judge_error),
         score.assertion_part(results, unchecked[0].error or "" if unchecked else ""),
     )
-    whole = score.compose([_elsewhere(part, job) for part in parts], transcript.failures)
+    whole = score.compose([counts_elsewhere(part, job) for part in parts], transcript.failures)
     fault: Fault = "none"
     if whole.score is None:
         fault = (
@@ -298,7 +318,7 @@ def score_fields(
     return {**unscored_fields(transcript, whole.reason, fault), "score": whole.score, "parts": whole.parts}
 
 
-def _elsewhere(part: ScorePart, job: EvaluationJob) -> ScorePart:
+def counts_elsewhere(part: ScorePart, job: EvaluationJob) -> ScorePart:
     """Return a part that is left out with the reason that all of it counts in the other condition, if the job has it."""
     weighed = tuple(assertion for assertion in job.assertions if assertion.weight)
     listed = {"task": job.judged, "assertion": weighed}.get(part.name)

@@ -8,36 +8,50 @@ from __future__ import annotations
 
 import asyncio
 import re
+import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import zip_longest
 from pathlib import Path
 from random import Random
 from typing import Any, Literal
 
 from bioeval_tui import score as composite
-from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.conversation.resume import is_finished
-from bioeval_tui.evaluation.conversation.scoring import judge_sentinels, judge_transcript
+from bioeval_tui.errors import JobError, UsageError
+from bioeval_tui.evaluation.conversation.scoring import (
+    Held,
+    counts_elsewhere,
+    judge_sentinels,
+    judge_transcript,
+)
 from bioeval_tui.evaluation.conversation.transcript import for_judge, sent_messages
 from bioeval_tui.evaluation.engine.interface import EngineSpec
-from bioeval_tui.evaluation.job.loading import recorded_job
-from bioeval_tui.evaluation.job.models import EvaluationJob
+from bioeval_tui.evaluation.job.loading import job_snapshot, load_job, recorded_job
+from bioeval_tui.evaluation.job.models import EvaluationJob, JobTask, RubricItem
 from bioeval_tui.evaluation.models.prompting import find_prompt
 from bioeval_tui.evaluation.seams import Judge, JudgeView, TranscriptMessage
 from bioeval_tui.evaluation.spending import UNLIMITED, counting
+from bioeval_tui.evaluation.wiring.cases import CaseChoice, Cases
 from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.proxies import is_loopback
 from bioeval_tui.record import events
+from bioeval_tui.record.cases import question_hash
 from bioeval_tui.record.names import Role, with_served
-from bioeval_tui.record.overlay import append_numbered
+from bioeval_tui.record.overlay import append_numbered, judgings, read_overlay
 from bioeval_tui.record.reading import started_run
 from bioeval_tui.record.runs import is_own, only_here
 from bioeval_tui.record.state import ConversationKey, ConversationState, RunState
 from bioeval_tui.settings import Settings
-from bioeval_tui.text import clean_line
+from bioeval_tui.text import clean_line, plural, shorten
 
 AT_ONCE = 4
+KEPT_FROM = 10
+"""After so many verdicts, and then a tenth of those kept so far, they are written, so that an interruption loses few."""
+MOST_CASES_NAMED = 3
+"""Of so many cases a refusal says how their tasks differ."""
+MOST_JOBS = 256
+"""So many jobs of cases are kept in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +63,49 @@ class Rescored:
     score: events.ConversationScored | None = None
     error: str = ""
     warnings: tuple[str, ...] = ()
+
+
+class GivenJob:
+    """A job file whose criteria, rubric and judge take the place of the recorded job's."""
+
+    def __init__(self, file: Path, cases_file: Path | None, recorded: Sequence[events.JobCase]) -> None:
+        """Read the job, and fill it in for each of the `recorded` cases.
+
+        Raises:
+            JobError: the job or its table of cases is wrong.
+            UsageError: the run has cases that the job does not have, or the other way round.
+        """
+        self.loaded = load_job(file)
+        self._filled: dict[tuple[str, str], EvaluationJob] = {}
+        if not recorded:
+            if not all(isinstance(item, RubricItem) for item in self.loaded.job.rubric):
+                raise UsageError(f"{self.name}: its rubric comes from its cases, and the run has none")
+            return
+        choice = CaseChoice(file=str(cases_file) if cases_file is not None else None)
+        cases = Cases(self.loaded, choice)
+        if cases.problems:
+            raise JobError("\n".join(map(str, cases.problems)), tuple(cases.problems))
+        for case in cases.jobs:
+            self._filled[case.name, case.persona if case.row is not None else ""] = case.job
+        missing = [
+            case for case in recorded if self._filled and (case.name, case.persona) not in self._filled
+        ]
+        if missing:
+            first = " · ".join(filter(None, (missing[0].name, missing[0].persona)))
+            more = f" and {len(missing) - 1:,} more of the run" if len(missing) > 1 else ""
+            raise UsageError(
+                f"{self.name} has no case {clean_line(first, 80)}{more}; name the run's table of cases with --cases-file"
+            )
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return clean_line(self.loaded.path.name, 80)
+
+    def of(self, case: events.Case | events.JobCase | None) -> EvaluationJob:
+        """Return the job, filled in for a case."""
+        filled = self._filled.get((case.name, case.persona)) if case is not None else None
+        return filled or self.loaded.job
 
 
 class Rescorer:
@@ -63,21 +120,33 @@ class Rescorer:
         allow_hosts: tuple[str, ...] = (),
         rules: bool = False,
         job_file: Path | None = None,
+        cases_file: Path | None = None,
     ) -> None:
-        """Without `judge_models` or `rules`, the job's own judge is used again.
+        """Without `job_file`, the criteria are the recorded ones; without `judge_models` or `rules`, the job's own judge is used.
 
-        Its prompt is looked up beside `job_file`, or where the run's own job was; only the former for an imported run,
-        or a file that is not among the runs.
+        With it, that job's criteria, rubric and judge are used, and its prompt is beside it. What the conversation was held
+        with stays as recorded: tasks, facts, user, limits. Without it, the prompt is looked for where the run's own job was,
+        but not for an imported run, or a file that is not among the runs.
 
         Raises:
             RecordingError: the recording cannot be read.
-            UsageError: the judge cannot be created, or would send a sensitive job's transcripts elsewhere.
+            JobError: the job file, or its table of cases, is wrong.
+            UsageError: the job's tasks are not the run's, the judge cannot be created, or it would send a sensitive job's
+                transcripts elsewhere.
         """
         self.path = path
-        started = started_run(path, as_written=True)[1]
+        state, started, _ = started_run(path, as_written=True)
         self.run_id, self._started = started.run_id, started
+        self._cases = _cases_of(state, started)
+        self.already_judged = 0
+        """How many conversations an interrupted judging had judged before `judge_again` continued it."""
         self._models, self._rules = judge_models, rules
-        self.job = _with_judge(recorded_job(started, path.name), judge_models, rules)
+        if cases_file is not None and job_file is None:
+            raise UsageError("--cases-file is the table of the job that --job names")
+        self._given = GivenJob(job_file, cases_file, started.cases) if job_file is not None else None
+        self._jobs: dict[object, EvaluationJob] = {}
+        self.job = self._judged_as(None)
+        self._require_same_tasks()
         if started.source is not None and not self.job.judged:
             raise UsageError(
                 f"{started.run_id}: the imported file has no tasks to judge; import it with --job FILE to use that job's tasks"
@@ -97,10 +166,66 @@ class Rescorer:
                 "only loopback is allowed"
             )
 
+    def _recorded(self, case: events.Case | None) -> EvaluationJob:
+        """Return the job that a conversation was held with, filled in for its case."""
+        return recorded_job(self._started, self.path.name, case)
+
+    def _judged_as(self, case: events.Case | None) -> EvaluationJob:
+        """Return the job that a conversation is judged by: as it was held, with the given criteria, rubric and judge."""
+        held = self._recorded(case)
+        if self._given is None:
+            return _with_judge(held, self._models, self._rules)
+        given = self._given.of(case)
+        update = {
+            "tasks": given.tasks,
+            "rubric": given.rubric,
+            "scorer": given.scorer,
+            "compat": given.compat,
+        }
+        update["sensitive"] = held.sensitive or given.sensitive
+        return _with_judge(held.model_copy(update=update), self._models, self._rules)
+
+    def _require_same_tasks(self) -> None:
+        """Refuse a job that asks for other tasks than the conversations were held with, task by task."""
+        if self._given is None:
+            return
+        found = [
+            (case, differ)
+            for case in self._cases
+            if (differ := list(_other_tasks(self._recorded(case).tasks, self._given.of(case).tasks)))
+        ]
+        # What differs in the same way in every case is said once.
+        alike = {"; ".join(differ) for _, differ in found}
+        if len(alike) == 1 and len(found) == len(self._cases):
+            found = [(None, found[0][1])]
+        if found:
+            told = "; ".join(
+                (f"case {case.words}: " if case is not None else "") + "; ".join(differ)
+                for case, differ in found[:MOST_CASES_NAMED]
+            )
+            rest = len(found) - MOST_CASES_NAMED
+            more = f"; and in {plural(rest, 'more case')}" if rest > 0 else ""
+            raise UsageError(
+                f"{self._given.name} has other tasks than {self.run_id}, whose conversations can only be judged by other "
+                f"criteria: {told}{more}"
+            )
+
+    @property
+    def notes(self) -> list[str]:
+        """What of the given job is not used although it differs, as sentences."""
+        if self._given is None:
+            return []
+        if all(self._recorded(case).facts == self._given.of(case).facts for case in self._cases):
+            return []
+        return [
+            f"{self._given.name} has other facts than {self.run_id}; the judge is told those that its user knew"
+        ]
+
     async def judge_again(self, author: str) -> list[Rescored]:
         """Judge every conversation that counts as a result, and append the verdicts to the overlay.
 
-        The recording is locked against other writers first, and then read again.
+        The recording is locked against other writers first, and then read again. If the same judging was interrupted, only
+        the conversations that it lacks are judged. Verdicts are kept as they come.
 
         Raises:
             UsageError: the judge cannot be created.
@@ -112,38 +237,130 @@ class Rescorer:
     async def _judge_all(self, author: str) -> list[Rescored]:
         state = started_run(self.path, as_written=True)[0]
         judge = self.make_judge()
+        given = self._criteria_given(author)
+        every = self._judgeable(state)
+        judging, owed = self._interrupted(state, every, judge.identity, given)
+        self.already_judged = len(every) - len(owed)
+        is_new = judging == ""
+        judging = judging or secrets.token_hex(8)
+        first = [given.model_copy(update={"judging": judging})] if given is not None and is_new else []
+        kept = _Kept(self.path, state.last_seq, first, is_new=is_new)
         slots = asyncio.Semaphore(AT_ONCE)
 
         async def one(talk: ConversationState) -> Rescored:
             async with slots:
-                return await self._judge(judge, talk, author)
+                rescored = await self._judge(judge, talk, author, judging, by_others=given is not None)
+                kept.take(rescored)
+                return rescored
 
         try:
-            rescored = list(await asyncio.gather(*map(one, _judgeable(state))))
+            rescored = list(await asyncio.gather(*map(one, owed)))
         finally:
+            kept.write()
             await judge.aclose()
-        new = [event for judged in rescored for event in (judged.verdict, judged.score) if event is not None]
-        if new:
-            append_numbered(self.path, new, after=state.last_seq)
         return rescored
 
-    async def _judge(self, judge: Judge, talk: ConversationState, author: str) -> Rescored:
+    def _interrupted(
+        self,
+        state: RunState,
+        every: list[ConversationState],
+        judge: str,
+        given: events.CriteriaGiven | None,
+    ) -> tuple[str, list[ConversationState]]:
+        """Return the last judging, if it asked the same and was interrupted, and the conversations that it lacks.
+
+        Otherwise an empty id and `every` conversation: a judging that is complete is repeated as a whole.
+        """
+        later = [
+            each
+            for same in judgings(state, read_overlay(self.path, as_written=True)).values()
+            for each in same
+        ]
+        last = max(later, key=lambda each: each.verdict.seq, default=None)
+        if last is None or not last.verdict.judging:
+            return "", every
+        same_judging = [each for each in later if each.verdict.judging == last.verdict.judging]
+        verdicts = {each.key: each.verdict for each in same_judging}
+        asked = {talk.key: self.question(talk, judge) for talk in every if talk.key in verdicts}
+        if any(verdicts[key].question != question for key, question in asked.items()):
+            return "", every
+        owed = [talk for talk in every if talk.key not in verdicts or verdicts[talk.key].error]
+        if not owed or last.criteria != (given.criteria if given is not None else ""):
+            return "", every
+        return last.verdict.judging, owed
+
+    def _criteria_given(self, author: str) -> events.CriteriaGiven | None:
+        """Return by which criteria is judged; None if they are the recorded ones."""
+        if self._given is None or all(
+            _criteria_of(self._judged_as(case)) == _criteria_of(self._recorded(case)) for case in self._cases
+        ):
+            return None
+        job = _criteria_of(self.job)
+        cases = [
+            events.JobCase(name=case.name, persona=case.persona, parts=parts)
+            for case in self._cases
+            if case is not None and (parts := _criteria_of(self._judged_as(case))) != job
+        ]
+        return events.CriteriaGiven(
+            run_id=self.run_id,
+            seq=0,
+            at=datetime.now(UTC),
+            author=author,
+            judging="",
+            job_name=self._given.name,
+            job=job,
+            cases=tuple(cases),
+        )
+
+    async def _judge(
+        self, judge: Judge, talk: ConversationState, author: str, judging: str, *, by_others: bool
+    ) -> Rescored:
+        """Judge one conversation; `by_others` says that the criteria are not the recorded ones."""
+        where = self._where(talk, author)
+        question = self.question(talk, judge.identity)
+        asked: dict[str, Any] = {
+            "prompts": self._prompt(),
+            "question": question,
+            "judging": judging,
+            "by_given": by_others,
+        }
+        if not self.job_of(talk).judged_in(talk.key.condition):
+            verdict = events.TranscriptScored(**where, **asked, judge=judge.identity)
+            return Rescored(talk.key, verdict, self._score(talk, verdict, author))
         with counting(UNLIMITED) as used:
-            judged = await judge_transcript(
-                judge, self.view_of(talk), self._makers.judge_s, _end_reason(talk)
-            )
+            judged = await judge_transcript(judge, self.view_of(talk), self._makers.judge_s, self._held(talk))
         fields = {**judged.fields, "judge": with_served(judged.fields["judge"], used.served)}
         warnings = tuple(message for _, message in judged.warnings)
-        if judged.tasks is None:
-            return Rescored(talk.key, error=judged.error, warnings=warnings)
-        verdict = events.TranscriptScored(**self._where(talk, author), **fields, prompts=self._prompt())
-        return Rescored(talk.key, verdict, self._score(talk, verdict, author), warnings=warnings)
+        verdict = events.TranscriptScored(**where, **fields, **asked)
+        if judged.tasks is not None:
+            return Rescored(talk.key, verdict, self._score(talk, verdict, author), warnings=warnings)
+        # By the recorded criteria, the verdict before stays. By others, there is none, and that is the judge's fault; whether
+        # it could be reached says nothing of the conversation.
+        if by_others and judged.fault == "judge":
+            score = self._score(talk, verdict, author)
+            return Rescored(talk.key, verdict, score, error=judged.error, warnings=warnings)
+        return Rescored(talk.key, error=judged.error, warnings=warnings)
+
+    def question(self, talk: ConversationState, judge: str) -> str:
+        """Return the hash of what this judge is asked about a conversation."""
+        return question_hash(job_snapshot(self.job_of(talk)), talk.key.condition, self._prompt(), judge)
 
     def job_of(self, talk: ConversationState) -> EvaluationJob:
         """Return the job that a conversation is judged by: with its case's own tasks and facts, where it has some."""
-        if talk.case is None:
+        case = talk.case
+        if case is None:
             return self.job
-        return _with_judge(recorded_job(self._started, self.path.name, talk.case), self._models, self._rules)
+        # The cases of an imported file may have the same name.
+        place = (case.name, case.persona) if self._started.cases else talk.key
+        if place not in self._jobs:
+            if len(self._jobs) >= MOST_JOBS:
+                self._jobs.clear()
+            self._jobs[place] = self._judged_as(case)
+        return self._jobs[place]
+
+    def _held(self, talk: ConversationState) -> Held:
+        ended = talk.ended.reason if talk.ended is not None else "unknown"
+        return Held(self._recorded(talk.case) if self._started.source is None else None, ended)
 
     def view_of(self, talk: ConversationState) -> JudgeView:
         """Return a conversation as a judge sees it."""
@@ -162,7 +379,16 @@ class Rescorer:
 
     def judgeable(self) -> list[ConversationState]:
         """Return the conversations that count as a result and have answers to judge."""
-        return _judgeable(started_run(self.path, as_written=True)[0])
+        return self._judgeable(started_run(self.path, as_written=True)[0])
+
+    def _judgeable(self, state: RunState) -> list[ConversationState]:
+        """Return the conversations that can be judged, and in which something is, or was, judged."""
+        return [
+            talk
+            for talk in state.conversations.values()
+            if talk.can_be_judged
+            and (talk.verdict is not None or self.job_of(talk).judged_in(talk.key.condition))
+        ]
 
     def _prompt(self) -> dict[str, str]:
         """Return the hash of the judge's prompt, by name; none where rules judge."""
@@ -176,10 +402,15 @@ class Rescorer:
     ) -> events.ConversationScored:
         """Return the composite with the new task part; timing, assertions and failures are as recorded."""
         assert talk.score is not None
-        new = composite.judged_part(verdict.tasks, len(verdict.tasks))
+        count = len(self.job_of(talk).judged_in(talk.key.condition))
+        new = composite.judged_part(verdict.tasks if not verdict.error else None, count, verdict.error or "")
+        new = counts_elsewhere(new, self.job_of(talk))
         parts = [new if part.name == "task" else part for part in talk.score.parts]
         whole = composite.compose(parts, talk.score.failures)
         unchecked = [check.fault for check in talk.final_checks.values() if check.status == "not_measured"]
+        fault: events.Fault = "none"
+        if whole.score is None:
+            fault = "judge" if verdict.error else composite.blame(unchecked, verdict.tasks)
         return events.ConversationScored(
             **self._where(talk, author),
             score=whole.score,
@@ -188,7 +419,7 @@ class Rescorer:
             failures=talk.score.failures,
             average_latency_ms=talk.score.average_latency_ms,
             reason=whole.reason,
-            fault="none" if whole.score is not None else composite.blame(unchecked, verdict.tasks),
+            fault=fault,
         )
 
     def _where(self, talk: ConversationState, author: str) -> Mapping[str, Any]:
@@ -203,6 +434,74 @@ class Rescorer:
         }
 
 
+class _Kept:
+    """Writes verdicts to the overlay as they come, with the first what stands before them."""
+
+    def __init__(self, path: Path, after: int, first: Sequence[events.RunEvent], *, is_new: bool) -> None:
+        self._path, self._after = path, after
+        self._first = first
+        self._held_back: list[Rescored] = []
+        """Without a verdict that could be used; if no other conversation gets one, the judge says nothing of any."""
+        self._waiting: list[Rescored] = []
+        self._written = 0 if is_new else 1  # an interrupted judging has some
+
+    def take(self, rescored: Rescored) -> None:
+        """Keep one verdict; several are written at once, since each writing reads what is there."""
+        if rescored.verdict is None:
+            return
+        (self._held_back if rescored.error else self._waiting).append(rescored)
+        if len(self._waiting) >= max(KEPT_FROM, self._written / 10):
+            self.write()
+
+    def write(self) -> None:
+        """Write what was not written yet."""
+        ready = self._waiting
+        if self._waiting or self._written:
+            ready = [*self._waiting, *self._held_back]
+            self._held_back = []
+        judged = [event for one in ready for event in (one.verdict, one.score) if event is not None]
+        if judged:
+            append_numbered(self._path, [*self._first, *judged], after=self._after)
+            self._first, self._waiting = (), []
+            self._written += len(ready)
+
+
+def _cases_of(state: RunState, started: events.RunStarted) -> list[events.Case | None]:
+    """Return the cases that have tasks of their own; None for the one job of a run without such."""
+    cases = [events.Case(name=case.name, persona=case.persona) for case in started.cases]
+    imported = (talk.case for talk in state.conversations.values() if talk.case is not None)
+    return [*(cases or [case for case in imported if case.tasks])] or [None]
+
+
+def _criteria_of(job: EvaluationJob) -> dict[str, Any]:
+    """Return what a job says about how its conversations are judged, under its published keys."""
+    snapshot = job_snapshot(job)
+    return {"tasks": snapshot["tasks"], "rubric": snapshot["rubric"]}
+
+
+def _other_tasks(held: Sequence[JobTask], given: Sequence[JobTask]) -> Iterator[str]:
+    """Yield how each task of a given job differs from those that a conversation was held with."""
+    for number, (one, other) in enumerate(zip_longest(held, given), start=1):
+        if other is None:
+            yield f"task {number} (“{_words(one)}”) is missing"
+        elif one is None:
+            yield f"task {number} (“{_words(other)}”) was not asked for"
+        elif one.task != other.task:
+            yield f"task {number} is “{_words(other)}” instead of “{_words(one)}”"
+        elif one.only != other.only:
+            yield f"task {number} (“{_words(one)}”) {_counts(other)} instead of {_counts(one)}"
+        elif one.type != other.type:
+            yield f"task {number} (“{_words(one)}”) is a {other.type} instead of a {one.type}"
+
+
+def _words(task: JobTask) -> str:
+    return shorten(clean_line(task.task), 80)
+
+
+def _counts(task: JobTask) -> str:
+    return f"counts with facts {task.only} only" if task.only else "counts in both conditions"
+
+
 def _require_own_prompt(path: Path, name: str) -> None:
     """Refuse to look for an imported run's prompt in a folder that its recording names."""
     try:
@@ -212,25 +511,6 @@ def _require_own_prompt(path: Path, name: str) -> None:
             f"{path.stem} came from elsewhere, and its judge's prompt `{clean_line(name, 100)}` is not one of this program's; "
             "give your copy of its job with --job FILE, the prompt beside it"
         ) from None
-
-
-def _end_reason(talk: ConversationState) -> events.EndReason:
-    return talk.ended.reason if talk.ended is not None else "unknown"
-
-
-def _judgeable(state: RunState) -> list[ConversationState]:
-    return [talk for talk in state.conversations.values() if _can_be_judged(talk)]
-
-
-def _can_be_judged(talk: ConversationState) -> bool:
-    """Return whether a conversation counts as a result and has answers to judge."""
-    ended = talk.ended is not None and talk.ended.reason in events.RESULT_REASONS and is_finished(talk)
-    return (
-        ended
-        and talk.score is not None
-        and any(part.name == "task" and not part.left_out for part in talk.score.parts)
-        and any(message.role == "assistant" and message.done for message in talk.messages)
-    )
 
 
 def _with_judge(job: EvaluationJob, models: tuple[str, ...], rules: bool) -> EvaluationJob:

@@ -100,6 +100,12 @@ class GivenScore:
         return str(self.told).lower() == "nan"
 
 
+def unscored(names: Any) -> list[GivenScore]:
+    """Return scores without a value for what an export of this program names as never asked for."""
+    listed = names if isinstance(names, list) else []
+    return [GivenScore(name, None, None) for name in listed if isinstance(name, str)]
+
+
 @dataclass(slots=True)
 class ImportedConversation:
     """One conversation of the source. An empty `name` means that it is the only one of its case."""

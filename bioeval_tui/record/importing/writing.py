@@ -393,15 +393,15 @@ class _Writer:
     def end(self) -> RunEvent:
         """Return how the run ended."""
         trials = max(self._found.held.values())
-        means = {
-            condition: composite.mean_of(scores) if len(scores) == trials else None
-            for condition, scores in self._scores.items()
+        missing = {condition: trials - len(scores) for condition, scores in self._scores.items()}
+        scores = {
+            condition: [*known, *[None] * missing[condition]] for condition, known in self._scores.items()
         }
         return self._make(
             events.RunEnded,
             status="completed",
-            scores=means,
-            mean=composite.published_mean(means),
+            scores={condition: composite.mean_of(values) for condition, values in scores.items()},
+            mean=composite.mean_of_both(scores),
             clean=True,
         )
 

@@ -102,7 +102,7 @@ Model = TypeVar("Model", bound=BaseModel)
 KEPT = frozenset(
     {"kind", "run_id", "batch_id", "job_sha256", "git_revision", "program_version", "code", "task_id",
      "started_at", "status", "fault", "folder", "review", "undoes", "submission", "traceparent", "trace_id", "span_id",
-     "parent_id", "doubled"}
+     "parent_id", "doubled", "question", "judging"}
 )  # fmt: skip
 """Fields with ids, kinds or times, which contain no free text."""
 

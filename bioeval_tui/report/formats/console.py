@@ -313,17 +313,27 @@ def print_judged_again(result: RunResult, console: Console) -> None:
         for row in again.rows:
             when = f"{row.at[:16].replace('T', ' ')} {row.author}" if row.at else "as recorded"
             counts = " (counts)" if row.counts else ""
-            table.add_column(Text(f"{when}{counts}\n{row.judge}\n{row.prompt_words}"), justify="right")
-        titles = {task.task: task.title for row in again.rows for task in row.verdict.tasks}
-        for task, title in titles.items():
+            about = (
+                f"{when}{counts}",
+                row.judge,
+                row.prompt_words,
+                row.job_words,
+                f"asked {row.asked_words}",
+            )
+            table.add_column(Text("\n".join(about)), justify="right")
+        # With another rubric, an item has the number of another task.
+        titles = {(task.task, task.title): None for row in again.rows for task in row.verdict.tasks}
+        for task, title in sorted(titles, key=lambda one: one[0]):
             found = [
-                next((each for each in row.verdict.tasks if each.task == task), None) for row in again.rows
+                next((each for each in row.verdict.tasks if (each.task, each.title) == (task, title)), None)
+                for row in again.rows
             ]
             cells = (DASH if each is None else verdict(each) for each in found)
             table.add_row(Text(f"{task} {title}"), *map(Text, cells))
         scores = (Text(number(row.score), style="bold") for row in again.rows)
         table.add_row(Text("score", style="bold"), *scores)
         console.print(table)
+    print_lines(result.changed_criteria, console)
     if result.judged_again:
         console.print(Text(result.judged_again_words), soft_wrap=True)
 

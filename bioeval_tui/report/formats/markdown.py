@@ -401,12 +401,14 @@ def _judged_again(page: RunResult) -> list[str]:
         return []
     rows = [
         [again.where, escape(row.judge), escape(row.prompt_words), escape(row.author or "as recorded"),
-         escape(row.at), escape(row.task_words), units.number(row.score), "counts" if row.counts else ""]
+         escape(row.at), escape(row.job_words), escape(row.asked_words), escape(row.task_words), units.number(row.score),
+         "counts" if row.counts else ""]
         for again in page.judged_again.values()
         for row in again.rows
     ]  # fmt: skip
-    head = ["conversation", "judge", "prompt", "by whom", "when", "tasks", "score", ""]
-    return ["## Judged again", "", *table(head, rows), ""]
+    head = ["conversation", "judge", "prompt", "by whom", "when", "criteria", "asked", "tasks", "score", ""]
+    changed = [f"- {escape(line)}" for line in page.changed_criteria]
+    return ["## Judged again", "", *table(head, rows), "", *(changed and [*changed, ""])]
 
 
 def _reviews(page: RunResult) -> list[str]:

@@ -15,9 +15,9 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from math import ceil, comb, inf, sqrt
-from statistics import fmean
 from typing import Any, Literal, TypeVar
 
+from bioeval_tui.exact import TINY, exact_difference, exact_mean
 from bioeval_tui.report.statistics.estimates import Estimate, Sample, estimate
 from bioeval_tui.uncertainty import CHANGE, FEWEST, FEWEST_UNITS, LEVEL, special
 
@@ -27,7 +27,6 @@ FOUND_AT = 1 - LEVEL
 """The largest p-value at which two runs are said to differ."""
 BESIDE = 0.2
 """The share of these 5 % for tests beside the most important ones."""
-TINY = 1e-12
 
 
 def differences(
@@ -49,7 +48,8 @@ def differences(
         else:
             sides = (first.value, second.value) if independent else None
             stopped = first.stopped or second.stopped
-            samples.append(Sample(job, second.value - first.value, case=case, sides=sides, stopped=stopped))
+            value = exact_difference(second.value, first.value)
+            samples.append(Sample(job, value, case=case, sides=sides, stopped=stopped))
     return samples
 
 
@@ -251,9 +251,9 @@ def rank(scores: Mapping[str, Mapping[str, Sequence[float]]], *, draws: int = DR
     names = list(scores)
     everywhere = {case for cases in scores.values() for case in cases}
     common = sorted(case for case in everywhere if all(scores[name].get(case) for name in names))
-    means = {name: [fmean(scores[name][case]) for case in common] for name in names}
+    means = {name: [exact_mean(scores[name][case]) for case in common] for name in names}
     better = _better_beyond_doubt(means, draws) if len(common) >= FEWEST_UNITS else set()
-    overall = {name: fmean(values) if values else 0.0 for name, values in means.items()}
+    overall = {name: exact_mean(values) if values else 0.0 for name, values in means.items()}
     places = {name: 1 + sum(other > overall[name] for other in overall.values()) for name in names}
     ranks = [
         AgentRank(

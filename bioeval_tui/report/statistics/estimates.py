@@ -10,12 +10,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from math import ceil, comb, fsum, inf
 from statistics import fmean
 from typing import TypeVar
 
+from bioeval_tui.exact import exact_mean
 from bioeval_tui.report.statistics.planning import stopped_interval
-from bioeval_tui.uncertainty import FEWEST_CURVED, FEWEST_UNITS, UNIT, Bounds, Interval, left_out, mean_of
+from bioeval_tui.uncertainty import (
+    FEWEST_CURVED,
+    FEWEST_UNITS,
+    UNIT,
+    Bounds,
+    Interval,
+    left_out,
+    mean_of,
+)
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
@@ -142,7 +152,7 @@ def estimate(samples: Sequence[Sample], bounds: Bounds = UNIT, *, paired: bool =
         interval,
         tuple(values),
         counted,
-        fsum(values) / counted.held,
+        exact_mean([*values, *[0.0] * counted.excluded]),
         measured.degrees,
         len(groups),
         unit,
@@ -224,10 +234,12 @@ def pass_hat(successes: int, trials: int, k: int) -> float | None:
 def pass_k(tasks: Iterable[Tries], k: int) -> PassK:
     """Return the mean over the tasks that have at least k trials, and name the others."""
     tries = list(tasks)
-    values = [(task.name, pass_hat(task.successes, task.trials, k)) for task in tries]
-    known = [value for _, value in values if value is not None]
-    undefined = tuple(name for name, value in values if value is None)
-    return PassK(k, fmean(known) if known else None, len(known), undefined, pass_k_interval(tries, k))
+    known = [task for task in tries if task.trials >= k]
+    undefined = tuple(task.name for task in tries if task.trials < k)
+    # Shares such as 1/3 are no decimal numbers, so their mean is exact only as a fraction.
+    values = [Fraction(comb(task.successes, k), comb(task.trials, k)) for task in known]
+    value = float(sum(values) / len(values)) if values else None
+    return PassK(k, value, len(known), undefined, pass_k_interval(tries, k))
 
 
 def pass_series(tasks: Sequence[Tries]) -> tuple[PassK, ...]:

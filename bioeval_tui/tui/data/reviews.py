@@ -22,7 +22,7 @@ from bioeval_tui.record import events, reviews
 from bioeval_tui.record.cases import judged_in
 from bioeval_tui.record.catalogue import find_recording
 from bioeval_tui.record.masking import masked, masking
-from bioeval_tui.record.overlay import Overlay, append_reviews, in_force, read_overlay
+from bioeval_tui.record.overlay import Overlay, append_reviews, counting, in_force, judgings, read_overlay
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import ConversationKey, ConversationState, RunState, apply_all
 from bioeval_tui.report.brief import brief_of
@@ -167,8 +167,10 @@ def _sampled_items(
 
 def run_items(place: str, state: RunState, overlay: Overlay) -> list[ReviewItem]:
     """Return a run's judged tasks, with the verdict in force, and the submissions that were graded in it."""
-    folded = reviews.fold_reviews(overlay.events, state)
     now = in_force(state, overlay)
+    folded = reviews.fold_reviews(overlay.events, state, now)
+    begun = counting(state, judgings(state, overlay))
+    judging = next((one.verdict.judging for one in begun if one.criteria), "")
     items: list[ReviewItem] = []
     order = state.started.conditions if state.started else ()
     places = {condition: at for at, condition in enumerate(order)}
@@ -179,8 +181,9 @@ def run_items(place: str, state: RunState, overlay: Overlay) -> list[ReviewItem]
         if not is_finished(conversation):
             continue
         verdict = now.conversations[key].verdict
-        for number, item in judged_in(state.job_of(key.trial), key.condition).items():
-            items.append(_task_item(place, state, folded, conversation, verdict, number, item))
+        for number, item in judged_in(now.job_of(key.trial), key.condition).items():
+            made = _task_item(place, now, folded, conversation, verdict, number, item)
+            items.append(replace(made, judging=judging))
         items += _graded_items(place, state, folded, conversation)
     return items
 
@@ -275,7 +278,8 @@ def _review_fields(item: ReviewItem, given: NewReview) -> dict[str, Any]:
     score = reviews.score_of(item.opinions)
     if score is None and judged is not None:
         score = judged.score
-    return {**fields, "before": score, "after": given.score, "judge": judged.judge if judged else None}
+    fields |= {"before": score, "after": given.score, "judging": item.judging}
+    return {**fields, "judge": judged.judge if judged else None}
 
 
 def _mark_of(report: TaskReport) -> events.Mark:

@@ -8,9 +8,14 @@ from typing import Any
 
 import pytest
 
+from bioeval_tui.evaluation.wiring.rescore import Rescorer
+from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.agreement import rated_tasks
-from bioeval_tui.report.result import load_run
+from bioeval_tui.report.document import run_document
+from bioeval_tui.report.result import RunResult, load_run
+from bioeval_tui.settings import Settings, private_dir
 from bioeval_tui.tui.runs.runs_view import preview
+from tests.command import call
 from tests.documents import document_of
 from tests.servers import openai_server as srv
 from tests.servers.whole_runs import WholeRun, hold, with_models
@@ -165,3 +170,111 @@ async def test_a_user_who_says_goodbye_first_stays_the_one_who_ended(tmp_path):
     text = JOB.replace("WHEN", NEVER).replace("remind me at nine.", "remind me at nine. Bye.")
     done = await run(tmp_path, text, agent=srv.say("Goodbye!"))
     assert second_task(done)["kept_by"] == "user"
+
+
+LOG = [
+    ("user", "Please remind me at nine."),
+    ("assistant", "Done."),
+    ("user", "Thanks."),
+    ("assistant", "Sure."),
+]
+
+
+async def judge_log(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    job: str,
+    said: list[tuple[str, str]] = LOG,
+    asked: dict[int, int] | None = None,
+) -> RunResult:
+    """Import a log with a job, and let a judge say which message asks for each task: 1 for the first, none for the second."""
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(folder / "data"))
+    messages = [{"role": role, "content": words} for role, words in said]
+    (folder / "log.jsonl").write_text(json.dumps({"messages": messages}) + "\n", encoding="utf-8")
+    (folder / "job.yml").write_text(job.replace("URL", "http://127.0.0.1:1"), encoding="utf-8")
+    given = call("runs", "import", folder / "log.jsonl", "--job", folder / "job.yml", catch_exceptions=False)
+    path = folder / "data" / "runs" / f"{given.stdout.strip()}.jsonl"
+    tasks = [
+        {"task": task, "asked": number, "messages": [2], "reason": "It answered the user.", "score": 0.0}
+        for task, number in (asked or {1: 1, 2: 0}).items()
+    ]
+    answer = srv.say_json({"tasks": tasks, "tone": 0.5})
+    async with srv.OpenAIServer(otherwise=lambda body: answer) as server:
+        judged = await Rescorer(path, Settings(**with_models(server.url))).judge_again("ada")
+    assert [one.error for one in judged] == [""]
+    return load_run(path)
+
+
+PLAIN = JOB.replace("scorer: {kind: rules}", JUDGE).replace(", task: 1", "").replace(", task: 2, WHEN", "")
+
+
+@pytest.mark.parametrize(
+    ("job", "kept_by"),
+    [
+        (PLAIN, "user"),
+        (PLAIN.replace("maxTurns: 12", "maxTurns: 4"), "user"),
+        (JOB.replace("scorer: {kind: rules}", JUDGE).replace(", WHEN", ""), "user"),
+        (PLAIN.replace("facts: []", "facts: []\ncompat: embabel"), None),
+    ],
+    ids=[
+        "no reason",
+        "a limit that was not the log's",
+        "a script that did not play its user",
+        "as published",
+    ],
+)
+async def test_a_task_of_a_log_that_nobody_asked_for_is_not_measured(tmp_path, monkeypatch, job, kept_by):
+    run = await judge_log(tmp_path, monkeypatch, job)
+    (talk,) = run.conversations
+    assert [(task.asked, task.kept_by) for task in talk.tasks] == [(1, None), (0, kept_by)]
+    document = run_document(run)["conditions"]["supplied"]
+    listed = [task["score"] for task in document["tasks"]]
+    (again,) = json.loads(json.dumps(run_document(run)["judged_again"]))
+    if kept_by is None:
+        assert (document["score"], listed) == (0.0, [0.0, 0.0])
+        return
+    assert (document["score"], listed) == (None, [0.0, None])
+    assert [task["score"] for task in again["tasks"]] == [0.0, None]
+    assert (
+        document["reason"]
+        == "task not measured: the user never asked for task 2 (“Learn what it costs”) and could have"
+    )
+    assert talk.fault == "evaluator"
+
+
+async def test_a_log_whose_script_lines_were_said_in_other_words_keeps_what_the_judge_names(
+    tmp_path, monkeypatch
+):
+    scripted = JOB.replace("scorer: {kind: rules}", JUDGE).replace(", WHEN", "")
+    said = [("user", "Nine o'clock, remind me, and the price?"), ("assistant", "Done, 3 euros.")]
+    run = await judge_log(tmp_path, monkeypatch, scripted, said, asked={1: 1, 2: 1})
+    assert [(task.asked, task.measured) for talk in run.conversations for task in talk.tasks] == [
+        (1, True)
+    ] * 2
+
+
+async def test_a_log_that_its_agent_ended_keeps_the_score(tmp_path, monkeypatch):
+    run = await judge_log(tmp_path, monkeypatch, PLAIN, [*LOG[:1], ("assistant", "Done. Goodbye!")])
+    assert [task.kept_by for talk in run.conversations for task in talk.tasks] == [None, "agent"]
+
+
+@pytest.mark.parametrize("kind", ["inspect", "atif"])
+async def test_an_export_that_is_imported_again_gives_an_unasked_task_no_score(tmp_path, monkeypatch, kind):
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path / "data"))
+    done = await run(tmp_path, JOB.replace("WHEN", NEVER))
+    file = tmp_path / f"{kind}.json"
+    file.write_text(document_of(kind, load_run(done.path)), encoding="utf-8")
+    path = import_file(file, private_dir(tmp_path / "data" / "runs")).path
+    (talk,) = load_run(path).conversations
+    assert "Learn what it costs" not in {task.title for task in talk.tasks}
+    assert talk.score is None
+
+
+@pytest.mark.parametrize("kind", ["inspect", "atif"])
+async def test_so_does_the_export_of_a_log_that_was_judged(tmp_path, monkeypatch, kind):
+    judged = await judge_log(tmp_path, monkeypatch, PLAIN)
+    file = tmp_path / f"{kind}.json"
+    file.write_text(document_of(kind, judged), encoding="utf-8")
+    path = import_file(file, private_dir(tmp_path / "data" / "runs")).path
+    (talk,) = load_run(path).conversations
+    assert ([task.title for task in talk.tasks], talk.score) == (["Get a reminder for nine"], None)

@@ -68,7 +68,7 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
         ([Talk(reason="agent_failed", failures=2)], [Talk(reason="agent_failed", failures=1)], "agent_failed",
          "failed at turn 1 in both conversations: the agent scores 0.50 without the facts and 0.70 with the facts; failed requests "
          "lowered this by 0.50 without the facts and by 0.30 with the facts."),
-        ([*[FAILS] * 5, *[KNOWS] * 5], [], "one_condition", "scores 0.72 over 10 trials (95 % interval 0.44 to 0.91, this job only, 10 trials)."),
+        ([*[FAILS] * 5, *[KNOWS] * 5], [], "one_condition", "scores 0.71 over 10 trials (95 % interval 0.44 to 0.91, this job only, 10 trials)."),
         ([FAILS, KNOWS], [], "one_condition", "scores 0.71 over 2 trials, too few for an interval."),
         ([FAILS], [], "one_condition", "Without the facts, the only condition that was run, the agent scores 0.43 (one trial)"),
         ([Talk(tasks=None)], [KNOWS], "judge_failed", "The judge failed in the conversation without the facts (the judge was away)"),

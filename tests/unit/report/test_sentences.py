@@ -142,7 +142,7 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.NotScored("away"), "not scored: away"),
     (
         of.NeverAsked("user"),
-        "The user never asked for it, although there were turns left: not measured, the simulated user's fault",
+        "The user never asked for it and could have: not measured, the user's fault and not the agent's",
     ),
     (of.NeverAsked("turns"), "The user had not asked for it when the turns were used up"),
     (of.NeverAsked("agent"), "The user had not asked for it when the agent failed or said goodbye"),
@@ -225,6 +225,9 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.TrialsDiffer(5, 1), "A has 5 trials, B 1: only trials with the same number are paired"),
     (of.VerdictsReplaced(1, 2, False, ("j",), "A"), "A: 1 of 2 conversations judged again: the recorded verdicts count, the later ones are shown beside them"),
     (of.VerdictsReplaced(2, 2, True, ("j", "k")), "2 of 2 conversations judged again: the latest verdict of each counts (j, k), the recorded ones are shown beside them"),
+    (of.VerdictsReplaced(2, 2, True, ("j",), "", "new.yml"), "2 of 2 conversations judged again by the criteria of new.yml: the latest verdict of each counts (j), the recorded ones are shown beside them"),
+    (of.VerdictsReplaced(1, 2, False, ("j",), "", "new.yml", waits=True), "1 of 2 conversations judged again by the criteria of new.yml: the verdicts before them count until all that can be judged are; the same command goes on"),
+    (of.CriteriaChanged(2, "Names bleeding", "Names vitamin K", "new.yml"), "task 2: recorded “Names bleeding”, in new.yml “Names vitamin K”"),
     (of.RunOfOneCondition("A", "facts withheld"), "A was run with facts withheld only"),
     (of.UncleanRun("A", "not clean", "the graph differs"), "A: not clean, the graph differs"),
     (of.RunUnfinished("B"), "B did not finish"),

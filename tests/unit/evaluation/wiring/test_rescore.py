@@ -135,6 +135,7 @@ def test_an_imported_recordings_prompt_is_read_only_from_a_folder_that_you_name(
     rows[0]["options"] = {"job_file": str(private / "job.yml")}
     rows[0]["job"]["scorer"] = {"kind": "llm", "prompt": "credentials"}
     recording.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (private / "job.yml").write_text(json.dumps(rows[0]["job"]))  # JSON is YAML, too
     mine = replace(settings("http://127.0.0.1:1"), data_dir_override=str(tmp_path))
     imported = import_recording(recording, mine.runs_dir).path
     for path in (imported, recording):  # the second was never imported: `judge-test` takes a file

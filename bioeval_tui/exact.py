@@ -1,0 +1,48 @@
+"""Arithmetic with scores as they are written: the one place of means, differences and thresholds without binary noise.
+
+Sums of binary fractions make 0.15000000000000002 the mean of 0.1 and 0.2, which looks odd in JSON and lies above 0.15.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Context, Decimal
+
+TINY = 1e-12
+"""Numbers that differ by no more are equal."""
+_DECIMAL = Context(prec=50)
+"""As many digits as the sum of 100,000 scores needs, and more."""
+
+
+def exact_mean(values: Sequence[float], weights: Sequence[float] | None = None) -> float:
+    """Return the mean, by the `weights` if given, not rounded: of 0.1 and 0.2, it is 0.15.
+
+    Raises:
+        ValueError: there are no values, or not as many weights.
+    """
+    if not values:
+        raise ValueError("the mean of no values")
+    total, whole = Decimal(0), Decimal(len(values))
+    if weights is None:
+        for value in values:
+            total = _DECIMAL.add(total, _as_written(value))
+        return float(_DECIMAL.divide(total, whole))
+    whole = Decimal(0)
+    for value, weight in zip(values, map(_as_written, weights), strict=True):
+        total = _DECIMAL.fma(_as_written(value), weight, total)
+        whole = _DECIMAL.add(whole, weight)
+    return float(_DECIMAL.divide(total, whole))
+
+
+def exact_difference(value: float, other: float) -> float:
+    """Return `value` − `other`: of 0.3 and 0.1, it is 0.2."""
+    return float(_DECIMAL.subtract(_as_written(value), _as_written(other)))
+
+
+def reaches(value: float, threshold: float) -> bool:
+    """Return whether a value, not rounded, is at least the threshold: 0.2673 does not reach 0.27."""
+    return value >= threshold - TINY
+
+
+def _as_written(value: float) -> Decimal:
+    return Decimal(repr(float(value)))
