@@ -255,30 +255,34 @@ def new(
         raise UsageError("give --from alone: the job it writes has both a script and a model")
     if trial is not None and source is None:
         raise UsageError("--trial needs --from RUN")
-    answers = Answers(offline=offline) if yes or cases or source else _ask(Answers(offline=offline))
     if source is not None:
         path = Path(source)
-        write_whole(job, job_from(path if path.is_file() else find_run(source)[1], trial))
+        recording = path if path.is_file() else find_run(source)[1]
+        text = job_from(recording, Settings.from_environment().runs_dir, trial)
+    elif cases is not None:
+        text = _cases_text(job, cases)
     else:
-        write_whole(job, _cases_text(job, cases) if cases is not None else job_text(answers))
+        text = job_text(Answers(offline=offline) if yes else _ask(Answers(offline=offline)))
+    write_whole(job, text)
     beside = job.parent / "job.schema.json"  # the file's first lines name it
     if not beside.exists():
         write_whole(beside, schema_text("job"))
-    problems = check_job(job, choice=CaseChoice(file=str(cases) if cases is not None else None)).errors
-    for problem in problems:
+    checked = check_job(job, choice=CaseChoice(file=str(cases) if cases is not None else None))
+    for problem in checked.errors:
         say(str(problem), err=True)
     say(f"wrote {job}; next: bioeval-tui check {job}, then bioeval-tui run {job}")
-    if not answers.offline:
-        if cases is not None and not _beside(job, cases):
-            say(f"the table is in another folder: add --cases-file {cases} to both commands")
+    if cases is not None and not _beside(job, cases):
+        say(f"the table is in another folder: add --cases-file {cases} to both commands")
+    written = checked.loaded.job if checked.loaded is not None else None
+    if written is None or "llm" in (written.evaluator.kind, written.scorer.kind):
         instead = ""
-        if answers.script and cases is None:
+        if written is not None and written.can_be_rehearsed:
             instead = f"; without one: bioeval-tui run {job} --rehearsal"
         say(
             "the user and the judge are models: set OPENAI_API_KEY first, or OPENAI_BASE_URL for a model server on this "
             f"machine{instead}{env_file_hint()}"
         )
-    return ExitCode.BAD_INPUT if problems else ExitCode.OK
+    return ExitCode.BAD_INPUT if checked.errors else ExitCode.OK
 
 
 def _cases_text(job: Path, cases: Path) -> str:
