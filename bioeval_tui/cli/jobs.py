@@ -222,7 +222,7 @@ def _cypher(query: str, options: dict[str, Any]) -> int:
 @click.option(
     "--cases",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Write a job for this table of cases (CSV, JSONL, Parquet), such as HealthBench's, without asking.",
+    help="Write a job for this table of cases (CSV, JSON, JSONL, Parquet), such as HealthBench's, without asking.",
 )
 @click.option(
     "--from",
@@ -286,8 +286,8 @@ def new(
 
 
 def _cases_text(job: Path, cases: Path) -> str:
-    columns = read_cases(cases, None).columns
-    return cases_text(Answers(), cases.name if _beside(job, cases) else "", columns)
+    table = read_cases(cases, None)
+    return cases_text(Answers(), cases.name if _beside(job, cases) else "", table.columns, table.places())
 
 
 def _beside(job: Path, cases: Path) -> bool:

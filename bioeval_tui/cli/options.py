@@ -323,7 +323,7 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     "cases_file": click.option(
         "--cases-file",
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        help="A table of cases (CSV, JSONL, Parquet), instead of the job's.",
+        help="A table of cases (CSV, JSON, JSONL, Parquet), instead of the job's.",
     ),
     "seed": click.option("--seed", type=int, hidden=True, help="Random seed [the job's]."),
     "repeat": click.option(

@@ -494,7 +494,7 @@ class CasesConfig(JobPart):
     """The rows of a table, each of which fills in the job's texts: `{{ case.COLUMN }}`."""
 
     file: Text | None = None
-    """A CSV, JSONL or Parquet file in the job's folder; --cases-file overrides it."""
+    """A CSV, JSON, JSONL or Parquet file in the job's folder; --cases-file overrides it."""
     id: Text | None = None
     """The column with each case's id; the default is the row's number."""
 
