@@ -354,7 +354,11 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
         type=click.FloatRange(0, min_open=True),
         help="Maximum number of requests per minute to the agent; the same again to all models together.",
     ),
-    "max_calls": click.option("--max-calls", type=click.IntRange(1), help="Stop after this many calls."),
+    "max_calls": click.option(
+        "--max-calls",
+        type=click.IntRange(1),
+        help="Stop after this many calls: messages to the agent and requests to models, each time that one is sent.",
+    ),
     "max_cost": click.option(
         "--max-cost",
         type=click.FloatRange(0, min_open=True),
