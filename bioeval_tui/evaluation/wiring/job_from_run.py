@@ -180,12 +180,21 @@ def _with_sample_agent(started: RunStarted) -> bool:
     return bool(started.options.get("sample_agent", started.agent == SAMPLE_AGENT))
 
 
+def _agent_is_not_there(started: RunStarted) -> str:
+    """Return how to get the agent of a run that had no address of its own; empty for others."""
+    if _with_sample_agent(started):
+        return "The run started the sample agent; `bioeval-tui agent` starts it at the usual address."
+    if started.options.get("local_model"):
+        return "The agent was the language model of `bioeval-tui demo --local-model`: give another with target.url."
+    if started.options.get("agent_function"):
+        return "The agent was a function of a Python program, which has to run this job again."
+    return ""
+
+
 def _options(started: RunStarted) -> str:
     """Return the options of `run` that a job has no key for."""
     known = started.options
     given = [
-        *(["--sample-agent"] if _with_sample_agent(started) else []),
-        *(["--local-model"] if known.get("local_model") else []),
         *([f"--graph {clean_line(str(known['graph']))}"] if known.get("graph", "auto") != "auto" else []),
         *([f"--condition {started.conditions[0]}"] if len(started.conditions) == 1 else []),
     ]
@@ -304,8 +313,8 @@ class _Draft:
             *(wrong or ["#   - nothing that was checked"]),
             f"# It asks the same things again. Edit what is expected, then: bioeval-tui check FILE, bioeval-tui run FILE{options}",
         ]
-        if self.own and self.started.options.get("agent_function"):
-            lines.append("# The agent was a function of a Python program, which has to run this job again.")
+        if self.own and (hint := _agent_is_not_there(self.started)):
+            lines.append(f"# {hint}")
         if left_out:
             lines += [
                 f"{LEFT_OUT}{', '.join(_names(left_out))}",

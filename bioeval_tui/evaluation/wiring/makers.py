@@ -256,7 +256,11 @@ class Makers:
         return (models,) if isinstance(models, str) else models
 
     def judge(self) -> Judge:
-        """Return the judge, which all conversations of a run share."""
+        """Return the judge, which all conversations of a run share.
+
+        Raises:
+            UsageError: it cannot be made, or a stranger's job names a plug-in.
+        """
         job = self.job
         if job.scorer.kind == "rules":
             return RulesJudge()

@@ -88,6 +88,8 @@ def test_what_failed_in_a_run_of_ones_own_is_kept_as_its_job_has_it(runs: Path, 
     assert [setup.cypher for setup in job.setups] == ["MATCH (n:DomainNode) DETACH DELETE n"]
     assert job.evaluator.lines[0].say == "Could you remind me to take warfarin tomorrow at 9?"
     assert job.evaluator.lines[0].fact is None, "what the user says unasked is said in both conditions"
+    assert "# The run started the sample agent; `bioeval-tui agent` starts it at the usual address.\n" in text
+    assert job.target.url is None
 
 
 class Again(RestAgentServer):
