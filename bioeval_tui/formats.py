@@ -4,7 +4,8 @@ A writer is given `RunResult`s, with their `conversations` (`ConversationResult`
 give the tool calls among a message's generation events, and `to_arrow` a table of runs.
 
 A reader recognises a file by its `FileLook`, reads it in pieces with `members` and `lines`, and yields a `Header` and
-`ImportedConversation`s, whose messages `messages_of` and `chat` make; it raises `InputError` for what it cannot read.
+`ImportedConversation`s, whose messages `messages_of` and `chat` make; it raises `InputError` for what it cannot read, and
+calls `note` with what it takes over without understanding it, as `text_of` does.
 """
 
 from bioeval_tui.errors import InputError as InputError
@@ -30,6 +31,7 @@ from bioeval_tui.record.importing.conversations import (
     messages_of as messages_of,
     milliseconds as milliseconds,
     moment as moment,
+    note as note,
     object_at as object_at,
     objects as objects,
     text_of as text_of,

@@ -93,7 +93,7 @@ class EvaluateOptions(TypedDict, total=False):
     sample: Number
     """Size of a random sample of the job's cases."""
     cases_file: Annotated[str | Path, AfterValidator(lambda file: str(Path(file).absolute()))]
-    """A table of cases (CSV, JSONL, Parquet), instead of the job's own."""
+    """A table of cases (CSV, JSON, JSONL, Parquet), instead of the job's own."""
     conditions: Annotated[
         Annotated[Sequence[Condition], Field(min_length=1)] | Condition,
         BeforeValidator(_several),

@@ -222,7 +222,7 @@ def _cypher(query: str, options: dict[str, Any]) -> int:
 @click.option(
     "--cases",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Write a job for this table of cases (CSV, JSONL, Parquet), such as HealthBench's, without asking.",
+    help="Write a job for this table of cases (CSV, JSON, JSONL, Parquet), such as HealthBench's, without asking.",
 )
 @click.option(
     "--from",
@@ -255,48 +255,55 @@ def new(
         raise UsageError("give --from alone: the job it writes has both a script and a model")
     if trial is not None and source is None:
         raise UsageError("--trial needs --from RUN")
-    answers = Answers(offline=offline)
-    if not (yes or cases or source):
-        try:
-            answers = _ask(answers)
-        except click.Abort as abort:
-            if isinstance(abort.__context__, EOFError):
-                raise UsageError(
-                    "new asks questions, and its input has ended; pass --yes for the usual answers"
-                ) from None
-            raise
     if source is not None:
         path = Path(source)
-        write_whole(job, job_from(path if path.is_file() else find_run(source)[1], trial))
+        recording = path if path.is_file() else find_run(source)[1]
+        text = job_from(recording, Settings.from_environment().runs_dir, trial)
+    elif cases is not None:
+        text = _cases_text(job, cases)
     else:
-        write_whole(job, _cases_text(job, cases) if cases is not None else job_text(answers))
+        usual = Answers(offline=offline)
+        text = job_text(usual if yes else _answered(usual))
+    write_whole(job, text)
     beside = job.parent / "job.schema.json"  # the file's first lines name it
     if not beside.exists():
         write_whole(beside, schema_text("job"))
-    problems = check_job(job, choice=CaseChoice(file=str(cases) if cases is not None else None)).errors
-    for problem in problems:
+    checked = check_job(job, choice=CaseChoice(file=str(cases) if cases is not None else None))
+    for problem in checked.errors:
         say(str(problem), err=True)
     say(f"wrote {job}; next: bioeval-tui check {job}, then bioeval-tui run {job}")
-    if not answers.offline:
-        if cases is not None and not _beside(job, cases):
-            say(f"the table is in another folder: add --cases-file {cases} to both commands")
+    if cases is not None and not _beside(job, cases):
+        say(f"the table is in another folder: add --cases-file {cases} to both commands")
+    written = checked.loaded.job if checked.loaded is not None else None
+    if written is None or "llm" in (written.evaluator.kind, written.scorer.kind):
         instead = ""
-        if answers.script and cases is None:
+        if written is not None and written.can_be_rehearsed:
             instead = f"; without one: bioeval-tui run {job} --rehearsal"
         say(
             "the user and the judge are models: set OPENAI_API_KEY first, or OPENAI_BASE_URL for a model server on this "
             f"machine{instead}{env_file_hint()}"
         )
-    return ExitCode.BAD_INPUT if problems else ExitCode.OK
+    return ExitCode.BAD_INPUT if checked.errors else ExitCode.OK
 
 
 def _cases_text(job: Path, cases: Path) -> str:
-    columns = read_cases(cases, None).columns
-    return cases_text(Answers(), cases.name if _beside(job, cases) else "", columns)
+    table = read_cases(cases, None)
+    return cases_text(Answers(), cases.name if _beside(job, cases) else "", table.columns, table.places())
 
 
 def _beside(job: Path, cases: Path) -> bool:
     return cases.resolve().parent == job.resolve().parent
+
+
+def _answered(defaults: Answers) -> Answers:
+    """Ask the questions. Raises `UsageError` if nobody can answer them, because there is no more input."""
+    try:
+        return _ask(defaults)
+    except click.Abort as abort:
+        if isinstance(abort.__context__, EOFError):
+            why = "new asks questions, and its input has ended; pass --yes for the usual answers"
+            raise UsageError(why) from None
+        raise
 
 
 def _ask(defaults: Answers) -> Answers:

@@ -84,8 +84,10 @@ def medals(
     reviews = [words for path, some in outcomes for words in marks_at(path, some.reports)]
     # Reports that were read were cleaned then; masking them only cleans where nothing is masked.
     shown = masked if runs is None else current().value
-    loaded = shown([report for _, some in outcomes for report in some.reports])
-    failed = shown([item for _, some in outcomes for item in some.not_graded])
+    read = shown([report for _, some in outcomes for report in some.reports])
+    loaded = [replace(report, task_id=masked(report.task_id)) for report in read]
+    read_failed = shown([item for _, some in outcomes for item in some.not_graded])
+    failed = [replace(item, task_id=masked(item.task_id)) for item in read_failed]
     if kind is not None or output is not None:
         write_or_print(choose(output, kind, "medals").write("medals", loaded, reviews, failed), output)
         return ExitCode.OK

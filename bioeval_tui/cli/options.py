@@ -326,7 +326,7 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     "cases_file": click.option(
         "--cases-file",
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        help="A table of cases (CSV, JSONL, Parquet), instead of the job's.",
+        help="A table of cases (CSV, JSON, JSONL, Parquet), instead of the job's.",
     ),
     "seed": click.option("--seed", type=int, hidden=True, help="Random seed [the job's]."),
     "repeat": click.option(
@@ -357,7 +357,11 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
         type=click.FloatRange(0, min_open=True),
         help="Maximum number of requests per minute to the agent; the same again to all models together.",
     ),
-    "max_calls": click.option("--max-calls", type=click.IntRange(1), help="Stop after this many calls."),
+    "max_calls": click.option(
+        "--max-calls",
+        type=click.IntRange(1),
+        help="Stop after this many calls: messages to the agent and requests to models, each time that one is sent.",
+    ),
     "max_cost": click.option(
         "--max-cost",
         type=click.FloatRange(0, min_open=True),

@@ -60,9 +60,10 @@ class ScriptedEvaluator:
     """Says the lines of `job.evaluator.lines`, then the sign-off.
 
     In each turn it says the first unused line whose `when` matches the agent's last message, otherwise the
-    next unused line without `when`, otherwise the sign-off. A line with `fact` is
-    skipped where that fact is withheld, and one with `task` where that task does not count. Which lines are used is read from the transcript, so that a
-    second attempt, a resumed run, and a conversation that a person gave back all continue with the right line.
+    next unused line without `when`, otherwise the sign-off. A line with `fact` is skipped where that fact is withheld,
+    one with `only` in the other condition, and one with `task` where that task does not count. Which lines are used is
+    read from the transcript, so that a second attempt, a resumed run, and a conversation that a person gave back all
+    continue with the right line.
     """
 
     identity = "scripted"
@@ -91,12 +92,15 @@ class ScriptedEvaluator:
         """Nothing to close."""
 
     def _choose(self, view: EvaluatorView) -> ScriptLine | None:
-        lines = [
+        # Only these can have been said: the other condition may have a line of the same words.
+        own = [
             line
-            for line in _unused_lines(self._lines, view.transcript)
-            if (line.fact is None or line.fact <= len(view.facts))
+            for line in self._lines
+            if line.applies(view.condition)
+            and (line.fact is None or line.fact <= len(view.facts))
             and line.task not in self._left_out[view.condition]
         ]
+        lines = _unused_lines(own, view.transcript)
         heard = next((m.content for m in reversed(view.transcript) if m.role == "assistant"), "")
         try:
             answering = (line for line in lines if line.when is not None and search(line.when, heard))

@@ -18,6 +18,9 @@ from tenacity import AsyncRetrying, RetryCallState
 
 from bioeval_tui.evaluation.seams import PeerError
 
+PATIENCE = 2.0
+"""The growth of the waits after failures that are our own doing."""
+SHORTEST_WAIT_S = 0.001
 RETRIED_STATUS = frozenset({408, 425, 429})
 """Statuses after which, as after 5xx, the same request may succeed later."""
 
@@ -38,9 +41,24 @@ class RetryRule:
 
     def wait_s(self, error: PeerError, failures: int) -> float:
         """Return how long to wait after that many failures; `error` is the last one."""
-        own = self.first_wait_s * self.growth ** min(failures - 1, 10)
+        own = self._shortest_wait_s(failures)
         own *= 1 + random.uniform(0, self.jitter)  # noqa: S311 - spreads requests, hides nothing
         return min(max(own, error.retry_after_s or 0.0), self.longest_wait_s)
+
+    def _shortest_wait_s(self, failures: int) -> float:
+        return min(self.first_wait_s * self.growth ** min(failures - 1, 10), self.longest_wait_s)
+
+    def most_requests(self, ours_for_s: float) -> int:
+        """Return how often one request is sent at most, if failures that are our own doing are retried for so long.
+
+        The first of those waits twice the first wait, and each later one twice as long as the one before it.
+        """
+        patient = replace(self, growth=PATIENCE)
+        waited, ours = 0.0, 0
+        while waited < ours_for_s:
+            ours += 1
+            waited += max(patient._shortest_wait_s(ours + 1), SHORTEST_WAIT_S)
+        return self.attempts + ours
 
 
 AGENT_RULE = RetryRule()
@@ -63,21 +81,22 @@ def attempts(
     last. Failures that are `ours` (too many requests of our own at once) use no attempt; they are retried with
     growing waits, for `ours_for_s` in total.
     """
-    failures = in_a_row = 0
+    failures = own_doing = 0
     wait = 0.0
     until = time.monotonic() + ours_for_s
-    patient = replace(rule, growth=2.0)
+    patient = replace(rule, growth=PATIENCE)
 
     def again(state: RetryCallState) -> bool:
-        nonlocal failures, in_a_row, wait
+        nonlocal failures, own_doing, wait
         error = state.outcome.exception() if state.outcome else None
         if not isinstance(error, PeerError):
             return False
         if ours(error):
-            in_a_row += 1
-            wait, left = patient.wait_s(error, in_a_row + 1), time.monotonic() < until
+            own_doing += 1
+            wait, left = patient.wait_s(error, own_doing + 1), time.monotonic() < until
+            wait = max(wait, SHORTEST_WAIT_S)
         else:
-            in_a_row, failures = 0, failures + 1
+            failures += 1
             wait, left = rule.wait_s(error, failures), failures < rule.attempts
         goes_on = error.retryable and left
         on_failure(error, state.attempt_number, wait if goes_on else None)

@@ -1,5 +1,8 @@
-"""What requests to models take and cost: they are counted where they are sent, whatever becomes of the answer; prices, and the
-limits of a batch.
+"""What requests take and cost: they are counted where they are sent, whatever becomes of the answer; how many a run can make;
+prices, and the limits of a batch.
+
+A call is a message to the agent, or a request to a model, each time that it is sent. Of an agent, opening a session and reading
+its state are none.
 
 A table of prices is in the package, overridden by the user's own in the data folder. A missing price is unknown, never 0.
 The included prices apply to the provider's own host only, because the same model on another server may cost something else,
@@ -10,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -22,6 +25,9 @@ from typing import Any, TypeGuard
 import yaml
 
 from bioeval_tui.errors import BioevalError, InputError, Problem
+from bioeval_tui.evaluation.job.models import Api, ConversationSeed, EvaluationJob, ModelOptions
+from bioeval_tui.evaluation.retry import RetryRule
+from bioeval_tui.peer_limits import MAX_ROUNDS
 from bioeval_tui.record.names import Peer
 from bioeval_tui.record.spans import known_sum
 from bioeval_tui.text import clean_line, plural
@@ -146,6 +152,96 @@ def note_model(asked: str, name: str) -> None:
     used = _current.get()
     if used is not None and name not in (names := used.served.setdefault(clean_line(asked, 100), [])):
         names.append(name)
+
+
+TIMES_HELD = 2
+"""How often a conversation is held: once more if the connection to the agent breaks."""
+TRIES_OF_A_MESSAGE = 2
+"""How often the user's model is asked for a message of another form (`Dialogue._try_to_speak`)."""
+TRIES_IN_ROLE = 2
+"""How often it is asked for a message that no guard objects to (`Dialogue._evaluator_speaks`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """How many calls are made if nothing is sent twice, and at most."""
+
+    usual: int = 0
+    most: int = 0
+
+    def times(self, number: int) -> Calls:
+        """Return that many times these calls."""
+        return Calls(self.usual * number, self.most * number)
+
+
+NO_CALLS = Calls()
+
+
+def sum_of(calls: Iterable[Calls]) -> Calls:
+    """Return all calls together."""
+    listed = list(calls)
+    return Calls(sum(each.usual for each in listed), sum(each.most for each in listed))
+
+
+def most_refusals(options: ModelOptions, api: Api, *, instructed: bool, schema: bool) -> int:
+    """Return how many requests a server can refuse for an option before it takes one without them (`ChatModel`).
+
+    `instructed`: the messages have a system message.
+    """
+    asked = [
+        options.temperature is not None,
+        options.max_tokens is not None,
+        options.streaming,
+        options.streaming and api == "chat",  # its `stream_options`
+        instructed,
+    ]
+    return sum(asked) + 2 * schema  # a schema, then JSON alone
+
+
+def agent_calls(
+    job: EvaluationJob, rule: RetryRule, ours_for_s: float, *, is_model: bool, takes_history: bool
+) -> Calls:
+    """Return the calls of the agent in one conversation: every second message, and seeds that it has to be told."""
+    seeded = sum(
+        message.role == "user"
+        for seed in job.seeds
+        if isinstance(seed, ConversationSeed)
+        for message in seed.messages
+    )
+    messages = job.max_messages // 2 + (0 if takes_history else seeded)
+    each, refused = rule.most_requests(ours_for_s), 0
+    if is_model:
+        # A model is asked again after each round of tool calls, and only what failed of a round is repeated.
+        each += (MAX_ROUNDS if job.target.tools else 1) - 1
+        refused = most_refusals(
+            job.target, job.target.api, instructed=bool(job.target.system_prompt), schema=False
+        )
+    return Calls(messages, TIMES_HELD * (messages * each + refused))
+
+
+def evaluator_calls(job: EvaluationJob, rule: RetryRule, ours_for_s: float) -> Calls:
+    """Return the calls of the user's model in one conversation: for each of its messages but the greeting."""
+    messages = job.max_messages // 2 - 1
+    tries = TRIES_OF_A_MESSAGE * (TRIES_IN_ROLE if job.evaluator.guards != "off" else 1)
+    refused = most_refusals(job.evaluator, job.evaluator.api, instructed=True, schema=True)
+    each = tries * rule.most_requests(ours_for_s)
+    return Calls(messages, TIMES_HELD * (messages * each + refused))
+
+
+def judge_calls(job: EvaluationJob, tasks: int, rule: RetryRule, *, lists_faults: bool) -> Calls:
+    """Return the calls of one of the judge's models for one transcript with so many tasks to score.
+
+    All tasks are asked for at once, then what is missing, then task by task (`LLMJudge`). A model that also `lists_faults`
+    of the user is asked for them once.
+    """
+    if not tasks:
+        return NO_CALLS
+    refused = most_refusals(job.scorer, job.scorer.api, instructed=True, schema=True)
+    questions = 2 + (tasks if tasks > 1 else 0)
+    verdict = Calls(1, questions * rule.attempts + refused).times(job.scorer.repeats)
+    # What the server refused for the verdict is left out by now.
+    faults = Calls(1, rule.attempts) if lists_faults else NO_CALLS
+    return sum_of((verdict, faults))
 
 
 FILE_NAME = "prices.yml"

@@ -178,9 +178,8 @@ def _import_foreign(
         os.fsync(written.fileno())
         _mark_imported(target)
         _put(copy, target)
-    return Imported(
-        run_id, target, True, (f"{kind.about}: {plural(surveyed.conversations, 'conversation')}",)
-    )
+    what = f"{kind.about}: {plural(surveyed.conversations, 'conversation')}"
+    return Imported(run_id, target, True, (what, *surveyed.notes))
 
 
 def import_recording(file: Path, runs_dir: Path) -> Imported:

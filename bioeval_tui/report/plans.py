@@ -272,26 +272,31 @@ def _same_cases(plan: Planned) -> str:
 
 
 def print_estimates(estimates: Sequence[PrintedEstimate]) -> None:
-    """Print conversations, maximum calls and costs of each run by role, and the totals."""
+    """Print the conversations, calls and costs of each run by role, as usual and at most, and the totals."""
     console = plain_console()
     hosts = list(dict.fromkeys(host for run in estimates for host in run["hosts"]))
     table = Table("job", "role", "who", box=None, pad_edge=False)
-    for title in ("max. calls", "max. cost"):
+    for title in ("calls", "max. calls", "cost", "max. cost"):
         table.add_column(title, justify="right")
     for run in estimates:
         job = run["job"]
         for name, role in run["roles"].items():
-            calls, cost = f"{role['most_calls']:,}", dollars(role["most_cost"])
-            table.add_row(*map(Text, (job, name, _who(role), calls, cost)))
+            calls = (f"{role['calls']:,}", f"{role['most_calls']:,}")
+            costs = (dollars(role["cost"]), dollars(role["most_cost"]))
+            table.add_row(*map(Text, (job, name, _who(role), *calls, *costs)))
             job = ""
     console.print(
         Text(f"{plural(sum(run['conversations'] for run in estimates), 'conversation')}, nothing is sent")
     )
     console.print(table)
+    usual, most = (sum(run[key] for run in estimates) for key in ("calls", "most_calls"))
+    cost, most_cost = (dollars(total_cost(estimates, key)) for key in ("cost", "most_cost"))
+    console.print(Text(f"{plural(usual, 'call')}, {cost} in total, if nothing is sent twice"))
     console.print(
         Text(
-            f"at most {sum(run['most_calls'] for run in estimates):,} calls, {dollars(total_cost(estimates))} in total; a failed request is tried up to 4 times"
-        )
+            f"at most {plural(most, 'call')}, {most_cost} in total, whatever fails, is refused or is asked for again"
+        ),
+        soft_wrap=True,
     )
     roles = [item for run in estimates for item in run["roles"].items()]
     for why in dict.fromkeys(role["why_unknown"] for _, role in roles if role["why_unknown"]):

@@ -133,8 +133,8 @@ async def test_a_dry_run_sends_nothing(job: Path, tmp_path: Path) -> None:
     (estimate,) = json.loads(done.stdout)
     assert estimate["conversations"] == 10
     assert estimate["roles"]["agent"] == {
-        "model": "", "host": server.url.removeprefix("http://"), "most_calls": 40,
-        "most_cost": None, "why_unknown": "the agent's own cost is unknown", "options": {},
+        "model": "", "host": server.url.removeprefix("http://"), "calls": 40, "most_calls": 40 * 4 * 2,
+        "cost": None, "most_cost": None, "why_unknown": "the agent's own cost is unknown", "options": {},
     }  # fmt: skip
     assert "unknown" in shown.stdout
     assert server.sessions == 0

@@ -144,8 +144,8 @@ def test_a_changed_job_is_refused_with_a_diff_unless_forced(tmp_path: Path) -> N
         job.write_text(changed, encoding="utf-8")
         refused = run("runs", "resume", recording.stem, "--headless", data_dir=tmp_path)
         assert refused.returncode == 2
-        assert "-  - say: It is 5 mg." in refused.stderr
-        assert "+  - say: It is 50 mg." in refused.stderr
+        assert "-    say: It is 5 mg." in refused.stderr
+        assert "+    say: It is 50 mg." in refused.stderr
         assert "--force" in refused.stderr
         forced = run("runs", "resume", recording.stem, "--force", "--headless", data_dir=tmp_path)
         assert forced.returncode == 0, forced.stderr

@@ -491,7 +491,7 @@ IMPORTS = [
     ('{"name": "a", "dairy": []}', ["--format", "fails"], "the importer plug-in fails failed: KeyError: 'key'"),
     ('{"name": "a"}', [], "nor recognised as tau-bench, symptomcheck, tau2, inspect, atif, transcripts, openai-jsonl, away, diary, fails;"),
     ('{"name": "a"}', ["--format", "away"], "the plug-in away of diary 1.0 cannot be loaded"),
-    ("", ["--help"], "openai-jsonl: conversations in OpenAI's chat format; away: a plug-in of diary 1.0; diary:"),
+    ("", ["--help"], "openai-jsonl: conversations in OpenAI's chat format, or with Anthropic's blocks; away: a plug-in of diary 1.0; diary:"),
 ]  # fmt: skip
 
 

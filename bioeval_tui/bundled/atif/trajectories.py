@@ -33,6 +33,7 @@ from bioeval_tui.formats import (
     members,
     messages_of,
     moment,
+    note,
     object_at,
     objects,
     text_of,
@@ -186,6 +187,8 @@ def _trajectories(file: Path) -> Iterator[Any]:
 def _conversation(data: Any, header: Header) -> ImportedConversation:
     if not isinstance(data, dict) or not isinstance(data.get("steps"), list):
         raise InputError("`steps` must be a list")
+    if not (version := str(data.get("schema_version"))).startswith("ATIF-v1."):
+        note(f"trajectories of another version, read as {VERSION}: {version}")
     agent = object_at(data, "agent")
     header.agent = header.agent or " ".join(
         str(agent[key]) for key in ("name", "version") if agent.get(key) and agent[key] != "unknown"

@@ -27,6 +27,7 @@ from bioeval_tui.formats import (
     messages_of,
     milliseconds,
     moment,
+    note,
     object_at,
     objects,
     text_of,
@@ -132,6 +133,8 @@ def _sample(archive: ZipFile, name: str) -> Any:
 
 
 def _header(record: dict[str, Any]) -> Header:
+    if record.get("version") != 2:
+        note(f"a log of another version, read as version 2: {record.get('version')}")
     evaluation = object_at(record, "eval")
     metadata = object_at(evaluation, "metadata")
     scorers = [str(s.get("name")) for s in objects(evaluation.get("scorers"))]

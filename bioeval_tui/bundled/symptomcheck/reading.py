@@ -17,6 +17,7 @@ from bioeval_tui.formats import (
     members,
     messages_of,
     moment,
+    note,
     object_at,
     objects,
 )
@@ -89,6 +90,8 @@ def _conversation(at: Any, chat: Any, vignette: dict[str, Any], position: Any) -
 
 def _messages(messages: list[Any]) -> list[ImportedMessage]:
     roles: dict[str, Any] = {"SYSTEM": "system", "USER": "user", "ASSISTANT": "assistant"}
+    for role in {str(each.get("role")) for each in objects(messages)} - roles.keys():
+        note(f"messages that are left out, by their role: {role}")
     pieces = [
         ImportedPart(roles[str(each.get("role"))], str(each.get("body") or ""), each)
         for each in objects(messages)

@@ -27,6 +27,7 @@ from bioeval_tui.formats import (
     messages_of,
     milliseconds,
     moment,
+    note,
     object_at,
     objects,
     whole_number,
@@ -200,8 +201,9 @@ def _single_messages(message: Any) -> list[Any]:
     """Return a message, or the results that several calls of one message gave together."""
     if isinstance(message, dict) and isinstance(message.get("tool_messages"), list):
         return list(objects(message["tool_messages"]))
-    if isinstance(message, dict) and str(message.get("role")) not in ROLES:
-        return []  # marks of a voice conversation
+    if isinstance(message, dict) and (role := str(message.get("role"))) not in ROLES:
+        note(f"messages that are left out, by their role: {role}")  # marks of a voice conversation
+        return []
     return [message]
 
 

@@ -31,7 +31,13 @@ from bioeval_tui.evaluation.conversation.watchdog import LONG_S, Gap
 from bioeval_tui.evaluation.job.loading import job_snapshot
 from bioeval_tui.evaluation.job.models import CypherAssertion, EvaluationJob, Seed, TextSeed
 from bioeval_tui.evaluation.seams import Agent, PeerError
-from bioeval_tui.evaluation.spending import LimitReachedError, Used, counting
+from bioeval_tui.evaluation.spending import (
+    TIMES_HELD,
+    LimitReachedError,
+    SpendingBudget,
+    Used,
+    counting,
+)
 from bioeval_tui.record import events
 from bioeval_tui.record.cases import question_hash
 from bioeval_tui.record.events import AgentsGraph, Fault, TaskScored
@@ -127,7 +133,11 @@ async def apply_setups(plan: RunPlan, parts: Parts, emitter: ConversationEmitter
 
 
 async def apply_seeds(
-    plan: RunPlan, agent: Agent, emitter: ConversationEmitter, ours: Callable[[PeerError], bool]
+    plan: RunPlan,
+    agent: Agent,
+    emitter: ConversationEmitter,
+    ours: Callable[[PeerError], bool],
+    budget: SpendingBudget,
 ) -> None:
     """Send the seeds to the agent. Assistant messages that its protocol cannot record are left out, with a warning.
 
@@ -135,13 +145,16 @@ async def apply_seeds(
 
     Raises:
         NotMeasuredError: a seed was rejected, so the agent would lack knowledge that the job gives it.
+        LimitReachedError: the `budget` allows no further message.
     """
     skipped = 0
     for index, seed in enumerate(plan.job.seeds):
         what = "text" if isinstance(seed, TextSeed) else "conversation"
         refused = ""
         try:
-            detail = await _apply_seed(seed, agent, emitter, plan, ours)
+            detail = await _apply_seed(seed, agent, emitter, plan, ours, budget)
+        except LimitReachedError:
+            raise
         except BioevalError as error:
             detail = refused = clean_line(str(error))
         emitter.emit(events.SeedApplied, index=index, what=what, applied=not detail, detail=detail)
@@ -154,7 +167,12 @@ async def apply_seeds(
 
 
 async def _apply_seed(
-    seed: Seed, agent: Agent, emitter: ConversationEmitter, plan: RunPlan, ours: Callable[[PeerError], bool]
+    seed: Seed,
+    agent: Agent,
+    emitter: ConversationEmitter,
+    plan: RunPlan,
+    ours: Callable[[PeerError], bool],
+    budget: SpendingBudget,
 ) -> str:
     """Apply one seed; return what could not be applied, empty if everything was."""
 
@@ -176,7 +194,9 @@ async def _apply_seed(
             left_out += 1
             continue
         async for attempt in attempts():
-            with attempt:
+            with attempt, count_attempt(emitter, budget, "agent"):
+                if not plan.agent_is_model:  # a model's requests are counted where they are sent
+                    budget.begin("agent")
                 await stream_whole(agent.send(message.content), None)
     return f"{left_out} given assistant messages could not be recorded as history" if left_out else ""
 
@@ -358,9 +378,11 @@ class JobRun:
             if self.control.of(condition).cancelled:
                 self.records[condition, trial] = ConversationRecord(cancelled=True)
                 return
-            broke = await self._hold_once(condition, trial, 1, None)
-            if broke is not None:
-                await self._hold_once(condition, trial, 2, broke)
+            broke: Outcome | None = None
+            for attempt in range(1, TIMES_HELD + 1):
+                broke = await self._hold_once(condition, trial, attempt, broke)
+                if broke is None:
+                    break
             record = self.records[condition, trial]
             if record.unmeasured:
                 self.unmeasured.append(record.unmeasured)
@@ -557,7 +579,9 @@ class _Conversation:
         except PeerError as error:
             return dialogue.outcome_of(error)
         require_graph(self.plan, self.parts)
-        await apply_seeds(self.plan, dialogue.agent, self.emitter, dialogue.is_our_doing)
+        await apply_seeds(
+            self.plan, dialogue.agent, self.emitter, dialogue.is_to_be_waited_for, self.parts.budget
+        )
         self.emitter.emit(
             events.ConversationStarted,
             session_id=clean_line(self.transcript.session_id),

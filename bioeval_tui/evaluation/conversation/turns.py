@@ -226,7 +226,7 @@ class Dialogue:
         limits, view = self.plan.limits, self._view(note)
         attempts = recorded_attempts(
             self.emitter, limits, limits.model_retries, message=number,
-            counts=lambda _: False, ours=lambda error: error.crowded,
+            counts=lambda _: False, ours=lambda error: error.crowded and self.plan.shared_agent > 1,
         )  # fmt: skip
         self.turn += 1
         try:
@@ -411,7 +411,7 @@ class Dialogue:
             self.plan.limits.agent_retries,
             message=message,
             counts=self._counts_against_agent,
-            ours=self.is_our_doing,
+            ours=self.is_to_be_waited_for,
         )
 
     def _counts_against_agent(self, error: PeerError) -> bool:
@@ -440,6 +440,10 @@ class Dialogue:
         """Return whether this program or machine is to blame: too many requests at once, or no free sockets."""
         too_many = error.status == 429 and self.plan.shared_agent > 1
         return error.peer == "agent" and (too_many or error.exhausted or error.crowded)
+
+    def is_to_be_waited_for(self, error: PeerError) -> bool:
+        """Return whether a request is worth more attempts than usual: others of ours are under way, or it never left."""
+        return self.is_our_doing(error) and (self.plan.shared_agent > 1 or error.exhausted)
 
     def outcome_of(self, error: PeerError) -> Outcome:
         """Return how a peer's last failure ends the conversation."""

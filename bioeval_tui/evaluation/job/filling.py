@@ -278,9 +278,15 @@ def _as_text(value: Any) -> str:
             raise PlaceholderError(
                 "the value in this row is missing; `default('…', true)` replaces such values"
             )
+        case dict():
+            named = ", ".join(clean_line(key, 40) for key in list(value)[:5])
+            raise PlaceholderError(
+                f"the value in this row is an object, but text or a number is required; name one of its keys: {named}"
+            )
         case _:
             raise PlaceholderError(
-                "the value in this row is a list or an object; text or a number is required"
+                "the value in this row is a list, but text or a number is required; `| join(', ')` makes it a text, `[0]` "
+                "is its first item"
             )
 
 

@@ -27,6 +27,8 @@ MAX_BYTES = 2_000_000
 MAX_PROBLEMS = 500
 """Maximum number of problems of a file that are listed."""
 NEEDS = "a job needs at least target, aspirationalAverage, tasks and facts"
+LEFT_OUT = "# Left out, because the recording came from elsewhere: "
+"""Begins the line of a job file that names what `new --from` did not take over; `check` and `run` repeat it."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,16 @@ def parse_job(text: str, path: Path, sha256: str = "") -> LoadedJob:
                 Problem(f"more than {MAX_PROBLEMS} problems; the rest is not listed", file)
             ]
         raise JobError("\n".join(map(str, problems)), tuple(problems))
-    return LoadedJob(job, path, sha256, document, tuple(_warnings(job, document, file)))
+    warnings = (*_left_out(text, file), *_warnings(job, document, file))
+    return LoadedJob(job, path, sha256, document, warnings)
+
+
+def _left_out(text: str, file: str) -> Iterator[Problem]:
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.startswith(LEFT_OUT):
+            named = clean_line(line.removeprefix(LEFT_OUT), 500)
+            message = f"this job came from a stranger's recording, without its {named}; the comments below this line have them"
+            yield Problem(message, file, number, 1, severity="warning")
 
 
 def job_from_data(data: Any) -> EvaluationJob:
@@ -131,12 +142,12 @@ def recorded_job(started: RunStarted, name: str, case: Case | None = None) -> Ev
         ) from None
 
 
-def job_snapshot(job: EvaluationJob) -> dict[str, Any]:
+def job_snapshot(job: EvaluationJob, *, exclude_defaults: bool = False) -> dict[str, Any]:
     """Return the job as JSON-like data under its published keys; `job_from_data` reads it back.
 
     Users, passwords and queries of URLs are left out, because a snapshot is written to a file.
     """
-    snapshot = job.model_dump(mode="json", by_alias=True)
+    snapshot = job.model_dump(mode="json", by_alias=True, exclude_defaults=exclude_defaults)
     target = snapshot["target"]
     for name in ("url", "knowledgeUrl", "objectContextUrl"):
         if target.get(name):

@@ -94,11 +94,23 @@ class JobPart(BaseModel):
     )
 
 
-class ScriptLine(JobPart):
+class OfCondition(JobPart):
+    """What can be meant for one of the two conditions."""
+
+    only: Condition | None = None
+    """The only condition in which it counts: withheld or supplied; the default is both."""
+
+    def applies(self, condition: Condition) -> bool:
+        """Return whether it counts in a condition."""
+        return self.only in (None, condition)
+
+
+class ScriptLine(OfCondition):
     """One line of a scripted evaluator.
 
     With `when`, it answers an agent's message in which that pattern is found; otherwise lines are said in
     order. A line with `fact` (counting from 1) discloses that fact, so it is said only where facts are supplied.
+    With `only`, a line is said in that condition only.
     """
 
     say: Text
@@ -366,17 +378,6 @@ class Setup(JobPart):
     """A Cypher statement that prepares the graph; it may write."""
 
 
-class OfCondition(JobPart):
-    """What can be meant for one of the two conditions."""
-
-    only: Condition | None = None
-    """The only condition in which it counts: withheld or supplied; the default is both."""
-
-    def applies(self, condition: Condition) -> bool:
-        """Return whether it counts in a condition."""
-        return self.only in (None, condition)
-
-
 class RuleConfig(OfCondition):
     """One thing the rules judge looks for in the transcript.
 
@@ -495,7 +496,7 @@ class CasesConfig(JobPart):
     """The rows of a table, each of which fills in the job's texts: `{{ case.COLUMN }}`."""
 
     file: Text | None = None
-    """A CSV, JSONL or Parquet file in the job's folder; --cases-file overrides it."""
+    """A CSV, JSON, JSONL or Parquet file in the job's folder; --cases-file overrides it."""
     id: Text | None = None
     """The column with each case's id; the default is the row's number."""
 

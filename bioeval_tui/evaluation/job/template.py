@@ -115,10 +115,10 @@ assertions:
 """
 
 
-def cases_text(answers: Answers, file: str, columns: Sequence[str]) -> str:
+def cases_text(answers: Answers, file: str, columns: Sequence[str], places: Sequence[str]) -> str:
     """Return the commented YAML of a job that runs once for each row of a table of cases.
 
-    `file` is empty for a table in another folder. A table with HealthBench's columns (`prompt`, a list
+    `file` is empty for a table in another folder. `places` are expressions of what every row has. A table with HealthBench's columns (`prompt`, a list
     of messages, and `rubrics`) is evaluated as in that benchmark: one answer to the last message, scored by the row's rubric.
     """
     published = {"prompt", "rubrics"} <= set(columns)
@@ -131,7 +131,7 @@ def cases_text(answers: Answers, file: str, columns: Sequence[str]) -> str:
 # yaml-language-server: $schema=job.schema.json
 
 {table}
-# columns: {clean_line(", ".join(columns), 500)}
+# Every row has {clean_line(", ".join(places) or "nothing in common", 2_000)}
 
 target:
   user: {_quote(answers.user)}
@@ -140,7 +140,12 @@ target:
   protocol: {"openai" if published else answers.protocol}              # {_protocols()} (docs/agents.md), or a plug-in
 
 aspirationalAverage: {answers.seconds * 1000:g}   # the average latency you wish for, in milliseconds
-{_PUBLISHED if published else _OF_A_ROW.replace("COLUMN", next((c for c in columns if c != name), "COLUMN"))}"""
+{_PUBLISHED if published else _OF_A_ROW.replace('"PLACE"', _quote(f"{{{{ {_first_but(name, places)} }}}}"))}"""
+
+
+def _first_but(name: str, places: Sequence[str]) -> str:
+    """Return the first place in a row but that of its id."""
+    return next((place for place in places if place != f"case.{name}"), "case.COLUMN")
 
 
 _PUBLISHED = """\
@@ -156,7 +161,7 @@ _OF_A_ROW = """\
 maxTurns: 20                     # messages of both sides together, at most
 
 tasks:
-  - task: "{{ case['COLUMN'] }}"
+  - task: "PLACE"
     acceptanceCriteria: ""       # how to tell that it was done well; the evaluator never sees it
 facts: []                        # such as "{{ case.allergies }}": withheld first, given when asked then
 """

@@ -64,7 +64,10 @@ class LLMJudge:
         retries: RetryRule = MODEL_RULE,
         at_once: int = 4,
     ) -> None:
-        """At most `at_once` requests run concurrently. `chat` is closed with the judge."""
+        """At most `at_once` requests run concurrently. `chat` is closed with the judge.
+
+        Without `job_dir`, jobs are a stranger's: what they add to the body of requests may name a server, and is left out.
+        """
         names = ", ".join(clean_line(model, 100) for model in models)
         self.identity = names + (f" × {repeats}" if repeats > 1 else "")
         self._models = tuple(models)
@@ -111,7 +114,7 @@ class LLMJudge:
         asked = [(model, number) for model in self._models for number in range(1, self._repeats + 1)]
         answers = await asyncio.gather(
             *(
-                self._one(model, number, instructions, question, schema, view.job.scorer.in_repeat(number))
+                self._one(model, number, instructions, question, schema, self._options(view, number))
                 for model, number in asked
             )
         )
@@ -130,7 +133,7 @@ class LLMJudge:
         prompt = find_prompt(FAULTS_PROMPT, None)
         instructions = await render_prompt(prompt, judge_context(prompt, view), self._chat.templates)
         messages = [{"role": "system", "content": instructions}, {"role": "user", "content": LIST_ALL}]
-        request = ChatRequest(model, messages, view.job.scorer.in_repeat(1), faults_schema(users))
+        request = ChatRequest(model, messages, self._options(view, 1), faults_schema(users))
         async with self._slots:
             answer = await self._whole_answer(request)
         label = clean_line(model, 100)
@@ -145,6 +148,11 @@ class LLMJudge:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._chat.aclose()
+
+    def _options(self, view: JudgeView, number: int) -> ModelOptions:
+        """Return what the job asks of a model in the repeat of that number."""
+        options = view.job.scorer.in_repeat(number)
+        return options if self._job_dir is not None else options.model_copy(update={"extra_body": {}})
 
     async def _whole_answer(self, request: ChatRequest) -> ChatAnswer:
         """Return the model's answer to a prompt that it received whole."""

@@ -156,7 +156,7 @@ class ChatModel:
     async def _asked(self, request: ChatRequest) -> AsyncIterator[tuple[AnswerReader, httpx2.Response]]:
         """Send until the server accepts the options; return the answer, already read unless it streams.
 
-        What a request does without stays out of later ones only if that helped.
+        `spending.most_refusals` says how often it is refused at most.
         """
         refused = self._refused.setdefault(request.model, set())
         tried: dict[str, PeerError] = {}
@@ -185,19 +185,29 @@ class ChatModel:
                     raise PeerError(self.peer, why) from None
                 except PeerError as error:
                     sent.is_free = error.unreachable or error.exhausted
+                    self._leave_out(request.model, tried, retried=error.retryable)
                     raise
                 else:
+                    self._leave_out(request.model, tried)
                     async with self._read(answer, sent, request.model) as reader:
                         yield reader, answer
-                    break
+                    return
             newly = problem.options(body) - without if isinstance(problem, Refused) else set()
             if not newly:
                 if isinstance(problem, QuotaUsedUp) and self.peer != "agent":
                     spending.stop(str(problem))
+                self._leave_out(request.model, tried, retried=problem.retryable)
                 raise problem
             tried |= dict.fromkeys(newly, problem)
+
+    def _leave_out(self, model: str, tried: Mapping[str, PeerError], *, retried: bool = True) -> None:
+        """Leave options out of later requests to a model, too: where that helped, or the request is sent again as it is.
+
+        Otherwise each attempt would be refused as often as the first one.
+        """
+        refused = self._refused[model]
         # Another request may have met the same rejection in the meantime.
-        for option in tried.keys() - refused:
+        for option in tried.keys() - refused if retried else ():
             refused.add(option)
             if option != "max_tokens":  # the limit has another name from now on
                 spending.note(

@@ -1,8 +1,9 @@
-"""The cases of a job: each row of its table (CSV, JSONL or Parquet) with each persona, as a separate job with
+"""The cases of a job: each row of its table (CSV, JSON, JSONL or Parquet) with each persona, as a separate job with
 every placeholder filled."""
 
 from __future__ import annotations
 
+import codecs
 import csv
 import difflib
 import json
@@ -10,8 +11,9 @@ import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from pydantic import ValidationError
 
@@ -27,7 +29,8 @@ MAX_BYTES = 256 << 20
 MAX_LINE = 4 << 20
 MOST_ROWS = 100_000
 MOST_PROBLEMS = 100
-ENDINGS = (".csv", ".jsonl", ".parquet")
+MAX_DOCUMENT = 64 << 20
+"""Maximum size of a table that is one JSON document, which is read as a whole."""
 SAMPLE = "sample:"
 """In a selection of cases, stands before the number of cases to draw."""
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
@@ -58,6 +61,14 @@ class CaseTable:
             where + clean_line(message), clean_line(str(self.path)), row.line, 0, clean_line(column)
         )
 
+    def places(self) -> tuple[str, ...]:
+        """Return the expressions of the texts and numbers that every row has, in their order: `case.visit.complaint`."""
+        common: dict[str, None] | None = None
+        for row in self.rows[:MOST_SEARCHED]:
+            found = dict.fromkeys(islice(_places("case", row.values), MOST_PLACES))
+            common = found if common is None else {place: None for place in common if place in found}
+        return tuple(common or ())
+
 
 @dataclass(frozen=True, slots=True)
 class CaseChoice:
@@ -79,8 +90,8 @@ def read_cases(path: Path, id_column: str | None) -> CaseTable:
         JobError: with everything that is wrong: file, line, column, and what would be right.
     """
     shown = clean_line(str(path))
-    if path.suffix.lower() not in ENDINGS:
-        raise _wrong(f"the extension of a table of cases must be {', '.join(ENDINGS)}", shown)
+    if path.suffix.lower() not in _READERS:
+        raise _wrong(f"the extension of a table of cases must be {', '.join(_READERS)}", shown)
     try:
         if not path.is_file():
             raise _wrong("there is no such file of cases", shown)
@@ -95,6 +106,25 @@ def read_cases(path: Path, id_column: str | None) -> CaseTable:
     if id_column is not None and id_column not in columns:
         raise _wrong(f"there is no column {id_column!r} for the ids{near(id_column, columns)}", shown)
     return CaseTable(path, columns, tuple(_with_ids(rows, id_column, shown)))
+
+
+MOST_SEARCHED = 1_000
+"""How many rows are searched for what all of them have."""
+MOST_PLACES = 1_000
+DEEPEST_PLACE = 8
+_ATTRIBUTE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+
+def _places(place: str, value: Any, depth: int = DEEPEST_PLACE) -> Iterator[str]:
+    """Yield the expressions of what can be filled into a text: texts and numbers, and lists of them."""
+    if isinstance(value, dict) and depth:
+        for key, item in value.items():
+            name = f".{key}" if _ATTRIBUTE.fullmatch(key) else f"[{json.dumps(key, ensure_ascii=False)}]"
+            yield from _places(place + name, item, depth - 1)
+    elif isinstance(value, list) and value and all(isinstance(item, str | int | float) for item in value):
+        yield f"{place} | join(', ')"
+    elif isinstance(value, int | float) or (isinstance(value, str) and value.strip()):
+        yield place
 
 
 def near(name: str, columns: Sequence[str]) -> str:
@@ -241,26 +271,89 @@ def _check_header(header: Sequence[str], shown: str) -> None:
 
 
 def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    shown = clean_line(str(path))
+    """Yield the rows of JSON Lines or of one JSON document, whatever the file's name: lines are whole objects, one after another."""
     with path.open("rb") as file:
-        line = 0
-        while data := file.readline(MAX_LINE + 1):
-            line += 1
-            if len(data) > MAX_LINE:
-                raise _wrong(f"a line is longer than {MAX_LINE >> 20} MB", shown, line)
-            if not data.strip():
-                continue
-            try:
-                values = _as_json(data)
-            except json.JSONDecodeError as error:
-                raise _wrong(f"not JSON: {clean_line(error.msg)}", shown, line, error.colno) from None
-            except (ValueError, RecursionError) as error:
-                raise _wrong(json_problem(error), shown, line) from None
-            if excess := excess_of(values):
-                raise _wrong(f"{excess}; leave out what the job does not use", shown, line)
-            if not isinstance(values, dict):
-                raise _wrong('a row must be an object, such as {"id": "a", "age": 61}', shown, line)
-            yield line, values
+        whole = (line.strip() for line in iter(lambda: file.readline(MAX_LINE + 1), b""))
+        first, second = islice(chain(filter(None, whole), (b"", b"")), 2)
+        file.seek(0)
+        # A document that is written over several lines begins with a line that does not end its first object.
+        in_lines = first.removeprefix(codecs.BOM_UTF8).startswith(b"{") and (
+            first.endswith(b"}") or len(first) > MAX_LINE
+        )
+        if in_lines and second:
+            yield from _rows_of_lines(file, clean_line(str(path)))
+        else:
+            yield from _rows_of_document(file, clean_line(str(path)), one_line=in_lines)
+
+
+def _rows_of_lines(file: BinaryIO, shown: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    line = 0
+    while data := file.readline(MAX_LINE + 1):
+        line += 1
+        if len(data) > MAX_LINE:
+            raise _wrong(f"a line is longer than {MAX_LINE >> 20} MB", shown, line)
+        if data.strip():
+            yield line, _row(_read_json(data.rstrip(), shown, line), shown, line)
+
+
+def _rows_of_document(file: BinaryIO, shown: str, *, one_line: bool) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the rows of a list, of the only list in an object, of an object of columns, or one row."""
+    data = file.read(MAX_DOCUMENT + 1)
+    if len(data) > MAX_DOCUMENT:
+        raise _wrong(f"one document larger than {MAX_DOCUMENT >> 20} MB; write one object a line", shown)
+    if not data.strip():
+        return
+    document = _read_json(data, shown)
+    rows = document if isinstance(document, list) else _rows_of_object(document, shown, one_line=one_line)
+    line = 1 if one_line and len(rows) == 1 else 0
+    yield from ((line, _row(row, shown, line, number)) for number, row in enumerate(rows, start=1))
+
+
+def _rows_of_object(document: Any, shown: str, *, one_line: bool) -> list[Any]:
+    if not isinstance(document, dict):
+        raise _wrong("a list of objects, or one object a line, is needed", shown)
+    lists = {key: value for key, value in document.items() if isinstance(value, list)}
+    of_objects = [
+        key for key, value in lists.items() if value and all(isinstance(each, dict) for each in value)
+    ]
+    if len(document) == 1 and of_objects:
+        return lists[of_objects[0]]
+    lengths = {len(value) for value in lists.values()}
+    if lists and len(lists) == len(document) and len(lengths) == 1 and not of_objects:
+        return [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]
+    if named := _probable_rows(document, of_objects, one_line=one_line):
+        shown_names = ", ".join(clean_line(key, 40) for key in named[:3])
+        message = f"one object, with objects under {shown_names}; write the rows as a list of objects, or one object a line"
+        raise _wrong(message, shown)
+    return [document]
+
+
+def _probable_rows(document: dict[str, Any], of_objects: Sequence[str], *, one_line: bool) -> Sequence[str]:
+    """Return the keys under which the rows of an object probably are, so that it is not taken for a single row."""
+    objects = [key for key, value in document.items() if isinstance(value, dict)]
+    alike = {frozenset(document[key]) for key in objects}
+    if len(objects) > 1 and len(objects) == len(document) and (len(alike) == 1 or not one_line):
+        return objects
+    return [] if one_line else of_objects
+
+
+def _read_json(data: bytes, shown: str, line: int = 0) -> Any:
+    try:
+        value = _as_json(data)
+    except json.JSONDecodeError as error:
+        raise _wrong(f"not JSON: {clean_line(error.msg)}", shown, line or error.lineno, error.colno) from None
+    except (ValueError, RecursionError) as error:
+        raise _wrong(json_problem(error), shown, line) from None
+    return value
+
+
+def _row(values: Any, shown: str, line: int, number: int = 0) -> dict[str, Any]:
+    where = f"row {number}: " if number and not line else ""
+    if excess := excess_of(values):
+        raise _wrong(f"{where}{excess}; leave out what the job does not use", shown, line)
+    if not isinstance(values, dict):
+        raise _wrong(f'{where}a row must be an object, such as {{"id": "a", "age": 61}}', shown, line)
+    return values
 
 
 def _as_json(data: str | bytes) -> Any:
@@ -286,7 +379,7 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise _wrong(f"not a Parquet file: {clean_line(str(error), 200)}", shown) from None
 
 
-_READERS = {".csv": _csv_rows, ".jsonl": _json_rows, ".parquet": _parquet_rows}
+_READERS = {".csv": _csv_rows, ".json": _json_rows, ".jsonl": _json_rows, ".parquet": _parquet_rows}
 
 
 MOST_CASES = 10_000

@@ -1,27 +1,37 @@
-"""A job from a failed conversation: it asks the same things, and asserts what went wrong, for the user to edit."""
+"""A job from a failed conversation: it asks the same things, and asserts what went wrong, for the user to edit.
+
+Of a run of the user's own, it is the run's job: its agent, user, script and judge. A recording that came from elsewhere may
+hold anybody's job, so that only what is said and checked is taken over (`OF_STRANGERS`). What would reach into the user's graph,
+files, keys or network is left out, and stands in comments.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import TypeAdapter, ValidationError
 
+from bioeval_tui import plugins
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.conversation.transcript import without_signoff
 from bioeval_tui.evaluation.guards.content import asks_for, disclosed_facts
 from bioeval_tui.evaluation.guards.specifics import Known
-from bioeval_tui.evaluation.job.models import Assertion, JobPart, RuleConfig, Setup, TargetConfig
+from bioeval_tui.evaluation.job.loading import LEFT_OUT, job_snapshot, recorded_job
+from bioeval_tui.evaluation.job.models import RUBRIC_PROMPT, EvaluationJob, Persona
 from bioeval_tui.evaluation.job.template import Answers
-from bioeval_tui.record.cases import judged_in
-from bioeval_tui.record.names import Condition
+from bioeval_tui.record.events import RunStarted
+from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.reading import started_run
+from bioeval_tui.record.runs import is_own
 from bioeval_tui.record.state import ConversationState, RunState
-from bioeval_tui.text import clean, clean_line, compact_json, shorten
+from bioeval_tui.sample.paths import SAMPLE_AGENT
+from bioeval_tui.text import clean, clean_line, shorten
 
 LONGEST_ANSWER = 80
 """Most characters of criteria that are read as the expected answer itself, not as a description of it."""
@@ -30,14 +40,16 @@ LONGEST_QUOTE = 200
 WIDTH = 110
 
 
-def job_from(recording: Path, trial: int | None = None) -> str:
+def job_from(recording: Path, runs_dir: Path, trial: int | None = None) -> str:
     """Return the commented YAML of a job that holds a failed conversation again.
 
     Args:
         recording: the recording of a run, held here or imported.
+        runs_dir: the folder of the user's own runs.
         trial: the trial; by default, that of the conversation with the lowest score.
 
     Raises:
+        RecordingError: the recording, or the job in it, cannot be read.
         UsageError: no conversation failed, or there is no such trial.
     """
     state, started, _ = started_run(recording)
@@ -48,7 +60,7 @@ def job_from(recording: Path, trial: int | None = None) -> str:
             f"{started.run_id}: no conversation {which}has both messages and a failed task, assertion or answer; "
             "--trial N takes another one"
         )
-    return _Draft(state, talk, started.run_id).text()
+    return _Draft(state, started, talk, own=is_own(recording, runs_dir)).text()
 
 
 def _choose(state: RunState, trial: int | None) -> ConversationState | None:
@@ -74,56 +86,242 @@ def _is_answer(message: Any) -> bool:
 def _has_failed(talk: ConversationState) -> bool:
     tasks = talk.verdict.tasks if talk.verdict is not None and not talk.verdict.error else ()
     checks = talk.final_checks.values()
-    by_agent = talk.ended is not None and talk.ended.reason in ("agent_failed", "timed_out")
     return (
-        by_agent
+        _agent_failed(talk)
         or any(each.outcome == "failed" for each in tasks)
         or any(check.status == "failed" for check in checks)
     )
 
 
+def _agent_failed(talk: ConversationState) -> bool:
+    return talk.ended is not None and talk.ended.reason in ("agent_failed", "timed_out")
+
+
+Keys = tuple[str, ...]
+
+
+def _anything(value: Any) -> bool:
+    return True
+
+
+def _has_address(protocol: str) -> bool:
+    """Return whether a protocol is this package's own, for an agent that is called and not loaded."""
+    known = plugins.agent_protocol(protocol) if plugins.is_own("agents", protocol) else None
+    return known is not None and not known.is_function
+
+
+def _each(part: str, *keys: str) -> dict[Keys, Callable[[Any], bool]]:
+    return dict.fromkeys([(part, key) for key in keys], _anything)
+
+
+OF_STRANGERS: Mapping[Keys, Callable[[Any], bool]] = {
+    **dict.fromkeys(
+        [("about",), ("tasks",), ("facts",), ("rubric",), ("personas",), ("greetings",), ("maxTurns",), ("compat",),
+         ("aspirationalAverage",), ("conditionNames",), ("order",), ("seed",), ("sensitive",)],
+        _anything,
+    ),
+    **_each("target", "user", "chatbot", "api", "systemPrompt", "streaming", "tellsToolCalls", "remembers", "recordEvents",
+            "maxRequestsPerMinute", "temperature", "topP", "maxTokens", "seed", "stop", "reasoningEffort", "timeoutMs"),
+    **_each("evaluator", "name", "voice", "signoff", "temperature", "maxMessageLength", "lines"),
+    **_each("scorer", "temperature", "context", "evidence"),
+    ("target", "protocol"): _has_address,
+    ("target", "tools"): lambda tool: "function" not in tool,
+    ("evaluator", "kind"): lambda kind: plugins.is_own("evaluators", kind),
+    ("scorer", "kind"): lambda kind: plugins.is_own("judges", kind),
+    ("seeds",): lambda seed: "conversation" in seed,  # a text stays in the user's knowledge service
+    ("assertions",): lambda assertion: "medal" not in assertion,  # which names a file
+}  # fmt: skip
+"""The keys that are taken over of a stranger's job, with what a value, or each item of a list, must be. All others are left out."""
+
+
+def _split(data: Mapping[str, Any], path: Keys = ()) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what is taken over of a stranger's job, and what is left out."""
+    kept: dict[str, Any] = {}
+    left: dict[str, Any] = {}
+    for key, value in data.items():
+        here = (*path, key)
+        is_harmless = OF_STRANGERS.get(here)
+        if is_harmless is None and not path and isinstance(value, dict):
+            kept[key], left[key] = _split(value, here)
+        elif is_harmless is None:
+            left[key] = value
+        elif isinstance(value, list):
+            kept[key] = [item for item in value if is_harmless(item)]
+            left[key] = [item for item in value if not is_harmless(item)]
+        else:
+            (kept if is_harmless(value) else left)[key] = value
+    return kept, {key: value for key, value in left.items() if value not in ([], {})}
+
+
+def _as_it_was_run(job: EvaluationJob, started: RunStarted, trial: int) -> EvaluationJob:
+    """Return a run's job with what the command line and the environment chose for it, and the model's seeds of a trial."""
+    known = started.options
+    starts_agent = _with_sample_agent(started) or known.get("local_model")
+    judges = known.get("judge_model") or job.scorer.model
+    if isinstance(judges, list) and len(judges) == 1:
+        judges = judges[0]
+    target = {
+        "url": None if starts_agent else known.get("agent_url") or job.target.url,
+        "model": started.asked_model or job.target.model,
+    }
+    evaluator = {"model": known.get("evaluator_model") or job.evaluator.model}
+    return job.model_copy(
+        update={
+            "target": job.target.in_repeat(trial).model_copy(update=target),
+            "evaluator": job.evaluator.in_repeat(trial).model_copy(update=evaluator),
+            "scorer": job.scorer.model_copy(update={"model": judges}),
+            "order": "parallel" if known.get("parallel") else known.get("order") or job.order,
+        }
+    )
+
+
+def _with_sample_agent(started: RunStarted) -> bool:
+    # Recordings of version 1 have only the agent's name.
+    return bool(started.options.get("sample_agent", started.agent == SAMPLE_AGENT))
+
+
+def _agent_is_not_there(started: RunStarted) -> str:
+    """Return how to get the agent of a run that had no address of its own; empty for others."""
+    if _with_sample_agent(started):
+        return "The run started the sample agent; `bioeval-tui agent` starts it at the usual address."
+    if started.options.get("local_model"):
+        return "The agent was the language model of `bioeval-tui demo --local-model`: give another with target.url."
+    if started.options.get("agent_function"):
+        return "The agent was a function of a Python program, which has to run this job again."
+    return ""
+
+
+def _options(started: RunStarted) -> str:
+    """Return the options of `run` that a job has no key for."""
+    known = started.options
+    given = [
+        *([f"--graph {clean_line(str(known['graph']))}"] if known.get("graph", "auto") != "auto" else []),
+        *([f"--condition {started.conditions[0]}"] if len(started.conditions) == 1 else []),
+    ]
+    return "".join(f" {option}" for option in given)
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A message of the user that was answered: its words, the facts that it gives when asked, and the task that it asks for."""
+
+    words: str
+    facts: tuple[int, ...]
+    task: int | None
+
+    def line(self, only: Condition | None = None) -> dict[str, Any]:
+        """Return it as a line of a script, said in one condition or in both. One that gives a fact is said only where that is known."""
+        line: dict[str, Any] = {"say": self.words}
+        if self.facts and only != "withheld":
+            line["fact"] = self.facts[0]
+        elif only is not None:
+            line["only"] = only
+        if self.task:
+            line["task"] = self.task
+        return line
+
+
 class _Draft:
     """The parts of the job, each as YAML with comments."""
 
-    def __init__(self, state: RunState, talk: ConversationState, run_id: str) -> None:
-        self.talk, self.run_id = talk, run_id
-        self.job = state.job_of(talk.key.trial)
+    def __init__(self, state: RunState, started: RunStarted, talk: ConversationState, *, own: bool) -> None:
+        self.started, self.talk, self.own = started, talk, own
         self.condition: Condition = talk.key.condition
-        signoff = str(_part(self.job, "evaluator").get("signoff") or "")
-        listed = tuple(clean_line(str(fact)) for fact in self.job.get("facts") or ())
-        self.case_facts = dict(enumerate(listed, start=1))
-        self.asked = list(_answered_messages(talk, signoff, listed))
+        self.job = recorded_job(started, started.run_id, talk.case)
         self.answers = [clean(message.text) for message in talk.messages if _is_answer(message)]
-        self.facts = self._facts()
         self.scored = {each.task: each for each in (talk.verdict.tasks if talk.verdict else ())}
-        self.title = f"{talk.trial_words} of run {run_id}, {state.condition_title(self.condition)}"
+        both = [state.conversation(condition, talk.key.trial) for condition in CONDITIONS]
+        self.said = {
+            each.key.condition: tuple(_answered_messages(each, self.job)) for each in both if each is not None
+        }
+        self.title = f"{talk.trial_words} of run {started.run_id}, {state.condition_title(self.condition)}"
 
     def text(self) -> str:
         """Return the whole job."""
-        parts = (
-            self._head(),
-            self._target(),
-            self._asks(),
-            self._known(),
-            self._user(),
-            self._state(),
-            self._checks(),
-        )
-        return "\n".join(parts)
+        job, left_out = self._taken_over()
+        checks = "# What failed then, and must hold."
+        if not job.get("assertions"):
+            checks, job["assertions"] = "# What went wrong then, as an assertion.", [self._regression()]
+        told = "# What the user knows: withheld in the first conversation, given when asked in the second."
+        script = "" if self._was_scripted else " The lines are what the user said then, for a rehearsal."
+        sections = {
+            "# The agent, as docs/agents.md says.": ("target", "aspirationalAverage", "maxTurns"),
+            "# What the user asks for. `rules` say what to find in the agent's messages in a rehearsal.": (
+                "tasks",
+                "rubric",
+            ),
+            told: ("facts",),
+            f"# Who plays the user, and who judges.{script}": (
+                "personas",
+                "greetings",
+                "evaluator",
+                "scorer",
+            ),
+            "# How both conversations start.": ("seeds", "setups"),
+            checks: ("assertions",),
+        }
+        placed = [key for keys in sections.values() for key in keys]
+        sections["# More of the run's job."] = tuple(key for key in job if key not in placed)
+        blocks = [self._head(left_out)]
+        for comment, keys in sections.items():
+            if part := {key: job[key] for key in keys if key in job}:
+                blocks.append(f"{comment}\n{_yaml(part)}")
+        return "\n".join(blocks)
 
-    def _facts(self) -> dict[int, str]:
-        """Return the facts that were given when asked, by their number; all of the case if none was."""
-        given = {number for _, facts in self.asked for number in facts}
-        return {number: fact for number, fact in self.case_facts.items() if not given or number in given}
+    def _taken_over(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the data of the job, and what is left out of a stranger's."""
+        told = self.started.job
+        job = self.job
+        if self.own:
+            job = _as_it_was_run(job, self.started, self.talk.key.trial)
+        data = _as_written(job)
+        failed = {index for index, check in self.talk.final_checks.items() if check.status == "failed"}
+        data["assertions"] = [
+            each for index, each in enumerate(data.get("assertions", ())) if index in failed
+        ]
+        left: dict[str, Any] = {}
+        if not self.own:
+            data, left = _split(data)
+            usual = Answers()
+            data["target"]["url"] = usual.url
+            if "target" not in told:  # the file of another tool does not say who is asked
+                data["target"] |= {"user": usual.user, "chatbot": usual.chatbot}
+            if "aspirationalAverage" not in told:
+                data["aspirationalAverage"] = usual.seconds * 1000
+            if "maxTurns" not in told:
+                data["maxTurns"] = 2 * max(map(len, self.said.values())) + 4
+        if not self.job.rubric:
+            for number, task in enumerate(data["tasks"], start=1):
+                task.setdefault("rules", self._drafted_rules(number))
+        if greeting := self.said[self.condition][:1]:
+            data["greetings"] = [greeting[0].words]
+        if not self._was_scripted:
+            lines = list(self._lines()) or [{"say": "Is there anything else?"}]
+            data["evaluator"] = {**data.get("evaluator", {}), "lines": lines}
+        return data, left
 
-    def _head(self) -> str:
-        wrong = "\n".join(f"#   - {shorten(line, 300)}" for line in self._went_wrong())
-        return f"""\
-# A job from {clean_line(self.title)}. What went wrong there:
-{wrong or "#   - nothing that was checked"}
-# It asks the same things again. Edit what is expected, then: bioeval-tui check FILE, bioeval-tui run FILE --rehearsal
-# yaml-language-server: $schema=job.schema.json
-"""
+    @property
+    def _was_scripted(self) -> bool:
+        """Whether a script played the user, which knows what to say to a better agent, too."""
+        return self.job.evaluator.kind == "scripted" and bool(self.job.evaluator.lines)
+
+    def _head(self, left_out: Mapping[str, Any]) -> str:
+        wrong = [f"#   - {shorten(line, 300)}" for line in self._went_wrong()]
+        options = _options(self.started) if self.own else " --rehearsal"
+        lines = [
+            f"# A job from {clean_line(self.title)}. What went wrong there:",
+            *(wrong or ["#   - nothing that was checked"]),
+            f"# It asks the same things again. Edit what is expected, then: bioeval-tui check FILE, bioeval-tui run FILE{options}",
+        ]
+        if self.own and (hint := _agent_is_not_there(self.started)):
+            lines.append(f"# {hint}")
+        if left_out:
+            lines += [
+                f"{LEFT_OUT}{', '.join(_names(left_out))}",
+                "# Put back what you trust, and delete these lines:",
+                *(f"#   {line}" for line in _yaml(left_out).splitlines()),
+            ]
+        return "\n".join([*lines, "# yaml-language-server: $schema=job.schema.json", ""])
 
     def _went_wrong(self) -> Iterator[str]:
         for task in self.scored.values():
@@ -134,56 +332,23 @@ class _Draft:
             if check.status == "failed":
                 why = f": {clean_line(check.reason)}" if check.reason else ""
                 yield f"assertion “{clean_line(check.title)}”{why}"
-        if self.talk.ended is not None and self.talk.ended.reason in ("agent_failed", "timed_out"):
+        if self.talk.ended is not None and _agent_failed(self.talk):
             yield f"the agent failed: {clean_line(self.talk.ended.detail)}"
 
-    def _target(self) -> str:
-        usual = Answers()
-        given = _as_written(TargetConfig, self.job.get("target"))
-        if given is None:  # imported: the file does not say how to reach its agent
-            given = {
-                "user": usual.user,
-                "chatbot": usual.chatbot,
-                "url": usual.url,
-                "protocol": usual.protocol,
-            }
-        average = self.job.get("aspirationalAverage", usual.seconds * 1000)
-        return f"""\
-target:                          # your agent, as docs/agents.md says
-{_yaml(given, 2)}
-aspirationalAverage: {"null" if average is None else f"{average:g}"}       # target for the average latency, in milliseconds; null: no part of the score
-maxTurns: {2 * len(self.asked) + 4}
-"""
-
-    def _asks(self) -> str:
-        lines = ["# What the user asks for. The evaluator never sees the acceptance criteria.", "tasks:"]
-        for number, task in judged_in(self.job, self.condition).items():
-            criteria = clean_line(str(task.get("acceptanceCriteria") or ""), 2_000)
-            lines += [
-                f"  - task: {_quote(clean_line(str(task.get('task') or 'Hold the conversation again'), 2_000))}",
-                f"    acceptanceCriteria: {_quote(criteria)}",
-                "    rules:                       # for a rehearsal: what to find in the agent's messages",
-                *(f"      - {compact_json(rule)}" for rule in self._rules(number, task, criteria)),
-            ]
-        return "\n".join(lines if len(lines) > 2 else ["tasks: []"]) + "\n"
-
-    def _rules(self, number: int, task: Mapping[str, Any], criteria: str) -> list[dict[str, Any]]:
-        """Return the task's own rules; else the expected answer, the failed one that must not come again, or any answer."""
-        own = [kept for rule in task.get("rules") or () if (kept := _as_written(RuleConfig, rule))]
-        if own:
-            return own
+    def _drafted_rules(self, number: int) -> list[dict[str, Any]]:
+        """Return rules for a task without any: the expected answer, the failed one that must not come again, or any answer."""
         scored = self.scored.get(number)
         if scored is None or scored.outcome != "failed":
             return [{"pattern": r"\w", "reason": "answered; say what is right"}]
+        criteria = self._criteria(number)
         if _is_answer_itself(criteria):
             return [{"pattern": _tolerant(criteria), "reason": "gave the expected answer"}]
-        return [
-            {
-                "pattern": _tolerant(self._wrong_words(number)),
-                "absent": True,
-                "reason": "did not answer as before",
-            }
-        ]
+        wrong = _tolerant(self._wrong_words(number))
+        return [{"pattern": wrong, "absent": True, "reason": "did not answer as before"}]
+
+    def _criteria(self, number: int) -> str:
+        task = self.job.judged_in(self.condition).get(number)
+        return clean_line(task.criteria(self.condition), 2_000) if task is not None else ""
 
     def _wrong_words(self, number: int) -> str:
         """Return what the judge quotes of the agent, else how its last answer ends."""
@@ -193,60 +358,28 @@ maxTurns: {2 * len(self.asked) + 4}
         last = (heard or self.answers[-1]).strip()
         return last if len(last) <= LONGEST_QUOTE else re.sub(r"\A\S*\s+", "", last[-LONGEST_QUOTE:])
 
-    def _known(self) -> str:
-        about = "# What the user knows: withheld in the first conversation, given when asked in the second."
-        if not self.facts:
-            return f"{about}\nfacts: []\n"
-        lines = [about, "facts:", *(f"  - {_quote(fact)}" for fact in self.facts.values())]
-        if others := [fact for number, fact in self.case_facts.items() if number not in self.facts]:
-            lines += ["# Nobody asked for these then:", *(f"#  - {_quote(fact)}" for fact in others)]
-        return "\n".join(lines) + "\n"
-
-    def _user(self) -> str:
-        numbers = {fact: at for at, fact in enumerate(self.facts, start=1)}
-        lines = []
-        for words, given in self.asked[1:]:
-            fact = next((numbers[each] for each in given if each in numbers), None)
-            lines.append(f"    - say: {_quote(words)}")
-            if fact:
-                lines.append(f"      fact: {fact}                    # left out where the fact is withheld")
-        script = "\n".join(
-            ["  lines:                         # what the user said then, for a rehearsal", *lines]
-        )
-        return f"""\
-greetings: [{_quote(self.asked[0][0])}]
-evaluator:
-  kind: llm                      # llm, scripted (offline: says the lines), or human (you type)
-{script if lines else "  lines: [{say: " + _quote("Is there anything else?") + "}]"}
-scorer:
-  kind: llm                      # llm, or rules (offline: looks for the tasks' patterns)
-"""
-
-    def _state(self) -> str:
-        kept = [each for setup in self.job.get("setups") or () if (each := _as_written(Setup, setup))]
-        return f"setups:\n{_yaml(kept, 2)}" if kept else "setups: []\n"
-
-    def _checks(self) -> str:
-        """Return the assertions that failed; without one, that the agent does not fail in the same way."""
-        listed = self.job.get("assertions") or ()
-        failed = [index for index, check in self.talk.final_checks.items() if check.status == "failed"]
-        found = [
-            kept
-            for index in failed
-            if index < len(listed) and (kept := _as_written(Assertion, listed[index]))
-        ]
-        if found:
-            return f"# What failed then, and must hold.\nassertions:\n{_yaml(found, 2)}"
-        return "# What went wrong then, as an assertion.\nassertions:\n" + _yaml([self._regression()], 2)
+    def _lines(self) -> Iterator[dict[str, Any]]:
+        """Yield what the user said after the greeting, in each condition of the trial, so that a rehearsal of either says the same."""
+        withheld, supplied = (self.said.get(condition, ())[1:] for condition in CONDITIONS)
+        if not (withheld and supplied):
+            yield from (said.line() for said in withheld or supplied)
+            return
+        first, second = ([said.words for said in each] for each in (withheld, supplied))
+        matcher = SequenceMatcher(None, first, second, autojunk=False)
+        for tag, begin, end, other_begin, other_end in matcher.get_opcodes():
+            if tag == "equal":
+                yield from (said.line() for said in withheld[begin:end])
+                continue
+            yield from (said.line("withheld") for said in withheld[begin:end])
+            yield from (said.line("supplied") for said in supplied[other_begin:other_end])
 
     def _regression(self) -> dict[str, Any]:
         answers = 'evaluation.transcript.filter { it.role == "assistant" }'
-        if self.talk.ended is not None and self.talk.ended.reason in ("agent_failed", "timed_out"):
+        if _agent_failed(self.talk):
             return {"name": "the agent answered every time", "expression": "evaluation.failureCount == 0"}
         failed = [number for number, task in self.scored.items() if task.outcome == "failed"]
         number = failed[0] if failed else 1
-        task = judged_in(self.job, self.condition).get(number, {})
-        criteria = clean_line(str(task.get("acceptanceCriteria") or ""), 2_000)
+        criteria = self._criteria(number)
         if failed and _is_answer_itself(criteria):
             return {
                 "name": "the last answer is the expected one",
@@ -258,11 +391,11 @@ scorer:
         }
 
 
-def _answered_messages(
-    talk: ConversationState, signoff: str, facts: tuple[str, ...]
-) -> Iterator[tuple[str, tuple[int, ...]]]:
+def _answered_messages(talk: ConversationState, job: EvaluationJob) -> Iterator[_Said]:
     """Yield the user's messages that were answered, with the facts that each gave when asked: as recorded, else by the ledger's rule."""
-    last = max(message.message for message in talk.messages if message.role == "assistant")
+    signoff, facts = job.evaluator.signoff, job.facts
+    asking = {each.asked: each.task for each in (talk.verdict.tasks if talk.verdict else ()) if each.asked}
+    last = max((message.message for message in talk.messages if message.role == "assistant"), default=0)
     given: set[int] = set()
     heard, before = "", Known()
     for message in talk.messages:
@@ -275,7 +408,8 @@ def _answered_messages(
                 mentioned = disclosed_facts(words, facts, given, before)
                 numbers = tuple(number for number in mentioned if asks_for(heard, facts[number - 1]))
             given.update(numbers)
-            yield clean(words).strip(), numbers
+            known = tuple(number for number in numbers if number <= len(facts))
+            yield _Said(clean(words).strip(), known, asking.get(message.message))
         before.read(message.text)
 
 
@@ -290,30 +424,27 @@ def _tolerant(words: str) -> str:
     return f"{before}{inner}{after}"
 
 
-def _as_written(kind: Any, recorded: Any) -> dict[str, Any] | None:
-    """Return a part of a recorded job as one would write it, without defaults; None if this version cannot read it."""
-    try:
-        part = TypeAdapter[JobPart](kind).validate_python(recorded)
-    except ValidationError:
-        return None
-    return part.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+def _as_written(job: EvaluationJob) -> dict[str, Any]:
+    """Return the data of a job as one would write it: without defaults, without a table of cases, whose row fills it in."""
+    # The voice has the persona's manner by now: only its name, and which facts it gives, are still to be said.
+    personas = tuple(Persona(name=each.name, tells=each.tells) for each in job.personas)
+    job = job.model_copy(update={"cases": None, "personas": personas})
+    snapshot = job_snapshot(job, exclude_defaults=True)
+    if job.rubric and job.scorer.prompt == RUBRIC_PROMPT:
+        del snapshot["scorer"]["prompt"]
+    return {key: value for key, value in snapshot.items() if value != {}}
 
 
-def _part(job: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    part = job.get(name)
-    return part if isinstance(part, Mapping) else {}
+def _names(part: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the keys of a job's data, with those of its parts, such as `target.url`."""
+    for key, value in part.items():
+        yield from (f"{key}.{name}" for name in value) if isinstance(value, dict) else (key,)
 
 
-def _yaml(value: Any, indent: int) -> str:
-    text = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=WIDTH)
-    return "".join(f"{' ' * indent}{line}\n" for line in text.splitlines())
-
-
-def _quote(text: str) -> str:
-    """Return a text as a YAML double-quoted scalar (JSON's is one)."""
-    return json.dumps(text, ensure_ascii=False)
+def _yaml(value: Any) -> str:
+    return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=WIDTH))
 
 
 def _kotlin(text: str) -> str:
-    """Return a text as a literal in an expression."""
+    """Return a text as a literal of an expression, in which `$` does not begin a template."""
     return json.dumps(text, ensure_ascii=False).replace("$", "\\$")

@@ -60,9 +60,10 @@ class Makers:
     ) -> None:
         """`model` is the agent's, None for the job's own or the usual one.
 
-        Without `job_dir`, only the program's own prompts can be used, and no submissions.
+        Without `job_dir`, the job is a stranger's, whose conversations are only judged: by the program's own prompts, without
+        submissions or plug-ins, and at the user's own endpoint.
         """
-        self.job = job
+        self.job = job if job_dir is not None else _judged_at_home(job)
         self.plan: RunPlan | None = None
         """The run's plan, which knows each trial's job."""
         self.job_dir = job_dir
@@ -258,10 +259,19 @@ class Makers:
         return (models,) if isinstance(models, str) else models
 
     def judge(self) -> Judge:
-        """Return the judge, which all conversations of a run share."""
+        """Return the judge, which all conversations of a run share.
+
+        Raises:
+            UsageError: it cannot be made, or a stranger's job names a plug-in.
+        """
         job = self.job
         if job.scorer.kind == "rules":
             return RulesJudge()
+        if job.scorer.kind != "llm" and self.job_dir is None:
+            raise UsageError(
+                f"the recording came from elsewhere, so its judge, the plug-in {clean_line(job.scorer.kind, 80)}, is not "
+                "used; name yours with --job or --judge-model"
+            )
         if job.scorer.kind != "llm":
             make_judge: plugins.MakeJudge = plugins.load("judges", job.scorer.kind)
             judge: Judge = from_plugin("judge", job.scorer.kind, lambda: make_judge(job))
@@ -432,3 +442,10 @@ class Makers:
             account=where.account,
             timeouts=replace(MODEL_TIMEOUTS, connect=min(MODEL_TIMEOUTS.connect, whole), whole=whole),
         )
+
+
+def _judged_at_home(job: EvaluationJob) -> EvaluationJob:
+    """Return a stranger's job without its judge's address and key."""
+    return job.model_copy(
+        update={"scorer": job.scorer.model_copy(update={"url": None, "api_key_env": None, "api": "chat"})}
+    )

@@ -1,5 +1,4 @@
-"""Prepares each run from an engine's specification, and estimates it before anything is sent: conversations, maximum calls, and
-cost."""
+"""Prepares each run from an engine's specification, and estimates it before anything is sent: conversations, calls and cost."""
 
 from __future__ import annotations
 
@@ -7,10 +6,11 @@ import contextlib
 import functools
 import secrets
 import subprocess
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from typing_extensions import TypedDict
 
@@ -19,15 +19,26 @@ from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation import python_code
 from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
+from bioeval_tui.evaluation.conversation.scoring import sentinels
 from bioeval_tui.evaluation.engine.batch import PreparedRun
 from bioeval_tui.evaluation.engine.interface import EngineSpec, RunOptions, RunSpec
 from bioeval_tui.evaluation.engine.processes import local_model, sample_agent
 from bioeval_tui.evaluation.hosts import without_credentials
-from bioeval_tui.evaluation.job.models import ConversationSeed, EvaluationJob, MedalAssertion, ModelOptions
+from bioeval_tui.evaluation.job.models import EvaluationJob, MedalAssertion, ModelOptions
 from bioeval_tui.evaluation.offline import HUMAN
 from bioeval_tui.evaluation.retry import AGENT_RULE, MODEL_RULE
 from bioeval_tui.evaluation.seams import Judge
-from bioeval_tui.evaluation.spending import FILE_NAME, Price, load_prices
+from bioeval_tui.evaluation.spending import (
+    FILE_NAME,
+    NO_CALLS,
+    Calls,
+    Price,
+    agent_calls,
+    evaluator_calls,
+    judge_calls,
+    load_prices,
+    sum_of,
+)
 from bioeval_tui.evaluation.wiring import graphs
 from bioeval_tui.evaluation.wiring.cases import CaseChoice, recorded_cases
 from bioeval_tui.evaluation.wiring.check_job import check_job
@@ -35,6 +46,7 @@ from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.proxies import is_loopback
 from bioeval_tui.record.cases import in_turn
 from bioeval_tui.record.events import MOST_TRIALS
+from bioeval_tui.record.names import Condition
 from bioeval_tui.sample.paths import SAMPLE_AGENT
 from bioeval_tui.settings import Settings, plain_environment
 from bioeval_tui.text import clean_line
@@ -345,8 +357,6 @@ PROMPT_TOKENS = 1500
 """Assumed tokens that a prompt adds to the transcript."""
 VERDICT_TOKENS = 200
 """Assumed length of a judge's reason for one task, in tokens."""
-SENTINELS = 24
-"""Twelve conversations with known verdicts, asked about before and after the others."""
 
 
 class PrintedRole(TypedDict):
@@ -354,10 +364,13 @@ class PrintedRole(TypedDict):
 
     model: str
     host: str
+    calls: int
+    """How many there are if nothing is sent twice and every conversation has its full length."""
     most_calls: int
-    """The maximum if no request fails."""
+    """The maximum, whatever fails, is refused or has to be asked again."""
+    cost: float | None
     most_cost: float | None
-    """In dollars; None if unknown."""
+    """Of these calls, in dollars; None if unknown."""
     why_unknown: str | None
     options: dict[str, Any]
     """What the job asks of the model besides its messages, under the job's keys."""
@@ -372,6 +385,7 @@ class PrintedEstimate(TypedDict):
     hosts: list[str]
     judge_sees: str | None
     warnings: list[str]
+    calls: int
     most_calls: int
     roles: dict[str, PrintedRole]
 
@@ -385,114 +399,148 @@ def estimate_batch(spec: EngineSpec, settings: Settings) -> list[PrintedEstimate
     return [_estimate(prepare_run(spec, run, settings), run, spec, settings) for run in spec.runs]
 
 
-def total_cost(estimates: Sequence[PrintedEstimate]) -> float | None:
-    """Return the maximum total cost; None if a role's is unknown."""
-    costs = [role["most_cost"] for estimate in estimates for role in estimate["roles"].values()]
+def total_cost(estimates: Sequence[PrintedEstimate], key: Literal["cost", "most_cost"]) -> float | None:
+    """Return the total cost; None if a role's is unknown."""
+    costs = [role[key] for estimate in estimates for role in estimate["roles"].values()]
     known = [cost for cost in costs if cost is not None]
     return sum(known) if len(known) == len(costs) else None
 
 
-def most_agent_calls(job: EvaluationJob) -> int:
-    """Return the number of messages that a conversation sends to the agent: every second message, and seeds."""
-    seeded = sum(
-        message.role == "user"
-        for seed in job.seeds
-        if isinstance(seed, ConversationSeed)
-        for message in seed.messages
-    )
-    return job.max_messages // 2 + seeded
+class _Held(NamedTuple):
+    """Conversations of a run that are still to be held: their condition, their case's job, and how many there are."""
+
+    condition: Condition
+    job: EvaluationJob
+    number: int
 
 
-def most_evaluator_calls(job: EvaluationJob) -> int:
-    """Return the maximum number of evaluator calls of a conversation: two for each of its messages except the greeting."""
-    return ((job.max_messages + 1) // 2 - 1) * 2
+def _to_hold(plan: RunPlan, finished: Collection[tuple[Condition, int]]) -> list[_Held]:
+    numbers: Counter[tuple[Condition, int]] = Counter()
+    jobs: dict[int, EvaluationJob] = {}
+    for trial in range(1, plan.trials + 1):
+        job = plan.of_trial(trial).job
+        jobs[id(job)] = job
+        numbers.update((each, id(job)) for each in plan.conditions if (each, trial) not in finished)
+    return [_Held(condition, jobs[at], number) for (condition, at), number in numbers.items()]
 
 
 def _estimate(prepared: PreparedRun, run: RunSpec, spec: EngineSpec, settings: Settings) -> PrintedEstimate:
-    plan = prepared.plan.of_trial(1)
+    plan = prepared.plan
     makers = Makers(plan.job, Path(plan.job_path).parent, spec, plan.model, settings)
-    conversations = len(plan.conditions) * plan.trials
-    if prepared.resume is not None:
-        conversations -= len(prepared.resume().earlier.finished)
+    finished = prepared.resume().earlier.finished if prepared.resume is not None else {}
+    to_hold = _to_hold(plan, finished)
     roles = {
-        "agent": _agent(plan, makers, settings, conversations, named=run.model or plan.job.target.model),
-        "evaluator": _evaluator(plan, makers, settings, conversations),
-        **_judges(plan, makers, settings, conversations),
+        "agent": _agent(plan, makers, settings, to_hold, named=run.model or plan.job.target.model),
+        "evaluator": _evaluator(plan, makers, settings, to_hold),
+        **_judges(plan, makers, settings, to_hold, resumed=bool(finished)),
     }
     return {
         "job": plan.job_name,
         "model": plan.model or "",
-        "conversations": conversations,
+        "conversations": sum(held.number for held in to_hold),
         "hosts": list(plan.hosts),
         "judge_sees": plan.judge_sees or None,
         "warnings": list(prepared.warnings),
+        "calls": sum(role["calls"] for role in roles.values()),
         "most_calls": sum(role["most_calls"] for role in roles.values()),
         "roles": roles,
     }
 
 
+def _patience_s(plan: RunPlan) -> float:
+    """Return for how long a request is sent again because others of ours are under way at the same peer."""
+    return plan.limits.throttled_s if plan.shared_agent > 1 else 0.0
+
+
 def _agent(
-    plan: RunPlan, makers: Makers, settings: Settings, conversations: int, *, named: str | None
+    plan: RunPlan, makers: Makers, settings: Settings, to_hold: Sequence[_Held], *, named: str | None
 ) -> PrintedRole:
-    calls = most_agent_calls(plan.job) * conversations
+    protocol = plugins.agent_protocol(plan.job.target.protocol)
+    terms: dict[str, Any] = {
+        "is_model": makers.pays_agent,
+        "takes_history": protocol is not None and "history" in protocol.takes,
+    }
+    rule, patience_s = plan.limits.agent_retries, _patience_s(plan)
+    calls = sum_of(agent_calls(held.job, rule, patience_s, **terms).times(held.number) for held in to_hold)
     host = plan.hosts[0]
     if not makers.pays_agent:
         model = named if plan.rehearsal else plan.model
         return _unpriced(model or "", host, calls, None, "the agent's own cost is unknown")
     price = makers.agent_price(load_prices(settings.data_dir / FILE_NAME))
-    per_call = sum(_growing(plan.job)) / max(1, most_agent_calls(plan.job))
+    # A chat endpoint is sent the whole conversation with each message, on average half of the longest one.
+    per_call = plan.job.max_messages * MESSAGE_TOKENS / 2
     return _role(plan.model or "", host, calls, price, per_call, MESSAGE_TOKENS, plan.job.target)
 
 
-def _evaluator(plan: RunPlan, makers: Makers, settings: Settings, conversations: int) -> PrintedRole:
+def _evaluator(plan: RunPlan, makers: Makers, settings: Settings, to_hold: Sequence[_Held]) -> PrintedRole:
     job = plan.job
     if job.evaluator.kind != "llm":
         return _unpriced(job.evaluator.kind)
     model, host = makers.evaluator_model(), makers.model_host("evaluator")
     price = load_prices(settings.data_dir / FILE_NAME).of(model, host)
     per_call = PROMPT_TOKENS + job.max_messages * MESSAGE_TOKENS / 2
-    calls = most_evaluator_calls(job) * conversations
+    rule, patience_s = plan.limits.model_retries, _patience_s(plan)
+    calls = sum_of(evaluator_calls(held.job, rule, patience_s).times(held.number) for held in to_hold)
     return _role(model, host, calls, price, per_call, MESSAGE_TOKENS, job.evaluator)
 
 
-def _judges(plan: RunPlan, makers: Makers, settings: Settings, conversations: int) -> dict[str, PrintedRole]:
+def _judges(
+    plan: RunPlan, makers: Makers, settings: Settings, to_hold: Sequence[_Held], *, resumed: bool
+) -> dict[str, PrintedRole]:
     job, models = plan.job, makers.judge_models()
-    if not models or not job.judged:
-        return {"judge": _unpriced("rules" if not models else "no tasks")}
+    transcripts = Counter[int]()
+    """How many transcripts have so many tasks to score."""
+    for held in to_hold:
+        transcripts[len(held.job.judged_in(held.condition))] += held.number
+    if not models or not any(transcripts):
+        return {"judge": _unpriced("no tasks" if models else job.scorer.kind)}
+    if job.scorer.sentinels:
+        for _, _, met in sentinels(job):  # before a run that begins, and after every one
+            transcripts[len(met)] += 1 if resumed else 2
     prices = load_prices(settings.data_dir / FILE_NAME)
     host = makers.model_host("judge")
-    conversations += SENTINELS * job.scorer.sentinels
-    calls = job.scorer.repeats * 2 * conversations  # a malformed verdict is asked for once more
     per_call = PROMPT_TOKENS + job.max_messages * MESSAGE_TOKENS
-    out = VERDICT_TOKENS * len(job.judged)
-    return {
-        "judge" if len(models) == 1 else f"judge {number}": _role(
-            model, host, calls, prices.of(model, host), per_call, out, job.scorer
+    out = VERDICT_TOKENS * max(transcripts)
+    roles = {}
+    for number, model in enumerate(models, start=1):
+        faults = number == 1 and job.scorer.user_faults and job.evaluator.kind == "llm"
+        rule = plan.limits.model_retries
+        calls = sum_of(
+            judge_calls(job, tasks, rule, lists_faults=faults).times(times)
+            for tasks, times in transcripts.items()
         )
-        for number, model in enumerate(models, start=1)
-    }
+        name = "judge" if len(models) == 1 else f"judge {number}"
+        roles[name] = _role(model, host, calls, prices.of(model, host), per_call, out, job.scorer)
+    return roles
 
 
 def _unpriced(
-    model: str, host: str = "", calls: int = 0, cost: float | None = 0.0, why: str | None = None
+    model: str, host: str = "", calls: Calls = NO_CALLS, cost: float | None = 0.0, why: str | None = None
 ) -> PrintedRole:
-    return PrintedRole(model=model, host=host, most_calls=calls, most_cost=cost, why_unknown=why, options={})
+    return PrintedRole(
+        model=model,
+        host=host,
+        calls=calls.usual,
+        most_calls=calls.most,
+        cost=cost,
+        most_cost=cost,
+        why_unknown=why,
+        options={},
+    )
 
 
 def _role(
     model: str,
     host: str,
-    calls: int,
+    calls: Calls,
     price: Price | None,
     tokens_in: float,
     tokens_out: float,
     options: ModelOptions,
 ) -> PrintedRole:
-    cost = None if price is None else price.cost(calls * tokens_in, calls * tokens_out)
     why = None if price is not None else f"no price of {model} at {host} in {FILE_NAME}"
-    return {**_unpriced(model, host, calls, cost, why), "options": options.given_options()}
-
-
-def _growing(job: EvaluationJob) -> list[float]:
-    """Return the tokens of the history that is sent to a chat endpoint with each message."""
-    return [(2 * turn + 1) * MESSAGE_TOKENS for turn in range(most_agent_calls(job))]
+    role = _unpriced(model, host, calls, None, why)
+    if price is not None:
+        each = price.cost(tokens_in, tokens_out)
+        role |= {"cost": each * calls.usual, "most_cost": each * calls.most}
+    return {**role, "options": options.given_options()}

@@ -16,6 +16,7 @@ from typing import Any
 
 import yaml
 
+from bioeval_tui import plugins
 from bioeval_tui.errors import JobError, RecordingError, UsageError
 from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunPlan
@@ -41,6 +42,7 @@ from bioeval_tui.evaluation.engine.processes import (
 from bioeval_tui.evaluation.job.loading import job_snapshot, load_job, recorded_job
 from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.spending import CallBudget
+from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.evaluation.wiring.prepare import assemble, prepare_run
 from bioeval_tui.record import events
@@ -377,6 +379,8 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
         return _end_alone(path, started, plan)
     makers = Makers(job, job_path.parent, spec, started.asked_model, settings)
     changes = [*_job_changes(job, job_path), *_prompt_changes(started, makers)]
+    if is_imported(path):
+        changes = changes or _case_changes(started, path, job_path)
     if changes and is_imported(path):
         raise UsageError("the imported run belongs to another job than the given one\n" + "\n".join(changes))
     if changes and not spec.force:
@@ -435,18 +439,35 @@ def _job_changes(recorded: EvaluationJob, path: Path) -> list[str]:
         now = load_job(path).job
     except JobError as error:
         return [f"{path} can no longer be loaded: {error}"]
+    return _difference(recorded, now, "the job as recorded", f"{path} as it is now")
+
+
+def _case_changes(started: RunStarted, path: Path, job_path: Path) -> list[str]:
+    """Return how the cases of a recording differ from those that a job file fills in: a case may replace any part of its job."""
+    own = {
+        (case.name, case.persona if case.row is not None else ""): case.job
+        for case in (check_job(job_path).cases if started.cases else ())
+    }
+    changes: list[str] = []
+    for case in started.cases:
+        shown = clean_line(" ".join(filter(None, (case.name, case.persona))), 100)
+        now = own.get((case.name, case.persona))
+        if now is None:
+            changes.append(f"{job_path} has no case {shown}")
+            continue
+        recorded = recorded_job(started, path.name, Case(name=case.name, persona=case.persona))
+        changes += _difference(recorded, now, f"case {shown} as recorded", f"case {shown} of {job_path}")
+    return changes
+
+
+def _difference(recorded: EvaluationJob, now: EvaluationJob, before: str, after: str) -> list[str]:
     # A rehearsal, or a run with models, was requested on the command line, which is no change of the file.
-    now = now.model_copy(
-        update={
-            "evaluator": now.evaluator.model_copy(update={"kind": recorded.evaluator.kind}),
-            "scorer": now.scorer.model_copy(update={"kind": recorded.scorer.kind}),
-        }
-    )
-    return list(
-        difflib.unified_diff(
-            _lines(recorded), _lines(now), "the job as recorded", f"{path} as it is now", lineterm="", n=2
-        )
-    )
+    evaluator, judge = recorded.evaluator.kind, recorded.scorer.kind
+    if evaluator in plugins.BUILT_IN["evaluators"]:
+        now = now.model_copy(update={"evaluator": now.evaluator.model_copy(update={"kind": evaluator})})
+    if judge in plugins.BUILT_IN["judges"]:
+        now = now.model_copy(update={"scorer": now.scorer.model_copy(update={"kind": judge})})
+    return list(difflib.unified_diff(_lines(recorded), _lines(now), before, after, lineterm="", n=2))
 
 
 def _lines(job: EvaluationJob) -> list[str]:

@@ -1,4 +1,4 @@
-"""Reads and writes messages in OpenAI's chat format, which many files use."""
+"""Reads messages as OpenAI, Anthropic and others write them, which many files use, and writes them in OpenAI's chat format."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from bioeval_tui.record.importing.conversations import (
     Output,
     in_unit,
     messages_of,
+    note,
     object_at,
     objects,
     text_of,
@@ -51,28 +52,110 @@ def chat_pieces(messages: Any) -> Iterable[ImportedPart]:
         role = message.get("role") if isinstance(message, dict) else None
         if not isinstance(role, str) or role not in ROLES:
             raise InputError(f"message {place}: `role` must be one of {', '.join(ROLES)}")
-        yield _piece(ROLES[role], message)
+        yield from _pieces(ROLES[role], message)
 
 
-def _piece(role: ChatRole, message: Mapping[str, Any]) -> ImportedPart:
-    if role == "tool":
+_KNOWN = frozenset(
+    {"role", "content", "name", "id", "type", "tool_calls", "tool_call_id", "function_call", "refusal", "annotations", "usage",
+     "metadata", "logprobs", "raw_data", "tool_messages"}
+)  # fmt: skip
+"""The keys of a message that are read, or that say nothing of what was said."""
+
+
+def _pieces(role: ChatRole, message: Mapping[str, Any]) -> Iterator[ImportedPart]:
+    """Yield a message: of a user's with results of tools, which is how Anthropic writes them, these come first."""
+    for key in message.keys() - _KNOWN:
+        if isinstance(message[key], dict | list) and message[key]:
+            note(f"keys of messages that are not read: {key}")
+    blocks = _Blocks(message.get("content"))
+    outputs = [_result(block) for block in blocks.results]
+    if role == "tool" and not outputs:
         # Only the newer format names the call of a result.
         outputs = [Output(text_of(message.get("content")), str(message.get("tool_call_id") or ""))]
-        return ImportedPart(role, "", message, outputs=outputs)
-    calls = [_call(each) for each in objects(message.get("tool_calls"))]
+    if role == "tool":
+        yield ImportedPart(role, "", message, outputs=outputs)
+        return
+    text = text_of(blocks.rest) or text_of(message.get("refusal"))
+    if role == "user" and outputs:
+        yield ImportedPart("tool", "", None if text else message, outputs=outputs)
+        if text:
+            yield ImportedPart(role, text, message)
+        return
+    calls = [_call(each) for each in (*_listed(message, "tool_calls"), *blocks.calls)]
     if isinstance(message.get("function_call"), dict):
         calls.append(_call({"function": message["function_call"]}))
-    text = text_of(message.get("content")) or text_of(message.get("refusal"))
-    return ImportedPart(role, text, message, calls=calls)
+    thoughts = [text_of(message.get(key)) for key in ("reasoning_content", "reasoning")]
+    thoughts += [_first(block, "thinking", "reasoning", "text") or "" for block in blocks.reasoning]
+    more = [{"reasoning": thought} for thought in thoughts if thought]
+    yield ImportedPart(role, text, message, calls=calls, outputs=outputs, more=more)
+
+
+class _Blocks:
+    """The parts of a message's content: Anthropic's blocks, and those of the AI SDK and Bedrock, which mean the same."""
+
+    def __init__(self, content: Any) -> None:
+        self.rest: Any = content
+        self.calls: list[Mapping[str, Any]] = []
+        self.results: list[Mapping[str, Any]] = []
+        self.reasoning: list[Mapping[str, Any]] = []
+        if not isinstance(content, list):
+            return
+        self.rest = []
+        for part in content:
+            block = _with_type(part) if isinstance(part, dict) else {}
+            kind = str(block.get("type") or "").replace("-", "_")
+            if kind == "tool_call" or kind.endswith("tool_use"):
+                self.calls.append(block)
+            elif kind.endswith("tool_result"):
+                self.results.append(block)
+            elif kind in ("thinking", "redacted_thinking", "reasoning"):
+                self.reasoning.append(block)
+            else:
+                self.rest.append(part)
+
+
+def _with_type(part: dict[str, Any]) -> dict[str, Any]:
+    """Return a block with its type, which Bedrock writes as the block's only key."""
+    for key, kind in (("toolUse", "tool_use"), ("toolResult", "tool_result")):
+        if isinstance(part.get(key), dict):
+            return {**part[key], "type": kind}
+    return part
+
+
+def _first(data: Mapping[str, Any], *keys: str) -> Any:
+    return next((data[key] for key in keys if data.get(key) is not None), None)
+
+
+def _listed(message: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+    """Return the objects of a message's list."""
+    given = message.get(key)
+    found = objects(given)
+    if given and (not isinstance(given, list) or len(found) < len(given)):
+        note(f"values under `{key}` of messages that are no objects, and not read")
+    return found
+
+
+def _result(block: Mapping[str, Any]) -> Output:
+    value = _first(block, "content", "result", "output")
+    if isinstance(value, dict) and value.keys() == {"type", "value"}:
+        value = value["value"]
+    if isinstance(value, list) or value is None:
+        value = text_of(value)
+    identity = _first(block, "tool_use_id", "toolUseId", "toolCallId", "tool_call_id", "id")
+    failed = bool(block.get("is_error") or block.get("isError")) or block.get("status") == "error"
+    return Output(value, str(identity or ""), failed)
 
 
 def _call(call: Mapping[str, Any]) -> ImportedCall:
-    function = call.get("function")
+    function = _first(call, "function", "custom")
     if not isinstance(function, dict):
         function = call  # tau2 writes name and arguments side by side
-    return ImportedCall(
-        str(function.get("name", "unknown")), _arguments(function.get("arguments")), str(call.get("id") or "")
-    )
+    name = _first(function, "name", "toolName")
+    if name is None:
+        note("tool calls without a name, which are called unknown")
+    arguments = _arguments(_first(function, "arguments", "input", "args", "parameters"))
+    identity = _first(call, "id", "toolUseId", "toolCallId")
+    return ImportedCall(str(name or "unknown"), arguments, str(identity or ""))
 
 
 def _arguments(given: Any) -> Any:
@@ -137,6 +220,8 @@ def chat(messages: Any) -> list[ImportedMessage]:
 
 _TOLD = ("vignette", "facts", "tasks", "condition")
 _MODELLED = ("messages",)
+_ANSWERS = ("response", "output", "completion", "choices", "answer", "chosen", "rejected", "generations")
+"""Keys beside `messages` that may have a further answer."""
 
 
 def fits_transcripts(look: FileLook) -> bool:
@@ -180,6 +265,9 @@ def _objects(file: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _conversation(data: dict[str, Any], header: Header) -> ImportedConversation:
+    for key in _ANSWERS:
+        if data.get(key):
+            note(f"keys beside `messages` that are not read: {key}")
     metadata = object_at(data, "metadata")
     condition = metadata.get("condition", data.get("condition"))
     named = data.get("id") or data.get("custom_id")

@@ -7,15 +7,39 @@ is kept unchanged.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
 from bioeval_tui.record.events import EndReason, Fault
 from bioeval_tui.record.names import Condition
+from bioeval_tui.text import clean_line
 
 ChatRole = Literal["system", "user", "assistant", "tool"]
+
+_notes: ContextVar[dict[str, None] | None] = ContextVar("notes", default=None)
+MOST_NOTES = 20
+
+
+@contextmanager
+def noting() -> Iterator[dict[str, None]]:
+    """Collect what readers note within this context, each sentence once."""
+    notes: dict[str, None] = {}
+    token = _notes.set(notes)
+    try:
+        yield notes
+    finally:
+        _notes.reset(token)
+
+
+def note(sentence: str) -> None:
+    """Note what a reader takes for its own without understanding it, for the user and the recording."""
+    notes = _notes.get()
+    if notes is not None and len(notes) < MOST_NOTES:
+        notes[clean_line(sentence, 200)] = None
 
 
 @dataclass(slots=True)
@@ -38,15 +62,21 @@ class Output:
 
     value: Any
     call: str = ""
+    failed: bool = False
 
     def event(self) -> dict[str, Any]:
         """Return the generation event."""
-        return {"output": self.value, **({"id": self.call} if self.call else {})}
+        event: dict[str, Any] = {"output": self.value}
+        if self.call:
+            event["id"] = self.call
+        if self.failed:
+            event["error"] = True
+        return event
 
 
 @dataclass(slots=True)
 class ImportedPart:
-    """One message of the source; `raw` is the whole object."""
+    """One message of the source; `raw` is the whole object, None if another part of the same message has it."""
 
     role: ChatRole
     text: str
@@ -166,12 +196,13 @@ def messages_of(pieces: Iterable[ImportedPart]) -> list[ImportedMessage]:
     for piece in pieces:
         if piece.role == "tool":
             target = waiting or (messages[-1] if messages else None)
+            raw = [] if piece.raw is None else [piece.raw]
             if target is None:
-                before.append(piece.raw)
+                before += raw
                 continue
             for output in piece.outputs:
                 _place(target.generation, output)
-            target.raw.append(piece.raw)
+            target.raw += raw
             continue
         if piece.role == "system":
             settle()
@@ -243,7 +274,7 @@ def moment(value: Any) -> datetime | None:
 
 
 def text_of(content: Any) -> str:
-    """Return a message's content as text; other parts are named in brackets."""
+    """Return a message's content as text; parts of other kinds are named in brackets, and noted."""
     if content is None:
         return ""
     if isinstance(content, str):
@@ -262,7 +293,9 @@ def _part_text(part: Any) -> str:
     for key in ("text", "refusal"):
         if isinstance(part.get(key), str):
             return str(part[key])
-    return f"[{part.get('type', 'part')}]"
+    kind = str(part.get("type") or ", ".join(map(str, part)) or "part")
+    note(f"parts of messages that are not read, only named: {kind}")
+    return f"[{kind}]"
 
 
 def milliseconds(value: Any, scale: float = 1.0) -> float | None:

@@ -296,7 +296,8 @@ _HERE = "bioeval_tui.record.importing.chat:"
 FORMATS = (
     ImportFormat("transcripts", "conversations with what the user was told, as `bioeval-tui guards` reads them",
                  _HERE + "fits_transcripts", _HERE + "read", place=5),
-    ImportFormat("openai-jsonl", "conversations in OpenAI's chat format", _HERE + "fits", _HERE + "read", place=6),
+    ImportFormat("openai-jsonl", "conversations in OpenAI's chat format, or with Anthropic's blocks",
+                 _HERE + "fits", _HERE + "read", place=6),
 )  # fmt: skip
 
 

@@ -16,7 +16,12 @@ from bioeval_tui.errors import InputError, RecordingError
 from bioeval_tui.peer_limits import MAX_LINE
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, ScorePart
-from bioeval_tui.record.importing.conversations import Header, ImportedConversation, ImportedMessage
+from bioeval_tui.record.importing.conversations import (
+    Header,
+    ImportedConversation,
+    ImportedMessage,
+    noting,
+)
 from bioeval_tui.record.importing.looking import ImportFormat
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.reading import CHUNK
@@ -57,6 +62,8 @@ class Survey:
     began: datetime | None = None
     timed: int = 0
     conversations: int = 0
+    notes: tuple[str, ...] = ()
+    """What was taken over without being understood."""
 
     def take(self, found: Header | ImportedConversation) -> None:
         """Process one item of the content."""
@@ -91,12 +98,14 @@ def survey(files: Sequence[Path], kind: ImportFormat) -> Survey:
         RecordingError: a file does not follow its format, or contains no conversation.
     """
     surveyed = Survey()
-    for file in files:
-        before = surveyed.conversations
-        for each in _read(file, kind):
-            surveyed.take(each)
-        if surveyed.conversations == before:
-            raise RecordingError(f"{file}: contains no conversation")
+    with noting() as notes:
+        for file in files:
+            before = surveyed.conversations
+            for each in _read(file, kind):
+                surveyed.take(each)
+            if surveyed.conversations == before:
+                raise RecordingError(f"{file}: contains no conversation")
+    surveyed.notes = tuple(notes)
     if surveyed.conversations > events.MOST_TRIALS:
         raise RecordingError(f"{files[0]}: more than {events.MOST_TRIALS:,} conversations; split the file")
     return surveyed
@@ -228,6 +237,8 @@ class _Writer:
         surveyed = self._found
         note = "" if surveyed.timed else "; its conversations have no times, so those of the import are used"
         yield "imported", f"imported from {_named(files)}{note}"
+        for sentence in surveyed.notes:
+            yield "so_it_was_read", sentence
         if left := [clean_line(name, 80) for name, fits in surveyed.named.items() if not fits]:
             yield "score_not_counted", f"not used, because not between 0 and 1: score {', '.join(left)}"
         if left := [f"{clean_line(name, 80)} ({count})" for name, count in surveyed.nan.items() if count]:

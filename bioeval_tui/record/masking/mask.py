@@ -107,9 +107,29 @@ KEPT = frozenset(
 """Fields with ids, kinds or times, which contain no free text."""
 
 FREE = frozenset(
-    {"object_context", "generation", "observed", "expected", "verdicts", "data", "record", "attributes"}
-)
-"""Fields with arbitrary content, whose keys and numbers may identify people, too."""
+    {"object_context", "generation", "observed", "expected", "verdicts", "data", "record", "attributes",
+     "answer", "arguments", "extraBody", "given", "headers", "headersEnv", "maxCalls", "options", "parameters"}
+)  # fmt: skip
+"""Fields of events and of jobs with arbitrary content, whose numbers may identify people, too."""
+
+JOB_KEYS = frozenset(
+    {
+        "about", "absent", "acceptanceCriteria", "answer", "api", "apiKeyEnv", "arguments", "aspirationalAverage",
+        "assertions", "calls", "cases", "chatbot", "compare", "compat", "conditionNames", "content", "context",
+        "conversation", "criterion", "cypher", "description", "error", "evaluator", "evidence", "expected", "expression",
+        "extraBody", "fact", "facts", "file", "function", "greetings", "guards", "headers", "headersEnv", "id",
+        "invariant", "kind", "knowledgeUrl", "language", "lines", "literacy", "match", "maxCalls", "maxMessageLength",
+        "maxRequestsPerMinute", "maxTokens", "maxTurns", "medal", "model", "mustCall", "mustNotCall", "name", "noErrors",
+        "objectContextUrl", "only", "options", "order", "parameters", "passAbove", "patience", "pattern", "personas",
+        "points", "port", "prompt", "protocol", "python", "reason", "reasoningEffort", "recordEvents", "remembers",
+        "repeats", "role", "rubric", "rules", "say", "scorer", "seed", "seeds", "sensitive", "sentinels", "setups",
+        "signoff", "stop", "streaming", "submission", "supplied", "systemPrompt", "tags", "target", "task", "tasks",
+        "telemetry", "tells", "tellsToolCalls", "temperature", "template", "text", "timeline", "timeoutMs", "toolCalls",
+        "tools", "topP", "turn", "type", "url", "user", "userFaults", "voice", "waitMs", "weight", "when", "where", "who",
+        "withheld", "withheldCriteria",
+    }
+)  # fmt: skip
+"""The keys of a job's schema, which the mask cannot know otherwise. Every other key of a mapping may be anybody's name."""
 
 
 class Mask:
@@ -129,9 +149,9 @@ class Mask:
         return self.rules.replace(text) if self.rules else text
 
     def value(self, value: Any, *, free: bool = False) -> Any:
-        """Return a value with every text in it masked, dataclasses and models too.
+        """Return a value with every text in it masked, dataclasses, models and the keys of mappings too.
 
-        With `free` the keys of mappings are masked and numbers that a rule finds.
+        With `free`, numbers that a rule finds are masked, and no key is taken for one of the program's own.
         """
         match value:
             case str():
@@ -183,9 +203,11 @@ class Mask:
         return masked if text is None else masked.model_copy(update={"text": text})
 
     def _key(self, key: Any, free: bool) -> Any:
+        """Return a key with its matches replaced, unless it is one of the program's own."""
         if not isinstance(key, str):
             return key
-        return self.text(key) if free else clean(key)
+        is_own = not free and (key in JOB_KEYS or key in _event_fields())
+        return clean(key) if is_own else self.text(key)
 
     def _model(self, model: Model) -> Model:
         changes = {}
@@ -211,6 +233,13 @@ class Mask:
             if masked is not before and masked != before:
                 changes[name] = masked
         return replace(value, **changes) if changes else value
+
+
+@cache
+def _event_fields() -> frozenset[str]:
+    """Return the names of the fields of all events and of their parts."""
+    kinds = [kind for kind in vars(events).values() if isinstance(kind, type) and issubclass(kind, BaseModel)]
+    return frozenset(name for kind in kinds for name in kind.model_fields)
 
 
 @cache

@@ -42,10 +42,22 @@ def forecast(folder: Path, text: str = JOB, *options: str) -> tuple[dict[str, An
 def test_it_counts_the_most_calls_that_a_run_can_take(tmp_path: Path) -> None:
     run, shown = forecast(tmp_path, JOB, "--repeat", "4")
     assert run["conversations"] == 8
-    calls = {name: role["most_calls"] for name, role in run["roles"].items()}
-    # 10 messages: the greeting, 4 more of the evaluator (each mended once), 5 answers; 3 repeats, each asked twice
-    assert calls == {"agent": 8 * 5, "evaluator": 8 * 4 * 2, "judge 1": 8 * 6, "judge 2": 8 * 6}
-    assert f"at most {sum(calls.values())} calls" in shown
+    calls, most = (
+        {name: role[key] for name, role in run["roles"].items()} for key in ("calls", "most_calls")
+    )
+    # 10 messages: the greeting, 4 more of the evaluator, 5 answers; 3 repeats of each judge
+    assert calls == {"agent": 8 * 5, "evaluator": 8 * 4, "judge 1": 8 * 3, "judge 2": 8 * 3}
+    # Held twice; each request sent 4 times; a message asked for in 4 ways; 2 tasks asked for together, again, and each alone;
+    # refused for temperature, for stream_options (of the evaluator), and for a schema and JSON.
+    assert most == {
+        "agent": 8 * 2 * 5 * 4,
+        "evaluator": 8 * 2 * (4 * 4 * 4 + 4),
+        "judge 1": 8 * 3 * (4 * 4 + 3),
+        "judge 2": 8 * 3 * (4 * 4 + 3),
+    }
+    assert (run["calls"], run["most_calls"]) == (sum(calls.values()), sum(most.values()))
+    assert f"{sum(calls.values())} calls, unknown in total, if nothing is sent twice" in shown
+    assert f"at most {sum(most.values()):,} calls, unknown in total" in shown
 
 
 def test_it_shows_what_the_job_asks_of_each_model(tmp_path: Path) -> None:
@@ -98,11 +110,10 @@ def test_a_cost_needs_a_price_and_a_total_needs_every_price(tmp_path: Path) -> N
     assert "calls, unknown in total" in shown
     (tmp_path / "prices.yml").write_text("own: {in: 1, out: 1}\n")
     run, shown = forecast(tmp_path, JOB.replace("chatbot: bot", "chatbot: bot, protocol: openai, model: own"))
-    total = re.search(r"calls, \$([\d.]+) in total", shown)
-    assert total is not None
-    assert float(total[1]) == pytest.approx(
-        sum(role["most_cost"] for role in run["roles"].values()), rel=0.01
-    )
+    for key, words in (("cost", r"\n\d+ calls"), ("most_cost", r"at most [\d,]+ calls")):
+        total = re.search(words + r", \$([\d.]+) in total", shown)
+        assert total is not None
+        assert float(total[1]) == pytest.approx(sum(role[key] for role in run["roles"].values()), rel=0.01)
 
 
 def test_a_cost_limit_needs_every_price(tmp_path: Path) -> None:

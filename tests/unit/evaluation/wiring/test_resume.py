@@ -171,6 +171,48 @@ def test_an_imported_run_does_not_resume_with_another_job_even_when_forced(
         prepare_resumed(spec, spec.runs[0], Settings.from_environment())
 
 
+CASES = """
+target: {user: ada, chatbot: bot}
+aspirationalAverage: 1000
+cases: {file: cases.csv, id: id}
+tasks: [{task: "Ask about {{ case.drug }}", rules: [{pattern: x}]}]
+facts: []
+evaluator: {kind: scripted, lines: [{say: hello}]}
+scorer: {kind: rules}
+"""
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ({}, ""),
+        ({"setups": [{"cypher": "MATCH (n) DETACH DELETE n"}]}, "+++ case b of "),
+        ({"evaluator": {"kind": "scripted", "lines": [{"say": "hello"}], "url": "http://x.example"}}, "-  url: http://x"),
+        ({"evaluator": {"kind": "strangers-plug-in"}}, "-  kind: strangers-plug-in"),
+    ],
+)  # fmt: skip
+async def test_the_cases_of_an_imported_run_must_be_those_of_the_users_own_job(
+    parts: dict[str, Any], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cases.csv").write_text("id,drug\na,aspirin\nb,warfarin\n", encoding="utf-8")
+    async with RestAgentServer() as agent:
+        held = await hold(CASES, tmp_path, agent_url=agent.url, graph="none")
+    rows = [json.loads(line) for line in held.path.read_text("utf-8").splitlines()]
+    rows[0]["cases"][1]["parts"] |= parts
+    given = tmp_path / held.path.name
+    given.write_text("".join(json.dumps(row) + "\n" for row in rows[:-20]), encoding="utf-8")
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path / "mine"))
+    path = import_recording(given, tmp_path / "mine" / "runs").path
+    spec = resume_spec(path, job_file=tmp_path / "job.yml", agent_url="http://127.0.0.1:9")
+    assert spec is not None
+    if not said:
+        assert prepare_resumed(spec, spec.runs[0], Settings.from_environment()).plan.trials == 2
+        return
+    with pytest.raises(UsageError, match="belongs to another job than the given one") as refused:
+        prepare_resumed(spec, spec.runs[0], Settings.from_environment())
+    assert said in str(refused.value)
+
+
 def test_a_file_that_is_not_a_job_is_refused_in_one_sentence(recording: Any, tmp_path: Path) -> None:
     def change(rows: Rows) -> Rows:
         rows[0]["job"]["target"] = {"user": 5}

@@ -195,7 +195,8 @@ def test_information_that_a_file_lacks_is_unknown(tmp_path: Path) -> None:
     assert (source.times, source.licence, source.origin) == ("unknown", "unknown", "unknown")
     assert all(talk.ended and talk.ended.reason == "unknown" for talk in run.state.conversations.values())
     assert all(talk.score and talk.score.score is None for talk in run.state.conversations.values())
-    assert [w.code for w in run.state.warnings] == ["imported", "condition_unknown"]
+    assert [w.code for w in run.state.warnings] == ["imported", "so_it_was_read", "condition_unknown"]
+    assert run.state.warnings[1].message == "parts of messages that are not read, only named: image_url"
 
 
 def test_licence_and_origin_can_be_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
