@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,7 +30,7 @@ seeds: [{conversation: [{content: An earlier message.}]}]
 """
 TOOLS = "tools: [{name: now, answer: noon}]"
 ATTEMPTS = 4
-REFUSABLE = ("temperature", "stream_options", "max_tokens")
+REFUSABLE = ("temperature", "stream_options", "max_tokens", "stream")
 
 
 def too_long(body: dict[str, Any]) -> srv.Answer:
@@ -80,12 +81,16 @@ class Worst:
 
     def _refuse(self, model: str, body: dict[str, Any]) -> srv.Answer | None:
         shape = str((body.get("response_format") or {}).get("type", ""))
-        present = [option for option in REFUSABLE if option in body] + [shape] * bool(shape)
+        present = [option for option in REFUSABLE if body.get(option)] + [shape] * bool(shape)
+        present += ["temperature"] * (body.get("temperature") == 0)
+        present += ["system"] * any(message["role"] == "system" for message in body["messages"])
         for option in present:
             if (model, option) not in self._refused:
                 self._refused.add((model, option))
                 if option == "max_tokens":
                     return srv.status(400, "Use 'max_completion_tokens' instead of 'max_tokens'.")
+                if option == "system":
+                    return srv.status(400, "System role not supported")
                 return srv.refuse_option("response_format" if option == shape else option)
         return None
 
@@ -97,10 +102,11 @@ class Worst:
         return srv.say("I made a note of it.")
 
     def _judge(self, asked: str) -> srv.Answer:
-        if asked.startswith("List"):
+        # Without a system role, the instructions stand before the question.
+        if re.search(r"(?:^|\n\n)List", asked):
             return srv.say_json({"faults": []})
-        if asked.startswith("Score only task "):
-            return scored(int(asked.split()[3]))
+        if alone := re.search(r"(?:^|\n\n)Score only task (\d+)", asked):
+            return scored(int(alone[1]))
         return scored(1) if self.tasks == 1 and "could not be used" in asked else srv.say("Well done.")
 
 
@@ -255,7 +261,7 @@ async def test_the_cases_of_a_run_are_counted_each_with_its_own_rubric(
     assert expected["conversations"] == 4
     judge = expected["roles"]["judge"]
     assert judge["calls"] == 4
-    assert judge["most_calls"] == 2 * (2 * ATTEMPTS + 4) + 2 * (6 * ATTEMPTS + 4)
+    assert judge["most_calls"] == 2 * (2 * ATTEMPTS + 5) + 2 * (6 * ATTEMPTS + 5)
     near(models.asked["judge-1"], judge["most_calls"] - 2 * 4)
 
 

@@ -48,12 +48,12 @@ def test_it_counts_the_most_calls_that_a_run_can_take(tmp_path: Path) -> None:
     # 10 messages: the greeting, 4 more of the evaluator, 5 answers; 3 repeats of each judge
     assert calls == {"agent": 8 * 5, "evaluator": 8 * 4, "judge 1": 8 * 3, "judge 2": 8 * 3}
     # Held twice; each request sent 4 times; a message asked for in 4 ways; 2 tasks asked for together, again, and each alone;
-    # refused for temperature, for stream_options (of the evaluator), and for a schema and JSON.
+    # refused for temperature, the system message, a schema and JSON; the evaluator for stream_options and streaming, too.
     assert most == {
         "agent": 8 * 2 * 5 * 4,
-        "evaluator": 8 * 2 * (4 * 4 * 4 + 4),
-        "judge 1": 8 * 3 * (4 * 4 + 3),
-        "judge 2": 8 * 3 * (4 * 4 + 3),
+        "evaluator": 8 * 2 * (4 * 4 * 4 + 6),
+        "judge 1": 8 * 3 * (4 * 4 + 4),
+        "judge 2": 8 * 3 * (4 * 4 + 4),
     }
     assert (run["calls"], run["most_calls"]) == (sum(calls.values()), sum(most.values()))
     assert f"{sum(calls.values())} calls, unknown in total, if nothing is sent twice" in shown

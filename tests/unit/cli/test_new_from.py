@@ -476,7 +476,7 @@ LEFT_OUT = {
         (part, key)
         for part in ("evaluator", "scorer")
         for key in ("url", "model", "apiKeyEnv", "api", "prompt", "options", "extraBody", "topP", "maxTokens", "seed",
-                    "stop", "reasoningEffort", "timeoutMs")
+                    "stop", "reasoningEffort", "timeoutMs", "streaming")
     ),
     ("evaluator", "guards"), ("scorer", "repeats"), ("scorer", "userFaults"), ("scorer", "sentinels"),
 }  # fmt: skip
