@@ -36,6 +36,7 @@ UNSAFE = re.compile(  # one character that a terminal or a reader could be foole
     r"\U000e0000-\U000e0fff"  # tags and variation selectors supplement
     r"\ud800-\udfff]"  # lone surrogates
 )
+_HALVES = re.compile(r"[\ud800-\udfff]")
 _COMBINING_RUN = re.compile(
     r"[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0e31\u0e34-\u0e3a"
     r"\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f\u200c\u200d]{9,}"
@@ -144,10 +145,10 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def _without_surrogates(value: Any) -> Any:
-    """Return a JSON value with U+FFFD for each half of a character, in keys, too."""
+    """Return a JSON value with a picture for each half of a character, in keys, too, as `clean` would."""
     match value:
         case str():
-            return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+            return _HALVES.sub(_picture, value)
         case dict():
             return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
         case list():
