@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from bioeval_tui import plugins
+from bioeval_tui.archives import ArchiveError
 from bioeval_tui.errors import InputError, Problem, RecordingError, StorageError, UsageError
 from bioeval_tui.files import put_new, storage_error, sync_folder, write_whole
 from bioeval_tui.peer_limits import MAX_LINE, MAX_OVERLAY
@@ -429,6 +430,8 @@ def format_of(file: Path, name: str | None = None) -> ImportFormat | None:
         look = FileLook.at(file, lambda seen: any(each.holds(seen) for each in own))
     except OSError as error:
         raise RecordingError(f"{file}: cannot be read: {error.strerror}") from None
+    except ArchiveError as problem:
+        raise RecordingError(f"{file}: {problem}") from None
     except InputError:
         return None  # damaged: a recording of this program may be, and then says so itself
     if look.shape == "lines" and {"kind", "run_id", "seq"} <= look.first.keys():

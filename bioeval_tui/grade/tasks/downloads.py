@@ -20,7 +20,6 @@ import re
 import shutil
 import subprocess
 import tempfile
-import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from html.parser import HTMLParser
@@ -31,6 +30,7 @@ from urllib.parse import urlsplit
 import httpx2
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential
 
+from bioeval_tui.archives import ArchiveError, open_archive
 from bioeval_tui.errors import InputError
 from bioeval_tui.files import writing_whole
 from bioeval_tui.grade.tasks.sources import BoardRow, SourceError, required
@@ -195,8 +195,8 @@ def _ask(call: Callable[[], Any], slug: str, by_hand: str) -> None:
 
 def _board(path: Path) -> list[BoardRow]:
     if path.suffix == ".zip":
-        with zipfile.ZipFile(path) as file:
-            texts = [file.read(name).decode("utf-8-sig") for name in file.namelist() if name.endswith(".csv")]
+        with open_archive(path) as file:
+            texts = [file.read(name).decode("utf-8-sig") for name in file.names if name.endswith(".csv")]
     else:
         texts = [path.read_text(encoding="utf-8-sig")]
     rows = []
@@ -420,16 +420,14 @@ def _family(assay: str) -> tuple[str, list[str]]:
 def _extract(archive: Path, assay: str, target: Path) -> bool:
     """Copy the assay's file out of the archive; return False if it is not there."""
     try:
-        with zipfile.ZipFile(archive) as file:
-            member = next(
-                (item for item in file.namelist() if PurePosixPath(item).name == f"{assay}.csv"), None
-            )
+        with open_archive(archive) as file:
+            member = next((item for item in file.names if PurePosixPath(item).name == f"{assay}.csv"), None)
             if member is None:
                 return False
             with file.open(member) as source, writing_whole(target) as out:
                 shutil.copyfileobj(source, out)
-    except zipfile.BadZipFile:
-        raise SourceError(f"{archive} is an incomplete zip file; delete it and prepare again") from None
+    except ArchiveError as problem:
+        raise SourceError(f"{archive}: {problem}; delete it and prepare again") from None
     return True
 
 

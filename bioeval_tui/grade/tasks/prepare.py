@@ -23,7 +23,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,8 +31,9 @@ from typing import Any
 
 import yaml
 
+from bioeval_tui.archives import ArchiveError, open_archive
 from bioeval_tui.errors import BioevalError, InputError, NotMeasuredError, StorageError
-from bioeval_tui.files import csv_text, write_whole
+from bioeval_tui.files import csv_text, storage_error, write_whole
 from bioeval_tui.grade.batch.containment import LINUX, enter_domain, hide_process, supervise
 from bioeval_tui.grade.tasks.sources import BuiltinSource, DataSource, get_source
 from bioeval_tui.grade.tasks.task import SHIPPED_TASKS, Task
@@ -359,10 +359,12 @@ def _unpack(archive: Path, raw: Path, expected: object, task: Task) -> None:
             "or the source has changed its data"
         )
     try:
-        with zipfile.ZipFile(archive) as file:
-            file.extractall(raw)
-    except (zipfile.BadZipFile, OSError) as error:
-        raise PrepareError(f"{archive.name} cannot be unpacked: {error}; prepare again") from None
+        with open_archive(archive) as file:
+            file.unpack(raw)
+    except ArchiveError as problem:
+        raise PrepareError(f"{archive.name} cannot be unpacked: {problem}; prepare again") from None
+    except OSError as error:
+        raise storage_error(raw, error) from None
 
 
 def _run_preparer(task: Task, draft: Path) -> None:
