@@ -65,6 +65,11 @@ def clean(text: str, limit: int = MAX_TEXT) -> str:
     return text if text.isascii() else _MAY_HOLD_MARKS.sub(_with_few_marks, text)
 
 
+def needs_cleaning(text: str) -> bool:
+    """Return whether `clean` may change a text that is not too long; a false alarm only costs time."""
+    return bool(UNSAFE.search(text) or _SOFT_HYPHEN in text or _MAY_HOLD_MARKS.search(text))
+
+
 def clean_line(text: str, limit: int = 500) -> str:
     """Return `text` cleaned and on one line: newlines and tabs become single spaces."""
     return clean(" ".join(text[: limit * 4].split()), limit).replace("\n", " ")

@@ -41,7 +41,7 @@ from bioeval_tui.evaluation.wiring.cases import CaseChoice, read_cases
 from bioeval_tui.evaluation.wiring.check_job import CheckedJob, check_job
 from bioeval_tui.evaluation.wiring.graphs import is_embedded, open_graph, require_name
 from bioeval_tui.evaluation.wiring.job_from_run import job_from
-from bioeval_tui.files import write_whole
+from bioeval_tui.files import below, write_named, write_whole
 from bioeval_tui.printed import Fields
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.events import RunStarted
@@ -258,11 +258,11 @@ def new(
     answers = Answers(offline=offline) if yes or cases or source else _ask(Answers(offline=offline))
     if source is not None:
         path = Path(source)
-        write_whole(job, job_from(path if path.is_file() else find_run(source)[1], trial))
+        write_named(job, job_from(path if path.is_file() else find_run(source)[1], trial))
     else:
-        write_whole(job, _cases_text(job, cases) if cases is not None else job_text(answers))
-    beside = job.parent / "job.schema.json"  # the file's first lines name it
-    if not beside.exists():
+        write_named(job, _cases_text(job, cases) if cases is not None else job_text(answers))
+    beside = below(job.parent, "job.schema.json")  # the file's first lines name it
+    if not (beside.exists() or beside.is_symlink()):
         write_whole(beside, schema_text("job"))
     problems = check_job(job, choice=CaseChoice(file=str(cases) if cases is not None else None)).errors
     for problem in problems:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from bioeval_tui.plugins import clean_line
-from bioeval_tui.text import as_cell, clean, clean_value, is_large, shorten, without_secret
+from bioeval_tui.text import as_cell, clean, clean_value, is_large, needs_cleaning, shorten, without_secret
 
 
 @pytest.mark.parametrize(
@@ -146,3 +146,18 @@ def test_a_cell_is_never_a_formula_and_stays_in_its_row(start: str) -> None:
 
 def test_an_ordinary_cell_is_unchanged() -> None:
     assert as_cell("3.5 mg = 1 tablet") == "3.5 mg = 1 tablet"
+
+
+@given(st.text(max_size=300))
+def test_what_needs_no_cleaning_is_left_as_it_is(text: str) -> None:
+    text = text.replace("\r", "")
+    if not needs_cleaning(text):
+        assert clean(text) == text
+
+
+@pytest.mark.parametrize(
+    "changed", ["\x1b[2J", "\x07", "\x9b1m", "a\u00adb", "\u202e", "\ufeff", "\u0e49" * 9]
+)
+def test_a_text_that_is_changed_needs_cleaning(changed: str) -> None:
+    assert clean(changed) != changed
+    assert needs_cleaning(f"every day {changed} at nine")

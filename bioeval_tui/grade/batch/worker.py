@@ -66,6 +66,7 @@ def grade(lines: BinaryIO, target: int, grader: ItemGrader, page: Path, memory_l
     enter_domain()
     limit_memory(memory_limit_mb)
     own_process()
+    sys.dont_write_bytecode = True  # the folders of tasks were given to be read
     own = os.getpid()
     for line in lines:
         pending = bytearray()

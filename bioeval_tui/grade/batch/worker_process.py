@@ -279,7 +279,7 @@ class WorkerProcess:
     """A running worker.
 
     Args:
-        setup: the worker's first line: `tasks_dirs`, `data_dir`, `leaderboard`, `memory_limit_mb`, `isolate`, `pandas`.
+        setup: the worker's first line: `tasks_dirs`, `data_dir`, `own_folder`, `leaderboard`, `memory_limit_mb`, `isolate`, `pandas`.
         python: the Python that runs it; None for this program's own.
         template: what forks it; None to start it by itself.
         task_id: the task that it will get first.

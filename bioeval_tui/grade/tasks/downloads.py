@@ -32,7 +32,7 @@ from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_expo
 
 from bioeval_tui.archives import ArchiveError, open_archive
 from bioeval_tui.errors import InputError
-from bioeval_tui.files import writing_whole
+from bioeval_tui.files import Target, below, writing_whole
 from bioeval_tui.grade.tasks.sources import BoardRow, SourceError, required
 from bioeval_tui.installation import install_command
 from bioeval_tui.isolation import find_installed, script_command
@@ -45,7 +45,7 @@ TIMEOUT_S = 30.0
 MAX_TEXT_BYTES = 50_000_000
 
 
-def download(url: str, target: Path, hint: str) -> Path:
+def download(url: str, target: Target, hint: str) -> Path:
     """Download `url` to `target` and return it; `hint` says what to do by hand if that fails.
 
     Raises:
@@ -375,7 +375,7 @@ class ProteinGymSource:
         self._once(f"{self.addresses.tables}/DMS_{family}.csv", shared)
         for name in archives:
             archive = self._once(f"{self.addresses.archives}/{name}.zip", shared)
-            if _extract(archive, assay, raw / f"{assay}.csv"):
+            if _extract(archive, assay, below(raw, f"{assay}.csv")):
                 return None
         looked = " and ".join(f"{name}.zip" for name in archives)
         raise InputError(
@@ -383,9 +383,8 @@ class ProteinGymSource:
         )
 
     def _once(self, url: str, folder: Path) -> Path:
-        target = folder / PurePosixPath(url).name
+        target = below(folder, PurePosixPath(url).name)
         if not target.is_file():
-            folder.mkdir(parents=True, exist_ok=True)
             download(url, target, f"put the file at {target}")
         return target
 
@@ -417,7 +416,7 @@ def _family(assay: str) -> tuple[str, list[str]]:
     return "substitutions", ["cv_folds_singles_substitutions", "cv_folds_multiples_substitutions"]
 
 
-def _extract(archive: Path, assay: str, target: Path) -> bool:
+def _extract(archive: Path, assay: str, target: Target) -> bool:
     """Copy the assay's file out of the archive; return False if it is not there."""
     try:
         with open_archive(archive) as file:
