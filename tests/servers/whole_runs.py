@@ -19,7 +19,8 @@ from bioeval_tui.record.runs import new_run_ids, recording_path
 from bioeval_tui.record.state import RunState
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.result import load_run
-from bioeval_tui.settings import Secret, Settings, private_dir
+from bioeval_tui.files import private_dir
+from bioeval_tui.settings import Secret, Settings
 
 PUBLISHED_JOB = """
 # The example of embabel-agent-eval's README: its keys, their order and kinds, its two assertions; other words.
