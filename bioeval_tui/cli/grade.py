@@ -26,7 +26,7 @@ from bioeval_tui.grade.ledger import NAME as LEDGER, verify
 from bioeval_tui.grade.outcomes import verdict_of
 from bioeval_tui.grade.submissions import read_submissions
 from bioeval_tui.grade.tasks.prepare import prepare_shipped
-from bioeval_tui.grade.tasks.task import own_folder
+from bioeval_tui.grade.tasks.task import default_data_dir, own_folder
 from bioeval_tui.sample.paths import find_list, find_submission
 from bioeval_tui.streams import keep_exit_code
 from bioeval_tui.terminal import print_json, say
@@ -151,7 +151,7 @@ def ready_shipped(registry: Registry, task_ids: Iterable[str]) -> None:
     """Prepare the tasks that need no download and are not prepared yet, as `prepare_shipped` may."""
     for task_id in dict.fromkeys(task_ids):
         with contextlib.suppress(BioevalError):  # grading reports the problem for each submission
-            prepare_shipped(registry.get_task(task_id), tell=say_progress)
+            prepare_shipped(registry.get_task(task_id), default_data_dir(), say_progress)
 
 
 @click.command(

@@ -78,7 +78,7 @@ class Grading:
         registry = self.registry()
         task = registry.get_task(task_id)
         with self._preparing:  # a call that was cancelled may still be at it
-            prepare_shipped(task)
+            prepare_shipped(task, self._settings.own_tasks_dir)
         return self._pool_of(registry)
 
     def _pool_of(self, registry: Registry) -> GraderPool:

@@ -455,3 +455,31 @@ async def test_a_graphs_journal_that_names_another_file_does_not_delete_it(home:
         await graph.execute("CREATE (:Check {n: 42})")
     await graph.aclose()
     home.assert_untouched()
+
+
+@pytest.mark.parametrize("run_id", ["../home/bashrc", "/etc/bashrc", "..", "sub/folder"])
+def test_a_document_in_a_folder_stays_there_whatever_id_the_run_has(
+    run_id: str, home: Home, tmp_path: Path
+) -> None:
+    rows = [json.loads(line) | {"run_id": run_id} for line in DEMO.read_bytes().splitlines()]
+    recording = tmp_path / "theirs.jsonl"
+    recording.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    out = made(tmp_path / "out")
+    (home.folder / "bashrc.md").write_text(PRECIOUS)
+    heard = said("runs", "export", recording, "--to", "md", "--output", out, code=(0, 3))
+    (home.folder / "bashrc.md").unlink()
+    home.assert_untouched()
+    assert (
+        "leads out of" in heard
+        or "cannot be written" in heard
+        or [path.name for path in out.iterdir()] == ["...md"]
+    )
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling link", "second name", "pipe"])
+def test_a_document_in_a_folder_takes_the_place_of_a_link(kind: str, home: Home, tmp_path: Path) -> None:
+    out = made(tmp_path / "out")
+    put(out / f"{ID}.md", home.plants()[kind])
+    said("runs", "export", DEMO, "--to", "md", "--output", out, code=0)
+    assert (out / f"{ID}.md").read_text().startswith("#")
+    home.assert_untouched()

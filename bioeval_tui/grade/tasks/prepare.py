@@ -45,7 +45,7 @@ from bioeval_tui.files import (
 )
 from bioeval_tui.grade.batch.containment import LINUX, enter_domain, hide_process, supervise
 from bioeval_tui.grade.tasks.sources import BuiltinSource, DataSource, get_source
-from bioeval_tui.grade.tasks.task import SHIPPED_TASKS, Task, default_data_dir
+from bioeval_tui.grade.tasks.task import SHIPPED_TASKS, Task
 from bioeval_tui.isolation import find_installed, module_command
 from bioeval_tui.settings import plain_environment
 from bioeval_tui.text import clean_line
@@ -280,16 +280,16 @@ def prepare_task(
     return Prepared(task.id, was_ready=False, verified=listed)
 
 
-def prepare_shipped(task: Task, tell: Callable[[str], None] = lambda sentence: None) -> None:
-    """Prepare a task that needs no download, unless it is prepared, in this program's own data folder.
+def prepare_shipped(task: Task, own: Path, tell: Callable[[str], None] = lambda sentence: None) -> None:
+    """Prepare a task that needs no download, unless it is prepared, or its data belongs elsewhere than in the folder `own`.
 
     Another folder was given to be read: nothing is written there unless somebody asks for it (`tasks prepare`).
 
     Raises:
         BioevalError: as `prepare_task`.
     """
-    own = task.data_dir.resolve() == default_data_dir().resolve()
-    if own and not task.is_prepared and (task.data_source or {}).get("type") == "builtin":
+    may_write = task.data_dir.resolve() == own.resolve()
+    if may_write and not task.is_prepared and (task.data_source or {}).get("type") == "builtin":
         prepare_task(task, tell=tell)
 
 
