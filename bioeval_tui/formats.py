@@ -3,11 +3,17 @@
 A writer is given `RunResult`s, with their `conversations` (`ConversationResult`), and `Asked`. `calls_of`, `chat_messages` and `paired`
 give the tool calls among a message's generation events, and `to_arrow` a table of runs.
 
-A reader recognises a file by its `FileLook`, reads it in pieces with `members` and `lines`, and yields a `Header` and
-`ImportedConversation`s, whose messages `messages_of` and `chat` make; it raises `InputError` for what it cannot read, and
-calls `note` with what it takes over without understanding it, as `text_of` does.
+A reader recognises a file by its `FileLook`, reads it in pieces with `members` and `lines`, a zip with `open_archive`, and
+yields a `Header` and `ImportedConversation`s, whose messages `messages_of` and `chat` make; it raises `InputError` for
+what it cannot read, and calls `note` with what it takes over without understanding it, as `text_of` does.
 """
 
+from bioeval_tui.archives import (
+    Archive as Archive,
+    ArchiveError as ArchiveError,
+    is_archive as is_archive,
+    open_archive as open_archive,
+)
 from bioeval_tui.errors import InputError as InputError
 from bioeval_tui.exact import exact_mean as exact_mean
 from bioeval_tui.record.events import Case as Case, EndReason as EndReason, Fault as Fault
@@ -40,10 +46,7 @@ from bioeval_tui.record.importing.conversations import (
 )
 from bioeval_tui.record.importing.looking import (
     LARGEST as LARGEST,
-    BadZipFile as BadZipFile,
     FileLook as FileLook,
-    ZipFile as ZipFile,
-    is_zipfile as is_zipfile,
     lines as lines,
     members as members,
 )

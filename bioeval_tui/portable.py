@@ -73,6 +73,16 @@ def read_at(descriptor: int, size: int, offset: int) -> bytes:
         return os.read(descriptor, size)
 
 
+def write_at(descriptor: int, data: bytes, offset: int) -> None:
+    """Write a few bytes at `offset` without moving the file's position."""
+    if hasattr(os, "pwrite"):
+        os.pwrite(descriptor, data, offset)
+        return
+    with _kept_place(descriptor):
+        os.lseek(descriptor, offset, os.SEEK_SET)
+        os.write(descriptor, data)
+
+
 @contextlib.contextmanager
 def _kept_place(descriptor: int) -> Any:
     place = os.lseek(descriptor, 0, os.SEEK_CUR)

@@ -13,7 +13,8 @@ from typing import Literal, get_args
 
 from platformdirs import user_data_path
 
-from bioeval_tui.errors import UsageError
+from bioeval_tui.errors import StorageError, UsageError
+from bioeval_tui.files import checked_below
 from bioeval_tui.text import clean_line
 
 DEFAULT_AGENT_URL = "http://localhost:8081"
@@ -199,18 +200,34 @@ class Settings:
 
     @property
     def tasks_data_dir(self) -> Path:
-        """The folder of prepared tasks."""
-        return self.tasks_data_override or self.data_dir / "tasks"
+        """The folder of prepared tasks: the data folder's own, or one that was given to be read."""
+        return self.tasks_data_override or self.own_tasks_dir
+
+    @property
+    def own_tasks_dir(self) -> Path:
+        """The data folder's folder of prepared tasks."""
+        return self._own("tasks")
 
     @property
     def runs_dir(self) -> Path:
         """The folder of recordings."""
-        return self.data_dir / "runs"
+        return self._own("runs")
+
+    @property
+    def trash_dir(self) -> Path:
+        """The folder of deleted runs."""
+        return self._own("trash")
 
     @property
     def logs_dir(self) -> Path:
         """The folder of log files; they contain no message text."""
-        return self.data_dir / "logs"
+        return self._own("logs")
+
+    def _own(self, name: str) -> Path:
+        try:
+            return checked_below(self.data_dir, name)
+        except StorageError as error:
+            raise UsageError(f"{error}; set BIOEVAL_DATA_DIR to a folder that contains its own") from None
 
     @property
     def graph_file(self) -> Path:
@@ -245,14 +262,6 @@ def function_environment() -> dict[str, str]:
         if (name in plain or not name.startswith(("BIOEVAL_", "NEO_")))
         and name not in ("PYTHONPATH", "PYTHONHOME")
     }
-
-
-def private_dir(path: Path) -> Path:
-    """Create `path` and its missing parents, accessible only by their owner (0700); return it."""
-    if not path.parent.is_dir():
-        private_dir(path.parent)  # `mkdir(parents=True)` would leave those to the umask
-    path.mkdir(exist_ok=True, mode=0o700)
-    return path
 
 
 def read_env_file(path: Path) -> None:

@@ -11,6 +11,7 @@ import html
 import json
 import math
 import re
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -37,10 +38,11 @@ UNSAFE = re.compile(  # one character that a terminal or a reader could be foole
     r"\ud800-\udfff]"  # lone surrogates
 )
 _HALVES = re.compile(r"[\ud800-\udfff]")
-_COMBINING_RUN = re.compile(
-    r"[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0e31\u0e34-\u0e3a"
-    r"\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f\u200c\u200d]{9,}"
-)
+# Marks are neither letters nor spaces: only such a run can hold too many of them, and few texts have one.
+_MAY_HOLD_MARKS = re.compile(rf"[^\w\s\x00-\x7f]{{{MAX_COMBINING + 1},}}")
+_JOINERS = "\u200c\u200d"
+_BLOCKS_OF_MARKS = (range(0x1AB0, 0x1B00), range(0x20D0, 0x2100))
+"""Blocks whose free places will be marks, which a newer browser knows and this Python does not."""
 _TITLE = re.compile(r"<title[^<>]*>([^<]*)", re.IGNORECASE)
 _SOFT_HYPHEN = "\u00ad"  # marks where a word may be broken, and is not part of the word
 
@@ -53,8 +55,9 @@ def clean(text: str, limit: int = MAX_TEXT) -> str:
 
     Escape sequences become `␛`, control and invisible characters their Unicode picture or `⍰`; carriage returns become
     newlines; soft hyphens go. Characters that languages need are kept: the joiner and non-joiner (emoji, Persian, Indic
-    scripts) and the narrow no-break space (French). Runs of more than `MAX_COMBINING` combining marks are cut; text
-    beyond `limit` characters is cut and says so. Cleaning twice changes nothing more.
+    scripts) and the narrow no-break space (French). Of more than `MAX_COMBINING` marks in a row, of any script, the rest
+    goes: no word has as many, and they would cover the lines around them. Text beyond `limit` characters is cut and says
+    so. Cleaning twice changes nothing more.
     """
     if len(text) > limit:
         text = text[:limit] + f"\n… cut after {limit:,} characters"
@@ -63,7 +66,12 @@ def clean(text: str, limit: int = MAX_TEXT) -> str:
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\u2029", "\n")
     text = _SEQUENCES.sub("␛", text)
     text = UNSAFE.sub(_picture, text.replace(_SOFT_HYPHEN, ""))
-    return _COMBINING_RUN.sub(lambda run: run.group()[:MAX_COMBINING], text)
+    return text if text.isascii() else _MAY_HOLD_MARKS.sub(_with_few_marks, text)
+
+
+def needs_cleaning(text: str) -> bool:
+    """Return whether `clean` may change a text that is not too long; a false alarm only costs time."""
+    return bool(UNSAFE.search(text) or _SOFT_HYPHEN in text or _MAY_HOLD_MARKS.search(text))
 
 
 def clean_line(text: str, limit: int = 500) -> str:
@@ -290,6 +298,26 @@ def _picture(match: re.Match[str]) -> str:
     if code == 0x7F:
         return "␡"
     return "⍰"
+
+
+def _is_mark(character: str) -> bool:
+    if character in _JOINERS or unicodedata.category(character).startswith("M"):
+        return True
+    return any(ord(character) in block for block in _BLOCKS_OF_MARKS)
+
+
+def _with_few_marks(match: re.Match[str]) -> str:
+    """Return a run without the marks that follow `MAX_COMBINING` others."""
+    run = match.group()
+    marks = set(filter(_is_mark, set(run)))
+    if not marks:  # such as a line of dashes
+        return run
+    kept, in_a_row = [], 0
+    for character in run:
+        in_a_row = in_a_row + 1 if character in marks else 0
+        if in_a_row <= MAX_COMBINING:
+            kept.append(character)
+    return "".join(kept)
 
 
 _SENTENCE_END = re.compile(r"[.!?？؟\n]")

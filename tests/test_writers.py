@@ -1,6 +1,7 @@
-"""Only `terminal` and `consoles` print, and only `files` writes files.
+"""Only `terminal` and `consoles` print, and only `files` writes files and makes folders.
 
-What they promise (cleaned text; whole files, synced, a full disk said to be one) holds for what goes through them.
+What they promise (cleaned text; whole files, synced, a full disk said to be one, and nothing outside of the folder that was
+named) holds for what goes through them.
 """
 
 from __future__ import annotations
@@ -20,28 +21,39 @@ MAY_PRINT = {
     "sample/local_model.py": "a process with two packages and nothing of this program says where it listens",
 }
 MAY_WRITE = {
+    "archives.py": "unpacks an archive into an empty folder of this program",
     "evaluation/wiring/doctor.py": "tries whether a file can be made, and removes it",
-    "cli/main.py": "appends to a log; /dev/null takes the place of a pipe whose reader is gone",
+    "cli/main.py": "appends to a log that `files` has opened; /dev/null takes the place of a pipe whose reader is gone",
     "consoles.py": "/dev/null takes the place of a pipe whose reader is gone",
-    "evaluation/engine/processes.py": "an engine appends to its log",
+    "evaluation/engine/processes.py": "an engine appends to its log, which `files` has opened",
     "evaluation/function_calls.py": "as a script, it answers this program through a pipe",
-    "evaluation/graphs/embedded.py": "makes a database for its owner alone; SQLite writes it",
     "grade/batch/containment.py": "/dev/null in place of what a grader could read",
-    "grade/batch/output.py": "appends to the journal of a batch, which is locked, and truncated to whole lines",
-    "grade/batch/worker.py": "a page of memory that a worker shares with its program; /dev/null",
-    "grade/batch/worker_process.py": "the same page; the pipe to a worker",
+    "grade/batch/output.py": "appends to the journal of a batch, which `files` has opened, and is truncated to whole lines",
+    "grade/batch/worker.py": "/dev/null in place of what a grader could write to",
+    "grade/batch/worker_process.py": "the page that a worker shares with its program; the pipe to a worker",
     "grade/biomlbench.py": "unpacks for a published preparer, into its own folder",
-    "grade/h5ad.py": "anndata writes by path, into a draft, which is moved into place when it is whole",
-    "grade/ledger.py": "appends to the ledger, locked",
-    "grade/tasks/prepare.py": "unpacks an archive into a draft, which is moved into place when it is whole",
+    "grade/h5ad.py": "anndata writes by path, to one that `files` gives it",
+    "grade/ledger.py": "appends to the ledger, which `files` has opened; reading it needs a lock",
     "grade/tasks/split.py": "copies a task's public folder into a draft, which is moved into place when it is whole",
     "grade/tasks/polaris_download.py": "runs in another Python, without this package",
-    "record/catalogue.py": "makes a database for its owner alone; SQLite writes it",
-    "record/overlay.py": "appends to an overlay, locked, and truncated to whole lines",
-    "record/recorder.py": "appends to a recording, locked",
-    "record/transfer.py": "copies a recording of any size in pieces, locked while it is being written; put in place when it is whole",
+    "record/overlay.py": "appends to an overlay, which `files` has opened, and is truncated to whole lines",
+    "record/recorder.py": "truncates a recording, which `files` has opened, to whole lines",
+    "record/transfer.py": "fills a file that `files` has opened; puts a link in the place of a recording that was moved",
     "bundled/inspect/writing.py": "a zip file in memory",
 }
+MAY_CHANGE = {
+    "evaluation/engine/processes.py": "deletes the specification of an engine that it stopped",
+    "evaluation/wiring/start.py": "an engine deletes its specification when it has read it",
+    "grade/batch/output.py": "deletes the journal of a finished batch",
+    "grade/batch/worker_process.py": "makes a folder in a temporary one",
+    "grade/tasks/prepare.py": "puts a draft in the place of prepared data; empties the folder of a download that failed",
+    "record/catalogue.py": "deletes a damaged list of runs, and keeps it private",
+    "record/overlay.py": "deletes the overlay of a run that was just deleted",
+    "record/runs.py": "deletes the mark of a run in progress",
+    "record/transfer.py": "deletes runs and the trash; moves a recording",
+    "tui/data/run_list.py": "moves runs to the trash and back",
+}
+"""Who else makes folders, or moves, deletes and changes what has a name."""
 
 _PRINTING_NAMES = {"print", "pprint"}
 _PRINTING = {("click", "echo"), ("click", "secho"), ("rich", "print"), ("rich", "print_json")}
@@ -49,6 +61,10 @@ _STREAMS = {"stdout", "stderr", "__stdout__", "__stderr__"}
 _METHODS = {
     "write_text", "write_bytes", "touch", "to_parquet", "to_pickle", "to_excel", "write_h5ad", "savefig",
     "extractall", "extract", "symlink_to", "hardlink_to",
+}  # fmt: skip
+_CHANGES = {
+    "mkdir", "makedirs", "unlink", "rmdir", "rmtree", "removedirs", "rename", "renames", "chmod", "lchmod", "chown",
+    "link", "symlink", "link_to",
 }  # fmt: skip
 _COPIES = {"copy", "copy2", "copyfile", "copytree", "move"}
 
@@ -106,6 +122,26 @@ def writes(call: ast.AST) -> bool:
     return False
 
 
+def changes(node: ast.AST) -> bool:
+    """Say whether it makes a folder, or moves, deletes or changes what has a name, in any way but those of `files`."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="os"), attr=name)):
+            return name in {*_CHANGES, "remove", "replace"}
+        case ast.Call(func=ast.Attribute(attr=name), keywords=words):
+            return name in _CHANGES and not {"columns", "axis"} & {word.arg for word in words}  # as frames do
+    return False
+
+
+def makes_target(node: ast.AST) -> bool:
+    """Say whether it takes a path for one that may be written to, without asking `files`."""
+    match node:
+        case ast.Call(func=ast.Name(id="Target" | "Folder")):
+            return True
+        case ast.Call(func=ast.Name(id="cast"), args=[kind, _]):
+            return ast.unparse(kind).strip("'\"") in ("Target", "Folder")
+    return False
+
+
 def found(is_one: Callable[[ast.AST], bool], inside: set[str]) -> dict[str, list[int]]:
     """Return for each file of the package, but those, the lines of what does so."""
     places = {
@@ -126,9 +162,28 @@ def test_only_one_module_writes_files() -> None:
     assert {name: lines for name, lines in places.items() if name not in MAY_WRITE} == {}
 
 
+def test_only_one_module_makes_folders_and_few_move_or_delete() -> None:
+    places = found(changes, WRITERS)
+    assert {name: lines for name, lines in places.items() if name not in MAY_CHANGE} == {}
+
+
+def test_only_one_module_says_where_may_be_written() -> None:
+    assert found(makes_target, WRITERS) == {}
+
+
 def test_every_exception_is_still_needed() -> None:
     assert sorted(found(prints, PRINTERS)) == sorted(MAY_PRINT)
     assert sorted(found(writes, WRITERS)) == sorted(MAY_WRITE)
+    assert sorted(found(changes, WRITERS)) == sorted(MAY_CHANGE)
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["path.mkdir()", "os.makedirs(p)", "path.unlink()", "os.remove(p)", "os.replace(a, b)", "path.rename(b)",
+    "shutil.rmtree(p)", "path.chmod(0o600)", "os.link(a, b)"],
+)  # fmt: skip
+def test_every_way_to_make_move_or_delete_is_detected(code: str) -> None:
+    assert any(map(changes, nodes(code)))
 
 
 @pytest.mark.parametrize(

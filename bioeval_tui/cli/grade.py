@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import click
 from typing_extensions import TypedDict
 
-from bioeval_tui.cli.options import BOARD, FOLLOW, JSON, TASK, WHERE, need_file, options, settings_for
+from bioeval_tui.cli.options import BOARD, FOLLOW, JSON, TASK, WHERE, need_file, options
 from bioeval_tui.errors import BioevalError, ExitCode, UsageError
-from bioeval_tui.grade import GraderPool, Invalid, NotGraded, Registry, prepare_task
+from bioeval_tui.grade import GraderPool, Invalid, NotGraded, Registry
 from bioeval_tui.grade.batch.pool import DEFAULT_MEMORY_LIMIT_MB, DEFAULT_TIME_LIMIT_S
 from bioeval_tui.grade.batch.run import explanations, grade_batch, rewrite, uncertainties
 from bioeval_tui.grade.console import (
@@ -24,6 +25,8 @@ from bioeval_tui.grade.console import (
 from bioeval_tui.grade.ledger import NAME as LEDGER, verify
 from bioeval_tui.grade.outcomes import verdict_of
 from bioeval_tui.grade.submissions import read_submissions
+from bioeval_tui.grade.tasks.prepare import prepare_shipped
+from bioeval_tui.grade.tasks.task import default_data_dir, own_folder
 from bioeval_tui.sample.paths import find_list, find_submission
 from bioeval_tui.streams import keep_exit_code
 from bioeval_tui.terminal import print_json, say
@@ -145,17 +148,10 @@ def say_progress(sentence: str) -> None:
 
 
 def ready_shipped(registry: Registry, task_ids: Iterable[str]) -> None:
-    """Prepare the tasks that need no download and are not prepared yet."""
+    """Prepare the tasks that need no download and are not prepared yet, as `prepare_shipped` may."""
     for task_id in dict.fromkeys(task_ids):
-        try:
-            task = registry.get_task(task_id)
-            if task.is_prepared or (task.data_source or {}).get("type") != "builtin":
-                continue
-
-            say_progress(f"preparing {task.id}")
-            prepare_task(task)
-        except BioevalError:
-            continue  # grading reports the problem for each submission
+        with contextlib.suppress(BioevalError):  # grading reports the problem for each submission
+            prepare_shipped(registry.get_task(task_id), default_data_dir(), say_progress)
 
 
 @click.command(
@@ -342,13 +338,8 @@ def ledger() -> None:
     """Check the ledger of graded submissions."""
 
 
-@ledger.command(
-    "verify", epilog="\b\nExample:\n  bioeval-tui ledger verify --data-dir ~/.cache/bioml-bench/data"
-)
+@ledger.command("verify", epilog="\b\nExample:\n  bioeval-tui ledger verify --head 37:9f86d08…")
 @click.argument("file", required=False, type=click.Path(path_type=Path))
-@click.option(
-    "--data-dir", type=click.Path(file_okay=False, path_type=Path), help="The folder of the tasks' data."
-)
 @click.option(
     "--head",
     metavar="NUMBER:HASH",
@@ -357,16 +348,15 @@ def ledger() -> None:
     help="A head that this ledger printed earlier: check that the lines up to it are still the same.",
 )
 @JSON
-def ledger_verify(file: Path | None, data_dir: Path | None, head: str, as_json: bool) -> int:
+def ledger_verify(file: Path | None, head: str, as_json: bool) -> int:
     """Check that no line of a ledger was changed, moved, removed or added by hand.
 
     Whoever rewrites both the ledger and its head (grading-ledger.head) leaves no trace, unless others know an earlier
     head: publish the one that this prints, and check with --head.
 
-    The default FILE is the ledger in the folder of the tasks' data. Exit codes: 0 intact, 1 changed, 2 no ledger found.
+    The default FILE is the ledger in this program's own data folder. Exit codes: 0 intact, 1 changed, 2 no ledger found.
     """
-    settings = settings_for({"tasks_dirs": (), "data_dir": data_dir, "leaderboard": None})
-    path = file or settings.tasks_data_dir / LEDGER
+    path = file or own_folder() / LEDGER
     verified = verify(path, head)
     if as_json:
         printed: PrintedLedger = {

@@ -41,7 +41,7 @@ from bioeval_tui.evaluation.wiring.cases import CaseChoice, read_cases
 from bioeval_tui.evaluation.wiring.check_job import CheckedJob, check_job
 from bioeval_tui.evaluation.wiring.graphs import is_embedded, open_graph, require_name
 from bioeval_tui.evaluation.wiring.job_from_run import job_from
-from bioeval_tui.files import write_whole
+from bioeval_tui.files import below, write_named, write_whole
 from bioeval_tui.printed import Fields
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.events import RunStarted
@@ -264,9 +264,9 @@ def new(
     else:
         usual = Answers(offline=offline)
         text = job_text(usual if yes else _answered(usual))
-    write_whole(job, text)
-    beside = job.parent / "job.schema.json"  # the file's first lines name it
-    if not beside.exists():
+    write_named(job, text)
+    beside = below(job.parent, "job.schema.json")  # the file's first lines name it
+    if not (beside.exists() or beside.is_symlink()):
         write_whole(beside, schema_text("job"))
     checked = check_job(job, choice=CaseChoice(file=str(cases) if cases is not None else None))
     for problem in checked.errors:

@@ -190,19 +190,20 @@ def _write_error(sentence: str) -> None:
 
 def _defect(error: Exception) -> None:
     """Write the traceback to a log file; show the user one sentence with its path."""
-    from bioeval_tui.settings import Settings, private_dir
+    from bioeval_tui.files import below, open_own, private_dir
+    from bioeval_tui.settings import Settings
     from bioeval_tui.text import clean_line, home_relative
 
     try:
-        log = private_dir(Settings.from_environment().logs_dir) / "errors.log"
-        descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        log = below(private_dir(Settings.from_environment().logs_dir), "errors.log")
+        descriptor = open_own(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         with os.fdopen(descriptor, "a", encoding="utf-8") as file:
             file.write("".join(traceback.format_exception(error)))
         where = (
             f"; to report it (`bioeval-tui docs install`), send {home_relative(log)} and what"
             " `bioeval-tui doctor` prints"
         )
-    except OSError:
+    except (OSError, BioevalError):
         where = "; run again with --debug to see the details"
     crashed = isinstance(error, ScreenCrashError)
     what = "the screen crashed, a bug" if crashed else "this is a bug"

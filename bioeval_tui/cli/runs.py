@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -51,13 +52,13 @@ PrintedRun = Annotated[dict[str, Any], Fields(CataloguedRun, without=("folder",)
 def list_runs(as_json: bool, limit: int | None, since: str | None, **wanted: Any) -> int:
     """List the recorded runs, newest first."""
     start = parse_time(since, datetime.now(UTC)) if since else None
-    catalogue, filters = Catalogue(Settings.from_environment().runs_dir), RunFilter(since=start, **wanted)
+    limit = limit if as_json else limit or SHOWN
+    runs = Catalogue(Settings.from_environment().runs_dir).runs(RunFilter(since=start, **wanted), limit)
     if as_json:
         # One run per line: indenting ten thousand takes longer than finding them.
-        rows = catalogue.json_lines(filters, limit)
+        rows = [json.dumps(run.to_dict(), ensure_ascii=False) for run in runs]
         print_json_text("[\n" + ",\n".join(rows) + "\n]" if rows else "[]")
         return ExitCode.OK
-    runs = catalogue.runs(filters, limit or SHOWN)
     if not runs:
         asked = start is not None or any(value is not None for value in wanted.values())
         say("no run matches" if asked else "no runs yet; `bioeval-tui demo` creates one", err=True)

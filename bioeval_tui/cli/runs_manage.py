@@ -22,7 +22,7 @@ from bioeval_tui.record.importing import looking
 from bioeval_tui.record.importing.writing import ImportOptions
 from bioeval_tui.record.runs import read_live
 from bioeval_tui.record.transfer import delete_runs, deletions, empty, import_file
-from bioeval_tui.settings import Settings, private_dir
+from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import say
 from bioeval_tui.text import plural
 
@@ -64,7 +64,7 @@ def import_run(
     settings = Settings.from_environment()
     job = job_snapshot(load_job(job_file).job) if job_file is not None else None
     options = ImportOptions(licence, origin, job)
-    done = import_file(files[0], private_dir(settings.runs_dir), kind=kind, options=options, more=files[1:])
+    done = import_file(files[0], settings.runs_dir, kind=kind, options=options, more=files[1:])
     for problem in done.problems:
         say(f"note: {problem}", err=True)
     for note in done.notes:
@@ -103,7 +103,7 @@ def prune(older_than: str | None, trash: bool, dry_run: bool, yes: bool) -> int:
     before = parse_time(older_than, datetime.now(UTC)) if older_than is not None else None
     runs = Catalogue(settings.runs_dir).runs(RunFilter(before=before)) if before else []
     paths = [run.path for run in runs if run.status != "running"]
-    trashed = deletions(settings.data_dir, None if trash else before)
+    trashed = deletions(settings.trash_dir, None if trash else before)
     if dry_run or not (paths or trashed):
         for path in paths:
             say(path.stem)

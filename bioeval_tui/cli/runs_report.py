@@ -27,7 +27,7 @@ from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.conversation.resume import excluded_trials
 from bioeval_tui.evaluation.spending import FILE_NAME, load_prices
 from bioeval_tui.evaluation.wiring.start import rerun_offer
-from bioeval_tui.files import write_or_print
+from bioeval_tui.files import below, write_or_print, write_whole
 from bioeval_tui.record.catalogue import Catalogue, find_recording
 from bioeval_tui.record.runs import overlay_path, recording_path
 from bioeval_tui.report import explanation
@@ -52,7 +52,7 @@ from bioeval_tui.report.summary import ranking_dicts, rankings, summarise_runs
 from bioeval_tui.settings import Settings
 from bioeval_tui.streams import keep_exit_code
 from bioeval_tui.terminal import print_json, say
-from bioeval_tui.text import plural
+from bioeval_tui.text import clean_line, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -255,8 +255,11 @@ def _write_runs(
 ) -> int:
     runs = _load(run, as_recorded)
     if output is not None and output.is_dir():
-        output = output / chosen.file_name(runs[0])
-    write_or_print(write_runs(chosen, runs, Asked(target, output)), output)
+        output = below(output, chosen.file_name(runs[0]))  # a run of another may have any id
+        write_whole(output, write_runs(chosen, runs, Asked(target, output)), mode=0o600)
+        say(f"wrote {clean_line(str(output), 300)}", err=True)
+    else:
+        write_or_print(write_runs(chosen, runs, Asked(target, output)), output)
     if output is not None and (note := chosen.note_on(output)):
         say(f"note: {note}", err=True)
     return ExitCode.OK

@@ -20,7 +20,7 @@ from pydantic.alias_generators import to_camel
 
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.job import models
-from bioeval_tui.files import write_whole
+from bioeval_tui.files import file_in, folder_below, write_whole
 from bioeval_tui.printed import describe
 from bioeval_tui.terminal import print_document, say
 from bioeval_tui.text import plural
@@ -127,8 +127,8 @@ def schema(what: tuple[str, ...], output_dir: Path | None) -> int:
     if output_dir is None:
         print_document(schema_text("-".join(what) or "job"))
         return ExitCode.OK
-    output_dir.mkdir(parents=True, exist_ok=True)
+    folder = folder_below(output_dir)
     for name in NAMES:
-        write_whole(output_dir / f"{name}.schema.json", schema_text(name))
+        write_whole(file_in(folder, f"{name}.schema.json"), schema_text(name))
     say(f"wrote {plural(len(NAMES), 'schema')} to {output_dir}")
     return ExitCode.OK

@@ -12,10 +12,10 @@ from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
-from bioeval_tui.files import write_whole
+from bioeval_tui.files import below, private_dir, write_whole
 from bioeval_tui.record.replay import reading_times, side_by_side
 from bioeval_tui.sample.paths import sample_recordings
-from bioeval_tui.settings import Settings, private_dir
+from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.demo_app import PACES, BatchDemoApp, DemoApp, Pace
 
@@ -61,7 +61,7 @@ def show_recorded_demo(settings: Settings, name: str, *, pace: Pace, loop: bool)
         own = replace(settings, data_dir_override=folder)
         runs_dir = private_dir(own.runs_dir)
         recordings = sample_recordings(name)
-        paths = [runs_dir / path.name for path in recordings]
+        paths = [below(runs_dir, path.name) for path in recordings]
         for path, recording in zip(paths, recordings, strict=True):
             write_whole(path, recording.read_bytes())
         shown = ReplayedRun(paths[0], PACES[pace], timing=reading_times)

@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from bioeval_tui.errors import InputError
-from bioeval_tui.files import write_whole
+from bioeval_tui.files import Target, below, file_in, folder_below, write_whole
 from bioeval_tui.grade.tasks.task import Task
 from bioeval_tui.text import clean_line
 
@@ -59,11 +59,11 @@ def run_baselines(
     name = task.id.replace("/", "-")
     written = []
     for kind in kinds:
-        folder = output_dir / f"{stamp}_run-group_baseline-{kind}"
-        folder.mkdir(parents=True, exist_ok=True)
-        path = write_baseline(task, kind, seed=seed, path=folder / f"{name}{task.sample_submission.suffix}")
+        folder = folder_below(output_dir, f"{stamp}_run-group_baseline-{kind}")
+        target = file_in(folder, f"{name}{task.sample_submission.suffix}")
+        path = write_baseline(task, kind, seed=seed, path=target)
         written.append(BaselineFile(task.id, kind, seed, path))
-    listing = output_dir / f"{name}_baselines.jsonl"
+    listing = below(output_dir, f"{name}_baselines.jsonl")
     lines = [
         json.dumps({"task_id": item.task_id, "submission_path": item.path.relative_to(output_dir).as_posix()})
         for item in written
@@ -72,7 +72,7 @@ def run_baselines(
     return written, listing
 
 
-def write_baseline(task: Task, kind: str, *, seed: int, path: Path) -> Path:
+def write_baseline(task: Task, kind: str, *, seed: int, path: Target) -> Path:
     """Write one baseline submission to `path` and return it.
 
     Raises:

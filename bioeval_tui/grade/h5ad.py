@@ -22,6 +22,7 @@ import pandas as pd
 from scipy import sparse
 
 from bioeval_tui.errors import InvalidSubmissionError, NotMeasuredError, Problem
+from bioeval_tui.files import below, written_by_path
 from bioeval_tui.grade import alignment
 from bioeval_tui.grade.answers import MetricSpec
 from bioeval_tui.grade.batch import containment
@@ -296,7 +297,8 @@ def write_h5ad(data: Any, path: Path) -> None:
     Its texts are written as objects: the last anndata for Python 3.11 cannot write the strings of pandas 3.
     """
     data.obs, data.var = _texts_as_objects(data.obs), _texts_as_objects(data.var)
-    data.write_h5ad(path, compression="gzip")
+    with written_by_path(below(path.parent, path.name)) as partial:
+        data.write_h5ad(partial, compression="gzip")
 
 
 def _texts_as_objects(frame: Any) -> Any:

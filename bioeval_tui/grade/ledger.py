@@ -1,8 +1,9 @@
 """The ledger of graded submissions: one line each, with the hash of the previous line.
 
 Every score reveals something about the hidden answers: with enough attempts, one finds submissions that score well there and
-nowhere else. `grading-ledger.jsonl` is in the folder of the tasks' data. Lines are only appended, under a lock, so that
-concurrent graders lose none.
+nowhere else. `grading-ledger.jsonl` is in this program's own data folder, and counts by the hash of the answers: the
+folder that the answers were read from may be another's. Lines are only appended, under a lock, so that concurrent graders
+lose none.
 
 `grading-ledger.head` has the number and hash of the last line. While a line is written, the head also has that line: a
 grader that is killed leaves either nothing, or a line that the head knows and the next grader completes. So a line that
@@ -20,7 +21,7 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from io import BytesIO
@@ -28,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from bioeval_tui.errors import InputError
-from bioeval_tui.files import write_fully
+from bioeval_tui.files import below, open_own, private_dir, write_fully
 from bioeval_tui.portable import BINARY, is_at, lock, read_at
 from bioeval_tui.text import clean_line
 
@@ -97,7 +98,7 @@ class Ledger:
         """
         if not self.path.exists():
             return []
-        with _locked(self.path, os.O_RDWR) as descriptor:
+        with _locked(self.path, lambda: self._open(self.path.name, os.O_RDWR)) as descriptor:
             self._catch_up(descriptor)
         seen = self._seen.get(answers, {}).values()
         return [score for who, score in seen if who == agent and score is not None]
@@ -112,8 +113,9 @@ class Ledger:
         self._add({"task_id": task_id, "answers": answers, **entry})
 
     def _add(self, entry: dict[str, Any]) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND) as descriptor:
+        private_dir(self.path.parent)
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
+        with _locked(self.path, lambda: self._open(self.path.name, flags)) as descriptor:
             head = _read_head(self.path)
             if begun := self._catch_up(descriptor):
                 whole = head.next_line if head and head.next_line.startswith(begun) else begun + b"\n"
@@ -125,12 +127,13 @@ class Ledger:
                 self._write(descriptor, {"kind": CHANGED, "found": problem})
             self._write(descriptor, entry)
 
+    def _open(self, name: str, flags: int) -> int:
+        return open_own(below(self.path.parent, name), flags)
+
     def _write(self, descriptor: int, entry: dict[str, Any]) -> None:
         at = datetime.now(UTC).isoformat(timespec="seconds")
         line = _line({"number": min(self._number + 1, _LARGEST), "at": at, **entry, "previous": self._last})
-        path = self.path.parent / HEAD
-        _require_file(path)
-        head = os.open(path, os.O_WRONLY | os.O_CREAT | BINARY, 0o644)
+        head = self._open(HEAD, os.O_WRONLY | os.O_CREAT)
         try:
             self._write_head(head, line)
             write_fully(descriptor, line)
@@ -204,9 +207,9 @@ def verify(path: Path, head_known: str = "") -> Verified:
     number_known, hash_known = _known(head_known) if head_known else (0, FIRST)
     shown = clean_line(str(path), 300)
     try:
-        with _locked(
-            path, os.O_RDWR if os.access(path, os.W_OK) else os.O_RDONLY
-        ):  # no line is being written
+        # Locked, so that no line is being written; some systems lock only what is open for writing.
+        flags = os.O_RDWR if os.access(path, os.W_OK) else os.O_RDONLY
+        with _locked(path, lambda: os.open(path, flags | BINARY)):
             lines, head = _lines(path.read_bytes()), _read_head(path)
     except FileNotFoundError:
         lines, head = [], _read_head(path)
@@ -319,11 +322,11 @@ def _require_file(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def _locked(path: Path, flags: int) -> Iterator[int]:
+def _locked(path: Path, opened: Callable[[], int]) -> Iterator[int]:
     """Open and lock a ledger; wait for whoever has it."""
     while True:
         _require_file(path)
-        descriptor = os.open(path, flags | BINARY, 0o644)
+        descriptor = opened()
         try:
             lock(descriptor, wait=True)
             if is_at(descriptor, path):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bioeval_tui.errors import BioevalError, Problem
 from bioeval_tui.grade.batch.pool import GraderPool
-from bioeval_tui.grade.tasks.prepare import prepare_task
+from bioeval_tui.grade.tasks.prepare import prepare_shipped
 from bioeval_tui.grade.tasks.registry import Registry
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean_line
@@ -78,8 +78,7 @@ class Grading:
         registry = self.registry()
         task = registry.get_task(task_id)
         with self._preparing:  # a call that was cancelled may still be at it
-            if not task.is_prepared and (task.data_source or {}).get("type") == "builtin":
-                prepare_task(task)
+            prepare_shipped(task, self._settings.own_tasks_dir)
         return self._pool_of(registry)
 
     def _pool_of(self, registry: Registry) -> GraderPool:

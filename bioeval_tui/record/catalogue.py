@@ -1,5 +1,8 @@
 """The list of runs: a SQLite file that can be deleted and rebuilt from the recordings.
 
+It is rebuilt whenever it is not exactly what this module writes: its tables are compared, SQLite checks every page and the
+kind of every value, and what a row says is checked when it is read.
+
 Listing reads only what may have changed. If a folder's modification time is unchanged, no file was added
 or removed, and a finished run is never written again without a new file (a resumed run gets its `.live`
 file first), so then only unfinished runs are checked.
@@ -8,7 +11,10 @@ file first), so then only unfinished runs are checked.
 from __future__ import annotations
 
 import contextlib
+import errno
+import functools
 import json
+import math
 import os
 import re
 import sqlite3
@@ -24,7 +30,9 @@ from urllib.parse import quote
 
 from bioeval_tui.errors import RecordingError, UsageError
 from bioeval_tui.exact import TINY
-from bioeval_tui.record.masking import masked, masking
+from bioeval_tui.files import below, check_database, database_files, make_database
+from bioeval_tui.record.masking import masked
+from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.record.runs import (
     OVERLAY,
     SUFFIX,
@@ -46,24 +54,62 @@ STATUSES: tuple[Status, ...] = ("running", "completed", "cancelled", "failed", "
 TRUSTED_AFTER_NS = 2_000_000_000
 """Minimum age in seconds at which a folder's modification time is trusted, because file systems' clocks are coarse."""
 
+_UNKNOWN = -1
+"""A modification time that no folder has: not 0, which a folder may have whose times were left out of an archive."""
+
 LOCKED_S = 5.0
 """How long to wait for another process that writes the list."""
 
 _AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([mhdw])", re.IGNORECASE)
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_VERSION = 9
-_SCHEMA = """
-create table runs (
-    run_id text primary key, size integer, modified integer, ended integer,
-    job text, status text, started_at text, started real, score text, fault text, scores text,
-    messages integer, model text, rehearsal integer, batch_id text, clean integer, imported integer, identity text
-) without rowid;
+_VERSION = 10
+
+
+_OBJECT = "json_type({0}) = 'object'"  # no other JSON, and an error for what is none
+_KINDS = {
+    "id": "typeof({0}) = 'text' and length({0}) between 20 and 24 and {0} not glob '*[^-0-9a-f]*' and not instr({0}, char(0))",
+    "text": "typeof({0}) = 'text'",
+    "text or null": "typeof({0}) in ('text', 'null')",
+    "integer": "typeof({0}) = 'integer'",
+    "real": "typeof({0}) = 'real'",
+    "real or null": "typeof({0}) in ('real', 'null')",
+    "object": f"typeof({{0}}) = 'text' and {_OBJECT}",
+    "object or null": f"{{0}} is null or typeof({{0}}) = 'text' and {_OBJECT}",
+}
+"""What is checked of a value, so that SQLite finds one of another kind, however it came into the file."""
+
+
+def _columns(**kinds: str) -> str:
+    """Return the columns of a table by their names and kinds."""
+    texts = dict.fromkeys(("id", "object"), "text")
+    stored = {name: kind.partition(" ")[0] for name, kind in kinds.items()}
+    return ",\n".join(
+        f"{name} {texts.get(stored[name], stored[name])} check ({_KINDS[kind].format(name)})"
+        for name, kind in kinds.items()
+    )
+
+
+_RUNS = _columns(
+    run_id="id", size="integer", modified="integer", ended="integer", job="text", status="text", started_at="text",
+    started="real", score="real or null", fault="text", scores="object", messages="integer", model="text or null",
+    rehearsal="integer", batch_id="text or null", clean="integer", imported="integer", identity="object",
+)  # fmt: skip
+_OVERLAYS = _columns(
+    run_id="id",
+    size="integer",
+    modified="integer",
+    reviewed="object or null",
+    judged_again="object or null",
+)
+_SCHEMA = f"""
+create table runs ({_RUNS}, primary key (run_id)) without rowid;
 create index runs_started on runs (started);
 create index runs_open on runs (ended);
-create table overlays (run_id text primary key, size integer, modified integer, reviewed text, judged_again text) without rowid;
-create table folder (modified integer);
-insert into folder values (0);
-"""
+create table overlays ({_OVERLAYS}, primary key (run_id)) without rowid;
+create table folder ({_columns(modified="integer")});
+insert into folder values ({_UNKNOWN});
+"""  # noqa: S608 (our own words)
+_TABLES = "select type, name, tbl_name, sql from sqlite_master order by type, name"
 _INSERT = """
 insert or replace into runs values (
     :run_id, :size, :modified, :ended, :job, :status, :started_at, :started, :score, :fault, :scores,
@@ -74,38 +120,101 @@ _NOW = {
     name: f"case when judged_again is null then {name} else json_extract(judged_again, '$.{name}') end"
     for name in ("score", "scores", "fault")
 }
-"""Where transcripts were judged again, the latest verdicts count. A score is text, because SQLite writes numbers with 15 digits."""
+"""Where transcripts were judged again, the latest verdicts count. Their score is a text, which SQLite does not round."""
 _COLUMNS = (
     f"run_id, job, status, started_at, {_NOW['score']}, {_NOW['fault']}, {_NOW['scores']}, messages, model, "
     "rehearsal, batch_id, clean, reviewed, judged_again is not null, imported, identity"
 )
 
-_AS_JSON = f"""
-json_object(
-    'run_id', run_id, 'job', job, 'status', status, 'started_at', started_at, 'score', json({_NOW["score"]}),
-    'fault', {_NOW["fault"]}, 'scores', json({_NOW["scores"]}), 'messages', messages, 'model', model,
-    'rehearsal', json(case rehearsal when 1 then 'true' else 'false' end), 'batch_id', batch_id,
-    'clean', json(case clean when 1 then 'true' else 'false' end),
-    'imported', json(case imported when 1 then 'true' else 'false' end), 'reviewed', json(reviewed),
-    'judged_again', json(case when judged_again is null then 'false' else 'true' end),
-    'identity', json(identity), 'path', ? || run_id || ?
-)
-"""
+
+class _DamagedError(sqlite3.DatabaseError):
+    """The catalogue is not what this program writes."""
 
 
-def _is_damaged(error: sqlite3.DatabaseError) -> bool:
+_ERRORS = (sqlite3.Error, UnicodeDecodeError)
+"""What reading a catalogue raises; also the text of an error may hold what is not UTF-8."""
+
+
+def _is_damaged(error: Exception) -> bool:
     """Return whether a catalogue must be rebuilt; a lock, a full disk or a missing permission is not damage."""
     code = getattr(error, "sqlite_errorcode", None)
-    if code is None:
-        return not isinstance(error, sqlite3.OperationalError)
-    return code & 0xFF in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    return code is None or code & 0xFF in (
+        sqlite3.SQLITE_ERROR,
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_NOTADB,
+        sqlite3.SQLITE_CONSTRAINT,
+        sqlite3.SQLITE_MISMATCH,
+    )
+
+
+@functools.cache
+def _expected_tables() -> list[tuple[str, ...]]:
+    with contextlib.closing(sqlite3.connect(":memory:")) as database:
+        database.executescript(_SCHEMA)
+        return database.execute(_TABLES).fetchall()
 
 
 def _prepare(database: sqlite3.Connection) -> None:
-    """Create the tables, unless they exist in this version's form."""
-    if database.execute("pragma user_version").fetchone()[0] != _VERSION:
-        script = f"drop table if exists runs; drop table if exists folder; drop table if exists overlays; {_SCHEMA} pragma user_version = {_VERSION};"
-        database.executescript(script)
+    """Create the tables in an empty file; raise `_DamagedError` for another that is not as this version leaves it."""
+    tables = database.execute(_TABLES).fetchall()
+    if not tables:
+        database.executescript(f"{_SCHEMA} pragma user_version = {_VERSION};")
+        return
+    if database.execute("pragma user_version").fetchone()[0] != _VERSION or tables != _expected_tables():
+        raise _DamagedError("other tables")
+    # Not the pragma itself, whose answer may have text that is not UTF-8.
+    whole = database.execute("select integrity_check = 'ok' from pragma_integrity_check(1)").fetchone()
+    if whole != (1,):
+        raise _DamagedError("a damaged page or value")
+
+
+def _run_of(row: tuple[Any, ...], folder: Path) -> CataloguedRun:
+    """Return the run in a row of `_COLUMNS`. Raises `_DamagedError` if it cannot be one that this program wrote."""
+    (
+        run_id, job, status, started, score, fault, scores, messages,
+        model, rehearsal, batch, clean, said, again, imported, identity,
+    ) = row  # fmt: skip
+    try:
+        run = CataloguedRun(
+            run_id,
+            job,
+            status,
+            started,
+            None if score is None else float(score),
+            fault,
+            json.loads(scores),
+            messages,
+            model,
+            rehearsal == 1,
+            batch,
+            folder,
+            json.loads(said) if said else None,
+            clean == 1,
+            again == 1,
+            imported == 1,
+            json.loads(identity),
+        )
+        if _is_listable(run):
+            return run
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        pass
+    raise _DamagedError("a row that says something else")
+
+
+def _is_listable(run: CataloguedRun) -> bool:
+    """Return whether a run has values that every list can show; no other is written."""
+    said = run.reviewed or {"scores": {}, "score": None, "reviewers": []}
+    numbers = [run.score, *run.scores.values(), said["score"], *said["scores"].values()]
+    texts = [run.fault, *run.identity.values(), *said["reviewers"]]
+    return (
+        is_run_id(run.run_id)
+        and run.status in STATUSES
+        and run.began.tzinfo is not None
+        and run.scores.keys() <= set(CONDITIONS)
+        and isinstance(said["reviewers"], list)
+        and all(isinstance(text, str) for text in texts)
+        and all(value is None or math.isfinite(value) for value in numbers)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,97 +336,81 @@ class Catalogue:
                     ):
                         yield entry
 
-    def json_lines(self, wanted: RunFilter | None = None, limit: int | None = None) -> list[str]:
-        """Return the same runs as `runs`, each as the JSON of its `to_dict`, in a third of the time."""
-        if not self.runs_dir.is_dir():
-            return []
-        if masking():
-            return [json.dumps(run.to_dict(), ensure_ascii=False) for run in self.runs(wanted, limit)]
-        beside = [f"{self.runs_dir}{os.sep}", SUFFIX]
-        return [row[0] for row in self._select(_AS_JSON, beside, wanted or RunFilter(), limit)]
-
-    def _select(
-        self, columns: str, given: Sequence[object], wanted: RunFilter, limit: int | None
-    ) -> list[Any]:
+    def _list(self, wanted: RunFilter, limit: int | None) -> list[CataloguedRun]:
         clause, values = wanted.clause()
         query = (
-            f"select {columns} from runs left join overlays using (run_id) where {clause} "  # noqa: S608 (our own words; values are bound)  # nosec B608
+            f"select {_COLUMNS} from runs left join overlays using (run_id) where {clause} "  # noqa: S608 (our own words; values are bound)  # nosec B608
             "order by started desc, run_id desc limit ?"
         )
-        values = [*given, *values, -1 if limit is None else limit]
+        values = [*values, -1 if limit is None else limit]
         if self._memory is None:
             try:
-                return self._fetch(query, values)
-            except sqlite3.DatabaseError as error:
+                return self._read_file(query, values)
+            except _ERRORS as error:
                 if _is_damaged(error):
-                    with contextlib.suppress(OSError):
-                        self._file.unlink(missing_ok=True)
-                    with contextlib.suppress(sqlite3.DatabaseError):
-                        return self._fetch(query, values)
+                    for file in database_files(self._file):
+                        with contextlib.suppress(OSError):
+                            file.unlink(missing_ok=True)
+                    with contextlib.suppress(*_ERRORS):
+                        return self._read_file(query, values)
         # The disk is full or read-only, or another process locks the file for too long: use memory instead.
         with self._lock:
             self._memory = self._memory or self._in_memory()
-            self._refresh(self._memory)
-            return self._memory.execute(query, values).fetchall()
+            try:
+                return self._read(self._memory, query, values)
+            except _ERRORS:  # what was copied is damaged
+                self._memory = self._empty()
+                return self._read(self._memory, query, values)
 
-    def _fetch(self, query: str, values: Sequence[object]) -> list[Any]:
+    def _read_file(self, query: str, values: Sequence[object]) -> list[CataloguedRun]:
         with contextlib.closing(self._open()) as database:
-            with database:
-                self._refresh(database)
-            return database.execute(query, values).fetchall()
+            return self._read(database, query, values)
+
+    def _read(
+        self, database: sqlite3.Connection, query: str, values: Sequence[object]
+    ) -> list[CataloguedRun]:
+        with database:
+            self._refresh(database)
+        return [_run_of(row, self.runs_dir) for row in database.execute(query, values)]
 
     def _in_memory(self) -> sqlite3.Connection:
-        """Return an in-memory catalogue, with the content of the file if that can be read."""
+        """Return an in-memory catalogue, with the content of the file if that can be read and is not damaged."""
         memory = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
         weakref.finalize(self, memory.close)
-        with contextlib.suppress(sqlite3.Error):
-            name = quote(str(self._file.absolute()))
+        name = quote(str(self._file.absolute()))
+        try:
+            check_database(self._file)
             with contextlib.closing(sqlite3.connect(f"file:{name}?mode=ro", uri=True, timeout=1)) as there:
                 there.execute("begin")
-                there.execute(
-                    "select modified from folder"
-                ).fetchone()  # a copy would wait for a lock without end
+                # A copy would wait for a lock without end.
+                there.execute("select modified from folder").fetchone()
                 there.backup(memory)
+            _prepare(memory)
+        except (*_ERRORS, OSError):
+            return self._empty()
+        return memory
+
+    def _empty(self) -> sqlite3.Connection:
+        memory = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+        weakref.finalize(self, memory.close)
         _prepare(memory)
         return memory
 
-    def _list(self, wanted: RunFilter, limit: int | None) -> list[CataloguedRun]:
-        rows = self._select(_COLUMNS, (), wanted, limit)
-        folder, loads = self.runs_dir, json.loads
-        return [
-            CataloguedRun(
-                run_id,
-                job,
-                status,
-                started,
-                None if score is None else float(score),
-                fault,
-                loads(scores),
-                messages,
-                model,
-                rehearsal == 1,
-                batch,
-                folder,
-                loads(said) if said else None,
-                clean == 1,
-                again == 1,
-                imported == 1,
-                loads(identity),
-            )
-            for run_id, job, status, started, score, fault, scores, messages, model, rehearsal, batch, clean, said, again, imported, identity in rows
-        ]
-
     def _open(self) -> sqlite3.Connection:
-        with contextlib.suppress(OSError):  # SQLite says what is wrong
-            os.close(os.open(self._file, os.O_RDWR | os.O_CREAT, 0o600))
+        try:
+            make_database(below(self.runs_dir, self._file.name))
             if os.name != "nt" and self._file.stat().st_mode & 0o077:
                 self._file.chmod(0o600)
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.EINVAL, errno.EMLINK):
+                raise _DamagedError("a link, or a file of another kind") from None
+            # Otherwise SQLite says what is wrong.
         database = sqlite3.connect(self._file, timeout=LOCKED_S)
         try:
             # No journal file: creating one would change the folder, and lost data can be rebuilt.
             database.execute("pragma journal_mode = memory").fetchone()
             _prepare(database)
-        except sqlite3.Error:
+        except _ERRORS:
             database.close()
             raise
         return database
@@ -328,7 +421,7 @@ class Catalogue:
         seen = database.execute("select modified from folder").fetchone()
         if seen is None or seen[0] != modified:
             self._refresh_all(database)
-            trusted = modified if now - modified > TRUSTED_AFTER_NS else 0
+            trusted = modified if now - modified > TRUSTED_AFTER_NS else _UNKNOWN
             database.execute("update folder set modified = ?", (trusted,))
         else:
             self._refresh_open(database)
@@ -407,13 +500,15 @@ class Catalogue:
         except RecordingError:
             outlined = Outline()
         run = summarise(run_id, file.path, outlined)
+        if not _is_listable(run):
+            run = summarise(run_id, file.path, Outline())
         row = {
             **run._asdict(),
             "size": file.size,
             "modified": file.modified,
             "ended": outlined.ended is not None,
             "started": datetime.fromisoformat(run.started_at).timestamp(),
-            "score": _as_text(run.score),
+            "score": run.score,
             "scores": json.dumps(run.scores),
             "identity": json.dumps(run.identity),
         }

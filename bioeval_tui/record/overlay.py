@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from bioeval_tui.errors import Problem, RecordingError
-from bioeval_tui.files import storage_error, sync_folder, write_fully
+from bioeval_tui.errors import Problem, RecordingError, StorageError
+from bioeval_tui.files import below, open_own, storage_error, sync_folder, write_fully
 from bioeval_tui.peer_limits import MAX_OVERLAY
-from bioeval_tui.portable import BINARY, lock, read_at
+from bioeval_tui.portable import lock, read_at
 from bioeval_tui.record import events
 from bioeval_tui.record.cases import judged_in
 from bioeval_tui.record.events import RunEvent, write_event
@@ -90,7 +90,7 @@ def _append(recording: Path, make: Callable[[Overlay], Sequence[RunEvent]]) -> N
     """Append the events that `make` returns for the current content, under the lock."""
     path = overlay_path(recording)
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY, 0o600)
+        descriptor = open_own(below(path.parent, path.name), os.O_RDWR | os.O_CREAT | os.O_APPEND)
         with os.fdopen(descriptor, "r+b", buffering=0):
             lock(descriptor, wait=True)
             _require_there(recording, path)
@@ -108,6 +108,8 @@ def _append(recording: Path, make: Callable[[Overlay], Sequence[RunEvent]]) -> N
                 raise
             if not size:
                 sync_folder(path.parent)
+    except StorageError as error:
+        raise RecordingError(str(error)) from None
     except OSError as error:
         raise RecordingError(str(storage_error(path, error))) from None
 

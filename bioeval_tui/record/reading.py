@@ -6,7 +6,6 @@ import asyncio
 import gc
 import json
 import marshal
-import re
 from array import array
 from bisect import bisect_right
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
@@ -22,7 +21,7 @@ from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEnded, RunEvent, RunResumed, StateObserved, read_event
 from bioeval_tui.record.masking import current, masking
 from bioeval_tui.record.state import NOT_CLEAN, ConversationKey, RunState, apply, apply_all, lighten
-from bioeval_tui.text import clean_value, compact_json
+from bioeval_tui.text import clean_value, compact_json, needs_cleaning
 
 FRAME_S = 1 / 60
 CHUNK, BLOCK = 1 << 20, 1 << 17
@@ -84,19 +83,13 @@ class LineReader:
             return None
 
 
-# What `text.clean` changes, in UTF-8. The engine never writes it, nor its escapes, so its own lines are not checked.
-_SUSPICIOUS = re.compile(
-    rb"\x7f|\xc2[\x80-\x9f\xad]|\xd8\x9c|\xe1\xa0\x8e|\xe2\x80[\x8b-\x8f\xa8-\xaf]|\xe2\x81[\xa0-\xaf]|\xef\xbb\xbf"
-    rb"|\xef\xbf[\xb9-\xbf]|\xf3\xa0|(?:[\xcc\xcd][\x80-\xbf]){9}"
-)
-
 _ESCAPES = (b"\\u", b"\\b", b"\\f", b"\\r")
 
 
 def _made_safe(line: bytes) -> bytes:
-    """Return a line with its texts cleaned if it contains control characters, which only foreign files have."""
+    """Return a line with its texts cleaned if it has what `clean` changes, or its escapes. The engine never writes these."""
     escaped = b"\x7f" in line or (b"\\" in line and any(token in line for token in _ESCAPES))
-    if not escaped and (line.isascii() or not _SUSPICIOUS.search(line)):
+    if not escaped and (line.isascii() or not needs_cleaning(line.decode("utf-8", "replace"))):
         return line
     try:
         return compact_json(clean_value(json.loads(line))).encode("utf-8", "replace")

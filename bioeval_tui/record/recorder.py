@@ -20,11 +20,12 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui.errors import RecordingError
-from bioeval_tui.files import sync_folder
-from bioeval_tui.portable import BINARY, is_at, lock
+from bioeval_tui.errors import RecordingError, StorageError
+from bioeval_tui.files import below, open_own, private_dir, sync_folder
+from bioeval_tui.portable import is_at, lock
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, write_event
+from bioeval_tui.record.runs import moved_to
 from bioeval_tui.record.spans import without_content
 from bioeval_tui.record.transfer import copy_to, link
 
@@ -321,10 +322,13 @@ def _release(loop: asyncio.AbstractEventLoop, waiting: list[asyncio.Future[None]
 
 def _open_private(path: Path, resume: bool) -> io.FileIO:
     """Open `path` for appending, unbuffered, readable only by its owner, locked against a second writer."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    flags = os.O_RDWR | os.O_APPEND | BINARY | (0 if resume else os.O_CREAT)
+    flags = os.O_RDWR | os.O_APPEND | (0 if resume else os.O_CREAT)
     try:
-        descriptor = os.open(path, flags, 0o600)
+        private_dir(path.parent)
+        file = (resume and moved_to(path)) or path
+        descriptor = open_own(below(file.parent, file.name), flags)
+    except StorageError as error:
+        raise RecordingError(str(error)) from None
     except OSError as error:
         raise RecordingError(f"{path}: cannot be written: {error.strerror}") from None
     try:

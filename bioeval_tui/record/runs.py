@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 from bioeval_tui.errors import RecordingError, StorageError
 from bioeval_tui.exact import exact_difference
-from bioeval_tui.files import write_whole
+from bioeval_tui.files import below, read_small, write_whole
 from bioeval_tui.portable import BINARY, is_at, lock
 from bioeval_tui.text import clean_line
 
@@ -70,6 +70,17 @@ def is_own(recording: Path, runs_dir: Path) -> bool:
 def overlay_path(recording: Path) -> Path:
     """Return the path of later scores and reviews."""
     return recording.with_suffix(OVERLAY)
+
+
+def moved_to(recording: Path) -> Path | None:
+    """Return the file of a recording that was moved to another folder; None if it is no link to one.
+
+    Only `runs record-to` puts such links, to a file of the same name: a link to anything else is not followed by who writes.
+    """
+    if not recording.is_symlink() or recording.suffix != SUFFIX or not is_run_id(recording.stem):
+        return None
+    target = recording.resolve()
+    return target if target.name == recording.name else None
 
 
 Status = Literal["running", "completed", "cancelled", "failed", "interrupted"]
@@ -210,7 +221,8 @@ def write_live(recording: Path, info: LiveInfo) -> None:
     """
     try:
         # It is meaningless after a power failure, so there is no need to sync it.
-        write_whole(live_path(recording), json.dumps(asdict(info)), mode=0o600, sync=False)
+        live = below(recording.parent, live_path(recording).name)
+        write_whole(live, json.dumps(asdict(info)), mode=0o600, sync=False)
     except StorageError as error:
         raise RecordingError(str(error)) from None
 
@@ -218,7 +230,7 @@ def write_live(recording: Path, info: LiveInfo) -> None:
 def read_live(recording: Path) -> LiveInfo | None:
     """Return the owner of the run; None without one."""
     try:
-        data = json.loads(live_path(recording).read_text("utf-8"))
+        data = json.loads(read_small(live_path(recording)))
         return LiveInfo(int(data["pid"]), str(data["started"]), int(data["port"]), str(data["token"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from bioeval_tui import plugins
+from bioeval_tui.archives import ArchiveError
 from bioeval_tui.errors import InputError, Problem, RecordingError, StorageError, UsageError
-from bioeval_tui.files import put_new, storage_error, sync_folder, write_whole
+from bioeval_tui.files import below, open_own, private_dir, put_new, storage_error, sync_folder, write_whole
 from bioeval_tui.peer_limits import MAX_LINE, MAX_OVERLAY
-from bioeval_tui.portable import BINARY, lock, read_at
+from bioeval_tui.portable import lock, read_at
 from bioeval_tui.record.events import SCHEMA_VERSION, Reviewed, RunStarted, write_event
 from bioeval_tui.record.importing.looking import FORMATS, OWN, FileLook, ImportFormat, known, names
 from bioeval_tui.record.importing.writing import ImportOptions, digest, recording_of, survey
@@ -31,6 +32,7 @@ from bioeval_tui.record.runs import (
     imported_path,
     is_run_id,
     live_path,
+    moved_to,
     only_here,
     overlay_path,
     recording_path,
@@ -44,13 +46,13 @@ def copy_to(descriptor: int, path: Path, folder: Path) -> io.FileIO:
     Raises:
         RecordingError: the folder is missing, full or the current one, or already contains such a file.
     """
-    target = folder / path.name
     if not folder.is_dir():
         raise RecordingError(f"{folder} is not a folder")
+    target = below(folder, path.name)
     try:
         if folder.resolve() == path.resolve().parent:
             raise RecordingError(f"{folder} already contains the recording")
-        copy = os.open(target, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | BINARY, 0o600)
+        copy = open_own(target, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL)
     except FileExistsError:
         raise RecordingError(f"{target} already exists and is not overwritten") from None
     except OSError as error:
@@ -157,7 +159,7 @@ def import_file(
 def _import_foreign(
     files: Sequence[Path], runs_dir: Path, kind: ImportFormat, options: ImportOptions
 ) -> Imported:
-    runs_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_dir(runs_dir)
     sha256 = digest(files)
     said = compact_json([kind.name, options.licence, options.origin, options.job])
     tag = hashlib.sha256(f"{sha256} {said}".encode("utf-8", "replace")).hexdigest()[:8]
@@ -190,7 +192,7 @@ def import_recording(file: Path, runs_dir: Path) -> Imported:
     Raises:
         RecordingError: the file is not a recording, another run has its id, or the copy cannot be written.
     """
-    runs_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_dir(runs_dir)
     with _cleaned(file, runs_dir) as (copy, events, problems):
         started = next((event for event in events if isinstance(event, RunStarted)), None)
         if started is None:
@@ -252,14 +254,15 @@ def delete_runs(paths: Sequence[Path], logs_dir: Path) -> int:
 
 
 def erase(file: Path) -> int:
-    """Delete a file and, for a link, its target; return the freed bytes.
+    """Delete a file and, for the link to a recording that was moved, its target; return the freed bytes.
 
     A missing file frees none. Raises `RecordingError` if it cannot be deleted.
     """
     try:
-        size = file.stat().st_size if file.exists() else 0
-        if file.is_symlink() and file.resolve().name == file.name:
-            file.resolve().unlink(missing_ok=True)  # the recording was moved to another folder
+        moved = moved_to(file)
+        size = (moved or file).stat().st_size if file.exists() else 0
+        if moved is not None:
+            moved.unlink(missing_ok=True)
         file.unlink()
     except FileNotFoundError:
         return 0
@@ -301,9 +304,9 @@ def _cleaned(
 @contextlib.contextmanager
 def _new_file(folder: Path) -> Iterator[tuple[Path, BinaryIO]]:
     """Yield a new file readable only by its owner, which is removed at the end unless it was moved."""
-    copy = folder / f".import-{secrets.token_hex(8)}.part"
+    copy = below(folder, f".import-{secrets.token_hex(8)}.part")
     try:
-        descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o600)
+        descriptor = open_own(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     except OSError as error:
         raise RecordingError(str(storage_error(folder, error))) from None
     try:
@@ -346,7 +349,7 @@ def _clean_line(line: bytes) -> bytes:
 def _mark_imported(target: Path) -> None:
     """Create the mark before the recording, so that the recording never counts as the user's own."""
     try:
-        write_whole(imported_path(target), b"", mode=0o600)
+        write_whole(below(target.parent, imported_path(target).name), b"", mode=0o600)
     except StorageError as error:
         raise RecordingError(str(error)) from None
 
@@ -354,7 +357,7 @@ def _mark_imported(target: Path) -> None:
 def _put(copy: Path, target: Path) -> None:
     """Rename a copy, unless a file of that name was created in the meantime. Raises `RecordingError`."""
     try:
-        put_new(copy, target)
+        put_new(copy, below(target.parent, target.name))
     except FileExistsError:
         raise RecordingError(
             f"{target.stem}: another process just imported a recording with this id; import it again"
@@ -363,8 +366,6 @@ def _put(copy: Path, target: Path) -> None:
         raise RecordingError(str(storage_error(target, error))) from None
 
 
-TRASH = "trash"
-"""The folder of deleted runs, in the data folder."""
 _NAME = "%Y%m%d-%H%M%S-%f"
 
 
@@ -381,17 +382,19 @@ def folder_name(now: datetime) -> str:
     return f"{now.astimezone(UTC):{_NAME}}"
 
 
-def deletions(data_dir: Path, before: datetime | None = None) -> list[Deletion]:
+def deletions(trash: Path, before: datetime | None = None) -> list[Deletion]:
     """Return the deletions in the trash, oldest first; with `before`, only those before that time."""
     deletions = []
-    for path in sorted((data_dir / TRASH).glob("*")):
+    for path in sorted(trash.glob("*")):
         try:
             at = datetime.strptime(path.name, _NAME).replace(tzinfo=UTC)
         except ValueError:
             continue  # not ours
-        names = sorted(file.name for file in path.iterdir()) if path.is_dir() else []
+        if path.is_symlink() or not path.is_dir():
+            continue  # nor is what a link leads to
+        names = sorted(file.name for file in path.iterdir())
         ids = [name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX)]
-        if path.is_dir() and (before is None or at < before):
+        if before is None or at < before:
             deletions.append(Deletion(path, at, tuple(run_id for run_id in ids if is_run_id(run_id))))
     return deletions
 
@@ -428,6 +431,8 @@ def format_of(file: Path, name: str | None = None) -> ImportFormat | None:
         look = FileLook.at(file, lambda seen: any(each.holds(seen) for each in own))
     except OSError as error:
         raise RecordingError(f"{file}: cannot be read: {error.strerror}") from None
+    except ArchiveError as problem:
+        raise RecordingError(f"{file}: {problem}") from None
     except InputError:
         return None  # damaged: a recording of this program may be, and then says so itself
     if look.shape == "lines" and {"kind", "run_id", "seq"} <= look.first.keys():

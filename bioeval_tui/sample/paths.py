@@ -10,7 +10,7 @@ from pathlib import Path
 import bioeval_tui
 from bioeval_tui import plugins
 from bioeval_tui.errors import BioevalError, UsageError
-from bioeval_tui.files import write_whole
+from bioeval_tui.files import below, folder_below, write_whole
 from bioeval_tui.text import clean_line, join_names
 
 DEMO_JOB = "medication_reminder.yml"
@@ -128,8 +128,9 @@ def copy_samples(folder: Path, *, force: bool = False) -> list[Path]:
                 f"{shown}{others} would be overwritten: choose another folder, or overwrite with --force"
             )
         for source, target in new:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(target, source.read_bytes())
+            place = target.relative_to(folder)
+            folder_below(folder, place.parent)
+            write_whole(below(folder, place), source.read_bytes())
     except OSError as error:
         where = clean_line(str(error.filename or folder), 300)
         raise UsageError(f"{where} cannot be written: {error.strerror}") from None

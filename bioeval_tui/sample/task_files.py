@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui.files import write_whole
+from bioeval_tui.files import below, write_whole
 
 
 def stable_order(count: int, seed: str) -> list[int]:
@@ -55,7 +55,7 @@ def _split_groups(order: list[int], groups: Sequence[Hashable], wanted: int) -> 
 
 def write_csv(frame: Any, path: Path) -> None:
     """Write a pandas DataFrame the same way on every platform: UTF-8, LF, shortest exact numbers."""
-    write_whole(path, frame.to_csv(index=False, lineterminator="\n"))
+    write_whole(below(path.parent, path.name), frame.to_csv(index=False, lineterminator="\n"))
 
 
 def publish_csv_task(

@@ -7,13 +7,27 @@ import errno
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from bioeval_tui import files
 from bioeval_tui.errors import ExitCode, StorageError
-from bioeval_tui.files import write_beside, write_fully, write_new, write_whole, writing_whole
+from bioeval_tui.files import (
+    below,
+    file_in,
+    folder_below,
+    make_database,
+    open_own,
+    write_beside,
+    write_fully,
+    write_named,
+    write_new,
+    write_whole,
+    writing_whole,
+    written_by_path,
+)
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX")
 
@@ -42,18 +56,109 @@ def test_a_device_or_a_pipe_is_written_to_and_stays_one(tmp_path: Path) -> None:
     full, pipe = tmp_path / "full", tmp_path / "pipe"
     full.symlink_to("/dev/full")
     with pytest.raises(StorageError, match="the disk is full"):
-        write_whole(full, "x")
-    with pytest.raises(StorageError, match="the disk is full"), writing_whole(full) as file:
-        file.write(b"x")
+        write_named(full, "x")
     assert full.is_char_device()
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    write_whole(pipe, "one ")
-    with writing_whole(pipe) as file:
-        file.write(b"two")
+    write_named(pipe, "one ")
+    write_named(pipe, b"two")
     assert os.read(reader, 100) == b"one two"
     os.close(reader)
     assert {item.name for item in tmp_path.iterdir()} == {"full", "pipe"}
+
+
+@posix
+def test_a_file_that_the_program_names_takes_the_place_of_whatever_is_there(tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.write_text("theirs")
+    places = [tmp_path / name for name in ("link", "dangling", "second", "pipe")]
+    places[0].symlink_to(theirs)
+    places[1].symlink_to(tmp_path / "new")
+    os.link(theirs, places[2])
+    os.mkfifo(places[3])
+    for place in places:
+        write_whole(below(tmp_path, place.name), "ours")
+        assert place.read_text() == "ours"
+        assert not place.is_symlink()
+        with writing_whole(below(tmp_path, place.name)) as file:
+            file.write(b"ours again")
+        with written_by_path(below(tmp_path, place.name)) as partial:
+            partial.write_text("ours at last")
+        assert place.read_text() == "ours at last"
+    assert theirs.read_text() == "theirs"
+    assert not (tmp_path / "new").exists()
+    assert {item.name for item in tmp_path.iterdir()} == {"theirs", *(place.name for place in places)}
+
+
+@posix
+def test_a_path_below_a_folder_follows_no_link_out_of_it(tmp_path: Path) -> None:
+    named, outside = tmp_path / "named", tmp_path / "outside"
+    (named / "inside").mkdir(parents=True)
+    outside.mkdir()
+    (tmp_path / "as a link").symlink_to(named)  # the folder itself, which its owner named
+    (named / "out").symlink_to(outside)
+    (named / "gone").symlink_to(tmp_path / "nowhere")
+    (named / "beside").symlink_to("inside")
+    (named / "circle").symlink_to("circle")
+    for folder in (named, tmp_path / "as a link"):
+        assert below(folder, "file") == folder / "file"
+        assert below(folder, "new", "file") == folder / "new" / "file"
+        assert below(folder, "beside", "file") == named / "inside" / "file"
+        assert below(folder, "out") == folder / "out", "the link itself is replaced"
+        assert folder_below(folder, "a", "b").is_dir()
+        for parts in (
+            ("out", "file"),
+            ("gone", "file"),
+            ("..", "file"),
+            ("inside", "..", "..", "file"),
+            (str(outside), "file"),
+        ):
+            with pytest.raises(StorageError, match="leads out of"):
+                below(folder, *parts)
+        for name in ("out", "gone", "..", str(outside)):
+            with pytest.raises(StorageError, match="leads out of"):
+                folder_below(folder, name)
+        with pytest.raises(StorageError, match="circle"):
+            below(folder, "circle", "file")
+    for name in ("", ".", "..", "a/b", "/etc/passwd"):
+        with pytest.raises(ValueError, match="not a name in a folder"):
+            file_in(folder_below(named), name)
+    assert list(outside.iterdir()) == []
+    assert not (tmp_path / "nowhere").exists()
+
+
+@posix
+@pytest.mark.parametrize(
+    ("plant", "why"),
+    [
+        (lambda place, theirs: place.symlink_to(theirs), "it is a link"),
+        (lambda place, theirs: place.symlink_to(place.with_name("new")), "it is a link"),
+        (os.link, "it has a second name"),
+        (lambda place, theirs: os.mkfifo(place), "not a regular file"),
+        (lambda place, theirs: place.mkdir(), "not a regular file"),
+    ],
+)
+def test_what_is_changed_in_place_is_a_file_of_the_programs_own(
+    plant: Callable[[Path, Path], None], why: str, tmp_path: Path
+) -> None:
+    theirs, place = tmp_path / "theirs", tmp_path / "place"
+    theirs.write_text("theirs")
+    plant(*((theirs, place) if plant is os.link else (place, theirs)))
+    for flags in (os.O_RDWR, os.O_WRONLY | os.O_CREAT | os.O_APPEND, os.O_RDWR | os.O_CREAT | os.O_EXCL):
+        with pytest.raises(OSError, match=why):
+            open_own(below(tmp_path, "place"), flags)
+    with pytest.raises(OSError, match=why):
+        make_database(below(tmp_path, "place"))
+    assert theirs.read_text() == "theirs"
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_file_of_the_programs_own_is_made_for_its_owner_alone(tmp_path: Path) -> None:
+    os.close(open_own(below(tmp_path, "log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND))
+    make_database(below(tmp_path, "list"))
+    make_database(below(tmp_path, "list"))
+    if os.name == "posix":
+        assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
 
 
 @posix

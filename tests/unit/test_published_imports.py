@@ -15,12 +15,12 @@ PUBLISHED = {
     "bioeval_tui": ["Results", "evaluate", "evaluate_async", "load_run"],
     "bioeval_tui.compat": ["biomlbench"],
     "bioeval_tui.formats": [
-        "CONDITIONS", "LARGEST", "ROLES", "SPEAKERS", "AgentSpan", "Asked", "BadZipFile", "Case", "ChatRole", "ConversationKey", "ConversationResult",
+        "CONDITIONS", "LARGEST", "ROLES", "SPEAKERS", "AgentSpan", "Archive", "ArchiveError", "Asked", "Case", "ChatRole", "ConversationKey", "ConversationResult",
         "ConversationState", "EndReason", "Fault", "FileLook", "GivenScore", "Header", "InputError", "LoadedRun", "MessageState",
         "Output", "RunResult", "ImportedCall", "ImportedConversation", "ImportedMessage", "ImportedPart",
-        "ToldCall", "ToldConversation", "ToldMessage", "ToldPiece", "ZipFile", "calls_of", "chat", "chat_messages",
-        "chat_pieces", "compact_json", "grouped", "in_unit", "is_zipfile", "lines", "members", "messages_of", "milliseconds",
-        "moment", "object_at", "objects", "paired", "reason_of", "talks", "text_of", "to_arrow", "whole_number",
+        "ToldCall", "ToldConversation", "ToldMessage", "ToldPiece", "calls_of", "chat", "chat_messages",
+        "chat_pieces", "compact_json", "grouped", "in_unit", "is_archive", "lines", "members", "messages_of", "milliseconds",
+        "moment", "object_at", "objects", "open_archive", "paired", "reason_of", "talks", "text_of", "to_arrow", "whole_number",
     ],
     "bioeval_tui.grading": [
         "Grader", "GraderPool", "Invalid", "InvalidSubmissionError", "Leaderboard", "NotGraded", "NotGradedError", "Outcome",

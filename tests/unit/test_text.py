@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import sys
 import unicodedata
+from typing import Literal
 
 import pytest
 from hypothesis import given, strategies as st
 
 from bioeval_tui.plugins import clean_line
-from bioeval_tui.text import as_cell, clean, clean_value, is_large, shorten, without_secret
+from bioeval_tui.text import as_cell, clean, clean_value, is_large, needs_cleaning, shorten, without_secret
 
 
 @pytest.mark.parametrize(
@@ -57,8 +59,38 @@ def test_unfinished_escape_sequences_are_cleaned_in_linear_time(introducer: str)
     assert "\x9d" not in cleaned
 
 
-def test_combining_marks_are_bounded() -> None:
-    assert len(clean("a" + "\u0301" * 10_000)) < 20
+MARKS = [chr(code) for code in range(sys.maxunicode) if unicodedata.category(chr(code)).startswith("M")]
+WORDS = [
+    "น้ำผู้ใหญ่กตัญญู", "क्षेत्र संस्कृतं श्रृंखला", "ஸ்ரீ சிந்திக்கிறேன்", "বৈদ্যুতিক ক্ষুদ্র", "ക്ഷീണം", "అధ్యక్షుడు",
+    "مُحَمَّدٌ الرَّحْمٰنِ اللّٰهُمَّ", "بِسْمِ ٱللَّهِ ٱلرَّحْمَـٰنِ", "بِرَأْسِ مؤلّف", "בְּרֵאשִׁ֖ית בָּרָ֣א אֱלֹהִ֑ים", "ကြိုးစား လုပ်ငန်း", "ស្ត្រី ក្រុង",
+    "བསྒྲུབས ཧཱུྃ", "ཧྐྵྨླྺྼྻྂ", "Tiếng Việt nghiễm nhiên", "ᬲᬸᬓ᭄ᬲ᭄ᬫ", "👩‍❤️‍💋‍👨 👨‍👩‍👧‍👦 1️⃣", "n̊ṳ̄̌ Z̯̃ˤ",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_words_of_every_script_keep_their_marks(word: str, form: Literal["NFC", "NFD"]) -> None:
+    word = unicodedata.normalize(form, word)
+    assert clean(word) == word
+    assert clean(f"{word}\n" * 3) == f"{word}\n" * 3
+
+
+def test_more_than_eight_marks_in_a_row_are_cut_in_every_script() -> None:
+    shown = [
+        mark for mark in MARKS if clean(mark) == mark
+    ]  # the others, such as selectors, are not shown at all
+    assert len(shown) > 2_000
+    for mark in (*shown, "\u200d", "\u200c", "\u1afe", "\u20f5"):
+        assert clean("a" + mark * 8 + "b") == "a" + mark * 8 + "b", hex(ord(mark))
+        assert clean("a" + mark * 9 + "b") == "a" + mark * 8 + "b", hex(ord(mark))
+
+
+def test_marks_of_several_scripts_count_together_and_other_signs_between_them_stay() -> None:
+    several = "\u0301\u0e48\u0951\u0f71"
+    assert clean("a" + several * 100) == "a" + several * 2
+    assert clean(("…" + several * 100) * 2) == ("…" + several * 2) * 2
+    for line in ("─" * 500, "…" * 500, "👍" * 500, "、。" * 500):
+        assert clean(line) == line
 
 
 def test_long_text_is_cut_and_says_so() -> None:
@@ -114,3 +146,18 @@ def test_a_cell_is_never_a_formula_and_stays_in_its_row(start: str) -> None:
 
 def test_an_ordinary_cell_is_unchanged() -> None:
     assert as_cell("3.5 mg = 1 tablet") == "3.5 mg = 1 tablet"
+
+
+@given(st.text(max_size=300))
+def test_what_needs_no_cleaning_is_left_as_it_is(text: str) -> None:
+    text = text.replace("\r", "")
+    if not needs_cleaning(text):
+        assert clean(text) == text
+
+
+@pytest.mark.parametrize(
+    "changed", ["\x1b[2J", "\x07", "\x9b1m", "a\u00adb", "\u202e", "\ufeff", "\u0e49" * 9]
+)
+def test_a_text_that_is_changed_needs_cleaning(changed: str) -> None:
+    assert clean(changed) != changed
+    assert needs_cleaning(f"every day {changed} at nine")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 from bioeval_tui.formats import (
     CONDITIONS,
     LARGEST,
-    BadZipFile,
+    Archive,
+    ArchiveError,
     EndReason,
     FileLook,
     GivenScore,
@@ -20,9 +21,8 @@ from bioeval_tui.formats import (
     ImportedPart,
     InputError,
     Output,
-    ZipFile,
     in_unit,
-    is_zipfile,
+    is_archive,
     members,
     messages_of,
     milliseconds,
@@ -30,6 +30,7 @@ from bioeval_tui.formats import (
     note,
     object_at,
     objects,
+    open_archive,
     text_of,
     unscored,
 )
@@ -75,13 +76,15 @@ def read(file: Path) -> Iterator[Header | ImportedConversation]:
 
 def _members(file: Path) -> Iterator[tuple[str, Any]]:
     """Yield the content of a log: its header's members, then its samples."""
-    if not is_zipfile(file):
+    if not is_archive(file):
         with file.open("rb") as opened:
             yield from members(opened, ("samples",))
         return
-    with ZipFile(file) as archive:
-        names = archive.namelist()
-        header = next((name for name in ("header.json", "_journal/start.json") if name in names), "")
+    with open_archive(file) as archive:
+        names = archive.names
+        header = next((name for name in ("header.json", "_journal/start.json") if name in names), None)
+        if header is None:
+            raise InputError("a log of Inspect has a header.json or a _journal/start.json")
         start = _loaded(archive, header)
         if not isinstance(start, dict):
             raise InputError(f"{header} is not a JSON object")
@@ -91,25 +94,25 @@ def _members(file: Path) -> Iterator[tuple[str, Any]]:
                 yield "samples", _sample(archive, name)
 
 
-def _loaded(archive: ZipFile, name: str) -> Any:
-    if archive.getinfo(name).file_size > LARGEST:
+def _loaded(archive: Archive, name: str) -> Any:
+    if archive.size_of(name) > LARGEST:
         raise InputError(f"{name} is larger than {LARGEST:,} bytes")
+    data = archive.read(name)
     try:
-        return json.loads(archive.read(name))
-    except (ValueError, RecursionError, NotImplementedError, BadZipFile) as problem:
+        return json.loads(data)
+    except (ValueError, RecursionError) as problem:
         raise InputError(f"{name} cannot be read: {problem}") from None
 
 
-def _sample(archive: ZipFile, name: str) -> Any:
+def _sample(archive: Archive, name: str) -> Any:
     """Return a sample, read in pieces: its events and attachments are left out where they are larger than what is kept."""
     sample: dict[str, Any] = {}
     sizes = dict.fromkeys(_MOST_KEPT, 0)
     before = 0
     try:
         with archive.open(name) as file:
-            opened = cast(BinaryIO, file)
             for key, value in members(
-                opened, ("messages", "events"), parted=("attachments",), largest=_LARGEST_PIECE
+                file, ("messages", "events"), parted=("attachments",), largest=_LARGEST_PIECE
             ):
                 if key in sizes:
                     sizes[key] += file.tell() - before
@@ -127,7 +130,9 @@ def _sample(archive: ZipFile, name: str) -> Any:
                     raise InputError("a sample must be a JSON object")
                 else:
                     sample[key] = value
-    except (InputError, NotImplementedError, BadZipFile) as problem:
+    except ArchiveError:
+        raise  # which names the member
+    except InputError as problem:
         raise InputError(f"{name} cannot be read: {problem}") from None
     return sample
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from bioeval_tui.files import write_whole
+from bioeval_tui.files import below, private_dir, write_whole
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.runs import new_run_ids
 
@@ -137,8 +137,7 @@ class EngineSpec(RunOptions):
 
     def write(self, path: Path) -> None:
         """Write the file, readable only by its owner. Raises `StorageError`."""
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_whole(path, json.dumps(asdict(self)), mode=0o600)
+        write_whole(below(private_dir(path.parent), path.name), json.dumps(asdict(self)), mode=0o600)
 
     @classmethod
     def read(cls, path: Path) -> EngineSpec:

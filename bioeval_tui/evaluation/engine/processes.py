@@ -24,12 +24,13 @@ from bioeval_tui import installation
 from bioeval_tui.errors import UnavailableError, UsageError
 from bioeval_tui.evaluation.engine.attach import FollowedRun
 from bioeval_tui.evaluation.engine.interface import EngineSpec, Intent
+from bioeval_tui.files import below, open_own, private_dir
 from bioeval_tui.isolation import code_command, module_command, program_command
 from bioeval_tui.portable import WITHOUT_CONSOLE
 from bioeval_tui.record.events import RunEnded
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.runs import recording_path
-from bioeval_tui.settings import Settings, plain_environment, private_dir
+from bioeval_tui.settings import Settings, plain_environment
 from bioeval_tui.text import clean_line
 
 AGENT_START_S = 30.0
@@ -41,7 +42,7 @@ def start_engine(spec: EngineSpec, settings: Settings) -> list[FollowedRun]:
     """Start one engine process for a batch and return a view of each of its runs, in order. The engine checks the jobs.
 
     Raises:
-        UsageError: the folders of runs and logs cannot be created.
+        UsageError: the folders of runs and logs cannot be created, or the log not be written.
     """
     for folder in (settings.runs_dir, settings.logs_dir):
         make_folder(folder)
@@ -50,8 +51,7 @@ def start_engine(spec: EngineSpec, settings: Settings) -> list[FollowedRun]:
     log = settings.logs_dir / f"{paths[0].stem}.log"
     spec_path = _spec_path(log)
     replace(spec, plays=True).write(spec_path)
-    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    with os.fdopen(descriptor, "ab") as output:
+    with os.fdopen(_open_log(log), "ab") as output:
         process = subprocess.Popen(  # noqa: S603 - our own program, no shell
             program_command("engine", str(spec_path)),
             stdin=subprocess.DEVNULL,
@@ -62,6 +62,13 @@ def start_engine(spec: EngineSpec, settings: Settings) -> list[FollowedRun]:
             env={**os.environ, "BIOEVAL_DATA_DIR": str(settings.data_dir)},
         )
     return [FollowedRun(path, process, log, ends=passed) for path, passed in zip(paths, ends, strict=True)]
+
+
+def _open_log(log: Path) -> int:
+    try:
+        return open_own(below(log.parent, log.name), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    except OSError as error:
+        raise UsageError(f"{log} cannot be written: {error.strerror}") from None
 
 
 def ends_of(path: Path) -> int:

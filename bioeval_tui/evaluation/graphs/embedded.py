@@ -12,7 +12,6 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import json
-import os
 import re
 import secrets
 import sys
@@ -28,7 +27,7 @@ from bioeval_tui.errors import QueryError
 from bioeval_tui.evaluation.graphs.cypher import check_read_only, check_setup
 from bioeval_tui.evaluation.graphs.graphqlite import check_embedded
 from bioeval_tui.evaluation.seams import GraphSnapshot, PeerError, Rows
-from bioeval_tui.files import write_new
+from bioeval_tui.files import below, make_database, private_dir, read_small, write_new
 from bioeval_tui.installation import install_command
 from bioeval_tui.text import clean_line
 
@@ -282,8 +281,7 @@ class EmbeddedFile:
         """Open read-write and let the extension write its tables: a read-only open of a file without them crashes."""
         import apsw
 
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
+        make_database(below(private_dir(self._path.parent), self._path.name))
         give_up = time.monotonic() + self._busy_timeout_s
         while True:
             connection = apsw.Connection(str(self._path), flags=apsw.SQLITE_OPEN_READWRITE)
@@ -399,10 +397,10 @@ def graph_id(path: Path) -> str:
     Raises:
         StorageError: it cannot be written.
     """
-    file = path.with_suffix(".id")
+    file = below(path.parent, path.with_suffix(".id").name)
     if not file.exists():
         write_new(file, secrets.token_hex(16))
-    return file.read_text("ascii").strip()
+    return read_small(file).decode("ascii", "replace").strip()
 
 
 MAX_DIGESTED = 50_000

@@ -33,11 +33,12 @@ from bioeval_tui.evaluation.wiring.endpoints import ModelRole, openai_url
 from bioeval_tui.evaluation.wiring.graphs import neo4j_graph
 from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.evaluation.wiring.prepare import with_mode
+from bioeval_tui.files import private_dir
 from bioeval_tui.grade.service import Grading
 from bioeval_tui.peer_limits import MAX_MODEL_LIST
 from bioeval_tui.proxies import is_loopback, proxy_for, proxy_host
 from bioeval_tui.record.masking import masked
-from bioeval_tui.settings import RoleSettings, Secret, Settings, env_file_hint, private_dir
+from bioeval_tui.settings import RoleSettings, Secret, Settings, env_file_hint
 from bioeval_tui.text import clean_line, home_relative, join_names, parse_json, plural, shorten
 
 State = Literal["works", "broken", "absent"]

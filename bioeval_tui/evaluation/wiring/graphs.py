@@ -9,7 +9,8 @@ from bioeval_tui import plugins
 from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.hosts import host_of
 from bioeval_tui.evaluation.seams import KnowledgeGraph, PeerError, Wrapped, from_plugin
-from bioeval_tui.settings import Settings, private_dir
+from bioeval_tui.files import private_dir
+from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean_line, parse_json
 
 if TYPE_CHECKING:

@@ -27,6 +27,8 @@ from bioeval_tui.grade.submissions import why_not_followed
 from bioeval_tui.grade.task_report import Section, Uncertainty
 
 POLL_S = 0.2
+SILENT_S = 5.0
+"""How much longer than the time limit a worker may say nothing, whatever a grader has written to its page, in seconds."""
 _FINAL = '"final": true}}'
 _NEEDS_OTHER_PYTHON = '"elsewhere": true,\r"final": false}}'
 _CHUNK_TARGET_S = 0.15
@@ -172,6 +174,7 @@ class SubmissionFeed:
         # Task, submissions left, submissions sent, when.
         self._chunks: list[tuple[str, int, int, float]] = []
         self._last_done = self._looked = 0.0
+        self._heard = time.monotonic()
         self._received = b""
         self._cause = ""
 
@@ -182,6 +185,7 @@ class SubmissionFeed:
         while self._outstanding:
             block = self._worker.receive(POLL_S)
             if block is not None:
+                self._heard = time.monotonic()
                 self._take_in(block)
             self._check_limits()
             if self._batch.cancelled.is_set():
@@ -234,11 +238,12 @@ class SubmissionFeed:
         self._send(self._batch.take(self._count, self._end, self._worker.may_grade))
 
     def _check_limits(self) -> None:
-        number, seconds = self._worker.current()
-        if number == IDLE:
-            return
         limits = self._limits
-        if seconds > limits.time_s:
+        number, seconds = self._worker.current()
+        is_silent = time.monotonic() - self._heard > limits.time_s + SILENT_S
+        if number == IDLE and not is_silent:
+            return
+        if seconds > limits.time_s or is_silent:
             self._cause = f"stopped after {limits.time_s:g} s, the time limit"
         elif limits.memory_mb and seconds > 2 * POLL_S and time.monotonic() - self._looked > POLL_S:
             in_use = self._worker.megabytes

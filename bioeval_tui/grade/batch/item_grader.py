@@ -44,7 +44,7 @@ class ItemGrader:
     def __init__(self, setup: dict[str, Any]) -> None:
         roots = [Path(item) for item in setup["tasks_dirs"]]
         self.registry = Registry(roots, Path(setup["data_dir"]), setup["leaderboard"])
-        self._ledger = Ledger(self.registry.data_dir / NAME)
+        self._ledger = Ledger(Path(setup["own_folder"]) / NAME)
         self._ready: tuple[str, TaskGrading] | None = None
         self._pandas_of_program: str | None = setup.get("pandas")
         install(self.registry.tasks_dirs, self.registry)

@@ -20,7 +20,19 @@ from pathlib import Path
 from typing import IO, Any
 
 from bioeval_tui.errors import InputError, NotMeasuredError, StorageError, UsageError
-from bioeval_tui.files import is_full, storage_error, sync_all, write_fully, write_whole, writing_whole
+from bioeval_tui.files import (
+    Folder,
+    Target,
+    file_in,
+    folder_below,
+    is_full,
+    open_own,
+    storage_error,
+    sync_all,
+    write_fully,
+    write_whole,
+    writing_whole,
+)
 from bioeval_tui.grade.outcomes import ReportTotals, report_text
 from bioeval_tui.grade.submissions import Submission, SubmissionList
 from bioeval_tui.grade.task_report import numpy_round
@@ -74,15 +86,14 @@ class BatchOutput:
         self._partial = 0
         self._failed: dict[int, dict[str, Any]] = {}
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            own = folder_below(folder)
             journal = _latest(folder, listed) if resume else None
             self.resumed = journal is not None
-            self._journal_path = journal or _claim(folder)
+            self._journal_path = file_in(own, journal.name) if journal else _claim(own)
             self._prefix = self._journal_path.name.removesuffix(JOURNAL)
-            self.report_path = folder / f"{self._prefix}_grading_report.json"
-            self.individual_dir = folder / f"{self._prefix}_individual_reports"
-            self.individual_dir.mkdir(exist_ok=True)
-            self._journal: IO[bytes] = self._journal_path.open("r+b", buffering=0)
+            self.report_path = file_in(own, f"{self._prefix}_grading_report.json")
+            self.individual_dir = folder_below(folder, f"{self._prefix}_individual_reports")
+            self._journal: IO[bytes] = os.fdopen(open_own(self._journal_path, os.O_RDWR), "r+b", buffering=0)
         except OSError as error:
             if is_full(error):
                 raise storage_error(folder, error) from None
@@ -141,10 +152,10 @@ class BatchOutput:
 
     def _write_single(self, number: int, text: str, *, unless_whole: bool = False) -> None:
         lines = "{\n  " + text[1:-1].replace(",\r", ",\n  ") + "\n}"
-        path = f"{self.individual_dir}/{self._names[number]}"
+        path = file_in(self.individual_dir, self._names[number])
         if unless_whole:
             with contextlib.suppress(OSError):
-                if Path(path).stat().st_size == len(lines.encode("utf-8", "replace")) + 1:
+                if path.stat().st_size == len(lines.encode("utf-8", "replace")) + 1:
                     return
         # Synced before the journal is removed, see `finish`; syncing each file would take most of the time.
         write_whole(path, lines + "\n", sync=False)
@@ -287,7 +298,7 @@ def _file_names(submissions: Sequence[Submission]) -> list[str]:
     return names
 
 
-def _claim(folder: Path) -> Path:
+def _claim(folder: Folder) -> Target:
     stamp = time.strftime("%Y-%m-%dT%H-%M-%S-GMT", time.gmtime())
     for count in range(1, 10_000):
         prefix = stamp if count == 1 else f"{stamp}-{count}"
@@ -295,16 +306,17 @@ def _claim(folder: Path) -> Path:
             folder / f"{prefix}_individual_reports"
         ).exists():
             continue
-        path = folder / f"{prefix}{JOURNAL}"
+        path = file_in(folder, f"{prefix}{JOURNAL}")
         with contextlib.suppress(FileExistsError):
-            path.open("xb").close()
+            os.close(open_own(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644))
             return path
     raise NotMeasuredError(f"no free name for a report in {folder}")
 
 
 def _latest(folder: Path, listed: SubmissionList) -> Path | None:
     others = False
-    for path in sorted(folder.glob(f"*{JOURNAL}"), key=lambda item: item.stat().st_mtime, reverse=True):
+    journals = [path for path in folder.glob(f"*{JOURNAL}") if path.is_file() and not path.is_symlink()]
+    for path in sorted(journals, key=lambda item: item.stat().st_mtime, reverse=True):
         with path.open("rb") as journal:
             try:
                 head = json.loads(journal.readline())

@@ -44,6 +44,7 @@ from bioeval_tui.grade.outcomes import (
     problem_from_dict,
 )
 from bioeval_tui.grade.tasks.registry import Registry, UnknownTaskError
+from bioeval_tui.grade.tasks.task import own_folder
 
 DEFAULT_TIME_LIMIT_S = 600.0
 DEFAULT_MEMORY_LIMIT_MB = 8192
@@ -100,6 +101,7 @@ class GraderPool:
         self._setup = {
             "tasks_dirs": [str(root.resolve()) for root in registry.tasks_dirs],
             "data_dir": str(registry.data_dir.resolve()),
+            "own_folder": str(own_folder().absolute()),
             "leaderboard": registry.leaderboard,
             "memory_limit_mb": memory_limit_mb,
             "isolate": isolate,

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from bioeval_tui.errors import InputError, NotMeasuredError, UnavailableError
-from bioeval_tui.files import write_whole
+from bioeval_tui.files import below, write_whole
 from bioeval_tui.grade.batch.feeding import Backend, BatchItem, Result, not_graded_text
 from bioeval_tui.grade.batch.output import BatchOutput, BatchResult
 from bioeval_tui.grade.batch.pool import GraderPool, Isolate
@@ -99,10 +99,12 @@ def rewrite(
     }
     for number, value in changed.items():
         text = json.dumps(value, indent=2, ensure_ascii=False)
-        write_whole(result.individual_dir / result.names[number], text + "\n", sync=False)
+        write_whole(below(result.individual_dir, result.names[number]), text + "\n", sync=False)
         values[number] = value
     lines = [f"  {json.dumps(key)}: {_rows(value)}" for key, value in whole.items()]
-    write_whole(result.report_path, "{\n" + ",\n".join(lines) + "\n}\n")
+    write_whole(
+        below(result.report_path.parent, result.report_path.name), "{\n" + ",\n".join(lines) + "\n}\n"
+    )
 
 
 def _rows(value: Any) -> str:

@@ -33,7 +33,7 @@ from bioeval_tui.grade.batch.containment import (
     own_process,
     supervise,
 )
-from bioeval_tui.grade.batch.worker_process import READY, THREADS, Wire, note_begun, note_ended, open_page
+from bioeval_tui.grade.batch.worker_process import READY, THREADS, ProgressPage, Wire
 from bioeval_tui.grade.outcomes import to_text
 
 if TYPE_CHECKING:
@@ -60,18 +60,19 @@ def serve(source: int, target: int) -> None:
 
 
 def grade(lines: BinaryIO, target: int, grader: ItemGrader, page: Path, memory_limit_mb: int | None) -> None:
-    """Grade chunks in this process, as `ready` says, until `lines` end; `page` is the shared page."""
-    progress = open_page(page)
+    """Grade chunks in this process, as `ready` says, until `lines` end; `page` is the file of the `ProgressPage`."""
+    progress = ProgressPage(page)
     write_fully(target, READY)
     enter_domain()
     limit_memory(memory_limit_mb)
     own_process()
+    sys.dont_write_bytecode = True  # the folders of tasks were given to be read
     own = os.getpid()
     for line in lines:
         pending = bytearray()
         last = time.monotonic()
         for item in map(Wire._make, json.loads(line)):
-            note_begun(progress, item.number, time.monotonic())
+            progress.note_begun(item.number, time.monotonic())
             answer = grader.answer(item)
             if os.getpid() != own:
                 os._exit(0)  # a copy that the grader forked and let come back here
@@ -80,7 +81,7 @@ def grade(lines: BinaryIO, target: int, grader: ItemGrader, page: Path, memory_l
                 write_fully(target, bytes(pending))
                 pending.clear()
                 last = time.monotonic()
-            note_ended(progress)
+            progress.note_ended()
         write_fully(target, bytes(pending))
 
 

@@ -4,14 +4,13 @@ The first line sent to a worker that no template forked is its setup. A worker s
 of items of one task,
 `[[number, task id, path as shown or null, absolute path or null, kind, agent or null, why it is refused or null], …]`
 (see `feeding.BatchItem` for the kinds). Answers are lines `number<TAB>outcome`. Before each submission its number and the
-time are written to a shared page, so that the program knows what a worker was doing when it died or hung.
+time are written to a page that both have open, so that the program knows what a worker was doing when it died or hung.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import mmap
 import os
 import queue
 import select
@@ -26,18 +25,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bioeval_tui.errors import NotMeasuredError, StorageError
-from bioeval_tui.files import storage_error, write_whole
+from bioeval_tui.errors import NotMeasuredError
+from bioeval_tui.files import storage_error
 from bioeval_tui.grade.batch.containment import LINUX, end_below, megabytes_of_group
 from bioeval_tui.isolation import module_command
+from bioeval_tui.portable import BINARY, read_at, write_at
 from bioeval_tui.text import clean_line
 from bioeval_tui.units import duration
 
-PROGRESS = struct.Struct("=qd")
-"""The shared page: the number of the submission being graded, and when it began (seconds of the monotonic clock)."""
-
 IDLE = -1
-"""The value while nothing is graded."""
+"""The number on the page while nothing is graded."""
+
+UNKNOWN = -2
+"""The number that is read of a page from which a task's code took it."""
 
 _NUMBER, _BEGAN = struct.Struct("=q"), struct.Struct("=d")
 
@@ -68,25 +68,57 @@ WORKER_PYTHON = "BIOEVAL_WORKER_PYTHON"
 """Names another Python, for graders that need packages which this program's own does not have."""
 
 
-def open_page(page: Path) -> mmap.mmap:
-    """Return the shared page."""
-    with page.open("r+b") as file:
-        return mmap.mmap(file.fileno(), PROGRESS.size)
+class ProgressPage:
+    """The number of the submission being graded, and when it began (seconds of the monotonic clock).
 
-
-def note_begun(page: mmap.mmap, number: int, began: float) -> None:
-    """Note that a submission is graded from now on.
-
-    The program reads the page at any time, the number first. So the time is written first: a number that is read with an
-    earlier time would seem to have exceeded its time limit. Not by `pack_into`, which first writes zeros.
+    Not mapped into memory: a task's code can truncate the file, and who touches a mapped page that is gone is killed by
+    SIGBUS. This program would be, too.
     """
-    page[_NUMBER.size : PROGRESS.size] = _BEGAN.pack(began)
-    page[: _NUMBER.size] = _NUMBER.pack(number)
 
+    def __init__(self, path: Path, *, new: bool = False) -> None:
+        flags = os.O_RDWR | BINARY | (os.O_CREAT | os.O_EXCL if new else 0)
+        self._descriptor = os.open(path, flags, 0o600)
+        self._closed = False
+        self._using = threading.Lock()  # a number of a closed file may be another file's by now
+        if new:
+            self.note_ended()
 
-def note_ended(page: mmap.mmap) -> None:
-    """Note that nothing is graded."""
-    page[: _NUMBER.size] = _NUMBER.pack(IDLE)
+    def note_begun(self, number: int, began: float) -> None:
+        """Note that a submission is graded from now on.
+
+        The program reads the page at any time, the number first. So the time is written first: a number that is read
+        with an earlier time would seem to have exceeded its time limit.
+        """
+        write_at(self._descriptor, _BEGAN.pack(began), _NUMBER.size)
+        write_at(self._descriptor, _NUMBER.pack(number), 0)
+
+    def note_ended(self) -> None:
+        """Note that nothing is graded."""
+        write_at(self._descriptor, _NUMBER.pack(IDLE), 0)
+
+    def read(self) -> tuple[int, float]:
+        """Return the number and the time; `UNKNOWN` and 0 for what is not there.
+
+        Raises:
+            ValueError: the page was closed.
+        """
+        with self._using:
+            if self._closed:
+                raise ValueError("closed")
+            number = read_at(self._descriptor, _NUMBER.size, 0)
+            began = read_at(self._descriptor, _BEGAN.size, _NUMBER.size)
+        whole_number, whole_time = len(number) == _NUMBER.size, len(began) == _BEGAN.size
+        return (
+            _NUMBER.unpack(number)[0] if whole_number else UNKNOWN,
+            _BEGAN.unpack(began)[0] if whole_time else 0.0,
+        )
+
+    def close(self) -> None:
+        """Close it. Safe to call twice and from another thread."""
+        with self._using:
+            if not self._closed:
+                self._closed = True
+                os.close(self._descriptor)
 
 
 _LARGEST = 1 << 16
@@ -247,7 +279,7 @@ class WorkerProcess:
     """A running worker.
 
     Args:
-        setup: the worker's first line: `tasks_dirs`, `data_dir`, `leaderboard`, `memory_limit_mb`, `isolate`, `pandas`.
+        setup: the worker's first line: `tasks_dirs`, `data_dir`, `own_folder`, `leaderboard`, `memory_limit_mb`, `isolate`, `pandas`.
         python: the Python that runs it; None for this program's own.
         template: what forks it; None to start it by itself.
         task_id: the task that it will get first.
@@ -267,12 +299,9 @@ class WorkerProcess:
         try:
             self._folder = tempfile.TemporaryDirectory(prefix="bioeval-grading-", ignore_cleanup_errors=True)
             page = Path(self._folder.name) / "progress"
-            write_whole(page, PROGRESS.pack(IDLE, 0.0), sync=False)
-            self._progress = open_page(page)
+            self._progress = ProgressPage(page, new=True)
             scratch = Path(self._folder.name) / "work"
             scratch.mkdir()
-        except StorageError as error:
-            raise NotMeasuredError(str(error)) from None
         except OSError as error:
             raise NotMeasuredError(str(storage_error(tempfile.gettempdir(), error))) from None
         self._messages: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
@@ -360,19 +389,23 @@ class WorkerProcess:
     def current(self) -> tuple[int, float]:
         """Return the number of the submission being graded (`IDLE` if none) and for how many seconds.
 
+        A task's code can write anything to the page, also `UNKNOWN` and a time that is not a number.
+
         Raises:
             WorkerDied: the worker was stopped.
         """
         try:
-            number, started = PROGRESS.unpack_from(self._progress, 0)
+            number, began = self._progress.read()
         except ValueError:
             raise WorkerDied("was stopped") from None
-        return number, (time.monotonic() - started if number != IDLE else 0.0)
+        return number, (time.monotonic() - began if number != IDLE else 0.0)
 
     @property
     def last_number(self) -> int:
         """The submission being graded, also after the worker's end; `IDLE` if none."""
-        return self._last_number if self._progress.closed else int(PROGRESS.unpack_from(self._progress, 0)[0])
+        with contextlib.suppress(ValueError):
+            return self._progress.read()[0]
+        return self._last_number
 
     def how_it_ended(self) -> str:
         """Return how the process ended: a signal's name or an exit code."""
@@ -430,9 +463,8 @@ class WorkerProcess:
             if stream is not None:
                 with contextlib.suppress(OSError):
                     stream.close()
-        if not self._progress.closed:
-            self._last_number = int(PROGRESS.unpack_from(self._progress, 0)[0])
-            self._progress.close()
+        self._last_number = self.last_number
+        self._progress.close()
         self._folder.cleanup()
 
 

@@ -20,7 +20,6 @@ import re
 import shutil
 import subprocess
 import tempfile
-import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from html.parser import HTMLParser
@@ -31,8 +30,9 @@ from urllib.parse import urlsplit
 import httpx2
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential
 
+from bioeval_tui.archives import ArchiveError, open_archive
 from bioeval_tui.errors import InputError, UsageError
-from bioeval_tui.files import writing_whole
+from bioeval_tui.files import Target, below, writing_whole
 from bioeval_tui.grade.tasks.sources import BoardRow, SourceError, required
 from bioeval_tui.installation import install_command
 from bioeval_tui.isolation import find_installed, script_command
@@ -46,7 +46,7 @@ TIMEOUT_S = 30.0
 MAX_TEXT_BYTES = 50_000_000
 
 
-def download(url: str, target: Path, hint: str) -> Path:
+def download(url: str, target: Target, hint: str) -> Path:
     """Download `url` to `target` and return it; `hint` says what to do by hand if that fails.
 
     Raises:
@@ -222,8 +222,8 @@ def _ask(call: Callable[[], Any], slug: str, by_hand: str) -> None:
 
 def _board(path: Path) -> list[BoardRow]:
     if path.suffix == ".zip":
-        with zipfile.ZipFile(path) as file:
-            texts = [file.read(name).decode("utf-8-sig") for name in file.namelist() if name.endswith(".csv")]
+        with open_archive(path) as file:
+            texts = [file.read(name).decode("utf-8-sig") for name in file.names if name.endswith(".csv")]
     else:
         texts = [path.read_text(encoding="utf-8-sig")]
     rows = []
@@ -402,7 +402,7 @@ class ProteinGymSource:
         self._once(f"{self.addresses.tables}/DMS_{family}.csv", shared)
         for name in archives:
             archive = self._once(f"{self.addresses.archives}/{name}.zip", shared)
-            if _extract(archive, assay, raw / f"{assay}.csv"):
+            if _extract(archive, assay, below(raw, f"{assay}.csv")):
                 return None
         looked = " and ".join(f"{name}.zip" for name in archives)
         raise InputError(
@@ -410,9 +410,8 @@ class ProteinGymSource:
         )
 
     def _once(self, url: str, folder: Path) -> Path:
-        target = folder / PurePosixPath(url).name
+        target = below(folder, PurePosixPath(url).name)
         if not target.is_file():
-            folder.mkdir(parents=True, exist_ok=True)
             download(url, target, f"put the file at {target}")
         return target
 
@@ -444,19 +443,17 @@ def _family(assay: str) -> tuple[str, list[str]]:
     return "substitutions", ["cv_folds_singles_substitutions", "cv_folds_multiples_substitutions"]
 
 
-def _extract(archive: Path, assay: str, target: Path) -> bool:
+def _extract(archive: Path, assay: str, target: Target) -> bool:
     """Copy the assay's file out of the archive; return False if it is not there."""
     try:
-        with zipfile.ZipFile(archive) as file:
-            member = next(
-                (item for item in file.namelist() if PurePosixPath(item).name == f"{assay}.csv"), None
-            )
+        with open_archive(archive) as file:
+            member = next((item for item in file.names if PurePosixPath(item).name == f"{assay}.csv"), None)
             if member is None:
                 return False
             with file.open(member) as source, writing_whole(target) as out:
                 shutil.copyfileobj(source, out)
-    except zipfile.BadZipFile:
-        raise SourceError(f"{archive} is an incomplete zip file; delete it and prepare again") from None
+    except ArchiveError as problem:
+        raise SourceError(f"{archive}: {problem}; delete it and prepare again") from None
     return True
 
 

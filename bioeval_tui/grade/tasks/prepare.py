@@ -23,7 +23,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,8 +31,18 @@ from typing import Any
 
 import yaml
 
+from bioeval_tui.archives import ArchiveError, open_archive
 from bioeval_tui.errors import BioevalError, InputError, NotMeasuredError, StorageError
-from bioeval_tui.files import csv_text, write_whole
+from bioeval_tui.files import (
+    Target,
+    below,
+    csv_text,
+    file_in,
+    folder_below,
+    named,
+    storage_error,
+    write_whole,
+)
 from bioeval_tui.grade.batch.containment import LINUX, enter_domain, hide_process, supervise
 from bioeval_tui.grade.tasks.sources import BuiltinSource, DataSource, get_source
 from bioeval_tui.grade.tasks.task import SHIPPED_TASKS, Task
@@ -56,9 +65,7 @@ def run_here(task_id: str, function: Callable[..., object], raw: Path, draft: Pa
         PrepareError: it failed; the sentence says how.
         InputError: it asks for other arguments.
     """
-    public, private = draft / "public", draft / "private"
-    public.mkdir(parents=True, exist_ok=True)
-    private.mkdir(exist_ok=True)
+    public, private = folder_below(draft, "public"), folder_below(draft, "private")
     offered = {"raw": raw, "prepared": draft, "public": public, "private": private}
     wanted = list(inspect.signature(function).parameters)
     if unknown := [name for name in wanted if name not in offered]:
@@ -90,8 +97,7 @@ def run_in_child(task: Task, draft: Path) -> None:
     Raises:
         PrepareError, InputError: as for `run_here`; also when the process dies or leaves early.
     """
-    draft.mkdir(parents=True, exist_ok=True)
-    request, outcome = draft.parent / "request.json", draft.parent / "outcome.json"
+    request, outcome = below(draft.parent, "request.json"), draft.parent / "outcome.json"
     paths = {"folder": task.folder, "root": task.root, "raw": task.raw_dir, "draft": draft}
     values = {name: str(path.absolute()) for name, path in paths.items()}
     write_whole(
@@ -260,19 +266,32 @@ def prepare_task(
         return Prepared(task.id, was_ready=True, verified=listed)
     if source is None:
         source = get_source(task.data_source)
+    own = folder_below(task.data_dir, task.id)
     _get_leaderboard(task, source)
     _get_raw(task, source, checksums, tell)
     tell(f"preparing {task.id}")
-    prepared.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=prepared.parent, prefix=_draft_prefix(os.getpid())) as name:
-        draft = Path(name) / "prepared"
+    with tempfile.TemporaryDirectory(dir=own, prefix=_draft_prefix(os.getpid())) as name:
+        draft = folder_below(Path(name), "prepared")
         _run_preparer(task, draft)
         _verify(task, checksums, draft)
-        write_whole(draft / STAMP, _stamp(task))
-        _swap(draft, prepared, Path(name) / "old")
+        write_whole(file_in(draft, STAMP), _stamp(task))
+        _swap(draft, file_in(own, prepared.name), Path(name) / "old")
     if (reason := task.why_not_prepared()) is not None:
         raise PrepareError(f"the preparer of {task.id} ran, but {reason}")
     return Prepared(task.id, was_ready=False, verified=listed)
+
+
+def prepare_shipped(task: Task, own: Path, tell: Callable[[str], None] = lambda sentence: None) -> None:
+    """Prepare a task that needs no download, unless it is prepared, or its data belongs elsewhere than in the folder `own`.
+
+    Another folder was given to be read: nothing is written there unless somebody asks for it (`tasks prepare`).
+
+    Raises:
+        BioevalError: as `prepare_task`.
+    """
+    may_write = task.data_dir.resolve() == own.resolve()
+    if may_write and not task.is_prepared and (task.data_source or {}).get("type") == "builtin":
+        prepare_task(task, tell=tell)
 
 
 def remove_drafts(task: Task, pid: int) -> None:
@@ -299,7 +318,7 @@ def _is_ready(task: Task, checksums: dict[str, object], prepared: Path) -> bool:
             return False  # prepared by an older version of the task: prepare it again
         raise
     with contextlib.suppress(StorageError):  # a read-only folder is only verified again next time
-        write_whole(stamp, _stamp(task))
+        write_whole(below(task.data_dir, stamp.relative_to(task.data_dir)), _stamp(task))
     return True
 
 
@@ -307,7 +326,7 @@ def _stamp(task: Task) -> str:
     return file_checksum(task.checksums) if task.checksums.is_file() else "no checksums"
 
 
-def _swap(draft: Path, prepared: Path, old: Path) -> None:
+def _swap(draft: Path, prepared: Target, old: Path) -> None:
     # Another process may prepare the same task; the last one wins, with the same files.
     for _ in range(3):
         with contextlib.suppress(FileNotFoundError):
@@ -324,9 +343,8 @@ def _swap(draft: Path, prepared: Path, old: Path) -> None:
 def _get_raw(
     task: Task, source: DataSource, checksums: dict[str, object], tell: Callable[[str], None]
 ) -> None:
-    raw = task.raw_dir
-    raw.mkdir(parents=True, exist_ok=True)
-    marker = raw / UNFINISHED
+    raw = folder_below(task.data_dir, task.id, task.raw_dir.name)
+    marker = file_in(raw, UNFINISHED)
     if marker.exists():
         _empty(raw)  # an earlier download was killed
     if any(raw.iterdir()):
@@ -360,10 +378,12 @@ def _unpack(archive: Path, raw: Path, expected: object, task: Task) -> None:
             "or the source has changed its data"
         )
     try:
-        with zipfile.ZipFile(archive) as file:
-            file.extractall(raw)
-    except (zipfile.BadZipFile, OSError) as error:
-        raise PrepareError(f"{archive.name} cannot be unpacked: {error}; prepare again") from None
+        with open_archive(archive) as file:
+            file.unpack(raw)
+    except ArchiveError as problem:
+        raise PrepareError(f"{archive.name} cannot be unpacked: {problem}; prepare again") from None
+    except OSError as error:
+        raise storage_error(raw, error) from None
 
 
 def _run_preparer(task: Task, draft: Path) -> None:
@@ -371,9 +391,7 @@ def _run_preparer(task: Task, draft: Path) -> None:
         run_here(task.id, task.prepare_fn, task.raw_dir, draft)
     else:
         run_in_child(task, draft)
-    public = draft / "public"
-    public.mkdir(parents=True, exist_ok=True)
-    write_whole(public / "description.md", task.description)
+    write_whole(file_in(folder_below(draft, "public"), "description.md"), task.description)
 
 
 def _verify(task: Task, checksums: dict[str, object], prepared: Path) -> None:
@@ -395,7 +413,9 @@ def _get_leaderboard(task: Task, source: DataSource) -> None:
             f"at {task.leaderboard}"
         )
     lines = ((clean_line(row.team_name), repr(row.score), clean_line(row.submission_date)) for row in rows)
-    write_whole(task.leaderboard, csv_text([("teamName", "score", "submissionDate"), *lines]))
+    chosen = task.leaderboard.parent != task.folder  # by the user, as a file
+    place = named(task.leaderboard) if chosen else below(task.root, task.leaderboard.relative_to(task.root))
+    write_whole(place, csv_text([("teamName", "score", "submissionDate"), *lines]))
 
 
 def main() -> None:
@@ -412,13 +432,14 @@ def main() -> None:
     install([root])
     _offer_polaris(Path(request["raw"]))
     problem: BioevalError | None = None
+    sys.dont_write_bytecode = True  # the task's folder was given to be read
     try:
         function = load_function(request["reference"], Path(request["folder"]), root)
         run_here(request["task_id"], function, Path(request["raw"]), Path(request["draft"]))
     except BioevalError as error:
         problem = error
     result = {"error": None if problem is None else str(problem), "input": isinstance(problem, InputError)}
-    write_whole(sys.argv[2], json.dumps(result), sync=False)
+    write_whole(named(Path(sys.argv[2])), json.dumps(result), sync=False)
 
 
 if __name__ == "__main__":

@@ -11,13 +11,14 @@ import hashlib
 import hmac
 import json
 import shutil
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bioeval_tui.errors import InputError
-from bioeval_tui.files import write_whole
+from bioeval_tui.errors import InputError, StorageError
+from bioeval_tui.files import checked_below, file_in, folder_below, write_whole
 from bioeval_tui.grade.answers import PART_FILE, read_part
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def split_task(task: Task, seed: bytes, share: float, output: Path) -> Split:
         raise InputError(f"the answers of {task.id} are a part already")
     if task.answers.suffix.lower() != ".csv":
         raise InputError(f"{task.id} has no CSV answers; only those can be split")
+    _require_own_files(task)
     answers = read_frame(task.answers)
     name = _id_column(task, answers)
     public = _public(seed, answers, name, _classes(task, answers), share)
@@ -80,16 +82,25 @@ def split_task(task: Task, seed: bytes, share: float, output: Path) -> Split:
             raise InputError(f"the {part} part of {task.id} would have no rows; choose another share")
         folders[part], rows[part] = output / part, len(own)
     for part, own in rows_of.items():
-        prepared = output / part / task.id / "prepared"
-        draft = prepared.with_name("draft")
-        shutil.rmtree(draft, ignore_errors=True)
-        shutil.copytree(task.public_dir, draft / "public")
-        (draft / "private").mkdir()
-        write_whole(draft / "private" / task.answers.name, answers.iloc[own].to_csv(index=False))
-        value = {"part": part, "id": name, "rows": rows[part], "ids": ids}
-        write_whole(draft / "private" / PART_FILE, json.dumps(value))
-        draft.replace(prepared)
+        folder = folder_below(output, part, task.id)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".splitting-") as draft:
+            prepared = folder_below(Path(draft), "prepared")
+            shutil.copytree(task.public_dir, file_in(prepared, "public"))
+            private = folder_below(prepared, "private")
+            write_whole(file_in(private, task.answers.name), answers.iloc[own].to_csv(index=False))
+            value = {"part": part, "id": name, "rows": rows[part], "ids": ids}
+            write_whole(file_in(private, PART_FILE), json.dumps(value))
+            prepared.replace(file_in(folder, "prepared"))
     return Split(folders, rows, hashlib.sha256(seed).hexdigest())
+
+
+def _require_own_files(task: Task) -> None:
+    """Raise InputError for a public file that is a link to elsewhere: participants would be given what it leads to."""
+    for path in task.public_dir.rglob("*"):
+        try:
+            checked_below(task.data_dir, path.relative_to(task.data_dir))
+        except StorageError as error:
+            raise InputError(f"{error}; put a copy in its place") from None
 
 
 def _id_column(task: Task, answers: pd.DataFrame) -> str:

@@ -12,13 +12,13 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import platformdirs
 import yaml
 
 from bioeval_tui.errors import InputError, Problem
 from bioeval_tui.grade.grader import grader_from_config
 from bioeval_tui.grade.tasks.sources import BoardEntry, PublishedBoard, published_board
 from bioeval_tui.grade.tasks.task_code import load_function
+from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean, clean_line, clean_value, plural
 
 if TYPE_CHECKING:
@@ -28,13 +28,18 @@ SHIPPED_TASKS = Path(__file__).parents[2] / "sample" / "tasks"
 """The tasks that come with this program; every registry includes them."""
 
 
-def default_data_dir() -> Path:
-    """Return the folder of prepared data: `BIOEVAL_DATA_DIR`/tasks, otherwise in the user's data folder."""
-    chosen = os.environ.get("BIOEVAL_DATA_DIR")
-    if chosen:
-        return Path(chosen).expanduser() / "tasks"
+def own_folder() -> Path:
+    """Return this program's own data folder: `BIOEVAL_DATA_DIR`, otherwise the user's."""
+    return _own().data_dir
 
-    return Path(platformdirs.user_data_dir("bioeval-tui", appauthor=False)) / "tasks"
+
+def default_data_dir() -> Path:
+    """Return the folder of prepared data in this program's own."""
+    return _own().own_tasks_dir
+
+
+def _own() -> Settings:
+    return Settings(data_dir_override=os.environ.get("BIOEVAL_DATA_DIR"))
 
 
 def default_tasks_dirs() -> tuple[Path, ...]:

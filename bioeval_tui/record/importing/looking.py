@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import codecs
 import json
-import sys
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from bioeval_tui import plugins
+from bioeval_tui.archives import is_archive, open_archive
 from bioeval_tui.errors import InputError
 from bioeval_tui.peer_limits import MAX_LINE
 from bioeval_tui.text import json_problem
@@ -188,13 +188,6 @@ class _Reader:
         self._ended = not data
 
 
-if sys.version_info >= (3, 14):  # which read members compressed with Zstandard, as in newer Inspect logs
-    from zipfile import BadZipFile, ZipFile, is_zipfile
-else:
-    from backports.zstd.zipfile import BadZipFile, ZipFile, is_zipfile
-
-__all__ = ["BadZipFile", "FileLook", "ZipFile", "is_zipfile"]
-
 Shape = Literal["zip", "lines", "list", "object", "other"]
 STREAMED = ("samples", "simulations", "tasks", "steps", "traj", "messages")
 """Long lists in the formats, of which only the first item is read."""
@@ -216,12 +209,13 @@ class FileLook:
         """Read the start of a file. A large object is read only until `enough`.
 
         Raises:
+            ArchiveError: it is a zip that is damaged.
             InputError: it is empty or no JSON.
             OSError: it cannot be read.
         """
-        if is_zipfile(file):
-            with ZipFile(file) as archive:
-                return cls("zip", names=frozenset(archive.namelist()))
+        if is_archive(file):
+            with open_archive(file) as archive:
+                return cls("zip", names=frozenset(archive.names))
         with file.open("rb") as opened:
             begin = opened.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")
             opened.seek(0)

@@ -21,9 +21,8 @@ from typing import Any, NamedTuple
 import regex
 
 from bioeval_tui.errors import InputError, NotMeasuredError, Problem
-from bioeval_tui.files import write_new
+from bioeval_tui.files import below, private_dir, read_small, write_new
 from bioeval_tui.patterns import find_all, pattern_problem, search
-from bioeval_tui.settings import private_dir
 from bioeval_tui.text import clean_line
 from bioeval_tui.yaml_positions import Path as FieldPath, YamlDocument, read_yaml
 
@@ -347,10 +346,13 @@ def _read(path: Path, shown: str) -> str:
 
 
 def _key(data_dir: Path) -> bytes:
-    path = private_dir(data_dir) / KEY_FILE
+    path = below(private_dir(data_dir), KEY_FILE)
     if not path.exists():
         write_new(path, secrets.token_bytes(32))
-    key = path.read_bytes()
+    try:
+        key = read_small(path)
+    except OSError:
+        key = b""
     if len(key) < 32:
         raise InputError(f"{clean_line(str(path))}: not a masking key; delete the file to create a new one")
     return key

@@ -19,7 +19,7 @@ from bioeval_tui.errors import Problem
 from bioeval_tui.evaluation.job.template import Answers, job_text
 from bioeval_tui.evaluation.wiring.cases import CaseChoice
 from bioeval_tui.evaluation.wiring.check_job import check_job
-from bioeval_tui.files import write_whole
+from bioeval_tui.files import write_named
 from bioeval_tui.record.masking import masked, masking
 from bioeval_tui.sample.paths import plugin_jobs, sample_jobs
 from bioeval_tui.text import clean, clean_line
@@ -75,7 +75,7 @@ class JobList:
         Raises:
             StorageError: the disk is full, or the folder cannot be written.
         """
-        write_whole(path, job_text(answers))
+        write_named(path, job_text(answers))
         known = next((one for one, _ in self._files() if one.resolve() == path.resolve()), None)
         if known is None:
             self._places = (*(self._places or default_folders()), path)

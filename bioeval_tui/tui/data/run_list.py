@@ -9,10 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bioeval_tui.errors import UsageError
+from bioeval_tui.files import private_dir
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.runs import CataloguedRun, is_live, is_run_id, only_here, recording_path
-from bioeval_tui.record.transfer import TRASH, folder_name
-from bioeval_tui.settings import Settings, private_dir
+from bioeval_tui.record.transfer import deletions, folder_name
+from bioeval_tui.settings import Settings
 from bioeval_tui.text import plural
 
 
@@ -21,7 +22,7 @@ class RunList:
 
     def __init__(self, settings: Settings, *, writes: bool = True) -> None:
         self._runs_dir = settings.runs_dir
-        self._trash = settings.data_dir / TRASH
+        self._trash = settings.trash_dir
         self._catalogue = Catalogue(settings.runs_dir, writes=writes)
         self._lock = threading.Lock()
         self._known: dict[str, CataloguedRun] = {}
@@ -55,7 +56,6 @@ class RunList:
         with contextlib.ExitStack() as held:
             for path in paths:  # all of them before the first is moved: nobody resumes one meanwhile
                 held.enter_context(only_here(path))
-            private_dir(self._trash)
             folder = private_dir(self._trash / folder_name(datetime.now(UTC)))
             for run_id in run_ids:
                 # The recording first: without the mark of an import, it would count as the user's own.
@@ -69,18 +69,16 @@ class RunList:
 
         A run that exists again by now (imported, for example) is left as it is.
         """
-        folders = []
-        if self._trash.is_dir():
-            folders = sorted(path for path in self._trash.glob("*") if path.is_dir())
-        if not folders:
+        trashed = deletions(self._trash)
+        if not trashed:
             return 0
-        count = 0
+        folder, count = trashed[-1].path, 0
         there = {path.name.partition(".")[0] for path in self._runs_dir.glob("*.jsonl")}
-        for path in sorted(folders[-1].iterdir()):
+        for path in sorted(folder.iterdir()):
             target = self._runs_dir / path.name
             if path.name.partition(".")[0] not in there:
                 path.rename(target)
                 count += is_run_id(path.stem) and path.suffix == ".jsonl"
         with contextlib.suppress(OSError):
-            folders[-1].rmdir()
+            folder.rmdir()
         return count

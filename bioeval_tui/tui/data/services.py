@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from bioeval_tui.errors import StorageError
 from bioeval_tui.evaluation.engine.interface import EngineSpec, RunRequest, spec_of
-from bioeval_tui.files import write_whole
+from bioeval_tui.files import below, private_dir, read_small, write_whole
 from bioeval_tui.grade.outcomes import Verdict
 from bioeval_tui.record.masking import masked
-from bioeval_tui.settings import private_dir
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.attach import FollowedRun
@@ -453,14 +452,11 @@ class Preferences:
 
     def _read(self) -> dict[str, Any]:
         try:
-            if self._path.stat().st_size > MAX_BYTES:
-                return {}
-            preferences = json.loads(self._path.read_text("utf-8"))
+            preferences = json.loads(read_small(self._path, MAX_BYTES))
         except (OSError, ValueError, RecursionError):
             return {}
         return preferences if isinstance(preferences, dict) else {}
 
     def _write(self, values: dict[str, Any]) -> None:
         text = json.dumps(values, ensure_ascii=False, indent=1)
-        private_dir(self._path.parent)
-        write_whole(self._path, text, mode=0o600)
+        write_whole(below(private_dir(self._path.parent), FILE), text, mode=0o600)

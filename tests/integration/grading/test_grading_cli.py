@@ -25,14 +25,20 @@ from tests.command import call
 def run(tasks, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Run a command with the tasks on the spot; the exit code is what the command returns or raises."""
     monkeypatch.setenv("BIOEVAL_TASKS_DIR", str(tasks.root))
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(own_data(tasks)))
 
     def run_(name: str, *args: object) -> Result:
         words = [str(arg) for arg in args]
-        if name != "medals" and "list" not in words[:1]:
+        if name not in ("medals", "ledger") and "list" not in words[:1]:
             words += ["--data-dir", str(tasks.data)]
         return call(name, *words, catch_exceptions=False)
 
     return run_
+
+
+def own_data(tasks) -> Path:
+    """The program's own data folder; the tasks' data is elsewhere."""
+    return tasks.root.parent / "own"
 
 
 def lines(tasks, *wishes: tuple[str, str | None]) -> Path:
@@ -383,9 +389,10 @@ def test_every_grading_is_counted_in_the_ledger_which_can_be_verified(
     again = json.loads(run("grade-sample", tasks.submissions / "try3.csv", task, "--json").stdout)
     assert again["extra"]["looks"] == 4, "the same file again tells nothing new"
     run("validate", tasks.submissions / "try3.csv", task)
-    ledger = tasks.data / "grading-ledger.jsonl"
+    ledger = own_data(tasks) / "grading-ledger.jsonl"
     assert len(ledger.read_text().splitlines()) == 5, "validating shows no score"
-    whole = run("ledger", "verify", ledger)
+    assert not (tasks.data / ledger.name).exists()
+    whole = run("ledger", "verify")
     assert (whole.return_value, "5 lines, intact" in whole.stdout) == (0, True)
     ledger.write_text(ledger.read_text().replace('"score":', '"score":1'))
     changed = run("ledger", "verify", ledger)
@@ -398,7 +405,7 @@ def test_a_ledger_that_was_cut_stays_changed_after_one_more_grading(tasks, run: 
     task = tasks.add()
     for number in range(3):
         run("grade-sample", tasks.submit(f"id,y\na,1\nb,2\nc,{number}\n"), task, "--intervals", "none")
-    ledger = tasks.data / "grading-ledger.jsonl"
+    ledger = own_data(tasks) / "grading-ledger.jsonl"
     first, *_ = ledger.read_text().splitlines(keepends=True)
     ledger.write_text(first)
     run("grade-sample", tasks.submit("id,y\na,1\nb,2\nc,9\n"), task, "--intervals", "none")
@@ -437,7 +444,7 @@ def test_error_views_are_printed_and_kept_in_reports_with_answers_only_when_aske
     closed = run("grade-sample", file, task, "--explain", "--by", "y").stdout
     assert "the task keeps its answers private" in closed
     assert "residuals" not in closed
-    ledger = tasks.data / "grading-ledger.jsonl"
+    ledger = own_data(tasks) / "grading-ledger.jsonl"
     assert "answers shown" not in ledger.read_text()
     shown = run("grade-sample", file, task, "--explain", "--show-answers", "--by", "y").stdout
     assert "worst rows" in shown

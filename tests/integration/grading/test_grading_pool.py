@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.errors import NotMeasuredError
+from bioeval_tui.grade.batch import feeding
 from bioeval_tui.grade.batch.run import grade_batch
 from bioeval_tui.grading import GraderPool, Invalid, NotGraded, TaskReport
 
@@ -49,7 +50,24 @@ def grade(submission, answers):
     if what == "stdin": sys.stdin.read()
     if what == "environment": return float(sum("SECRET" in key for key in os.environ))
     if what == "text": return "0.5"
+    if what.startswith("page"): spoil(what)
     return 0.5
+
+def spoil(what):
+    # Cut or overwrite the page on which the worker notes what it grades; then end, or never.
+    import math, struct
+    opened = [name for name in os.listdir("/proc/self/fd")]
+    pages = [name for name in opened if os.path.realpath(f"/proc/self/fd/{name}").endswith("/progress")]
+    assert len(pages) == 1
+    written = {"nan": (0, math.nan), "late": (0, 1e308), "idle": (-1, 0.0), "other": (1 << 40, -1e308)}
+    with open(f"/proc/self/fd/{pages[0]}", "r+b") as page:
+        for name, values in written.items():
+            if name in what:
+                page.write(struct.pack("=qd", *values))
+        if "cut" in what:
+            page.truncate(0)
+    while "hang" in what:
+        time.sleep(1)
 """
 
 
@@ -114,6 +132,35 @@ def test_graders_that_print_fork_or_read_stdin_disturb_nothing(tasks, task_id: s
         outcome = pool.grade(ask(tasks, what), task_id)
         assert isinstance(outcome, TaskReport), what
         assert outcome.score == 0.5
+
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="finds its worker's page in /proc")
+
+
+@linux
+@pytest.mark.parametrize("what", ["page cut", "page nan", "page late", "page idle"])
+def test_a_grader_that_spoils_its_workers_page_is_graded_as_any_other(tasks, what: str) -> None:
+    itself = tasks.add("lab/page", code=CODE, sample="do\nfine\n")
+    with GraderPool(tasks.registry, workers=2, time_limit_s=60.0) as pool:
+        files = [(itself, ask(tasks, what)), (itself, ask(tasks, "fine"))] * 3
+        outcomes = [outcome for _, outcome in pool.grade_many(files)]
+    assert [outcome.score for outcome in outcomes if isinstance(outcome, TaskReport)] == [0.5] * 6
+
+
+@linux
+@pytest.mark.parametrize(
+    "what", ["page cut hang", *(pytest.param(f"page {how} hang", marks=pytest.mark.long) for how in
+    ("nan", "late", "idle", "other", "nan cut"))]
+)  # fmt: skip
+def test_a_grader_that_spoils_its_workers_page_gets_no_more_time(
+    tasks, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feeding, "SILENT_S", 1.0)
+    itself = tasks.add("lab/page", code=CODE, sample=f"do\n{what}\n")
+    with GraderPool(tasks.registry, workers=1, time_limit_s=1.0) as pool:
+        outcome = pool.grade(ask(tasks, what), itself)
+    assert isinstance(outcome, NotGraded)
+    assert "the time limit" in outcome.reason
 
 
 def test_an_invalid_submission_is_distinguished_from_a_broken_grader(

@@ -117,3 +117,27 @@ def test_a_report_needs_no_horizontal_scrolling_on_a_phone(tmp_path: Path, width
     needs = re.search(r"<title>needs (\d+)</title>", document)
     assert needs is not None
     assert int(needs[1]) <= width
+
+
+def test_a_line_that_cannot_be_broken_stays_in_its_conditions_column(tmp_path: Path) -> None:
+    # Such as 2,000 vowel signs after one letter; `clean` leaves 8, so they are put in afterwards.
+    talk = Talk(says="one long LINE")
+    report = tmp_path / "report.html"
+    page = document_of("html", Recorded([talk], [talk]).loaded())
+    report.write_text(page.replace("LINE", "L" + "\u0903" * 2_000), encoding="utf-8")
+    frame = tmp_path / "frame.html"
+    frame.write_text(
+        f'<iframe id="f" src="{report.name}" width="1080" height="800"></iframe>'
+        "<script>const f = document.getElementById('f'); f.onload = () => {"
+        " const cells = [...f.contentDocument.querySelectorAll('.talk td')];"
+        " const texts = [...f.contentDocument.querySelectorAll('.talk .text')];"
+        " document.title = 'beyond ' + Math.max(...cells.map(cell => cell.scrollWidth - cell.clientWidth))"
+        " + ', text ' + Math.max(...texts.map(text => text.scrollWidth)); };</script>",
+        encoding="utf-8",
+    )
+    with canary() as found:
+        document, _ = visit(frame, found.port, "--dump-dom", "--allow-file-access-from-files")
+    measured = re.search(r"<title>beyond (\d+), text (\d+)</title>", document)
+    assert measured is not None
+    assert int(measured[1]) == 0
+    assert int(measured[2]) > 2_000, "the line is as long as it was meant to be"

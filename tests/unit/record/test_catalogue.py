@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import sqlite3
 import stat
 from datetime import UTC, datetime, timedelta
@@ -18,12 +19,26 @@ from bioeval_tui.errors import RecordingError, UsageError
 from bioeval_tui.record import catalogue
 from bioeval_tui.record.catalogue import Catalogue, RunFilter
 from bioeval_tui.record.events import Reviewed, RunEvent, RunResumed, write_event
-from bioeval_tui.record.overlay import append_reviews, read_overlay
+from bioeval_tui.record.overlay import append_numbered, append_reviews, read_overlay
 from bioeval_tui.record.reading import read_recording
-from bioeval_tui.record.runs import LiveInfo, is_run_id, new_run_ids, overlay_path, process_start, write_live
+from bioeval_tui.record.runs import (
+    CataloguedRun,
+    LiveInfo,
+    is_run_id,
+    new_run_ids,
+    overlay_path,
+    process_start,
+    write_live,
+)
 from bioeval_tui.record.state import RunState, apply_all
+from bioeval_tui.settings import Settings
+from bioeval_tui.tui.data.run_list import RunList
+from tests.command import call
+from tests.journals import write_hostile_journal
 from tests.unit.record.test_state import recorded
 from tests.unit.record.test_versions import GOLDEN
+from tests.unit.report.recorded import Recorded, Talk
+from tests.unit.report.test_judged_again import judged
 
 ID = "20260101-000000-abcd"
 
@@ -246,15 +261,19 @@ def test_reviews_are_listed_with_the_score_and_read_again_only_when_they_change(
 
 def test_the_json_list_agrees_with_each_run(tmp_path: Path) -> None:
     events = list(recorded())
-    write(tmp_path, ID, events)
-    write(tmp_path, "20260102-000000-abcd", events[: len(events) // 2])
-    catalogue = Catalogue(tmp_path)
-    assert [json.loads(line) for line in catalogue.json_lines()] == [
-        run.to_dict() for run in catalogue.runs()
-    ]
-    assert len(catalogue.json_lines(RunFilter(status="completed"))) == 1
-    assert len(catalogue.json_lines(limit=1)) == 1
-    assert Catalogue(tmp_path / "none").json_lines() == []
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    write(runs, ID, events)
+    write(runs, "20260102-000000-abcd", events[: len(events) // 2])
+
+    def listed(*arguments: str) -> list[dict[str, Any]]:
+        env = {"BIOEVAL_DATA_DIR": str(tmp_path)}
+        done = call("runs", "list", "--json", *arguments, env=env, catch_exceptions=False)
+        return json.loads(done.stdout)
+
+    assert listed() == [run.to_dict() for run in Catalogue(runs).runs()]
+    assert len(listed("--status", "completed")) == len(listed("--limit", "1")) == 1
+    assert listed("--job", "other") == []
 
 
 @pytest.mark.parametrize(
@@ -332,7 +351,6 @@ def test_a_list_that_another_process_has_locked_is_not_waited_for(
         assert len(listed.runs()) == 2
         write(tmp_path, "20260103-000000-beef", list(recorded()))
         assert len(listed.runs()) == 3
-        assert len(listed.json_lines()) == 3
     assert file.stat().st_ino == before
 
 
@@ -378,3 +396,215 @@ def test_pipes_devices_folders_and_loops_of_links_named_like_a_run_are_not_runs(
     assert [run.run_id for run in Catalogue(tmp_path).runs()] == [ID]
     with pytest.raises(RecordingError, match="is not a file"):
         read_overlay(tmp_path / f"{ID}.jsonl")
+
+
+COLUMNS = {
+    "runs": {
+        "run_id": "id", "size": "integer", "modified": "integer", "ended": "integer", "job": "text", "status": "status",
+        "started_at": "time", "started": "real", "score": "real or null", "fault": "text", "scores": "object",
+        "messages": "integer", "model": "text or null", "rehearsal": "integer", "batch_id": "text or null",
+        "clean": "integer", "imported": "integer", "identity": "object",
+    },
+    "overlays": {
+        "run_id": "id", "size": "integer", "modified": "integer", "reviewed": "object or null",
+        "judged_again": "object or null",
+    },
+    "folder": {"modified": "integer"},
+}  # fmt: skip
+VALUES = [
+    b"\x00\xff", "", "not [ JSON", "[1, 2]", '{"withheld": "x", "agent": 5, "score": "x", "reviewers": [1]}',
+    "../../x", "9999-99-99T99:99", -1, 10**18, 1e308, 0.5, None,
+]  # fmt: skip
+
+
+ONE = {
+    "runs": "where run_id = (select max(run_id) from runs)",
+    "overlays": "",
+    "folder": "",
+}
+"""Which row is damaged."""
+
+
+def may_be(kind: str, value: object) -> bool:
+    """Return whether a value is of a column's kind, so that nothing can tell that it was changed."""
+    match value:
+        case None:
+            return "null" in kind
+        case str():
+            return kind.startswith("text")
+        case int():
+            return kind.startswith(("integer", "real", "text"))  # SQLite makes it a real, or a text
+        case float():
+            return kind.startswith(("real", "text"))
+    return False
+
+
+@pytest.fixture(scope="module")
+def listed_before(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of two runs, one of them reviewed and judged again, with the list of them."""
+    folder = tmp_path_factory.mktemp("before")
+    path = Recorded([Talk(tasks=(0.2,))], [Talk(tasks=(1.0,))]).write(folder)
+    write(folder, "20260102-000000-beef", list(recorded())[:5])
+    where = {
+        "run_id": path.stem,
+        "seq": 0,
+        "at": datetime(2026, 1, 2, tzinfo=UTC),
+        "condition": "withheld",
+        "trial": 1,
+    }
+    append_reviews(
+        path, [Reviewed(**where, author="ada", review="1", action="fault", fault="evaluator", why="so")]
+    )
+    append_numbered(path, judged(0.5, "another"))
+    assert sorted((bool(run.reviewed), run.judged_again) for run in Catalogue(folder).runs()) == [
+        (False, False),
+        (True, True),
+    ]
+    return folder
+
+
+def copied(folder: Path, target: Path) -> tuple[Path, sqlite3.Connection]:
+    """Return a copy of the folder whose list would be trusted, and an open connection to that list."""
+    shutil.copytree(folder, target)  # with the times of the files
+    database = sqlite3.connect(target / "catalogue.sqlite", isolation_level=None)
+    database.execute("pragma journal_mode = memory")
+    database.execute("pragma ignore_check_constraints = on")
+    os.utime(target, ns=(0, 0))
+    database.execute("update folder set modified = 0")
+    return target, database
+
+
+def doors(folder: Path) -> list[list[CataloguedRun]]:
+    """Return the runs as each reader of the list gets them: a command, a screen, a folder that may only be read."""
+    screen = RunList(Settings(data_dir_override=str(folder.parent)), writes=False)
+    return [
+        Catalogue(folder, writes=False).runs(),
+        screen.runs(),
+        Catalogue(folder).runs(),
+        Catalogue(folder).runs(),
+    ]
+
+
+def told(runs: list[CataloguedRun]) -> list[dict[str, Any]]:
+    return [run.to_dict() | {"path": None} for run in runs]
+
+
+@pytest.mark.parametrize(
+    ("table", "column"), [(table, column) for table in COLUMNS for column in COLUMNS[table]]
+)
+def test_a_damaged_value_of_any_column_is_replaced(
+    table: str, column: str, listed_before: Path, tmp_path: Path
+) -> None:
+    wanted = told(Catalogue(listed_before, writes=False).runs())
+    kind = COLUMNS[table][column]
+    for number, value in enumerate(VALUES):
+        (tmp_path / str(number)).mkdir()
+        folder, database = copied(listed_before, tmp_path / str(number) / "runs")
+        with contextlib.closing(database), contextlib.suppress(sqlite3.IntegrityError):  # no null as a key
+            database.execute(f"update {table} set {column} = ? {ONE[table]}", (value,))
+        found = [told(runs) for runs in doors(folder)]
+        assert may_be(kind, value) or found == [wanted] * 4, value
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "create trigger t after update on runs begin delete from runs; end",
+        "create trigger t after insert on runs begin select raise(abort, 'no'); end",
+        "alter table runs rename to other; create view runs as select * from other",
+        "alter table runs rename to other; create view runs as select *, randomblob(1000000000) as x from other",
+        "drop table overlays",
+        "drop index runs_started",
+        "alter table runs add column more text",
+        "create table more (x)",
+        "create unique index u on runs (ended)",
+        "delete from folder",
+        "pragma user_version = 7",
+        "pragma writable_schema = on; update sqlite_master set sql = 'create table runs (x)' where name = 'runs'",
+        "pragma writable_schema = on; update sqlite_master set rootpage = 1 where name = 'runs_started'",
+        "update runs set job = cast(x'ff80' as text)",
+        "update runs set identity = cast(x'7b2261ff223a317d' as text)",
+        "update runs set scores = '{\"withheld\": 1e999}'",
+        "update runs set scores = '{' || printf('%.*c', 100000, '[') || '}'",
+        "insert into runs select '20269999-000000-aaaa' || char(0) || '/../x', size, modified, ended, job, status, "
+        "started_at, started, score, fault, scores, messages, model, rehearsal, batch_id, clean, imported, identity from runs limit 1",
+    ],
+)
+def test_tables_that_this_program_did_not_make_are_replaced(
+    change: str, listed_before: Path, tmp_path: Path
+) -> None:
+    wanted = told(Catalogue(listed_before, writes=False).runs())
+    folder, database = copied(listed_before, tmp_path / "runs")
+    with contextlib.closing(database):
+        database.executescript(change)
+    for runs in doors(folder):
+        assert told(runs) == wanted
+
+
+def test_a_damaged_page_is_replaced_wherever_it_is(listed_before: Path, tmp_path: Path) -> None:
+    wanted = told(Catalogue(listed_before, writes=False).runs())
+    folder, database = copied(listed_before, tmp_path / "runs")
+    database.close()
+    file = folder / "catalogue.sqlite"
+    whole = file.read_bytes()
+    cuts = [whole[:size] for size in range(0, len(whole), 3000)]
+    noise = [whole[:at] + b"\xa5" * 64 + whole[at + 64 :] for at in range(0, len(whole), 509)]
+    for data in (*cuts, *noise, b"this is no database at all, but long enough" * 100):
+        file.write_bytes(data)
+        for runs in (Catalogue(folder, writes=False).runs(), Catalogue(folder).runs()):
+            assert told(runs) == wanted
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
+@pytest.mark.parametrize("beside", ["", "-journal", "-wal", "-shm"])
+@pytest.mark.parametrize("how", ["link", "dangling link", "second name", "pipe", "folder"])
+def test_a_list_is_never_written_through_a_link(
+    beside: str, how: str, listed_before: Path, tmp_path: Path
+) -> None:
+    wanted = told(Catalogue(listed_before, writes=False).runs())
+    folder, database = copied(listed_before, tmp_path / "runs")
+    database.execute("vacuum into ?", (str(tmp_path / "places.sqlite"),))
+    database.execute("pragma user_version = 7")
+    database.close()
+    theirs = tmp_path / "places.sqlite"
+    theirs.chmod(0o644)
+    before = theirs.read_bytes()
+    place = folder / f"catalogue.sqlite{beside}"
+    place.unlink(missing_ok=True)
+    match how:
+        case "link":
+            place.symlink_to(theirs)
+        case "dangling link":
+            place.symlink_to(tmp_path / "new")
+        case "second name":
+            os.link(theirs, place)
+        case "pipe":
+            os.mkfifo(place)
+        case "folder":
+            place.mkdir()
+    for runs in doors(folder):
+        assert told(runs) == wanted
+    assert theirs.read_bytes() == before
+    assert stat.S_IMODE(theirs.stat().st_mode) == 0o644
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_journal_that_names_another_file_does_not_delete_it(listed_before: Path, tmp_path: Path) -> None:
+    # SQLite undoes the changes in a journal, and then deletes the file that the journal names.
+    wanted = told(Catalogue(listed_before, writes=False).runs())
+    folder, database = copied(listed_before, tmp_path / "runs")
+    database.close()
+    theirs = tmp_path / "thesis.txt"
+
+    def planted() -> None:
+        theirs.write_text("precious")
+        write_hostile_journal(folder / "catalogue.sqlite", theirs)
+
+    planted()
+    with contextlib.closing(sqlite3.connect(folder / "catalogue.sqlite")) as database:
+        database.execute("select * from runs").fetchall()
+    assert not theirs.exists(), "the test shows what SQLite does"
+    planted()
+    for runs in doors(folder):
+        assert told(runs) == wanted
+    assert theirs.read_text() == "precious"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import weakref
 from itertools import count
 from pathlib import Path
@@ -95,3 +96,18 @@ async def test_a_replay_goes_to_every_place_without_its_events() -> None:
     messages = [n for n, event in enumerate(wanted, start=1) if isinstance(event, MessageCompleted)]
     assert view.step()
     assert view.heading == messages[0]
+
+
+@pytest.mark.parametrize("mark", ["\u0e49", "\u0951", "\u0f71", "\u0301", "\u05b8"])
+@pytest.mark.parametrize("escaped", [True, False])
+def test_marks_in_a_strangers_recording_are_bounded_however_they_are_written(
+    mark: str, escaped: bool, tmp_path: Path
+) -> None:
+    rows = [json.loads(line) for line in GOLDEN.read_bytes().splitlines()]
+    at = next(at for at, row in enumerate(rows) if row["kind"] == "message_completed")
+    rows[at]["content"] = "a" + mark * 400 + " and กตัญญู"
+    path = tmp_path / "recording.jsonl"
+    path.write_text("".join(json.dumps(row, ensure_ascii=escaped) + "\n" for row in rows), encoding="utf-8")
+    (found,) = (event for event in read_recording(path).events if event.seq == rows[at]["seq"])
+    assert isinstance(found, MessageCompleted)
+    assert found.content == "a" + mark * 8 + " and กตัญญู"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.record.transfer import TRASH, deletions, folder_name
+from bioeval_tui.record.transfer import deletions, folder_name
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
 from tests.command import call
@@ -45,7 +45,7 @@ def test_pruning_deletes_the_trash_and_nothing_else(data_dir: Path) -> None:
     assert f"{IDS[0]} (in the trash)" in shown.output
     assert "0 runs and 1 in the trash would be deleted" in shown.output
     assert call("runs", "prune", "--trash", "--yes").exit_code == 0
-    assert list((data_dir / TRASH).iterdir()) == []
+    assert list((data_dir / "trash").iterdir()) == []
     assert not (data_dir / "logs" / f"{IDS[0]}.log").exists()
     assert [run["run_id"] for run in json.loads(call("runs", "list", "--json").stdout)] == [IDS[1]]
 
@@ -65,7 +65,7 @@ def test_the_age_of_trash_counts_from_its_deletion(data_dir: Path) -> None:
 def test_prune_needs_to_be_told_what_to_delete(data_dir: Path) -> None:
     done = call("runs", "prune", "--yes")
     assert isinstance(done.exception, UsageError)
-    (data_dir / TRASH / "not a deletion").mkdir()
+    (data_dir / "trash" / "not a deletion").mkdir()
     assert len(deletions(data_dir)) == 1
 
 
@@ -80,4 +80,4 @@ def test_a_recording_continued_in_another_folder_is_pruned_there_too(
     assert there.exists()
     assert call("runs", "prune", "--trash", "--yes").exit_code == 0
     assert not there.exists()
-    assert list((data_dir / TRASH).iterdir()) == []
+    assert list((data_dir / "trash").iterdir()) == []

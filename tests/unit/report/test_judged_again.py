@@ -116,7 +116,7 @@ def test_the_list_of_runs_shows_the_latest_verdicts(tmp_path: Path) -> None:
     (after,) = catalogue.runs()
     assert (after.scores["withheld"], after.score, after.judged_again) == (0.86, 0.93, True)
     assert after.fault == "none"
-    (as_json,) = map(json.loads, catalogue.json_lines())
+    (as_json,) = (run.to_dict() for run in catalogue.runs())
     assert as_json == after.to_dict()
     assert [run.score for run in catalogue.runs(RunFilter(min_score=0.9))] == [0.93]
     assert rerun_offer(path) == "", "a later verdict has made up for it"

@@ -173,10 +173,12 @@ def run(*arguments: str) -> tuple[int, str, str]:
     return int(result.return_value), result.stdout, result.stderr
 
 
-def test_baseline_prepares_the_task_writes_files_and_prints_the_list(tmp_path: Path) -> None:
+def test_baseline_prepares_the_task_writes_files_and_prints_the_list(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path / "data"))
     code, out, err = run(
-        *["oncology/breast-cancer", "--kind", "all", "--seed", "7"],
-        *["--output-dir", str(tmp_path / "out"), "--data-dir", str(tmp_path / "data")],
+        *["oncology/breast-cancer", "--kind", "all", "--seed", "7", "--output-dir", str(tmp_path / "out")]
     )
     assert code == ExitCode.OK
     listing = Path(out.strip())

@@ -6,7 +6,7 @@ import hashlib
 import os
 import sys
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +82,39 @@ def test_an_archive_with_another_checksum_is_refused_and_removed(toy: Toy, tmp_p
     (toy.folder / "checksums.yaml").write_text("zip: 00000000000000000000000000000000\n")
     with pytest.raises(PrepareError, match=r"data\.zip is not the file that .*checksums\.yaml expects"):
         prepare_task(toy.task, source=FakeSource(tmp_path))
+    assert list(toy.task.raw_dir.iterdir()) == []
+
+
+def encrypted(archive: bytes) -> bytes:
+    made = bytearray(archive)
+    made[6] |= 1
+    made[archive.index(b"PK\x01\x02") + 8] |= 1
+    return bytes(made)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (encrypted, r"all\.csv is encrypted"),
+        (lambda archive: archive[:-30], r"the zip file is damaged or incomplete"),
+        (
+            lambda archive: archive.replace(b"id,x,y", b"id,z,y"),
+            r"all\.csv is damaged or incomplete \(Bad CRC",
+        ),
+    ],
+)
+def test_an_archive_that_cannot_be_unpacked_is_named_and_removed(
+    toy: Toy, tmp_path: Path, change: Callable[[bytes], bytes], why: str
+) -> None:
+    class Damaged(FakeSource):
+        def download(self, config: Any, raw: Path) -> Path | None:
+            archive = super().download(config, raw)
+            assert archive is not None
+            archive.write_bytes(change(archive.read_bytes()))
+            return archive
+
+    with pytest.raises(PrepareError, match=rf"data\.zip cannot be unpacked: {why}"):
+        prepare_task(toy.task, source=Damaged(tmp_path))
     assert list(toy.task.raw_dir.iterdir()) == []
 
 
