@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from bioeval_tui.files import private_dir
 from bioeval_tui.record.events import RunEnded
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.report.comparison import compare
@@ -18,7 +19,6 @@ from bioeval_tui.report.formats.json_report import json_report
 from bioeval_tui.report.frames import TABLES, table_rows
 from bioeval_tui.report.gate import GateRules, evaluate
 from bioeval_tui.report.result import load_run
-from bioeval_tui.settings import private_dir
 from tests.command import call
 from tests.documents import comparison_of, document_of
 from tests.unit.record.test_versions import GOLDEN
