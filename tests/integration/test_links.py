@@ -17,6 +17,8 @@ from bioeval_tui.errors import BioevalError
 from bioeval_tui.grade.ledger import HEAD, NAME, verify
 from bioeval_tui.grade.tasks.prepare import prepare_task
 from bioeval_tui.grading import Registry
+from bioeval_tui.settings import Settings
+from bioeval_tui.tui.data.run_list import RunList
 from bioeval_tui.tui.data.services import Preferences
 from tests.command import call
 from tests.forked import fork_templates
@@ -393,7 +395,17 @@ def test_a_run_is_not_resumed_in_what_only_has_its_name(kind: str, home: Home, r
     home.assert_untouched()
 
 
-def test_the_trash_is_emptied_and_restored_without_following_links(home: Home, run: Path) -> None:
+def test_the_trash_is_restored_without_following_links(home: Home, run: Path) -> None:
+    runs = RunList(Settings.from_environment())
+    runs.delete([ID])
+    (home.data / "trash" / "29990101-000000-000000").symlink_to(home.folder)
+    assert runs.undo() == 1
+    assert run.exists()
+    assert runs.undo() == 0
+    home.assert_untouched()
+
+
+def test_the_trash_is_emptied_without_following_links(home: Home, run: Path) -> None:
     trash = made(home.data / "trash")
     (trash / "20250101-000000-000000").symlink_to(home.folder)
     real = made(trash / "20250102-000000-000000")

@@ -40,7 +40,7 @@ def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_pruning_deletes_the_trash_and_nothing_else(data_dir: Path) -> None:
-    assert [found.run_ids for found in deletions(data_dir)] == [(IDS[0],)]
+    assert [found.run_ids for found in deletions(data_dir / "trash")] == [(IDS[0],)]
     shown = call("runs", "prune", "--trash", "--dry-run")
     assert f"{IDS[0]} (in the trash)" in shown.output
     assert "0 runs and 1 in the trash would be deleted" in shown.output
@@ -51,22 +51,22 @@ def test_pruning_deletes_the_trash_and_nothing_else(data_dir: Path) -> None:
 
 
 def test_the_age_of_trash_counts_from_its_deletion(data_dir: Path) -> None:
-    (kept,) = deletions(data_dir)
+    (kept,) = deletions(data_dir / "trash")
     call(
         "runs", "prune", "--older-than", "1d", "--yes"
     )  # both runs began long ago, the deletion was just now
-    assert [found.path for found in deletions(data_dir)] == [kept.path]
+    assert [found.path for found in deletions(data_dir / "trash")] == [kept.path]
     assert json.loads(call("runs", "list", "--json").stdout) == []
     kept.path.rename(kept.path.with_name(folder_name(datetime.now(UTC) - timedelta(days=2))))
     call("runs", "prune", "--older-than", "1d", "--yes")
-    assert deletions(data_dir) == []
+    assert deletions(data_dir / "trash") == []
 
 
 def test_prune_needs_to_be_told_what_to_delete(data_dir: Path) -> None:
     done = call("runs", "prune", "--yes")
     assert isinstance(done.exception, UsageError)
     (data_dir / "trash" / "not a deletion").mkdir()
-    assert len(deletions(data_dir)) == 1
+    assert len(deletions(data_dir / "trash")) == 1
 
 
 def test_a_recording_continued_in_another_folder_is_pruned_there_too(
