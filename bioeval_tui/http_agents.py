@@ -16,6 +16,7 @@ from bioeval_tui.evaluation.agents.connection import (
     objects as objects,
     parse_object as parse_object,
     stream_of as stream_of,
+    told_history as told_history,
 )
 from bioeval_tui.evaluation.agents.tools import NO_RESULT as NO_RESULT, DeclaredTools as DeclaredTools
 from bioeval_tui.evaluation.http import (

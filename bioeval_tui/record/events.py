@@ -338,6 +338,8 @@ class MessageCompleted(EventBase):
     operator: bool = False
     signs_off: bool = False
     cut_off: bool = False
+    session_id: str | None = None
+    """The id of the session, if the agent gives it, or another one, with this answer."""
     record: dict[str, Any] | None = None
     """The message in the imported file, if the other fields lack parts of it."""
 

@@ -671,6 +671,7 @@ def _complete_message(talk: ConversationState, event: events.MessageCompleted) -
     message.told_cut_off = event.cut_off
     message.generation = list(event.generation)
     message.record = event.record
+    talk.session_id = event.session_id or talk.session_id
     talk.phase = "checking"
 
 

@@ -731,7 +731,7 @@ async def test_parallel_runs_both_conditions_at_once() -> None:
         async def open(self) -> str:
             async with asyncio.timeout(30):
                 await both.wait()
-            return "session"
+            return await super().open()
 
     agents: dict[str, FakeAgent] = {"withheld": Meeting(), "supplied": Meeting()}
     state = await Stage(job(), agents=agents).run(parallel=True, shared_agent=2)
