@@ -359,7 +359,7 @@ def openai_lines(runs: Sequence[RunResult], asked: Asked | None = None) -> str:
     for run, talk in conversations_of(runs):
         source = run.brief.source
         same = source is not None and source.format in CHAT_LINES
-        messages = [each for m in talk.messages if m.done for each in _chat(m, as_it_was=same)]
+        messages = [each for m in talk.sent_messages for each in _chat(m, as_it_was=same)]
         if same:
             line = {**(talk.record or {}), "messages": messages}
             lines.append(json.dumps(line, ensure_ascii=False))

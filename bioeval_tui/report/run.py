@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from bioeval_tui import score as composite
 from bioeval_tui.errors import Problem
+from bioeval_tui.evaluation.conversation.transcript import without_signoff
 from bioeval_tui.evaluation.spending import Prices, shipped_prices
 from bioeval_tui.record.events import (
     RESULT_REASONS,
@@ -242,6 +243,20 @@ class ConversationResult:
     def sent(self, message: MessageState) -> bool:
         """Return whether a message was sent to the other side; a bare sign-off and cut-off or void messages were not."""
         return self._talk.sent(message)
+
+    @cached_property
+    def sent_messages(self) -> list[MessageState]:
+        """What reached the other side: complete messages, without the sign-off, which is never sent."""
+        return [
+            replace(message, _pieces=[self._without_signoff(message)]) if message.signs_off else message
+            for message in self.messages
+            if self.sent(message)
+        ]
+
+    def _without_signoff(self, message: MessageState) -> str:
+        signoff = str((self.job.get("evaluator") or {}).get("signoff") or "")
+        words = without_signoff(message.text, signoff) if signoff else None
+        return message.text if words is None else words
 
     @property
     def has_begun(self) -> bool:

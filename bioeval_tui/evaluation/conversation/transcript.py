@@ -192,6 +192,8 @@ def sent_messages(talk: ConversationState, signoff: str) -> tuple[TranscriptMess
     messages = []
     for m in talk.messages:
         words = without_signoff(m.text, signoff) if m.signs_off else m.text
+        if words is None and talk.sent(m):  # the job has another sign-off meanwhile
+            words = m.text
         if m.done and words:
             messages.append(_transcript_message(m, words))
     return tuple(messages)
