@@ -27,7 +27,7 @@ from bioeval_tui.record.events import (
     TaskScored,
     TranscriptScored,
 )
-from bioeval_tui.record.names import Condition
+from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.reviews import (
     Reviews,
     TaskKey,
@@ -36,6 +36,7 @@ from bioeval_tui.record.reviews import (
 from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState, RunState
 from bioeval_tui.report import rows
 from bioeval_tui.report.brief import Brief, brief_of
+from bioeval_tui.report.contents import Contents, contents_of
 from bioeval_tui.report.findings import (
     AssertionFails,
     Finding,
@@ -188,11 +189,18 @@ class ConversationResult:
         return Sample(job, self.score, self.excluded, case, stopped=self._run.could_stop, again=again)
 
     @property
+    def contents(self) -> Contents:
+        """What it was about, by which it is compared with conversations of other runs."""
+        source = self._run.started.source
+        of_case = "" if self.case is None else f"{self.case.words} {self.trial if source else ''}"
+        return self._run.contents_of(self.trial, self.condition, of_case)
+
+    @property
     def common_case(self) -> str:
-        """The unit on which agents are compared: the job, one of its cases, or a case of an imported set."""
-        if self.sample.case and self._run.started.source is None:
-            return f"{self.sample.job} {self.sample.case}"
-        return self.sample.case or self.sample.job
+        """The unit on which agents are compared: the job or one of its cases, as it was then, or a case of an imported set."""
+        if self._run.started.source is not None:
+            return self.sample.case or self.sample.job
+        return f"{self.sample.job} {self.sample.case} {self.contents.digest}"
 
     def task(self, number: int) -> TaskScored | None:
         """Return the judge's verdict on a task, if the conversation counts as a result."""
@@ -448,6 +456,24 @@ class RecordedRun:
         """Return a conversation; None if it has not begun."""
         talk = self.state.conversation(condition, trial)
         return self._made(talk) if talk is not None else None
+
+    def contents_of(self, trial: int, condition: Condition, of_case: str) -> Contents:
+        """Return what a trial is about; `of_case` identifies its case, all of whose trials are about the same."""
+        known = self._contents.get((of_case, condition))
+        if known is None:
+            known = contents_of(self.state.job_of(trial), self.state.job, condition)
+            self._contents[of_case, condition] = known
+        return known
+
+    @cached_property
+    def job_digest(self) -> str:
+        """A hash of what the job says the user knows and asks for, and of what is scored, before any case is filled in."""
+        job = self.state.job
+        return " ".join(contents_of(job, job, condition).digest for condition in CONDITIONS)
+
+    @cached_property
+    def _contents(self) -> dict[tuple[str, Condition], Contents]:
+        return {}
 
     @cached_property
     def _by_place(self) -> dict[ConversationKey, ConversationResult]:

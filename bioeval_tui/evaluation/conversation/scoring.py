@@ -4,6 +4,7 @@ whether it errs or drifts."""
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -34,7 +35,7 @@ from bioeval_tui.evaluation.seams import (
 )
 from bioeval_tui.record.events import EndReason, EvidenceQuoted, Fault, ScorePart, SentinelScored, TaskScored
 from bioeval_tui.record.names import Condition
-from bioeval_tui.text import clean, clean_line, shorten
+from bioeval_tui.text import clean, clean_line, compact_json, shorten
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,6 +364,12 @@ SENTINELS_AT_ONCE = 4
 def _written_sentinels() -> list[dict[str, Any]]:
     text = files("bioeval_tui.evaluation.conversation").joinpath("sentinels.yml").read_text(encoding="utf-8")
     return yaml.safe_load(text)  # type: ignore[no-any-return]
+
+
+def sentinel_contents() -> dict[str, str]:
+    """Return a hash of what each sentinel says and asks, by its name, so that scores are compared of the same only."""
+    written = ((one["name"], compact_json(one)) for one in _written_sentinels())
+    return {name: hashlib.sha256(text.encode()).hexdigest()[:16] for name, text in written}
 
 
 def sentinels(job: EvaluationJob) -> list[tuple[str, JudgeView, tuple[bool, ...]]]:
