@@ -583,6 +583,8 @@ class TaskScored(BaseModel):
     score: Number
     reason: str = ""
     evidence: tuple[EvidenceQuoted, ...] = ()
+    only_of_user: bool = False
+    """Whether the judge names only what the user said as evidence of what the agent did."""
     passed: bool = False
     spread: Number = 0.0
     points: Number | None = None
@@ -631,8 +633,8 @@ class TaskScored(BaseModel):
 
     @property
     def unproved(self) -> bool:
-        """Whether the judge quoted words that are not in the transcript."""
-        return any(item.message is None for item in self.evidence)
+        """Whether the judge quoted words that are not in the transcript, or only the user's."""
+        return self.only_of_user or any(item.message is None for item in self.evidence)
 
 
 class TranscriptScored(EventBase):

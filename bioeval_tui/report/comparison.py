@@ -58,7 +58,7 @@ def targets_differ(a: RunResult, b: RunResult) -> bool:
     return a.target_ms != b.target_ms
 
 
-def run_notes(a: RunResult, b: RunResult, pairs: Sequence[Pair]) -> tuple[Finding, ...]:
+def run_notes(a: RunResult, b: RunResult, pairs: Sequence[Pair] = ()) -> tuple[Finding, ...]:
     """Return what differs between the runs besides their results, and what is missing from either."""
     sides = (*_notes_on("A", a, b), *_notes_on("B", b, a))
     return (*_setup_notes(a, b), *sides, *_trial_notes(a, b, pairs), *_content_notes(pairs))
@@ -531,7 +531,7 @@ def _columns(samples: Iterable[Samples]) -> tuple[list[Sample], list[Sample]]:
     """Return both runs' values of the pairs that both have, so that each column is about the same conversations."""
     columns: tuple[list[Sample], list[Sample]] = ([], [])
     for one, two in samples:
-        if one is None or two is None:
+        if one is None or two is None or OTHER_CONTENTS in (one.reason, two.reason):
             continue
         reason = next((each.reason for each in (one, two) if each.value is None), "")
         for column, each in zip(columns, (one, two), strict=True):

@@ -134,7 +134,7 @@ class TaskResult(_Part):
     reason: str
     evidence: list[QuoteResult]
     unproved: bool
-    """The judge quoted words that are not in the transcript, even after it was asked again."""
+    """The judge quoted words that are not in the transcript, or only the user's, even after it was asked again."""
     spread: float
     """The largest score minus the smallest, if there are several verdicts."""
     points: float | None
@@ -285,7 +285,7 @@ class RunDocument(_Part):
     """Whether a script played the user and rules judged."""
     warnings: list[str]
     unproved: int
-    """The number of verdicts that quote words which are not in the transcript."""
+    """The number of verdicts that quote words which are not in the transcript, or only the user's."""
     conditions: dict[Literal["withheld", "supplied"], ConditionResult | None]
     """Null for a condition without a conversation."""
     versions: dict[str, str]

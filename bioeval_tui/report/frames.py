@@ -291,7 +291,7 @@ TABLES: Mapping[TableName, FrameTable] = {
         FrameColumn("weight", "number", "how much it counts in the task part"),
         FrameColumn("asked", "whole", "the number of the user's message that asks for it, 0 if none does; missing if unknown"),
         FrameColumn("kept_by", "text", "what kept the user from asking: `user`, `turns` or `agent`; missing if it was asked for"),
-        FrameColumn("unproved", "flag", "whether the judge quoted words that are not in the transcript"),
+        FrameColumn("unproved", "flag", "whether the judge quoted words that are not in the transcript, or only the user's"),
         FrameColumn("spread", "number", "the largest score minus the smallest, if there are several verdicts"),
         FrameColumn("points", "number", "the points of a rubric item; missing for a task"),
         FrameColumn("tags", "text", "the tags of a rubric item, separated by spaces"),

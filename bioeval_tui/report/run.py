@@ -78,7 +78,7 @@ class ConversationResult:
     tasks: tuple[TaskScored, ...] = ()
     """The judge's verdicts."""
     unproved: int = 0
-    """How many of them quote words that are not in the transcript."""
+    """How many of them quote words that are not in the transcript, or only the user's."""
     tone: float | None = None
     """The judge's rating of the agent's tone, 0 to 1, which is not part of any score."""
     judge_error: str | None = None

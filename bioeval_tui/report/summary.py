@@ -110,7 +110,7 @@ class ConditionSummary:
     spent: Spent
     verdicts: int
     unproved: int
-    """How many of the verdicts quote words that are not in the transcript."""
+    """How many of the verdicts quote words that are not in the transcript, or only the user's."""
 
 
 @dataclass(frozen=True, slots=True)

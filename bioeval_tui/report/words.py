@@ -33,7 +33,7 @@ FINAL = {
     "": "– not checked",
 }
 TONE = "tone (not in the score)"
-UNPROVED = "the judge quotes words that are not in the transcript"
+UNPROVED = "the judge quotes words that are not in the transcript, or only the user's"
 """The label of the judge's rating of tone, which is not part of any score."""
 
 TONES = {"passed": "good", "failed": "bad", "not_measured": "warn", "elsewhere": "quiet", "": "quiet"}

@@ -30,6 +30,7 @@ from bioeval_tui.evaluation.models.verdicts import (
     answer_schema,
     locate,
     nameable,
+    only_of_the_user,
     quoted_from_nowhere,
     read_answer,
 )
@@ -202,7 +203,7 @@ class LLMJudge:
 
 @dataclass
 class _Answers:
-    """What the answers so far have given. `unproved` verdicts quote words that are not in the conversation."""
+    """What the answers so far have given. `unproved` verdicts quote words that are not in the conversation, or only the user's."""
 
     wanted: Sequence[int]
     """The numbers of the tasks to score."""
@@ -239,15 +240,15 @@ class _Answers:
             reading = read_answer(content, question, tasks)
         elif text.strip():
             unusable = unusable or "the answer was empty but for its reasoning"
-        invented = quoted_from_nowhere(list(reading.verdicts.values()))
+        unproved: list[str] = []
         for task, verdict in reading.verdicts.items():
-            if quoted_from_nowhere([verdict]):
-                self.unproved.setdefault(task, verdict)
-            else:
-                self.proved.setdefault(task, verdict)
+            by_user = only_of_the_user(verdict, question.transcript, question.states)
+            wrong = [*quoted_from_nowhere([verdict]), *([by_user] if by_user else [])]
+            (self.unproved if wrong else self.proved).setdefault(task, verdict)
+            unproved += wrong
         self.tone = reading.tone if self.tone is None else self.tone
         self.note = self.note or reading.note
-        self.why = unusable or "; ".join([*reading.problems, *invented])
+        self.why = unusable or "; ".join([*reading.problems, *unproved])
 
     def verdict(self, label: str, error: str = "") -> Verdict:
         """Return the verdict, or the missing one with its `error`; both with the tokens that were paid for."""

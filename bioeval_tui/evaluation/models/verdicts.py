@@ -576,15 +576,37 @@ def quoted_from_nowhere(verdicts: Sequence[TaskVerdict]) -> list[str]:
     ]
 
 
+def only_of_the_user(
+    verdict: TaskVerdict, transcript: Sequence[TranscriptMessage], states: Sequence[str] = ()
+) -> str:
+    """Return a sentence for the judge if a verdict gives something for what only the user said; else an empty text.
+
+    What the agent did is shown by its own messages, tool calls and state.
+    """
+    users = {message.message for message in transcript if message.role == "user"}
+    done = [shown for number, shown in as_shown(transcript).items() if number not in users]
+    done += states
+    of_agent = any(item.message not in users or _stands_in_any(item.quote, done) for item in verdict.evidence)
+    if of_agent or not verdict.evidence or not verdict.score:
+        return ""
+    return (
+        f"the evidence of task {verdict.task} is only what the user said: name a message of the chatbot, "
+        "which shows what it did"
+    )
+
+
+def _stands_in_any(quote: str, texts: Sequence[str]) -> bool:
+    parts = _quoted_parts(quote)
+    return bool(parts) and any(_stands_in(parts, _plain_message(text)) for text in texts)
+
+
 def locate(quote: str, transcript: Sequence[TranscriptMessage], states: Sequence[str] = ()) -> int | None:
     """Return the message that contains a quotation, ignoring case, spaces and kinds of dashes.
 
     The agent's messages are searched first, then the user's, then everything else that the judge saw: tool calls, and in
     `states` the object contexts, which count as the last message.
     """
-    whole = _SPEAKER.sub("", _plain(quote))
-    stripped = (part.lstrip("\"' ").rstrip(".,;:!? \"'") for part in _ELLIPSIS.split(whole))
-    parts = [part for part in stripped if part]
+    parts = _quoted_parts(quote)
     if not parts:
         return None
     for role in ("assistant", "user"):
@@ -597,6 +619,13 @@ def locate(quote: str, transcript: Sequence[TranscriptMessage], states: Sequence
     if transcript and any(_stands_in(parts, _plain_message(state)) for state in states):
         return transcript[-1].message
     return None
+
+
+def _quoted_parts(quote: str) -> list[str]:
+    """Return the parts of a quotation between its omissions, in the form in which they are looked for."""
+    whole = _SPEAKER.sub("", _plain(quote))
+    stripped = (part.lstrip("\"' ").rstrip(".,;:!? \"'") for part in _ELLIPSIS.split(whole))
+    return [part for part in stripped if part]
 
 
 def _stands_in(parts: Sequence[str], text: str) -> bool:
