@@ -438,6 +438,8 @@ class AssertionChecked(EventBase):
     weight: Number
     after_turn: Place
     final: bool = False
+    from_start: bool = False
+    """Whether it passes at the end and passed before the greeting: the agent had to do nothing for it."""
     status: CheckStatus
     observed: Any = None
     expected: Any = None

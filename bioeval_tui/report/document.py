@@ -155,6 +155,8 @@ class AssertionResult(_Part):
     warning: str | None
     why: str | None
     """What was observed instead, if it failed."""
+    from_start: bool
+    """Whether it passed before the greeting already, so that the agent had to do nothing for it."""
 
 
 class ConversationResult(_Part):

@@ -187,6 +187,7 @@ def _assertions(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
         if check.status != "not_measured":
             cells |= {
                 "passed": check.status == "passed",
+                "from_start": check.from_start,
                 "observed": compact_json(check.observed),
                 "expected": compact_json(check.expected),
             }
@@ -305,6 +306,7 @@ TABLES: Mapping[TableName, FrameTable] = {
         FrameColumn("weight", "number", "how much it counts in the assertion part"),
         FrameColumn("status", "text", "`passed`, `failed` or `not_measured`"),
         FrameColumn("passed", "flag", "missing if it was not measured"),
+        FrameColumn("from_start", "flag", "whether it passed before the greeting already"),
         FrameColumn("observed", "text", "JSON"),
         FrameColumn("expected", "text", "JSON"),
         FrameColumn("why", "text", "why it failed or was not measured"),

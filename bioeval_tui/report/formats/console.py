@@ -278,6 +278,8 @@ def _print_assertions(talks: Sequence[ConversationResult], console: Console) -> 
         for check in talk.checks:
             row = rows.setdefault(f"{check.weight:g}× {check.title}", ["–"] * len(talks))
             row[place] = STATUS_SIGNS[check.status] if check.final else NOT_AT_THE_END
+            if check.from_start:
+                row[place] = f"{STATUS_SIGNS[check.status][0]} {words.FROM_START}"
             # The reason for no score stands above.
             if check.final and check.reason and check.reason != talk.reason:
                 what = f"{STATUS_SIGNS[check.status][0]} {check.title}"

@@ -117,7 +117,7 @@ def environment() -> Environment:
         "why_not_asked": why_not_asked,
         "tone": words.dot_tone,
         "final_tone": words.TONES.__getitem__,
-        "final_words": words.FINAL.__getitem__,
+        "final_words": words.final,
         "medal_word": words.medal_word,
         "next_words": words.next_words,
         "spread_words": spread_words,
