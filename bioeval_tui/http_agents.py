@@ -25,6 +25,7 @@ from bioeval_tui.evaluation.http import (
     timeouts_of as timeouts_of,
 )
 from bioeval_tui.peer_limits import MAX_DEPTH as MAX_DEPTH, MAX_ROUNDS as MAX_ROUNDS, MAX_VALUES as MAX_VALUES
+from bioeval_tui.record.attachments import attachment_event as attachment_event, bytes_of as bytes_of
 from bioeval_tui.record.spans import LENGTH_LIMIT as LENGTH_LIMIT
 from bioeval_tui.record.tool_calls import (
     call_event as call_event,

@@ -28,6 +28,7 @@ from bioeval_tui.http_agents import (
     TAIL_S,
     Connection,
     StateUrl,
+    bytes_of,
     call_event,
     clean,
     clean_line,
@@ -463,9 +464,9 @@ class A2AAgent:
         pieces.append(Delta(gap + text))
 
     def _repeated(self, turn: _Turn) -> list[Delta | Generation]:
-        """Take the artifact that an earlier turn had, too, if the turn has no other text: the agent says the same again."""
+        """Take the artifact that an earlier turn had, too, if the turn has nothing else: the agent says the same again."""
         pieces: list[Delta | Generation] = []
-        if turn.is_over and turn.state in _ENDS_THE_TURN and not turn.text.strip():
+        if turn.is_over and turn.state in _ENDS_THE_TURN and not turn.text.strip() and not turn.artifacts:
             self._take_repeated(turn, partial(_tell, turn, pieces), pieces)
         return pieces
 
@@ -656,5 +657,5 @@ def _events_of(part: Mapping[str, Any]) -> list[dict[str, Any]]:
             return [clean_value(data, 100_000)]
     shown = {**part, "data": data} if "data" in part else dict(part)
     if isinstance(raw := shown.get("raw"), str):
-        shown["raw"] = raw[:_MAX_RAW]
+        shown |= {"raw": raw[:_MAX_RAW], "bytes": bytes_of(raw)}
     return [clean_value({"part": shown}, 100_000)]
