@@ -34,6 +34,7 @@ class PeerError(UnavailableError):
     compressed on the way.
     `broken` is true of a connection that broke after the request was sent, without saying who broke it.
     `crowded` is true of a timeout during which this program had other requests under way at the same host.
+    `too_long` is true if the conversation does not fit the context of a model.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class PeerError(UnavailableError):
         disagrees: bool = False,
         crowded: bool = False,
         broken: bool = False,
+        too_long: bool = False,
     ) -> None:
         super().__init__(message)
         self.peer = peer
@@ -66,6 +68,7 @@ class PeerError(UnavailableError):
         self.disagrees = disagrees
         self.crowded = crowded
         self.broken = broken
+        self.too_long = too_long
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +234,8 @@ class Verdict:
     """Why a member of a panel gave no verdict; then `tasks` is empty, and the others count."""
     note: str = ""
     """What was left out of the judge's answer, as a sentence for the user."""
+    shortened: str = ""
+    """What of the conversation the judge was not shown, because it is too long, as a sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,8 +168,9 @@ class ConversationResult:
 
     @property
     def checks_missing(self) -> tuple[str, ...]:
-        """Warnings that the judge left a verdict out."""
-        return tuple(warned.message for warned in self.warned if warned.code == "verdict_missing")
+        """Warnings that the judge left a verdict out, or was not shown the whole conversation."""
+        codes = ("verdict_missing", "record_shortened")
+        return tuple(warned.message for warned in self.warned if warned.code in codes)
 
     @cached_property
     def latency(self) -> LatencySummary:

@@ -66,8 +66,10 @@ async def judge_transcript(
     except TimeoutError:
         return _not_judged(judge, f"the judge gave no verdict within {limit_s:g} s", "infrastructure")
     except PeerError as error:
-        # An unusable answer is the model's fault; a missing one is the provider's or the network's.
-        return _not_judged(judge, clean_line(str(error)), "judge" if error.unusable else "infrastructure")
+        # An unusable answer is the model's fault; a missing one is the provider's or the network's, and a conversation
+        # that is too long for the model's context is nobody's.
+        at_fault: Fault = "judge" if error.unusable and not error.too_long else "infrastructure"
+        return _not_judged(judge, clean_line(str(error)), at_fault)
     except NotMeasuredError as error:
         return _not_judged(judge, clean_line(str(error)), "judge")
     verdicts = usable_verdicts(answers)
@@ -91,6 +93,7 @@ async def judge_transcript(
         fields[key] = (fields[key] or 0) + more if more else fields[key]
     warnings = [("user_faults", problem)] if problem else []
     warnings += [("verdict_missing", message) for message in missing_verdicts(answers)]
+    warnings += [("record_shortened", verdict.shortened) for verdict in verdicts if verdict.shortened]
     warnings += [("tone_left_out", verdict.note) for verdict in verdicts if verdict.note]
     unproved = [
         f"the verdict on task {task.task} is unproved: {_why_unproved(task)}"

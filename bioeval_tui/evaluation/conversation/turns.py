@@ -455,7 +455,7 @@ class Dialogue:
         if error.peer == "agent":
             broken_at = len(self.transcript.messages) if error.broken else 0
             return Outcome("agent_failed", "agent", detail, never_held, ways, received, broken_at)
-        fault: Fault = "evaluator" if error.unusable else "infrastructure"
+        fault: Fault = "evaluator" if error.unusable and not error.too_long else "infrastructure"
         return Outcome("evaluator_failed", fault, detail, received=received)
 
     async def _end_observing(self) -> None:

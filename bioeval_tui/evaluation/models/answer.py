@@ -118,6 +118,7 @@ class PromptCheck:
             f"the server read only part of the prompt ({self._host} counted {why}); "
             "give the model a larger context, such as 8,192 tokens: num_ctx or OLLAMA_CONTEXT_LENGTH for Ollama, "
             "--ctx-size for llama.cpp",
+            too_long=True,
         )
 
 
@@ -443,7 +444,7 @@ def is_context_full(codes: Collection[str], message: str) -> bool:
 def context_full(peer: Peer, host: str, reason: str, status: int | None = None) -> PeerError:
     """Return the error for a request that is too long for its model, which is the model's limit and no disagreement."""
     message = f"the conversation no longer fits the context of the model at {host}: {reason}"
-    return PeerError(peer, message, status=status, received=reason, unusable=True)
+    return PeerError(peer, message, status=status, received=reason, unusable=True, too_long=True)
 
 
 def hide_keys(text: str, key: str | None) -> str:

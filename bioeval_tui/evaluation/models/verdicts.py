@@ -17,7 +17,7 @@ from typing import Any
 
 from bioeval_tui.evaluation.job.models import JobTask
 from bioeval_tui.evaluation.models.answer import without_slips
-from bioeval_tui.evaluation.models.prompting import as_shown, object_schema
+from bioeval_tui.evaluation.models.prompting import FOR_JUDGES, as_shown, object_schema, shown_text
 from bioeval_tui.evaluation.seams import Evidence, TaskVerdict, TranscriptMessage
 from bioeval_tui.text import clean, clean_line, shorten
 
@@ -477,7 +477,7 @@ def _in_its_words(number: int, named: int, asked: Question, about: str) -> Evide
 
 def words_of(message: TranscriptMessage, about: str = "") -> str:
     """Return the words of a message that stand for it: all, or its sentence nearest to `about`; else its tool calls."""
-    text = message.content.strip()
+    text = _as_told(message).strip()
     if not _plain(text):
         return as_shown([message]).get(message.message, "")[:MAX_QUOTE]
     if len(text) <= MAX_QUOTE:
@@ -611,7 +611,8 @@ def locate(quote: str, transcript: Sequence[TranscriptMessage], states: Sequence
         return None
     for role in ("assistant", "user"):
         for message in transcript:
-            if message.role == role and _stands_in(parts, _plain_message(message.content)):
+            texts = {message.content, _as_told(message)}
+            if message.role == role and any(_stands_in(parts, _plain_message(text)) for text in texts):
                 return message.message
     for number, calls in as_shown(transcript).items():
         if _stands_in(parts, _plain_message(calls)):
@@ -619,6 +620,11 @@ def locate(quote: str, transcript: Sequence[TranscriptMessage], states: Sequence
     if transcript and any(_stands_in(parts, _plain_message(state)) for state in states):
         return transcript[-1].message
     return None
+
+
+def _as_told(message: TranscriptMessage) -> str:
+    """Return a message as the judge is shown it, with words for a file and for data."""
+    return shown_text(message, FOR_JUDGES[0].message)
 
 
 def _quoted_parts(quote: str) -> list[str]:

@@ -137,7 +137,8 @@ async def test_a_longer_prompt_with_the_same_tokens_was_cut_by_the_server(make, 
     server.will(*counting(*tokens))
     judge = make()
     await judge.score(view)
-    longer = [*view.transcript, TranscriptMessage(5, "user", "Thanks a lot for that! " * 150)]
+    thanks = (TranscriptMessage(number, "user", "Thanks a lot for that! " * 20) for number in range(5, 15))
+    longer = [*view.transcript, *thanks]
     again = judge.score(JudgeView(view.job, "withheld", longer))
     if is_cut:
         with pytest.raises(PeerError, match=r"only part of the prompt .*counted 4,096 tokens for .* num_ctx"):
