@@ -14,6 +14,7 @@ from bioeval_tui.evaluation.agents.connection import (
     objects as objects,
     parse_object as parse_object,
     stream_of as stream_of,
+    told_history as told_history,
 )
 from bioeval_tui.evaluation.agents.tools import NO_RESULT as NO_RESULT, DeclaredTools as DeclaredTools
 from bioeval_tui.evaluation.http import (
@@ -23,6 +24,7 @@ from bioeval_tui.evaluation.http import (
 )
 from bioeval_tui.evaluation.sse import TAIL_S as TAIL_S, drain as drain
 from bioeval_tui.peer_limits import MAX_DEPTH as MAX_DEPTH, MAX_ROUNDS as MAX_ROUNDS, MAX_VALUES as MAX_VALUES
+from bioeval_tui.record.attachments import attachment_event as attachment_event, bytes_of as bytes_of
 from bioeval_tui.record.spans import LENGTH_LIMIT as LENGTH_LIMIT
 from bioeval_tui.record.tool_calls import (
     call_event as call_event,

@@ -70,6 +70,18 @@ def _bounded(pattern: str, limit_s: float) -> Iterator[None]:
         ) from None
 
 
+UNRELATED = ("no", "Hm.", "Sky!", "Yup, fog; dux?", "brr")
+"""Messages that have no letter in common: what is found in each of them is found in any."""
+
+
+def is_always_found(pattern: str) -> bool:
+    """Return whether a valid pattern is found in any message, whatever that says."""
+    try:
+        return all(search(pattern, text) is not None for text in UNRELATED)
+    except (InputError, NotMeasuredError):
+        return False
+
+
 def pattern_problem(pattern: str) -> str | None:
     """Return one sentence that says why `pattern` is invalid; None if it is valid."""
     try:

@@ -32,6 +32,8 @@ MAX_STATE = 1_000_000
 """Maximum number of characters of an agent's state that is recorded after a turn."""
 MAX_TOOL_VALUE = 100_000
 """Maximum number of recorded characters of a tool call's arguments and results."""
+MAX_SESSION = 1000
+"""The most characters of the id that an agent gives a session."""
 MAX_ROUNDS = 20
 """Maximum number of rounds of tool calls before the agent must answer a message."""
 MAX_HIDDEN = 100_000

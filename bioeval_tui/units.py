@@ -164,9 +164,9 @@ def count(value: int | None) -> str:
     return "unknown" if value is None else f"{value:,}"
 
 
-def size(count_of_bytes: float, unit: Literal["MB", "GB"] = "MB", decimals: int = 0) -> str:
+def size(count_of_bytes: float, unit: Literal["kB", "MB", "GB"] = "MB", decimals: int = 0) -> str:
     """Return a number of bytes, such as `12 MB` or `3 GB`."""
-    return f"{count_of_bytes / {'MB': 1e6, 'GB': 1e9}[unit]:,.{decimals}f} {unit}"
+    return f"{count_of_bytes / {'kB': 1e3, 'MB': 1e6, 'GB': 1e9}[unit]:,.{decimals}f} {unit}"
 
 
 def dollars(value: float | None) -> str:

@@ -25,6 +25,7 @@ from bioeval_tui.cli.options import (
 )
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import ExitCode, UsageError
+from bioeval_tui.evaluation.conversation.scoring import sentinel_contents
 from bioeval_tui.evaluation.engine.attach import sender_name
 from bioeval_tui.evaluation.wiring.rescore import (
     CHANGES,
@@ -193,8 +194,9 @@ def _say_hosts(judges: Sequence[Rescorer]) -> None:
 
 
 class PrintedSentinels(TypedDict):
-    """What the judge gets wrong about conversations with known verdicts, and its scores of them."""
+    """What the judge gets wrong about conversations with known verdicts, its scores of them, and a hash of each."""
 
+    contents: dict[str, str]
     faults: dict[JudgeFault, Annotated[dict[str, Any], Fields(SentinelCheck, accused=bool)]]
     scores: dict[str, float]
 
@@ -292,7 +294,11 @@ def judge_test(
             "conversations": count,
             "changes": changes,
             "controls": controls,
-            "sentinels": {"faults": faults, "scores": scores_of(known[0])},
+            "sentinels": {
+                "contents": sentinel_contents(),
+                "faults": faults,
+                "scores": scores_of(known[0]),
+            },
             "errors": errors,
         }
         print_json(tested, indent=2)
@@ -313,13 +319,30 @@ def _sentinels(tester: JudgeTester, *, after: bool) -> SentinelsJudged:
 
 
 def _scores_in(file: Path) -> dict[str, float]:
-    """Return the scores of the sentinels in what `--json` printed earlier.
+    """Return the scores of the sentinels in what `--json` printed earlier, of those that still say the same.
 
     Raises:
-        UsageError: the file is something else.
+        UsageError: the file is something else, or all of its sentinels say something else now.
     """
     try:
-        scores = json.loads(file.read_text(encoding="utf-8"))["sentinels"]["scores"]
-        return {str(name): float(score) for name, score in scores.items()}
+        printed = json.loads(file.read_text(encoding="utf-8"))["sentinels"]
+        scores = {str(name): float(score) for name, score in printed["scores"].items()}
+        contents = {str(name): str(digest) for name, digest in printed.get("contents", {}).items()}
     except (ValueError, KeyError, TypeError, AttributeError):
         raise UsageError(f"{file}: not what `judge-test --json` prints: no scores of sentinels") from None
+    now = sentinel_contents()
+    # Each score is named by its sentinel and the number of its task.
+    same = {
+        name: score
+        for name, score in scores.items()
+        if (sentinel := name.rpartition(" ")[0]) in now
+        and contents.get(sentinel, now[sentinel]) == now[sentinel]
+    }
+    if scores and not same:
+        raise UsageError(
+            f"{file}: its sentinels are not those of this version, so there is nothing to compare"
+        )
+    if len(same) < len(scores):
+        left = plural(len(scores) - len(same), "score")
+        say(f"note: {left} in {file} of sentinels that say something else now: not compared", err=True)
+    return same

@@ -185,9 +185,8 @@ def compare(
         # A regression is a finding, so it takes precedence over anything that was not measured.
         if comparison.regressions:
             return ExitCode.BELOW
-        if comparison.undecided:
-            say(f"--fail-on-regression: {comparison.undecided}", err=True)
-        if comparison.undecided or not comparison.measured:
+        if why := comparison.undecided or comparison.incomparable:
+            say(f"--fail-on-regression: {why}", err=True)
             return ExitCode.NOT_MEASURED
     return ExitCode.OK
 

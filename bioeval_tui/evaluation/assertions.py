@@ -7,13 +7,27 @@ Calls that an agent does not report are not measured. Only the job knows whether
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
 from bioeval_tui.errors import BioevalError, ExpressionError, QueryError
 from bioeval_tui.evaluation.expressions import Expression, Limits, Part, evaluate, explain, parse, scope
+from bioeval_tui.evaluation.expressions.tree import (
+    Argument,
+    Binary,
+    Branch,
+    Call,
+    If,
+    Lambda,
+    Literal,
+    Member,
+    Name,
+    Node,
+    Unary,
+)
 from bioeval_tui.evaluation.expressions.values import LimitError
 from bioeval_tui.evaluation.job.models import (
     Assertion,
@@ -44,6 +58,113 @@ def depends_on_signoff(condition: Expression) -> bool:
 def depends_on_user_times(condition: Expression) -> bool:
     """Return whether a condition has a different result if the user's messages took no time."""
     return _differs(condition, {"user_ms": 0})
+
+
+def constant(condition: Expression) -> bool | None:
+    """Return the value of a condition that is the same for every agent; None if it depends on what the agent does.
+
+    Only what its form says is found: no state or conversation, a comparison with itself or of a number of things with 0,
+    and what such parts decide.
+    """
+    return _folded(condition, condition.root)
+
+
+def _folded(condition: Expression, node: Node) -> bool | None:
+    """Return the value of a part of a condition if nothing that the agent does can change it."""
+    if not any(isinstance(part, Name) and part.name in _OF_THE_AGENT for part in _nodes(node)):
+        return _value_alone(condition, node)
+    match node:
+        case Binary(operator="&&" | "||" as operator, left=left, right=right):
+            return _joined(condition, left, right, decides=operator == "||")
+        case Call(name="and" | "or" as name, target=Node() as left, arguments=(Argument(value=right),)):
+            return _joined(condition, left, right, decides=name == "or")
+        case Binary(operator=operator, left=left, right=right) if _form(left) == _form(right):
+            return {"==": True, "<=": True, ">=": True, "!=": False, "<": False, ">": False}.get(operator)
+        case Binary(operator=">=" | "<", left=left, right=Literal(value=0)) if _counts(left):
+            return node.operator == ">="
+        case Binary(operator="<=" | ">", left=Literal(value=0), right=right) if _counts(right):
+            return node.operator == "<="
+        case Unary(operator="!", operand=operand):
+            value = _folded(condition, operand)
+            return None if value is None else not value
+        case If(condition=asked, then=then, otherwise=otherwise):
+            branches = [_folded(condition, branch) for branch in (then, otherwise)]
+            decided = _folded(condition, asked)
+            if decided is not None:
+                return branches[0] if decided else branches[1]
+            return branches[0] if branches[0] == branches[1] else None
+        case Call(name="all" | "none" | "any" as name, arguments=(Argument(value=Lambda(body=body)),)):
+            # Of nothing, all and none hold, and any does not.
+            met = _folded(condition, body)
+            if met is (name == "all"):
+                return True
+            return False if name == "any" and met is False else None
+    return None
+
+
+def _joined(condition: Expression, left: Node, right: Node, *, decides: bool) -> bool | None:
+    """Return the value of two conditions of which one with the value `decides` is enough."""
+    if _are_opposite(left, right):
+        return decides
+    values = [_folded(condition, side) for side in (left, right)]
+    if decides in values:
+        return decides
+    return None if None in values else not decides
+
+
+_OF_THE_AGENT = ("objectContext", "evaluation", "it", "this")
+"""Names of what an agent leaves behind; a lambda's parameter is one of its parts."""
+_COUNTS = ("size", "count", "length", "failureCount", "timeTakenMillis")
+
+
+def _counts(node: Node) -> bool:
+    """Return whether a part of a condition is a number that is never below 0."""
+    return isinstance(node, Member | Call) and node.name in _COUNTS
+
+
+def _are_opposite(left: Node, right: Node) -> bool:
+    """Return whether one of two conditions holds exactly where the other does not."""
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, Unary) and one.operator == "!" and _form(one.operand) == _form(other):
+            return True
+    if not (isinstance(left, Binary) and isinstance(right, Binary)):
+        return False
+    sides = [(_form(each.left), _form(each.right)) for each in (left, right)]
+    return {left.operator, right.operator} in ({"==", "!="}, {"<", ">="}, {">", "<="}) and sides[0] == sides[
+        1
+    ]
+
+
+def _form(part: object) -> object:
+    """Return a part of a condition without its place in the text, to compare it with others."""
+    if isinstance(part, tuple):
+        return tuple(map(_form, part))
+    if isinstance(part, Node | Argument | Branch):
+        inside = (getattr(part, each.name) for each in fields(part) if each.name != "column")
+        return (type(part).__name__, *map(_form, inside))
+    return part
+
+
+def _nodes(node: Node) -> Iterator[Node]:
+    """Yield a node and everything in it."""
+    pending: list[object] = [node]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Node):
+            yield part
+        if isinstance(part, tuple):
+            pending += part
+        elif isinstance(part, Node | Argument | Branch):
+            pending += [getattr(part, each.name) for each in fields(part)]
+
+
+def _value_alone(condition: Expression, node: Node) -> bool | None:
+    """Return the value of a part of a condition that names nothing outside; None if it has none."""
+    try:
+        value = evaluate(replace(condition, root=node), scope(None, {}), _LIMITS)
+    except ExpressionError:
+        return None
+    return value if isinstance(value, bool) else None
 
 
 def _differs(condition: Expression, other: dict[str, Any]) -> bool:

@@ -100,6 +100,7 @@ class Reply:
 
     `started` and `ended` are monotonic seconds: request sent and last byte read; `first_token` is when
     the first piece of text arrived, None when the answer was not streamed. `cut_off`: the model's length limit ended it.
+    `session` is the id of the session, if only the answer tells it; `history` is the conversation as the answer repeats it.
     """
 
     content: str
@@ -110,6 +111,8 @@ class Reply:
     tokens_in: int | None = None
     tokens_out: int | None = None
     cut_off: bool = False
+    session: str = ""
+    history: Sequence[tuple[Role, str]] = ()
 
     @property
     def latency_ms(self) -> float:
@@ -121,7 +124,7 @@ class Agent(Protocol):
     """The system under test, for one conversation."""
 
     async def open(self) -> str:
-        """Create a session and return its id."""
+        """Create a session and return its id, which no other conversation has; empty if the agent gives it none yet."""
         ...
 
     def send(self, content: str) -> AsyncIterator[Delta | Generation | Reply]:
@@ -240,6 +243,8 @@ class Verdict:
     """Why a member of a panel gave no verdict; then `tasks` is empty, and the others count."""
     note: str = ""
     """What was left out of the judge's answer, as a sentence for the user."""
+    shortened: str = ""
+    """What of the conversation the judge was not shown, because it is too long, as a sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -343,6 +343,8 @@ class MessageCompleted(EventBase):
     operator: bool = False
     signs_off: bool = False
     cut_off: bool = False
+    session_id: str | None = None
+    """The id of the session, if the agent gives it, or another one, with this answer."""
     record: dict[str, Any] | None = None
     """The message in the imported file, if the other fields lack parts of it."""
 
@@ -441,6 +443,8 @@ class AssertionChecked(EventBase):
     weight: Number
     after_turn: Place
     final: bool = False
+    from_start: bool = False
+    """Whether it passes at the end and passed before the greeting: the agent had to do nothing for it."""
     status: CheckStatus
     observed: Any = None
     expected: Any = None
@@ -586,6 +590,8 @@ class TaskScored(BaseModel):
     score: Number
     reason: str = ""
     evidence: tuple[EvidenceQuoted, ...] = ()
+    only_of_user: bool = False
+    """Whether the judge names only what the user said as evidence of what the agent did."""
     passed: bool = False
     spread: Number = 0.0
     points: Number | None = None
@@ -634,8 +640,8 @@ class TaskScored(BaseModel):
 
     @property
     def unproved(self) -> bool:
-        """Whether the judge quoted words that are not in the transcript."""
-        return any(item.message is None for item in self.evidence)
+        """Whether the judge quoted words that are not in the transcript, or only the user's."""
+        return self.only_of_user or any(item.message is None for item in self.evidence)
 
 
 class TranscriptScored(EventBase):

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from bioeval_tui import score as composite
 from bioeval_tui.record import cases, events
+from bioeval_tui.record.attachments import has_contents
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.names import CONDITIONS, Condition, Peer, Role, with_served
 from bioeval_tui.record.spans import AgentSpan, tokens_of, was_cut_off
@@ -122,8 +123,9 @@ class MessageState:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the agent answered without a word."""
-        return self.role == "assistant" and self.done and not self.text.strip()
+        """Whether the agent answered without a word, and without a file."""
+        is_silent = self.role == "assistant" and self.done and not self.text.strip()
+        return is_silent and not has_contents(self.generation)
 
     def add(self, text: str) -> None:
         """Append streamed text."""
@@ -719,6 +721,7 @@ def _complete_message(talk: ConversationState, event: events.MessageCompleted) -
     message.told_cut_off = event.cut_off
     message.generation = list(event.generation)
     message.record = event.record
+    talk.session_id = event.session_id or talk.session_id
     talk.phase = "checking"
 
 

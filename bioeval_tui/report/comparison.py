@@ -10,10 +10,12 @@ from statistics import fmean
 from typing import Any, Literal
 
 from bioeval_tui.exact import exact_mean
+from bioeval_tui.record.events import ScorePart
 from bioeval_tui.record.names import CONDITIONS, Condition
-from bioeval_tui.record.state import MessageState
+from bioeval_tui.record.state import PASSED, MessageState
 from bioeval_tui.report import findings as of
-from bioeval_tui.report.costs import Spent
+from bioeval_tui.report.contents import NOTHING, Contents, Shared, shared as in_common
+from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.findings import Finding
 from bioeval_tui.report.plans import advice
 from bioeval_tui.report.result import RunResult
@@ -27,14 +29,23 @@ from bioeval_tui.report.statistics.differences import (
     difference,
     differences,
 )
-from bioeval_tui.report.statistics.estimates import Estimate, Proportion, Sample, estimate, grouped
+from bioeval_tui.report.statistics.estimates import (
+    Estimate,
+    Proportion,
+    Sample,
+    estimate,
+    grouped,
+    proportion,
+)
 from bioeval_tui.report.summary import condition_title
-from bioeval_tui.score import Composite, contributions, reweighted
-from bioeval_tui.text import clean_line
+from bioeval_tui.score import Composite, assertion_part, contributions, judged_part, reweighted
+from bioeval_tui.text import clean_line, shorten
 from bioeval_tui.units import date, day
 
 _LISTED, _LONGEST = 3, 40
 """How many differences between two jobs a note lists, and the most characters of each path and value."""
+_BEFORE, _READ = 15, 20_000
+"""How many characters a note shows before two values differ, and how far it looks for that."""
 
 
 def times_not_compared(a: RunResult, b: RunResult) -> of.TimesNotCompared | None:
@@ -48,9 +59,10 @@ def targets_differ(a: RunResult, b: RunResult) -> bool:
     return a.target_ms != b.target_ms
 
 
-def run_notes(a: RunResult, b: RunResult) -> tuple[Finding, ...]:
+def run_notes(a: RunResult, b: RunResult, pairs: Sequence[Pair] = ()) -> tuple[Finding, ...]:
     """Return what differs between the runs besides their results, and what is missing from either."""
-    return (*_setup_notes(a, b), *_notes_on("A", a, b), *_notes_on("B", b, a), *_trial_notes(a, b))
+    sides = (*_notes_on("A", a, b), *_notes_on("B", b, a))
+    return (*_setup_notes(a, b), *sides, *_trial_notes(a, b, pairs), *_content_notes(pairs))
 
 
 def _setup_notes(a: RunResult, b: RunResult) -> Iterator[Finding]:
@@ -98,19 +110,70 @@ def _notes_on(name: str, run: RunResult, other: RunResult) -> Iterator[Finding]:
         yield of.RunUnfinished(name)
 
 
-def _trial_notes(a: RunResult, b: RunResult) -> Iterator[Finding]:
-    if len(a.trials) != len(b.trials):
-        yield of.TrialsDiffer(len(a.trials), len(b.trials))
+def _trial_notes(a: RunResult, b: RunResult, pairs: Sequence[Pair]) -> Iterator[Finding]:
+    """Yield which cases only one run has or, if both have the same, that they have different numbers of trials."""
+    cases = [_cases(pair.a for pair in pairs), _cases(pair.b for pair in pairs)]
+    if not all(cases) or cases[0] == cases[1]:
+        if len(a.trials) != len(b.trials):
+            yield of.TrialsDiffer(len(a.trials), len(b.trials))
+        return
+    for name, own, other in zip("AB", cases, reversed(cases), strict=True):
+        if alone := [case for case in own if case not in other]:
+            yield of.CasesOfOneRun(name, len(alone), _listed(alone))
 
 
-def _jobs_differ(a: Mapping[str, Any], b: Mapping[str, Any]) -> of.JobsDiffer:
+def _cases(talks: Iterable[ConversationResult | None]) -> list[str]:
+    """Return the names of the conversations' cases, each once."""
+    return list(dict.fromkeys(talk.case.words for talk in talks if talk is not None and talk.case))
+
+
+def _listed(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(clean_line(name, _LONGEST) for name in names[:_LISTED])
+
+
+def _content_notes(pairs: Sequence[Pair]) -> Iterator[Finding]:
+    """Yield which cases, or whether the jobs, have other contents: those that are not compared, then those that are in part."""
+    both = [pair for pair in pairs if pair.a is not None and pair.b is not None]
+    kept = {pair.name for pair in both if pair.shared.same_topic}
+    other = [pair for pair in both if pair.name not in kept]
+    changed = [pair for pair in both if pair.name in kept and not pair.shared.whole]
+    for found, in_part in ((other, False), (changed, True)):
+        names = list(dict.fromkeys(pair.name for pair in found))
+        if names:
+            what = of.ContentsDiffer(
+                _listed(list(filter(None, names))), len(names), len({pair.name for pair in both}),
+                _changes(*found[0].contents), in_part,
+            )  # fmt: skip
+            yield what
+
+
+def _changes(a: Contents, b: Contents) -> tuple[tuple[str, str, str], ...]:
+    """Return the first values that differ between two contents, by path."""
+    return _changed(a.named, b.named)[0]
+
+
+def _changed(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[tuple[tuple[str, str, str], ...], int]:
+    """Return the first values that differ, by path, and the number of all."""
     one, two = _leaves(a), _leaves(b)
     changed = [path for path in dict.fromkeys((*one, *two)) if one.get(path) != two.get(path)]
     listed = tuple(
-        (clean_line(path, _LONGEST), _leaf_text(one.get(path)), _leaf_text(two.get(path)))
+        (clean_line(path, _LONGEST), *_from_difference(_leaf_text(one.get(path)), _leaf_text(two.get(path))))
         for path in changed[:_LISTED]
     )
-    return of.JobsDiffer(listed, len(changed) - len(listed))
+    return listed, len(changed)
+
+
+def _from_difference(a: str, b: str) -> tuple[str, str]:
+    """Return two long values from shortly before their first difference on, cut after a while."""
+    same = next((at for at, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    start = 0 if max(len(a), len(b)) <= _LONGEST else max(0, same - _BEFORE)
+    gap = "…" if start else ""
+    return shorten(gap + a[start:], _LONGEST), shorten(gap + b[start:], _LONGEST)
+
+
+def _jobs_differ(a: Mapping[str, Any], b: Mapping[str, Any]) -> of.JobsDiffer:
+    listed, count = _changed(a, b)
+    return of.JobsDiffer(listed, count - len(listed))
 
 
 def _leaves(value: Any, path: str = "") -> dict[str, Any]:
@@ -125,11 +188,40 @@ def _leaves(value: Any, path: str = "") -> dict[str, Any]:
 
 
 def _leaf_text(value: Any) -> str:
-    return "none" if value is None else clean_line(str(value), _LONGEST)
+    return "none" if value is None else clean_line(str(value), _READ)
 
 
 TINY = 1e-9
 NOTHING_IN_COMMON = "The runs have no condition in common."
+OTHER_CONTENTS = "with other contents"
+"""Why two conversations of one case or trial have no difference."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The conversations of one trial, or of one trial of a case, in both runs; None where a run has none."""
+
+    name: str
+    """The case's name; empty for a job without cases."""
+    a: ConversationResult | None
+    b: ConversationResult | None
+    shared: Shared
+
+    @property
+    def contents(self) -> tuple[Contents, Contents]:
+        """What both are about."""
+        assert self.a is not None
+        assert self.b is not None
+        return self.a.contents, self.b.contents
+
+    @property
+    def compared(self) -> tuple[ConversationResult, ConversationResult] | None:
+        """Both conversations, if they are about the same."""
+        return (
+            (self.a, self.b) if self.a is not None and self.b is not None and self.shared.same_topic else None
+        )
+
+
 PENALTY = "penalty"
 GATED = ("task", "assertion")
 """The parts that the gate looks at beside the score: with few trials, a fall of all tasks shows sooner than that of one."""
@@ -197,9 +289,9 @@ class TurnComparison:
 
 @dataclass(frozen=True, slots=True)
 class ConditionComparison:
-    """One condition of both runs. `latency` (ms) is None when timing is not comparable.
+    """One condition of both runs: figures of A and B are over the conversations that are compared, and that both have.
 
-    `averages_ms` are A's and B's mean of the conversations' averages, over the trials that both answered.
+    `latency` (ms) is None when timing is not comparable. `averages_ms` are A's and B's mean of the conversations' averages, over the trials that both answered.
     """
 
     condition: Condition
@@ -217,6 +309,8 @@ class ConditionComparison:
     turns: tuple[TurnComparison, ...]
     cost_a: Spent
     cost_b: Spent
+    trials: tuple[tuple[int, int], ...]
+    """The trials that are compared, each as A and B number it."""
 
     @property
     def whole(self) -> ValueComparison:
@@ -338,6 +432,14 @@ class Comparison:
         return tuple(sentence(fall) for condition in self.conditions for fall in condition.falls)
 
     @property
+    def incomparable(self) -> str:
+        """Why there is nothing to compare, in words; empty if there is something in each condition."""
+        if self.measured:
+            return ""
+        why = [note for note in self.differences if isinstance(note, of.ContentsDiffer | of.CasesOfOneRun)]
+        return sentence(of.NothingCompared(tuple(map(sentence, why))))
+
+    @property
     def undecided(self) -> str:
         """Why the runs cannot show a regression, and how many trials or cases would do; empty if they can."""
         few = [condition.score for condition in self.conditions if condition.score.verdict == "too few"]
@@ -380,91 +482,30 @@ def comparison_of(runs: Sequence[RunResult]) -> Comparison | None:
 
 
 def compare(a: RunResult, b: RunResult) -> Comparison:
-    """Compare two runs: conditions that both have, tasks and assertions matched by title, trials by number."""
+    """Compare two runs: conditions that both have, trials by number, cases by name, and of these what is the same in both."""
     times = times_not_compared(a, b)
     shared = [c for c in CONDITIONS if c in a.started.conditions and c in b.started.conditions]
-    conditions = _corrected([_condition(a, b, condition, times is not None) for condition in shared])
-    notes = (*run_notes(a, b), *_by_people("A", a), *_by_people("B", b), *_by_person(a, b, conditions))
-    return Comparison(a, b, conditions, times, notes)
-
-
-def _by_people(name: str, run: RunResult) -> Iterator[of.PeopleWouldSay]:
-    """Yield what people would say about a run's verdicts, if they reviewed a sample."""
-    for finding in run.people_would_say:
-        yield replace(finding, title=f"{name}, {finding.title}" if finding.title else name)
-
-
-def _by_person(
-    a: RunResult, b: RunResult, conditions: Iterable[ConditionComparison]
-) -> Iterator[of.SimulatedUsers]:
-    """Yield how far simulated users' scores lie from a person's, if a person played the user of one of the runs."""
-    people = [(run.started.job.get("evaluator") or {}).get("kind") == "human" for run in (a, b)]
-    if people[0] != people[1]:
-        person, simulated = (a, b) if people[0] else (b, a)
-        for one in conditions:
-            pairs = _pairs(person, simulated, one.condition, _score)
-            yield of.SimulatedUsers(one.title, difference(differences(pairs)))
-
-
-def _condition(a: RunResult, b: RunResult, condition: Condition, without_times: bool) -> ConditionComparison:
-    without_timing = without_times or targets_differ(a, b)
-
-    def score(talk: ConversationResult) -> Sample:
-        if talk.score is None or not without_timing:
-            return talk.sample
-        composite = _composite(talk, without_timing)
-        value = composite.score if composite else None
-        return replace(
-            talk.sample, value=value, reason="" if value is not None else "only timing was measured"
-        )
-
-    latency = None
-    averages: tuple[float | None, float | None] = (None, None)
-    if not without_times:
-        pairs = _pairs(a, b, condition, _average)
-        latency = difference(differences(pairs), higher_is_better=False, unit=False)
-        averages = _means(pairs)
-    return ConditionComparison(
-        condition=condition,
-        title=condition_title([a, b], condition),
-        a=estimate([score(talk) for talk in a.conversations_in(condition)]),
-        b=estimate([score(talk) for talk in b.conversations_in(condition)]),
-        score=difference(differences(_pairs(a, b, condition, score))),
-        parts=_compare_parts(a, b, condition, without_timing),
-        tasks=tuple(_compare_tasks(a, b, condition)),
-        assertions=tuple(_compare_assertions(a, b, condition)),
-        latency=latency,
-        averages_ms=averages,
-        turns=tuple(_turns(a, b, condition, without_times)),
-        cost_a=_cost(a, condition),
-        cost_b=_cost(b, condition),
+    pairs = {condition: _pairs(a, b, condition) for condition in shared}
+    conditions = _corrected(
+        [_Compared(a, b, condition, pairs[condition], times is not None).result() for condition in shared]
     )
+    notes = (
+        *run_notes(a, b, [pair for each in pairs.values() for pair in each]),
+        *_by_people("A", a),
+        *_by_people("B", b),
+    )
+    return Comparison(a, b, conditions, times, (*notes, *_by_person(a, b, conditions, pairs)))
 
 
-def _cost(run: RunResult, condition: Condition) -> Spent:
-    summary = run.summary.of(condition)
-    assert summary is not None
-    return summary.spent
-
-
-Value = Callable[[ConversationResult], Sample | None]
-
-
-def _pairs(
-    a: RunResult, b: RunResult, condition: Condition, value: Value, value_b: Value | None = None
-) -> list[tuple[Sample | None, Sample | None]]:
-    pairs = []
-    for one, two in _matched(a, b, condition):
-        pairs.append((value(one) if one else None, (value_b or value)(two) if two else None))
-    return pairs
-
-
-def _matched(
-    a: RunResult, b: RunResult, condition: Condition
-) -> list[tuple[ConversationResult | None, ConversationResult | None]]:
+def _pairs(a: RunResult, b: RunResult, condition: Condition) -> list[Pair]:
     """Return the conversations that belong together: of the same trial, or of the same case and its trial."""
     first, second = _by_place(a, condition), _by_place(b, condition)
-    return [(first.get(place), second.get(place)) for place in dict.fromkeys([*first, *second])]
+    pairs = []
+    for place in dict.fromkeys([*first, *second]):
+        one, two = first.get(place), second.get(place)
+        both = NOTHING if one is None or two is None else in_common(one.contents, two.contents)
+        pairs.append(Pair(place[0], one, two, both))
+    return pairs
 
 
 def _by_place(run: RunResult, condition: Condition) -> dict[tuple[str, int], ConversationResult]:
@@ -475,17 +516,58 @@ def _by_place(run: RunResult, condition: Condition) -> dict[tuple[str, int], Con
     return talks
 
 
+def _by_people(name: str, run: RunResult) -> Iterator[of.PeopleWouldSay]:
+    """Yield what people would say about a run's verdicts, if they reviewed a sample."""
+    for finding in run.people_would_say:
+        yield replace(finding, title=f"{name}, {finding.title}" if finding.title else name)
+
+
+def _by_person(
+    a: RunResult,
+    b: RunResult,
+    conditions: Iterable[ConditionComparison],
+    pairs: Mapping[Condition, Sequence[Pair]],
+) -> Iterator[of.SimulatedUsers]:
+    """Yield how far simulated users' scores lie from a person's, if a person played the user of one of the runs."""
+    people = [(run.started.job.get("evaluator") or {}).get("kind") == "human" for run in (a, b)]
+    if people[0] != people[1]:
+        for one in conditions:
+            samples = [_of_both(pair, _score, _score) for pair in pairs[one.condition]]
+            ordered = samples if people[0] else [(second, first) for first, second in samples]
+            yield of.SimulatedUsers(one.title, difference(differences(ordered)))
+
+
+Value = Callable[[ConversationResult], Sample | None]
+Samples = tuple[Sample | None, Sample | None]
+
+
+def _of_both(pair: Pair, value_a: Value, value_b: Value) -> Samples:
+    """Return the values of a pair; without a value if they are about different things."""
+    if pair.a is not None and pair.b is not None and not pair.shared.same_topic:
+        left_out = replace(pair.a.sample, value=None, reason=OTHER_CONTENTS)
+        return left_out, left_out
+    return value_a(pair.a) if pair.a else None, value_b(pair.b) if pair.b else None
+
+
+def _columns(samples: Iterable[Samples]) -> tuple[list[Sample], list[Sample]]:
+    """Return both runs' values of the pairs that both have, so that each column is about the same conversations."""
+    columns: tuple[list[Sample], list[Sample]] = ([], [])
+    for one, two in samples:
+        if one is None or two is None or OTHER_CONTENTS in (one.reason, two.reason):
+            continue
+        reason = next((each.reason for each in (one, two) if each.value is None), "")
+        for column, each in zip(columns, (one, two), strict=True):
+            column.append(replace(each, value=None, reason=each.reason or reason) if reason else each)
+    return columns
+
+
+def _mean(samples: Iterable[Sample]) -> float | None:
+    known = [sample.value for sample in samples if sample.value is not None]
+    return exact_mean(known) if known else None
+
+
 def _score(talk: ConversationResult) -> Sample:
     return talk.sample
-
-
-def _means(pairs: Sequence[tuple[Sample | None, Sample | None]]) -> tuple[float | None, float | None]:
-    """Return the mean of each side over the pairs in which both have a value."""
-    both = [(x.value, y.value) for x, y in pairs if x and y and x.value is not None and y.value is not None]
-    if not both:
-        return None, None
-    first, second = zip(*both, strict=True)
-    return exact_mean(first), exact_mean(second)
 
 
 def _average(talk: ConversationResult) -> Sample:
@@ -495,57 +577,231 @@ def _average(talk: ConversationResult) -> Sample:
     return Sample(job, fmean(talk.latencies_ms), case=case)
 
 
-def _composite(talk: ConversationResult, without_timing: bool) -> Composite | None:
-    """Return a conversation's score with its parts, without timing if times cannot be compared; None without a score."""
-    if talk.scored is None or talk.score is None:
-        return None
-    if without_timing:
-        return reweighted(talk.parts, talk.scored.failures, {"timing": 0.0})
-    return Composite(talk.score, talk.parts, talk.penalty)
+class _Compared:
+    """One condition of two runs, compared over what its pairs have in common."""
 
+    def __init__(
+        self, a: RunResult, b: RunResult, condition: Condition, pairs: Sequence[Pair], without_times: bool
+    ) -> None:
+        self.a, self.b, self.condition, self.pairs = a, b, condition, pairs
+        self.without_times = without_times
+        self.without_timing = without_times or targets_differ(a, b)
+        self.composites = [self._composites(pair) for pair in pairs]
+        self.both = [each for pair in pairs if (each := pair.compared) is not None]
 
-def _compare_parts(
-    a: RunResult, b: RunResult, condition: Condition, without_timing: bool
-) -> tuple[ValueComparison, ...]:
-    def added(talk: ConversationResult, name: str) -> Sample:
-        compared = _composite(talk, without_timing)
-        if compared is None or not compared.parts:
-            return replace(talk.sample, value=None)
-        return replace(talk.sample, value=contributions(compared.parts, compared.penalty).get(name, 0.0))
+    def result(self) -> ConditionComparison:
+        """Return the comparison, whose p-values are not corrected yet."""
+        scores = [self._scores(pair, both) for pair, both in zip(self.pairs, self.composites, strict=True)]
+        a, b = _columns(scores)
+        latency = None
+        averages: tuple[float | None, float | None] = (None, None)
+        if not self.without_times:
+            samples = [_of_both(pair, _average, _average) for pair in self.pairs]
+            latency = difference(differences(samples), higher_is_better=False, unit=False)
+            one, two = map(_mean, _columns(samples))
+            averages = (one, two)
+        trials = tuple((one.trial, two.trial) for one, two in self.both)
+        return ConditionComparison(
+            condition=self.condition,
+            title=condition_title([self.a, self.b], self.condition),
+            a=estimate(a),
+            b=estimate(b),
+            score=difference(differences(scores)),
+            parts=self._parts(),
+            tasks=tuple(self._tasks()),
+            assertions=tuple(self._assertions()),
+            latency=latency,
+            averages_ms=averages,
+            turns=tuple(self._turns()),
+            cost_a=spent([self.a], self.condition, {trial for trial, _ in trials}),
+            cost_b=spent([self.b], self.condition, {trial for _, trial in trials}),
+            trials=trials,
+        )
 
-    compared = []
-    for name in (*PARTS, PENALTY):
-        of = partial(added, name=name)
-        sides = [[of(talk) for talk in run.conversations_in(condition)] for run in (a, b)]
-        if any(sample.value for side in sides for sample in side):
-            both = difference(differences(_pairs(a, b, condition, of)))
-            one, two = (estimate(side, (-1.0, 1.0)) for side in sides)
-            compared.append(ValueComparison(name, part_title(name), one, two, both))
-    return tuple(sorted(compared, key=lambda part: -abs(part.change or 0.0)))
+    def _composites(self, pair: Pair) -> tuple[Composite | None, Composite | None]:
+        """Return both scores over what is the same, with their parts, without timing if times cannot be compared.
 
+        A conversation without a score has none.
+        """
+        if pair.compared is None:
+            return None, None
+        one, two = pair.compared
+        if pair.shared.whole:
+            return self._composite(one), self._composite(two)
+        weights = one.contents.weights
+        judged = {number: (other, weights["judged"][number]) for number, other in pair.shared.judged.items()}
+        checked = {index: (other, weights["checked"][index]) for index, other in pair.shared.checked.items()}
+        return (
+            self._composite(
+                one, {n: w for n, (_, w) in judged.items()}, {n: w for n, (_, w) in checked.items()}
+            ),
+            self._composite(two, dict(judged.values()), dict(checked.values())),
+        )
 
-def _compare_tasks(a: RunResult, b: RunResult, condition: Condition) -> list[ValueComparison]:
-    numbers_a, numbers_b = (
-        {title: number for number, title in run.task_titles(condition).items()} for run in (a, b)
-    )
-
-    def of(number: int) -> Value:
-        return lambda talk: talk.task_sample(number)
-
-    def summed(run: RunResult, number: int | None) -> Estimate | None:
-        if number is None:
+    def _composite(
+        self,
+        talk: ConversationResult,
+        judged: Mapping[int, float] | None = None,
+        checked: Mapping[int, float] | None = None,
+    ) -> Composite | None:
+        """Return a conversation's score with its parts; with `judged` and `checked`, over these alone with these weights."""
+        if talk.scored is None or talk.score is None:
             return None
-        samples = (talk.task_sample(number) for talk in run.conversations_in(condition))
-        return estimate([sample for sample in samples if sample is not None])
+        if judged is None or checked is None:
+            recorded = Composite(talk.score, talk.parts, talk.penalty)
+            if not self.without_timing:
+                return recorded
+            parts = recorded.parts
+        else:
+            parts = _parts_over(talk, judged, checked)
+        return reweighted(parts, talk.scored.failures, {"timing": 0.0} if self.without_timing else {})
 
-    compared = []
-    for title in dict.fromkeys([*numbers_a, *numbers_b]):
-        one, two = numbers_a.get(title), numbers_b.get(title)
-        both = None
-        if one is not None and two is not None:
-            both = difference(differences(_pairs(a, b, condition, of(one), of(two))))
-        compared.append(ValueComparison(title, title, summed(a, one), summed(b, two), both))
-    return compared
+    def _scores(self, pair: Pair, both: tuple[Composite | None, Composite | None]) -> Samples:
+        def score(talk: ConversationResult, composite: Composite | None) -> Sample:
+            if talk.score is None:
+                return talk.sample
+            scored = composite is not None and any(
+                part.name != "timing" and not part.left_out for part in composite.parts
+            )
+            if composite is None or (not scored and not pair.shared.whole):
+                return replace(talk.sample, value=None, reason="with nothing scored in common")
+            reason = "" if composite.score is not None else "only timing was measured"
+            return replace(talk.sample, value=composite.score, reason=reason)
+
+        if pair.compared is None:
+            return _of_both(pair, _score, _score)
+        one, two = pair.compared
+        return score(one, both[0]), score(two, both[1])
+
+    def _parts(self) -> tuple[ValueComparison, ...]:
+        def added(talk: ConversationResult, composite: Composite | None, name: str) -> Sample:
+            if composite is None or not composite.parts:
+                return replace(talk.sample, value=None)
+            # A part that is left out adds no zero: there is nothing to compare.
+            return replace(talk.sample, value=contributions(composite.parts, composite.penalty).get(name))
+
+        compared = []
+        for name in (*PARTS, PENALTY):
+            samples: list[Samples] = []
+            for pair, (one, two) in zip(self.pairs, self.composites, strict=True):
+                samples.append(
+                    _of_both(
+                        pair,
+                        partial(added, composite=one, name=name),
+                        partial(added, composite=two, name=name),
+                    )
+                )
+            sides = _columns(samples)
+            if any(sample.value for side in sides for sample in side):
+                both = difference(differences(samples))
+                first, second = (estimate(side, (-1.0, 1.0)) for side in sides)
+                compared.append(ValueComparison(name, part_title(name), first, second, both))
+        return tuple(sorted(compared, key=lambda part: -abs(part.change or 0.0)))
+
+    def _tasks(self) -> Iterator[ValueComparison]:
+        numbers_a, numbers_b = (
+            {title: number for number, title in run.task_titles(self.condition).items()}
+            for run in (self.a, self.b)
+        )
+        for title in dict.fromkeys([*numbers_a, *numbers_b]):
+            one, two = numbers_a.get(title), numbers_b.get(title)
+            if one is None or two is None:
+                alone = [_of_one_run(self.both, at, number) for at, number in enumerate((one, two))]
+                yield ValueComparison(title, title, alone[0], alone[1], None)
+                continue
+            samples = [self._task_samples(pair, one, two) for pair in self.pairs]
+            first, second = map(estimate, _columns(samples))
+            yield ValueComparison(title, title, first, second, difference(differences(samples)))
+
+    def _task_samples(self, pair: Pair, one: int, two: int) -> Samples:
+        if pair.compared and pair.shared.judged.get(one) != two:
+            left_out = replace(pair.compared[0].sample, value=None, reason=OTHER_CONTENTS)
+            return left_out, left_out
+        return _of_both(pair, lambda talk: talk.task_sample(one), lambda talk: talk.task_sample(two))
+
+    def _assertions(self) -> Iterator[AssertionComparison]:
+        listed = [run.assertion_titles(self.condition) for run in (self.a, self.b)]
+        indices = [{title: index for index, (title, _) in each.items()} for each in listed]
+        weights = dict(pair for each in listed for pair in each.values())
+        for title, weight in weights.items():
+            one, two = (side.get(title) for side in indices)
+            if one is None or two is None:
+                talks = [[pair[at] for pair in self.both] for at in (0, 1)]
+                alone = [
+                    None if index is None else _share([_passed(index)(talk) for talk in side])
+                    for side, index in zip(talks, (one, two), strict=True)
+                ]
+                yield AssertionComparison(title, weight, alone[0], alone[1], None)
+                continue
+            samples = [self._check_samples(pair, one, two) for pair in self.pairs]
+            first, second = map(_share, _columns(samples))
+            yield AssertionComparison(title, weight, first, second, difference(differences(samples)))
+
+    def _check_samples(self, pair: Pair, one: int, two: int) -> Samples:
+        if pair.compared and pair.shared.checked.get(one) != two:
+            left_out = replace(pair.compared[0].sample, value=None, reason=OTHER_CONTENTS)
+            return left_out, left_out
+        return _of_both(pair, _passed(one), _passed(two))
+
+    def _turns(self) -> Iterator[TurnComparison]:
+        for talks in self.both:
+            sides = [grouped((m.turn, m) for m in talk.messages if talk.sent(m)) for talk in talks]
+            for turn in sorted({*sides[0], *sides[1]}):
+                one, two = (tuple(side.get(turn, ())) for side in sides)
+                a_ms, b_ms = _latency(one), _latency(two)
+                change = None
+                if a_ms is not None and b_ms is not None and not self.without_times:
+                    change = b_ms - a_ms
+                yield TurnComparison(talks[0].trial, turn, one, two, a_ms, b_ms, change)
+
+
+def _of_one_run(
+    both: Sequence[tuple[ConversationResult, ConversationResult]], side: int, number: int | None
+) -> Estimate | None:
+    """Return a task that only one run has, over its conversations that are compared; None of the other run."""
+    if number is None:
+        return None
+    samples = (pair[side].task_sample(number) for pair in both)
+    return estimate([sample for sample in samples if sample is not None])
+
+
+def _passed(index: int) -> Value:
+    def value(talk: ConversationResult) -> Sample | None:
+        check = talk.final_checks.get(index)
+        if check is None:
+            return None
+        known = None if check.status == "not_measured" else float(check.status == "passed")
+        return Sample(talk.sample.job, known, "not measured", talk.sample.case, stopped=talk.sample.stopped)
+
+    return value
+
+
+def _share(samples: Iterable[Sample | None]) -> Proportion:
+    """Return how often an assertion passed, of the conversations in which that is known."""
+    known = [sample for sample in samples if sample is not None and sample.value is not None]
+    outcomes = [((sample.job, sample.case), sample.value == 1) for sample in known]
+    return proportion(outcomes, stopped=any(sample.stopped for sample in known))
+
+
+def _parts_over(
+    talk: ConversationResult, judged: Mapping[int, float], checked: Mapping[int, float]
+) -> tuple[ScorePart, ...]:
+    """Return a conversation's parts over some tasks and assertions, with these weights."""
+    tasks = [
+        task.model_copy(update={"weight": judged[task.task] or 1.0})
+        for task in talk.tasks
+        if task.task in judged
+    ]
+    results = [
+        (weight, PASSED[check.status])
+        for index, weight in checked.items()
+        if (check := talk.final_checks.get(index)) is not None
+    ]
+    over = {
+        "task": judged_part(None if talk.judge_error else tasks, len(judged)),
+        "assertion": assertion_part(results),
+    }
+    return tuple(over.get(part.name, part) for part in talk.parts)
 
 
 def _corrected(conditions: Sequence[ConditionComparison]) -> tuple[ConditionComparison, ...]:
@@ -585,51 +841,6 @@ def _tested(condition: ConditionComparison) -> list[tuple[str, str, Difference |
         *(("part", part.name, part.difference) for part in condition.parts),
         ("latency", "", condition.latency),
     ]
-
-
-def _compare_assertions(a: RunResult, b: RunResult, condition: Condition) -> list[AssertionComparison]:
-    listed = [run.assertion_titles(condition) for run in (a, b)]
-    indices = [{title: index for index, (title, _) in each.items()} for each in listed]
-    weights = dict(pair for each in listed for pair in each.values())
-
-    def passed(index: int) -> Value:
-        def value(talk: ConversationResult) -> Sample | None:
-            check = talk.final_checks.get(index)
-            if check is None:
-                return None
-            known = None if check.status == "not_measured" else float(check.status == "passed")
-            return Sample(talk.sample.job, known, "not measured", talk.sample.case)
-
-        return value
-
-    compared = []
-    for title, weight in weights.items():
-        one, two = (side.get(title) for side in indices)
-        shares = [
-            None if index is None else run.assertion_share(condition, index)
-            for run, index in ((a, one), (b, two))
-        ]
-        both = None
-        if one is not None and two is not None:
-            both = difference(differences(_pairs(a, b, condition, passed(one), passed(two))))
-        compared.append(AssertionComparison(title, weight, shares[0], shares[1], both))
-    return compared
-
-
-def _turns(a: RunResult, b: RunResult, condition: Condition, without_timing: bool) -> list[TurnComparison]:
-    turns = []
-    for talks in _matched(a, b, condition):
-        sides = [
-            grouped((m.turn, m) for m in talk.messages if talk.sent(m)) if talk else {} for talk in talks
-        ]
-        trial = next(talk.trial for talk in talks if talk is not None)
-        for turn in sorted({*sides[0], *sides[1]}):
-            one, two = (tuple(side.get(turn, ())) for side in sides)
-            a_ms, b_ms = _latency(one), _latency(two)
-            both = a_ms is not None and b_ms is not None and not without_timing
-            change = b_ms - a_ms if both and a_ms is not None and b_ms is not None else None
-            turns.append(TurnComparison(trial, turn, one, two, a_ms, b_ms, change))
-    return turns
 
 
 def _latency(messages: tuple[MessageState, ...]) -> float | None:

@@ -6,7 +6,7 @@ its peer lower bounds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,12 +73,21 @@ class Spent:
         return next(cost for cost in self.peers if cost.peer == peer)
 
 
-def spent(runs: Iterable[RecordedRun], condition: Condition | None = None) -> Spent:
-    """Add up the tokens and cost of the conversations, or of one condition's, with the recorded verdicts but not later ones."""
-    by_run = [(run, [talk for talk in run.talks if condition in (None, talk.key.condition)]) for run in runs]
+def spent(
+    runs: Iterable[RecordedRun], condition: Condition | None = None, trials: Collection[int] | None = None
+) -> Spent:
+    """Add up the tokens and cost of the conversations, with the recorded verdicts but not later ones.
+
+    With `condition` or `trials`, only those of this condition, or of these trials.
+    """
+
+    def counts(talk: ConversationState) -> bool:
+        return condition in (None, talk.key.condition) and (trials is None or talk.key.trial in trials)
+
+    by_run = [(run, [talk for talk in run.talks if counts(talk)]) for run in runs]
     each = [_of_run(run, talks) for run, talks in by_run if talks]
-    counts = sum(len(talks) for _, talks in by_run)
-    return Spent(tuple(_sum(peer, each) for peer in ("agent", "evaluator", "judge")), counts)
+    held = sum(len(talks) for _, talks in by_run)
+    return Spent(tuple(_sum(peer, each) for peer in ("agent", "evaluator", "judge")), held)
 
 
 def _sum(peer: Peer, each: Sequence[dict[Peer, PeerCost]]) -> PeerCost:

@@ -133,7 +133,7 @@ class TaskResult(_Part):
     reason: str
     evidence: list[QuoteResult]
     unproved: bool
-    """The judge quoted words that are not in the transcript, even after it was asked again."""
+    """The judge quoted words that are not in the transcript, or only the user's, even after it was asked again."""
     spread: float
     """The largest score minus the smallest, if there are several verdicts."""
     points: float | None
@@ -154,6 +154,8 @@ class AssertionResult(_Part):
     warning: str | None
     why: str | None
     """What was observed instead, if it failed."""
+    from_start: bool
+    """Whether it passed before the greeting already, so that the agent had to do nothing for it."""
 
 
 class ConversationResult(_Part):
@@ -287,7 +289,7 @@ class RunDocument(_Part):
     """Whether a script played the user and rules judged."""
     warnings: list[str]
     unproved: int
-    """The number of verdicts that quote words which are not in the transcript."""
+    """The number of verdicts that quote words which are not in the transcript, or only the user's."""
     conditions: dict[Literal["withheld", "supplied"], ConditionResult | None]
     """Null for a condition without a conversation."""
     versions: dict[str, str]

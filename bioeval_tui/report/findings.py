@@ -736,6 +736,33 @@ class TrialsDiffer(Finding):
     b: int
 
 
+class NothingCompared(Finding):
+    """Two runs without anything that both scored; `why` are sentences on what they do not share."""
+
+    why: tuple[str, ...]
+
+
+class CasesOfOneRun(Finding):
+    """Cases that only run A or B has, by the first of their names."""
+
+    run: str
+    count: int
+    named: tuple[str, ...]
+
+
+class ContentsDiffer(Finding):
+    """Cases of one name with other contents in B; without any `named`, the job's trials.
+
+    `changed` are values that differ in the first, by path. `in_part`: what is the same in them is compared.
+    """
+
+    named: tuple[str, ...]
+    count: int
+    of: int
+    changed: tuple[tuple[str, str, str], ...]
+    in_part: bool
+
+
 class PeopleWouldSay(Finding):
     """What people would say about all of a judge's verdicts, estimated from a random sample of blind reviews.
 

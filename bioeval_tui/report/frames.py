@@ -187,6 +187,7 @@ def _assertions(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
         if check.status != "not_measured":
             cells |= {
                 "passed": check.status == "passed",
+                "from_start": check.from_start,
                 "observed": compact_json(check.observed),
                 "expected": compact_json(check.expected),
             }
@@ -291,7 +292,7 @@ TABLES: Mapping[TableName, FrameTable] = {
         FrameColumn("weight", "number", "how much it counts in the task part"),
         FrameColumn("asked", "whole", "the number of the user's message that asks for it, 0 if none does; missing if unknown"),
         FrameColumn("kept_by", "text", "what kept the user from asking: `user`, `turns` or `agent`; missing if it was asked for"),
-        FrameColumn("unproved", "flag", "whether the judge quoted words that are not in the transcript"),
+        FrameColumn("unproved", "flag", "whether the judge quoted words that are not in the transcript, or only the user's"),
         FrameColumn("spread", "number", "the largest score minus the smallest, if there are several verdicts"),
         FrameColumn("points", "number", "the points of a rubric item; missing for a task"),
         FrameColumn("tags", "text", "the tags of a rubric item, separated by spaces"),
@@ -305,6 +306,7 @@ TABLES: Mapping[TableName, FrameTable] = {
         FrameColumn("weight", "number", "how much it counts in the assertion part"),
         FrameColumn("status", "text", "`passed`, `failed` or `not_measured`"),
         FrameColumn("passed", "flag", "missing if it was not measured"),
+        FrameColumn("from_start", "flag", "whether it passed before the greeting already"),
         FrameColumn("observed", "text", "JSON"),
         FrameColumn("expected", "text", "JSON"),
         FrameColumn("why", "text", "why it failed or was not measured"),
@@ -359,7 +361,7 @@ def openai_lines(runs: Sequence[RunResult], asked: Asked | None = None) -> str:
     for run, talk in conversations_of(runs):
         source = run.brief.source
         same = source is not None and source.format in CHAT_LINES
-        messages = [each for m in talk.messages if m.done for each in _chat(m, as_it_was=same)]
+        messages = [each for m in talk.sent_messages for each in _chat(m, as_it_was=same)]
         if same:
             line = {**(talk.record or {}), "messages": messages}
             lines.append(json.dumps(line, ensure_ascii=False))

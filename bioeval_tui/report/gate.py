@@ -254,13 +254,15 @@ def evaluate(runs: Sequence[RunResult], rules: GateRules) -> GateResult:
     counted = count_planned(runs)
     checks: list[GateCheck] = []
     for group in groups(runs):
-        for same in by_job(group).values():
-            checks += _under(same, rules)
-            checks += _of_parts(same, rules)
-            checks += _pass_k(same, rules)
-            checks += _slow(same, rules)
-            if rules.on_assertion:
-                checks += _assertions(same)
+        for job, same in by_job(group).items():
+            found = [
+                *_under(same, rules),
+                *_of_parts(same, rules),
+                *_pass_k(same, rules),
+                *_slow(same, rules),
+            ]
+            found += _assertions(same) if rules.on_assertion else ()
+            checks += (replace(check, job=job) for check in found)
     unmeasured = why_unmeasured(counted)
     notes: list[Finding] = [*unmeasured]
     if checks or len(runs) > 1:  # the card of a single run says it

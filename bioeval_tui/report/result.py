@@ -17,6 +17,7 @@ from typing import Any, Literal, Self
 from bioeval_tui import score as composite
 from bioeval_tui.evaluation.spending import Prices, shipped_prices
 from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.record.attachments import file_words
 from bioeval_tui.record.events import (
     ReviewsDrawn,
     RunStarted,
@@ -79,7 +80,7 @@ class Quotation:
 class Note:
     """Something that happened at a message."""
 
-    kind: Literal["fact", "failure", "violation", "operator", "check", "unsent"]
+    kind: Literal["fact", "failure", "violation", "operator", "check", "unsent", "file"]
     words: str
 
 
@@ -568,6 +569,7 @@ def _message(run: RunResult, talk: ConversationResult, message: MessageState) ->
         notes.insert(0, Note("unsent", "the sign-off, not sent" if message.done else "not sent"))
     if message.operator:
         notes.append(Note("operator", "typed by a person"))
+    notes += [Note("file", words) for words in file_words(message.generation)]
     notes += [Note("failure", note) for note in answer_notes(message)]
     if message.blocked_ms is not None:
         notes.append(

@@ -53,6 +53,11 @@ class AssertionRow:
             return final.status
         return "" if self.only in (None, condition) else "elsewhere"
 
+    def held_from_start(self, condition: Condition) -> bool:
+        """Return whether it passes at the end and passed before the greeting already."""
+        final = self.finals[condition]
+        return final is not None and final.from_start
+
 
 def run_conditions(state: RunState) -> tuple[Condition, ...]:
     """Return the run's conditions, withheld before supplied; both until they are known."""

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from bioeval_tui import score as composite
 from bioeval_tui.errors import Problem
+from bioeval_tui.evaluation.conversation.transcript import without_signoff
 from bioeval_tui.evaluation.spending import Prices, shipped_prices
 from bioeval_tui.record.events import (
     EXCUSED,
@@ -27,7 +28,7 @@ from bioeval_tui.record.events import (
     TaskScored,
     TranscriptScored,
 )
-from bioeval_tui.record.names import Condition
+from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.reviews import (
     Reviews,
     TaskKey,
@@ -36,6 +37,7 @@ from bioeval_tui.record.reviews import (
 from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState, RunState
 from bioeval_tui.report import rows
 from bioeval_tui.report.brief import Brief, brief_of
+from bioeval_tui.report.contents import Contents, contents_of
 from bioeval_tui.report.findings import (
     AssertionFails,
     Finding,
@@ -77,7 +79,7 @@ class ConversationResult:
     tasks: tuple[TaskScored, ...] = ()
     """The judge's verdicts."""
     unproved: int = 0
-    """How many of them quote words that are not in the transcript."""
+    """How many of them quote words that are not in the transcript, or only the user's."""
     tone: float | None = None
     """The judge's rating of the agent's tone, 0 to 1, which is not part of any score."""
     judge_error: str | None = None
@@ -167,8 +169,9 @@ class ConversationResult:
 
     @property
     def checks_missing(self) -> tuple[str, ...]:
-        """Warnings that the judge left a verdict out."""
-        return tuple(warned.message for warned in self.warned if warned.code == "verdict_missing")
+        """Warnings that the judge left a verdict out, or was not shown the whole conversation."""
+        codes = ("verdict_missing", "record_shortened")
+        return tuple(warned.message for warned in self.warned if warned.code in codes)
 
     @cached_property
     def latency(self) -> LatencySummary:
@@ -197,11 +200,18 @@ class ConversationResult:
         )
 
     @property
+    def contents(self) -> Contents:
+        """What it was about, by which it is compared with conversations of other runs."""
+        source = self._run.started.source
+        of_case = "" if self.case is None else f"{self.case.words} {self.trial if source else ''}"
+        return self._run.contents_of(self.trial, self.condition, of_case)
+
+    @property
     def common_case(self) -> str:
-        """The unit on which agents are compared: the job, one of its cases, or a case of an imported set."""
-        if self.sample.case and self._run.started.source is None:
-            return f"{self.sample.job} {self.sample.case}"
-        return self.sample.case or self.sample.job
+        """The unit on which agents are compared: the job or one of its cases, as it was then, or a case of an imported set."""
+        if self._run.started.source is not None:
+            return self.sample.case or self.sample.job
+        return f"{self.sample.job} {self.sample.case} {self.contents.digest}"
 
     def task(self, number: int) -> TaskScored | None:
         """Return the judge's verdict on a task, if the conversation counts as a result."""
@@ -252,6 +262,20 @@ class ConversationResult:
     def sent(self, message: MessageState) -> bool:
         """Return whether a message was sent to the other side; a bare sign-off and cut-off or void messages were not."""
         return self._talk.sent(message)
+
+    @cached_property
+    def sent_messages(self) -> list[MessageState]:
+        """What reached the other side: complete messages, without the sign-off, which is never sent."""
+        return [
+            replace(message, _pieces=[self._without_signoff(message)]) if message.signs_off else message
+            for message in self.messages
+            if self.sent(message)
+        ]
+
+    def _without_signoff(self, message: MessageState) -> str:
+        signoff = str((self.job.get("evaluator") or {}).get("signoff") or "")
+        words = without_signoff(message.text, signoff) if signoff else None
+        return message.text if words is None else words
 
     @property
     def has_begun(self) -> bool:
@@ -449,6 +473,24 @@ class RecordedRun:
         """Return a conversation; None if it has not begun."""
         talk = self.state.conversation(condition, trial)
         return self._made(talk) if talk is not None else None
+
+    def contents_of(self, trial: int, condition: Condition, of_case: str) -> Contents:
+        """Return what a trial is about; `of_case` identifies its case, all of whose trials are about the same."""
+        known = self._contents.get((of_case, condition))
+        if known is None:
+            known = contents_of(self.state.job_of(trial), self.state.job, condition)
+            self._contents[of_case, condition] = known
+        return known
+
+    @cached_property
+    def job_digest(self) -> str:
+        """A hash of what the job says the user knows and asks for, and of what is scored, before any case is filled in."""
+        job = self.state.job
+        return " ".join(contents_of(job, job, condition).digest for condition in CONDITIONS)
+
+    @cached_property
+    def _contents(self) -> dict[tuple[str, Condition], Contents]:
+        return {}
 
     @cached_property
     def _by_place(self) -> dict[ConversationKey, ConversationResult]:

@@ -464,6 +464,39 @@ def _(finding: of.JobsDiffer) -> str:
 
 
 @write.register
+def _(finding: of.NothingCompared) -> str:
+    return "; ".join(["cannot tell whether B is worse: no score is of the same in both runs", *finding.why])
+
+
+@write.register
+def _(finding: of.CasesOfOneRun) -> str:
+    cases = f"{plural(finding.count, 'case')} {'is' if finding.count == 1 else 'are'}"
+    return f"{cases} only in {finding.run} and not compared: {_first_of(finding.named, finding.count)}"
+
+
+def _first_of(named: Sequence[str], count: int) -> str:
+    """Return the first names of so many."""
+    more = f" and {count - len(named)} more" if count > len(named) else ""
+    return f"{', '.join(named)}{more}"
+
+
+@write.register
+def _(finding: of.ContentsDiffer) -> str:
+    changes = "; ".join(f"{path}: A {a}, B {b}" for path, a, b in finding.changed)
+    what = "only what is the same in them is compared" if finding.in_part else "they are not compared"
+    if not finding.named:
+        what = (
+            "only tasks and assertions that are the same are compared"
+            if finding.in_part
+            else "nothing is compared"
+        )
+        return f"what the user knows, or what is scored, is not the same in both runs: {what} ({changes})"
+    has = f"{finding.count} of {plural(finding.of, 'case')} {'has' if finding.count == 1 else 'have'}"
+    names = _first_of(finding.named, finding.count)
+    return f"{has} other contents in B than in A, and {what}: {names} (the first: {changes})"
+
+
+@write.register
 def _(finding: of.IdentityDiffers) -> str:
     listed = "; ".join(f"{what}: A {a or 'none'}, B {b or 'none'}" for what, a, b in finding.changed)
     return f"the runs differ in more than their results ({listed})"

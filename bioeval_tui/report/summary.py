@@ -110,7 +110,7 @@ class ConditionSummary:
     spent: Spent
     verdicts: int
     unproved: int
-    """How many of the verdicts quote words that are not in the transcript."""
+    """How many of the verdicts quote words that are not in the transcript, or only the user's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,8 +235,13 @@ def asking(runs: Sequence[RecordedRun], condition: Condition) -> Asking | None:
 
 
 def by_job(runs: Sequence[RecordedRun]) -> dict[str, list[RecordedRun]]:
-    """Return the runs by the name of their job."""
-    return grouped((run.started.job_name, run) for run in runs)
+    """Return the runs by the name of their job; if that says other things in some of them, also by the first run of each."""
+    same = grouped(((run.started.job_name, run.job_digest), run) for run in runs)
+    names = [name for name, _ in same]
+    return {
+        name if names.count(name) == 1 else f"{name} · run {group[0].run_id}": group
+        for (name, _), group in same.items()
+    }
 
 
 def conditions_of(runs: Sequence[RecordedRun]) -> list[Condition]:
@@ -279,18 +284,20 @@ def task_tries(runs: Sequence[RecordedRun], condition: Condition) -> list[Tries]
 
     A conversation without a composite does not count as a trial, even if its tasks were judged (for example without the graph).
     """
-    counts: dict[tuple[str, str, str], dict[int, bool]] = {}
+    counts: dict[tuple[str, str, str, str], dict[int, bool]] = {}
     talks = ((run, talk) for run in runs for talk in run.conversations_in(condition))
     for number, (run, talk) in enumerate(talks):
         case = talk.case.words if talk.case is not None else ""
         for place, title in run.task_titles(condition, talk.trial).items():
-            tries = counts.setdefault((run.started.job_name, case, title), {})
+            # A case whose contents were changed is another one.
+            digest = talk.contents.digest
+            tries = counts.setdefault((run.started.job_name, case, title, digest), {})
             task = talk.task(place)
             if task is not None and task.measured and not talk.excluded:
                 tries[number] = task.passed
     return [
         Tries(f"{case}: {title}" if case else title, passed, f"{job} {case}")
-        for (job, case, title), passed in counts.items()
+        for (job, case, title, _), passed in counts.items()
     ]
 
 

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from bioeval_tui import units
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.events import AssertionChecked, TaskScored
+from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import MessageState
 from bioeval_tui.report.costs import PeerCost, Spent
+from bioeval_tui.report.rows import AssertionRow
 from bioeval_tui.report.sentences import (
     concurrency_words,
     counted_words,
@@ -33,8 +35,10 @@ FINAL = {
     "": "– not checked",
 }
 TONE = "tone (not in the score)"
-UNPROVED = "the judge quotes words that are not in the transcript"
 """The label of the judge's rating of tone, which is not part of any score."""
+UNPROVED = "the judge quotes words that are not in the transcript, or only the user's"
+FROM_START = "held from the start"
+"""Said of an assertion that passed before the greeting already."""
 
 TONES = {"passed": "good", "failed": "bad", "not_measured": "warn", "elsewhere": "quiet", "": "quiet"}
 MEDALS = {"gold": "● Gold", "silver": "◐ Silver", "bronze": "◔ Bronze"}
@@ -52,6 +56,12 @@ def answer_notes(message: MessageState) -> list[str]:
 def verdict(task: TaskScored) -> str:
     """Return whether a task was passed, its score, and whether that is unproved: `✓ 0.90 unproved`, `✗ 0 of +5`, `? unasked`."""
     return f"{SIGNS[task.outcome]} {task.words}" + (" unproved" if task.unproved else "")
+
+
+def final(row: AssertionRow, condition: Condition) -> str:
+    """Return an assertion's outcome in a condition: `✓ passed`, `✓ passed, held from the start`."""
+    held = f", {FROM_START}" if row.held_from_start(condition) else ""
+    return FINAL[row.outcome(condition)] + held
 
 
 def who(identity: str, role: str) -> str:

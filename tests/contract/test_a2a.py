@@ -11,19 +11,20 @@ import io
 import re
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from a2a.helpers.proto_helpers import new_data_part, new_text_part
-from a2a.types import AgentCard, APIKeySecurityScheme, SecurityScheme
+from a2a.types import AgentCard, APIKeySecurityScheme, Part, SecurityScheme
 from rich.console import Console
 
 from bioeval_tui import plugins
 from bioeval_tui.evaluation.job.models import TargetConfig
 from bioeval_tui.evaluation.wiring.endpoints import may_call
 from bioeval_tui.protocols import Agent, AgentTerms, Delta, Generation, PeerError, Reply
+from bioeval_tui.record.attachments import file_words
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.formats.console import print_comparison, print_score_card
 from bioeval_tui.report.result import load_run
@@ -234,6 +235,93 @@ async def test_parts_without_text_are_recorded_as_events(
     assert reply.content == "See the table."
     (event,) = reply.generation
     assert event["part"]["data"] == {"dose": 5}
+
+
+def lists_everything() -> Callable[[str, Teller], Awaitable[None]]:
+    """Answer with an artifact of each message's own, and with those of all messages before."""
+    artifacts: list[str] = []
+
+    async def answers(text: str, agent: Teller) -> None:
+        artifacts.append(f"You said {text}.")
+        await agent.begin()
+        for number, words in enumerate(artifacts):
+            await agent.artifact(words, name=f"artifact-{number}")
+        await agent.updates.complete()
+
+    return answers
+
+
+async def goes_on_with_its_task(text: str, agent: Teller) -> None:
+    await agent.begin()
+    if text == "begin":
+        await agent.artifact("A draft.", name="draft")
+        await agent.updates.requires_input()
+    else:
+        await agent.artifact("The letter.", name="letter")
+        await agent.updates.complete()
+
+
+async def draws_what_it_said(text: str, agent: Teller) -> None:
+    await agent.begin()
+    await agent.artifact("I can draw it.", name="words")
+    if text != "begin":
+        await agent.updates.add_artifact(
+            [Part(raw=text.encode(), media_type="image/png")], artifact_id="drawing"
+        )
+    await agent.updates.complete()
+
+
+async def always_agrees(text: str, agent: Teller) -> None:
+    await agent.begin()
+    await agent.artifact("Yes.")
+    await agent.updates.complete()
+
+
+@pytest.mark.parametrize(
+    ("binding", "version"), [("JSONRPC", "1.0"), ("HTTP+JSON", "1.0"), ("JSONRPC", "0.3")]
+)
+@STREAMS
+@pytest.mark.parametrize(
+    ("script", "answers"),
+    [
+        (lists_everything, ["You said begin.", "You said more.", "You said end."]),
+        (lambda: goes_on_with_its_task, ["A draft.", "The letter.", "The letter."]),
+        (lambda: draws_what_it_said, ["I can draw it.", "", ""]),
+        (lambda: always_agrees, ["Yes.", "Yes.", "Yes."]),
+    ],
+    ids=["of earlier tasks", "of the task's earlier turn", "beside a file", "with one id and the same words"],
+)
+async def test_artifacts_of_earlier_turns_are_no_part_of_an_answer(
+    binding: str, version: str, streaming: bool, script: Any, answers: list[str]
+) -> None:
+    async with a2a_agent(script(), bindings=(binding,), streaming=streaming, version=version) as server:
+        agent = connect(server.url)
+        await agent.open()
+        heard = [await say(agent, text) for text in ("begin", "more", "end")]
+        await agent.aclose()
+    assert [reply.content for _, reply in heard] == answers
+    if streaming:
+        assert [text_of(pieces) for pieces, _ in heard] == answers
+
+
+@pytest.mark.parametrize("version", ["1.0", "0.3"])
+@STREAMS
+async def test_a_file_is_recorded_by_its_name_type_and_size(version: str, streaming: bool) -> None:
+    async def draws(text: str, agent: Teller) -> None:
+        await agent.begin()
+        await agent.updates.add_artifact(
+            [Part(raw=bytes(12_000), filename="scan.png", media_type="image/png")], artifact_id="scan"
+        )
+        await agent.updates.complete()
+
+    async with a2a_agent(draws, streaming=streaming, version=version) as server:
+        agent = connect(server.url)
+        await agent.open()
+        _, reply = await say(agent, "Draw it")
+        await agent.aclose()
+    assert reply.content == ""
+    assert file_words(reply.generation) == ["[picture: scan.png, image/png, 12 kB]"]
+    assert len(str(reply.generation)) < 1_000
 
 
 @BOTH

@@ -31,7 +31,7 @@ def test_the_demo_exports_as_two_valid_trajectories_with_tool_calls() -> None:
     demo = load_run(GOLDEN / "demo-run.jsonl")
     found = trajectories(document_of("atif", demo))
     assert [step.message for step in found[0].steps] == [
-        message.text for message in next(iter(demo.state.conversations.values())).messages
+        message.text for message in demo.conversations[0].sent_messages
     ]
     assert any(step.tool_calls for one in found for step in one.steps)
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import json
 import time
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -26,6 +28,7 @@ from bioeval_tui.http_agents import (
     TAIL_S,
     Connection,
     StateUrl,
+    bytes_of,
     call_event,
     clean,
     clean_line,
@@ -59,6 +62,7 @@ _FAILS = {
     "CANCELED": "the agent cancelled the task",
     "AUTH_REQUIRED": "the agent asks for authentication",
 }
+_ROLES: Mapping[Any, Role] = {"ROLE_USER": "user", "ROLE_AGENT": "assistant"}
 _POLL_S = 0.2
 _LONGEST_POLL_S = 2.0
 _MAX_RAW = 200
@@ -92,6 +96,12 @@ class _Turn:
     """The ids of the agent's messages that were taken, because a task repeats them in its history."""
     artifacts: dict[str, list[str]] = field(default_factory=dict)
     """The text of each artifact in pieces, as it came."""
+    contents: dict[str, str] = field(default_factory=dict)
+    """What each of them holds, files and data too, to know it if it comes again in a later turn."""
+    repeated: dict[str, Any] | None = None
+    """The last artifact that an earlier turn had: it is the answer only if nothing else comes."""
+    history: list[tuple[Role, str]] = field(default_factory=list)
+    """The conversation as the agent repeats it."""
     events: list[dict[str, Any]] = field(default_factory=list)
     streamed: list[str] = field(default_factory=list)
     state: str = ""
@@ -133,6 +143,8 @@ class A2AAgent:
         # Not every agent accepts an id from us; it must if its state is read by that id.
         self._context = str(uuid.uuid4()) if self._state_url.names_session else ""
         self._open_task = ""
+        self._earlier: dict[str, str] = {}
+        """What the artifacts of earlier turns hold: some servers list all of a context, and a task has those of all its turns."""
         self._unfinished = ""
         """The task that was still at work when its answer was no longer waited for."""
 
@@ -266,12 +278,16 @@ class A2AAgent:
             async for piece in self._polled(turn, started + self._timeouts.whole):
                 yield piece
             ended = arrivals.last()
+        for piece in self._repeated(turn):
+            yield piece
         self._require_answer(turn)
+        self._earlier |= turn.contents
         text, streamed = turn.text, "".join(turn.streamed)
         if streamed and text.startswith(streamed) and text != streamed:
             yield Delta(text[len(streamed) :])
         self._open_task = turn.task if turn.state == "INPUT_REQUIRED" else ""
-        yield Reply(text, started, ended, first_token, tuple(turn.events))
+        events = tuple(turn.events)
+        yield Reply(text, started, ended, first_token, events, session=self._context, history=turn.history)
 
     def _require_answer(self, turn: _Turn) -> None:
         """Raise `PeerError` unless the turn ended with an answer."""
@@ -337,11 +353,7 @@ class A2AAgent:
     def _take(self, frame: Mapping[str, Any], turn: _Turn) -> list[Delta | Generation]:
         """Add a frame's content to the turn; return the pieces to show."""
         pieces: list[Delta | Generation] = []
-
-        def tell(event: dict[str, Any]) -> None:
-            turn.events.append(event)
-            pieces.append(Generation(event))
-
+        tell = partial(_tell, turn, pieces)
         match frame:
             case {"message": dict(message)} if message.get("taskId") and turn.state in _GOES_ON:
                 self._while_working(message, turn, tell, pieces)
@@ -353,7 +365,7 @@ class A2AAgent:
                 turn.task = str(task.get("id") or turn.task)
                 self._history(objects(task.get("history")), turn, tell)
                 for artifact in objects(task.get("artifacts")):
-                    if str(artifact.get("artifactId")) not in turn.artifacts:
+                    if _name(artifact) not in turn.artifacts:
                         self._artifact(artifact, turn, tell, pieces, append=False)
                 self._status(task.get("status"), turn, tell)
             case {"statusUpdate": dict(update)}:
@@ -389,7 +401,8 @@ class A2AAgent:
         self._artifact(piece, turn, tell, pieces, append=True)
 
     def _history(self, messages: list[dict[str, Any]], turn: _Turn, tell: Any) -> None:
-        """Record what the agent said in this turn while it worked."""
+        """Keep the history, and record what the agent said in this turn while it worked."""
+        turn.history = [(_ROLES[role], _text(one)) for one in messages if (role := one.get("role")) in _ROLES]
         asked = next(
             (at for at, one in enumerate(messages) if one.get("messageId") == turn.asked), len(messages)
         )
@@ -431,18 +444,37 @@ class A2AAgent:
         *,
         append: bool,
     ) -> None:
-        name = str(artifact.get("artifactId") or artifact.get("name") or "")
+        name, content = _name(artifact), _content(artifact)
+        if not append and name not in turn.artifacts and self._earlier.get(name) == content:
+            turn.repeated = dict(artifact)
+            return
+        if append and turn.repeated is not None and _name(turn.repeated) == name:
+            self._take_repeated(turn, tell, pieces)
         text = self._parts(artifact.get("parts"), tell)
         is_new = name not in turn.artifacts
         if append:
             turn.artifacts.setdefault(name, []).append(text)
+            turn.contents[name] = turn.contents.get(name, "") + content
         else:
-            turn.artifacts[name] = [text]
+            turn.artifacts[name], turn.contents[name] = [text], content
         if not text or not (append or is_new):
             return
         gap = "\n\n" if is_new and turn.streamed else ""
         turn.streamed.append(gap + text)
         pieces.append(Delta(gap + text))
+
+    def _repeated(self, turn: _Turn) -> list[Delta | Generation]:
+        """Take the artifact that an earlier turn had, too, if the turn has nothing else: the agent says the same again."""
+        pieces: list[Delta | Generation] = []
+        if turn.is_over and turn.state in _ENDS_THE_TURN and not turn.text.strip() and not turn.artifacts:
+            self._take_repeated(turn, partial(_tell, turn, pieces), pieces)
+        return pieces
+
+    def _take_repeated(self, turn: _Turn, tell: Any, pieces: list[Delta | Generation]) -> None:
+        artifact, turn.repeated = turn.repeated, None
+        if artifact is not None:
+            del self._earlier[_name(artifact)]
+            self._artifact(artifact, turn, tell, pieces, append=False)
 
     def _parts(self, parts: Any, tell: Any) -> str:
         """Return the text of some parts, and record the others as events."""
@@ -546,6 +578,28 @@ class _Call:
         )
 
 
+def _tell(turn: _Turn, pieces: list[Delta | Generation], event: dict[str, Any]) -> None:
+    turn.events.append(event)
+    pieces.append(Generation(event))
+
+
+def _name(artifact: Mapping[str, Any]) -> str:
+    return str(artifact.get("artifactId") or artifact.get("name") or "")
+
+
+def _text(holder: Mapping[str, Any]) -> str:
+    """Return the text of a message's or an artifact's parts."""
+    texts = (part.get("text") for part in objects(holder.get("parts")))
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def _content(artifact: Mapping[str, Any]) -> str:
+    """Return what an artifact holds: its text, and a digest of its other parts."""
+    others = [part for part in objects(artifact.get("parts")) if not isinstance(part.get("text"), str)]
+    digest = hashlib.sha256(json.dumps(others, sort_keys=True).encode()).hexdigest() if others else ""
+    return _text(artifact) + digest
+
+
 def _speaks(interface: Mapping[str, Any], major: str, bindings: tuple[str, ...]) -> bool:
     """Return whether an interface of a card has one of the bindings in this major version."""
     version = str(interface.get("protocolVersion") or VERSION)
@@ -603,5 +657,5 @@ def _events_of(part: Mapping[str, Any]) -> list[dict[str, Any]]:
             return [clean_value(data, 100_000)]
     shown = {**part, "data": data} if "data" in part else dict(part)
     if isinstance(raw := shown.get("raw"), str):
-        shown["raw"] = raw[:_MAX_RAW]
+        shown |= {"raw": raw[:_MAX_RAW], "bytes": bytes_of(raw)}
     return [clean_value({"part": shown}, 100_000)]

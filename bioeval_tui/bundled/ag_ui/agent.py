@@ -36,13 +36,14 @@ from bioeval_tui.http_agents import (
     result_event,
     stream_of,
     timeouts_of,
+    told_history,
 )
 from bioeval_tui.protocols import AgentTerms, Delta, Generation, PeerError, Reply, Role
 
 VERSION = "1.0"
 MAX_DEPTH = 6
 """How deep in a framework's own event the reason is looked for why its model stopped."""
-_FRAME_ONLY = frozenset({"RUN_STARTED", "TEXT_MESSAGE_START", "TEXT_MESSAGE_END", "REASONING_START", "REASONING_END",
+_FRAME_ONLY = frozenset({"TEXT_MESSAGE_START", "TEXT_MESSAGE_END", "REASONING_START", "REASONING_END",
                          "REASONING_MESSAGE_START"})  # fmt: skip
 """Events that only mark the start and end of others."""
 
@@ -109,6 +110,8 @@ class _Run:
     finished: Mapping[str, Any] | None = None
     cut_off: bool = False
     """Whether its last text ended at the model's length limit."""
+    thread: str = ""
+    """The id of the thread as the agent names it."""
     history: list[dict[str, Any]] = field(default_factory=list)
     """The messages that the next request has, once the run's calls are answered."""
 
@@ -150,9 +153,12 @@ class _Turn:
     first_token: float | None = None
     ours_s: float = 0.0
     cut_off: bool = False
+    thread: str = ""
+    snapshot: list[dict[str, Any]] | None = None
 
     def add(self, run: _Run) -> None:
         """Add a finished run, whose calls are answered."""
+        self.thread, self.snapshot = run.thread or self.thread, run.snapshot or self.snapshot
         self.messages, self.state, self.resume = run.history, run.state.value, []
         self.pieces += run.shown
         self.texts += run.texts
@@ -167,7 +173,8 @@ class _Turn:
         """Everything that was given out, except text."""
         return tuple(dict(piece.data) for piece in self.pieces if isinstance(piece, Generation))
 
-    def reply(self) -> Reply:
+    def reply(self, thread: str) -> Reply:
+        """Return the whole answer, of the thread that the agent is in."""
         return Reply(
             "\n\n".join(self.texts),
             self.started or self.ended,
@@ -177,6 +184,8 @@ class _Turn:
             _tokens(self.usage, "inputTokens"),
             _tokens(self.usage, "outputTokens"),
             cut_off=self.cut_off,
+            session=thread,
+            history=told_history(self.snapshot),
         )
 
 
@@ -201,6 +210,7 @@ class AGUIAgent:
         self._state_url = StateUrl(target.object_context_url, timeouts)
         self._tools = DeclaredTools(target.tools, terms.code)
         self._thread = str(uuid.uuid4())
+        self._remembers = not target.keeps_nothing
         self._state: Any = {}
         self._messages: list[dict[str, Any]] = []
         self._first_events: list[dict[str, Any]] = []
@@ -251,7 +261,8 @@ class AGUIAgent:
         run.state.check()
         self._messages, self._state, self._first_events = turn.messages, turn.state, []
         self._interrupts = [str(interrupt.get("id")) for interrupt in run.interrupts]
-        yield turn.reply()
+        # An agent that is sent everything keeps nothing by its own id: some always name the same.
+        yield turn.reply(turn.thread if self._remembers else "")
 
     def _begin(self, content: str) -> _Turn:
         """Return the turn of a new message, which also answers what the agent had asked."""
@@ -367,6 +378,8 @@ def _take(event: Mapping[str, Any], run: _Run) -> list[Delta | Generation]:
     if (ending := _finish_reason(event)) is not None:
         run.cut_off = ending in LENGTH_LIMIT
     match kind:
+        case "RUN_STARTED":
+            run.thread = clean_line(str(event.get("threadId") or ""))
         case "RUN_FINISHED":
             run.finished = event
         case "RUN_ERROR":

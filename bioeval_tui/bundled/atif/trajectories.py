@@ -61,10 +61,9 @@ def trajectory(run: RunResult, conversation: ConversationResult) -> dict[str, An
         steps = [step for m in conversation.messages for step in (m.record or {}).get("raw") or ()]
         return {**(conversation.record or {}), "steps": steps}
     timed = source is None or source.times == "told"
-    steps = []
-    for message in conversation.messages:
-        if message.done:
-            steps.append(_step(message, len(steps) + 1, timed))
+    steps = [
+        _step(message, number, timed) for number, message in enumerate(conversation.sent_messages, start=1)
+    ]
     started = run.started
     agent = {
         "name": started.agent,

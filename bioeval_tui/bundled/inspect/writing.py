@@ -222,7 +222,7 @@ def _sample(run: RunResult, conversation: ConversationResult) -> dict[str, Any]:
             for task in conversation.tasks
             if task.measured
         }
-    messages = [each for m in conversation.messages if m.done for each in _messages(conversation, m)]
+    messages = [each for m in conversation.sent_messages for each in _messages(conversation, m)]
     last = next((m for m in reversed(conversation.answers) if m.done), None)
     sample: dict[str, Any] = {
         "id": _id(run, conversation),
@@ -424,9 +424,7 @@ def _message_events(
         span_id=span,
         model=model,
         input=[
-            {"role": m.role, "content": m.text}
-            for m in talk.messages
-            if m.message < message.message and m.done
+            {"role": m.role, "content": m.text} for m in talk.sent_messages if m.message < message.message
         ],
         tools=[],
         tool_choice="auto",

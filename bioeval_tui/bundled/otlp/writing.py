@@ -49,6 +49,9 @@ class _Trace:
         self.name = f"{talk.condition}/{talk.trial}"
         self.trace_id = self._id("trace", 16)
         self.began = talk.started_at or run.started.at
+        self.sent = {
+            message.message: message.text for message in talk.sent_messages if message.role == "user"
+        }
         source = run.brief.source
         self.times = {"bioeval.times": "unknown"} if source is not None and source.times == "unknown" else {}
 
@@ -145,8 +148,7 @@ class _Trace:
         words = json.dumps(
             [{"role": message.role, "parts": [{"type": "text", "content": message.text}]}], ensure_ascii=False
         )
-        before = self.talk.message(message.message - 1) if is_answer else None
-        asked = before.text if before is not None and before.role == "user" else None
+        asked = self.sent.get(message.message - 1) if is_answer else None
         attributes: dict[str, Any] = {
             "gen_ai.operation.name": "chat",
             "gen_ai.agent.name": message.speaker,
@@ -164,6 +166,7 @@ class _Trace:
             "bioeval.waited_ms": message.waited_ms or None,
             "bioeval.operator": message.operator or None,
             "bioeval.signs_off": message.signs_off or None,
+            "bioeval.sent": None if is_answer or message.message in self.sent else False,
             "bioeval.done": None if message.done else False,
             **self.times,
         }

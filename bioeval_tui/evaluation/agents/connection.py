@@ -29,7 +29,7 @@ from bioeval_tui.evaluation.http import (
 )
 from bioeval_tui.evaluation.seams import PeerError
 from bioeval_tui.evaluation.sse import ServerSentEvent, read_events
-from bioeval_tui.record.names import Peer
+from bioeval_tui.record.names import Peer, Role
 from bioeval_tui.text import ExcessiveJsonError, clean, clean_line, clean_value, is_html, is_large, parse_json
 
 NONE_HERE = frozenset({404, 405, 501})
@@ -130,6 +130,23 @@ def parse_message(
         clean_value(event) if isinstance(event, dict) else {"event": clean_value(event)} for event in events
     )
     return clean(content), kept
+
+
+def told_history(messages: Any) -> tuple[tuple[Role, str], ...]:
+    """Return what the user and the agent say in a conversation as the agent repeats it; calls of tools are left out."""
+    roles: dict[str, Role] = {"user": "user", "assistant": "assistant"}
+    said = (
+        (str(message.get("role")).lower(), _written(message.get("content"))) for message in objects(messages)
+    )
+    return tuple((roles[role], text) for role, text in said if role in roles and text)
+
+
+def _written(content: Any) -> str:
+    """Return the text of a message: its content, or the texts of its parts."""
+    if isinstance(content, str):
+        return content
+    texts = (part.get("text") for part in objects(content))
+    return "".join(text for text in texts if isinstance(text, str))
 
 
 EVENT_STREAM = "text/event-stream"

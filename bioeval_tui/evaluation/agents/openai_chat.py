@@ -23,6 +23,7 @@ from bioeval_tui.evaluation.models.answer import ChatAnswer, ModelToolCall, text
 from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
 from bioeval_tui.evaluation.seams import AgentTerms, Delta, Generation, PeerError, Reply
 from bioeval_tui.peer_limits import MAX_ROUNDS
+from bioeval_tui.record.attachments import without_picture
 from bioeval_tui.record.names import Role
 from bioeval_tui.record.spans import known_sum
 from bioeval_tui.record.tool_calls import UNREAD, call_event, parse_arguments, result_event
@@ -269,7 +270,7 @@ def _item_events(item: Mapping[str, Any]) -> list[dict[str, Any]]:
     if excess := excess_of(item):
         raise PeerError("agent", f"the agent's answer has an item {excess}")
     if item.get("type") != "mcp_call":
-        return [clean_value({"item": dict(item)}, 100_000)]
+        return [clean_value({"item": without_picture(item)}, 100_000)]
     written = item.get("arguments") or "{}"
     arguments = parse_arguments(written) if isinstance(written, str) else written
     call_id = str(item.get("id") or "")

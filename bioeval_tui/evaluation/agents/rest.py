@@ -24,11 +24,13 @@ from bioeval_tui.evaluation.agents.connection import (
     parse_object,
     read_state,
     stream_of,
+    told_history,
 )
 from bioeval_tui.evaluation.hosts import PUBLISHED_KEY
 from bioeval_tui.evaluation.http import timeouts_of
 from bioeval_tui.evaluation.seams import AgentTerms, Delta, Generation, PeerError, Reply
 from bioeval_tui.evaluation.sse import drain
+from bioeval_tui.peer_limits import MAX_SESSION
 from bioeval_tui.record.names import Role
 from bioeval_tui.text import clean, clean_line, clean_value, compact_json
 
@@ -64,7 +66,7 @@ class RestAgent:
         body = {"user": self._user, "chatbot": self._chatbot}
         value = await self._connection.object("PUT", below(self._base, "/api/v1/chat/sessions"), body)
         session = value.get("sessionId")
-        if not isinstance(session, str) or not 0 < len(session) <= 1000:
+        if not isinstance(session, str) or not 0 < len(session) <= MAX_SESSION:
             fault = "whose sessionId is not text" if "sessionId" in value else "without a sessionId"
             raise PeerError(
                 "agent",
@@ -73,7 +75,7 @@ class RestAgent:
                 unusable=True,
             )
         self._session = session
-        return clean_line(session, 200)
+        return clean_line(session, MAX_SESSION)
 
     async def send(self, content: str) -> AsyncGenerator[Delta | Generation | Reply, None]:
         """Send one message; yield pieces if the agent streams and, last, the `Reply`. Raises `PeerError`.
@@ -98,7 +100,7 @@ class RestAgent:
             ended = self._connection.arrivals.last()
             value = parse_object("agent", host_of_url(url), data, response.headers.get("Content-Type", ""))
             content, generation = parse_message(host_of_url(url), value, self._session)
-        yield Reply(content, started, ended, None, generation)
+        yield Reply(content, started, ended, None, generation, history=told_history(value.get("history")))
 
     async def observe(self) -> dict[str, Any] | None:
         """Return the session's object context; None if the agent has none. Raises `PeerError`."""
@@ -151,7 +153,8 @@ class RestAgent:
                 value = parse_object("agent", host, event.data)
                 content, generation = parse_message(host, value, self._session)
                 await drain(events)
-                yield Reply(content, started, arrived, first_token, generation)
+                history = told_history(value.get("history"))
+                yield Reply(content, started, arrived, first_token, generation, history=history)
                 return
             if event.event not in ("delta", "event"):
                 yield Generation(clean_value({"frame": event.event, "data": event.data}))

@@ -102,6 +102,8 @@ class Observer:
         self._files_before: Mapping[str, str] = {}
         self._was_readable = False
         """Whether the agent's object context could be read before the greeting."""
+        self._held: frozenset[int] = frozenset()
+        """The assertions that passed before the greeting."""
         self.at_end: Observation | None = None
         """The object context that `final` read."""
 
@@ -151,17 +153,18 @@ class Observer:
             self._emit_check(index, assertion, CheckResult(None, error=why), 0, final=True)
 
     async def already_holding(self, transcript: SpokenTranscript, start: Observation) -> list[str]:
-        """Return the titles of assertions, except invariants, that pass before the first message."""
-        titles = []
+        """Note the assertions that pass before the first message; return the titles of those that are no invariants."""
+        held = {}
         view = AssertionView(start.object_context, transcript.as_evaluation())
-        for _, assertion in _assertions_of(transcript):
-            if isinstance(assertion, MedalAssertion) or self._parts.holds_on_nothing(assertion):
+        for index, assertion in _assertions_of(transcript):
+            if isinstance(assertion, MedalAssertion):
                 continue  # no file that is there already counts
             if not _needs_what_is_unseen(assertion, start):
                 result = await self._check(assertion, view, self._limits.final_check_s)
                 if result.passed:
-                    titles.append(assertion.title)
-        return titles
+                    held[index] = assertion
+        self._held = frozenset(held)
+        return [one.title for one in held.values() if not self._parts.holds_on_nothing(one)]
 
     async def _within(self, budget_s: float, turn: int, *, persistently: bool = False) -> Observation:
         """Observe within a time budget, and record the result, or that nothing was observed."""
@@ -289,6 +292,7 @@ class Observer:
             weight=assertion.weight,
             after_turn=turn,
             final=final,
+            from_start=final and bool(result.passed) and index in self._held,
             status="not_measured" if result.passed is None else outcome,
             observed=_bounded_value(result.observed),
             expected=_bounded_value(result.expected),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
+from bioeval_tui.evaluation.conversation.sessions import Sessions
 from bioeval_tui.evaluation.conversation.traces import RunTraces
 from bioeval_tui.evaluation.conversation.watchdog import Watchdog
 from bioeval_tui.evaluation.job.models import Assertion, EvaluationJob
@@ -157,6 +158,8 @@ class Parts:
     """Returns what the rounds decided, as a sentence."""
     traces: RunTraces | None = None
     """The receiver of the agent's spans; None if none are received."""
+    sessions: Sessions = field(default_factory=Sessions)
+    """The sessions of all conversations with the agents of the batch."""
     may_begin: Callable[[], str | None] = lambda: None
     """Returns why no further conversation may begin (calls or cost spent); None if one may."""
     budget: SpendingBudget = UNLIMITED

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bioeval_tui import score as composite
 from bioeval_tui.evaluation.conversation.observe import Observation
@@ -46,6 +46,8 @@ class Earlier:
     attempts: Mapping[tuple[Condition, int], int]
     clean: bool = True
     compared: frozenset[str] | None = None
+    sessions: Mapping[str, str] = field(default_factory=dict)
+    """The titles of the conversations that had a session, by its id."""
 
 
 @dataclass(frozen=True)
@@ -70,12 +72,15 @@ def resumption_of(state: RunState) -> Resumption:
     """Return where to continue the run with this state."""
     finished: dict[tuple[Condition, int], ConversationRecord] = {}
     attempts: dict[tuple[Condition, int], int] = {}
+    sessions: dict[str, str] = {}
     for key, talk in state.conversations.items():
         attempts[key.condition, key.trial] = talk.attempt
+        title = f"{state.condition_title(key.condition)}, {state.trial_words(key.trial)}"
+        sessions |= {attempt.session_id: title for attempt in talk.attempts if attempt.session_id}
         if is_finished(talk):
             score = talk.score.score if talk.score else None
             finished[key.condition, key.trial] = ConversationRecord(_start_of(talk), score)
-    earlier = Earlier(finished, attempts, state.clean, _compared_parts(finished))
+    earlier = Earlier(finished, attempts, state.clean, _compared_parts(finished), sessions)
     return Resumption(earlier, state.last_seq, trials_of(state), state.ended is not None)
 
 

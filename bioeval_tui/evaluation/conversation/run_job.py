@@ -25,6 +25,7 @@ from bioeval_tui.evaluation.conversation.observe import what_differs
 from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, Emitter, Parts, RunPlan
 from bioeval_tui.evaluation.conversation.resume import MOST_UNMEASURED, ConversationRecord, Earlier
 from bioeval_tui.evaluation.conversation.scoring import judge_sentinels
+from bioeval_tui.evaluation.conversation.sessions import APART, OverheardAgent, Session
 from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript, for_judge
 from bioeval_tui.evaluation.conversation.turns import Dialogue, Outcome
 from bioeval_tui.evaluation.conversation.watchdog import LONG_S, Gap
@@ -38,6 +39,7 @@ from bioeval_tui.evaluation.spending import (
     Used,
     counting,
 )
+from bioeval_tui.peer_limits import MAX_SESSION
 from bioeval_tui.record import events
 from bioeval_tui.record.cases import question_hash
 from bioeval_tui.record.events import AgentsGraph, Fault, TaskScored
@@ -288,6 +290,8 @@ class JobRun:
         self.unmeasured: list[events.ConversationScored] = []
         """The ends of the conversations that could not be measured since the judge's last verdict."""
         self.decided_early = False
+        self._told: set[str] = set()
+        parts.sessions.recall(plan.run_id, plan.agent, earlier.sessions)
 
     async def run(self) -> events.RunEnded:
         """Run every conversation and emit all events; return the last one. A failing one never ends the others.
@@ -371,7 +375,7 @@ class JobRun:
         If it breaks at the same message again, that is the agent's failure.
         """
         async with self.parts.slot():
-            why_not = self.parts.may_begin() or self._is_hopeless()
+            why_not = self.stopped or self.parts.may_begin() or self._is_hopeless()
             if why_not is not None:
                 self.stopped = why_not
                 return
@@ -420,6 +424,10 @@ class JobRun:
             if not_begun is None:
                 ended = await self._interruptible(record, condition, conversation.dialogue.run())
             outcome = not_begun or ended
+            conversation.session.end()
+            if conversation.session.mixed:  # so are all others: the agent does not keep them apart
+                self.stopped = self.stopped or conversation.session.mixed
+                outcome = Outcome("cancelled", "infrastructure", conversation.session.mixed, ways=APART)
             if outcome.broken_at and before is None:
                 why_not = self.parts.may_begin()
                 if why_not is None:
@@ -508,6 +516,27 @@ class JobRun:
         elif not seen and not self.plan.job.target.keeps_nothing:
             self._clean_unknown(NOTHING_OBSERVED)
 
+    def session_of(self, condition: Condition, trial: int) -> Session:
+        """Return what will be known of a conversation's session."""
+        job = self.plan.of_trial(trial).job
+        named = job.condition_names and getattr(job.condition_names, condition)
+        title = f"{named or f'facts {condition}'}, trial {trial}"
+        return Session(
+            self.plan.run_id,
+            title,
+            self.plan.agent,
+            self.parts.sessions,
+            self._shares,
+            parallel=self.plan.parallel,
+            id_counts=not job.target.keeps_nothing,
+        )
+
+    def _shares(self, what: str, message: str) -> None:
+        """Mark the run: its agent does not keep conversations apart. Of the same thing, it is said once."""
+        if what not in self._told:
+            self._told.add(what)
+            self.not_clean(message)
+
     def not_clean(self, message: str) -> None:
         """Mark the run: the conditions cannot be compared."""
         self.clean = False
@@ -544,6 +573,7 @@ class _Conversation:
         self.transcript = transcript
         self._closing = closing
         self._dialogue: Dialogue | None = None
+        self.session = run.session_of(transcript.condition, transcript.trial)
 
     def _open(self) -> Dialogue:
         """Create the agent and the evaluator; both are closed at the end, even if closing one fails."""
@@ -553,7 +583,8 @@ class _Conversation:
         evaluator = self.parts.open_evaluator(condition, trial)
         self._closing.push_async_callback(_close, evaluator.aclose)
         control = self.job_run.control.of(condition)
-        return Dialogue(self.plan, self.parts, self.emitter, control, agent, evaluator, self.transcript)
+        overheard: Any = OverheardAgent(agent, self.session)
+        return Dialogue(self.plan, self.parts, self.emitter, control, overheard, evaluator, self.transcript)
 
     @property
     def dialogue(self) -> Dialogue:
@@ -578,13 +609,14 @@ class _Conversation:
                     self.transcript.session_id = await dialogue.agent.open()
         except PeerError as error:
             return dialogue.outcome_of(error)
+        self.session.require_apart()
         require_graph(self.plan, self.parts)
         await apply_seeds(
             self.plan, dialogue.agent, self.emitter, dialogue.is_to_be_waited_for, self.parts.budget
         )
         self.emitter.emit(
             events.ConversationStarted,
-            session_id=clean_line(self.transcript.session_id),
+            session_id=clean_line(self.transcript.session_id, MAX_SESSION),
             greeting=self.plan.greeting(self.transcript.trial),
             max_messages=self.plan.job.max_messages,
             agents_graph=agents_graph,

@@ -4,10 +4,11 @@ whether it errs or drifts."""
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from statistics import fmean, median
@@ -20,7 +21,7 @@ from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript, bids_farewell, without_signoff
 from bioeval_tui.evaluation.job.models import ConversationSeed, EvaluationJob, JobTask, RubricItem
 from bioeval_tui.evaluation.models.prompting import states_shown
-from bioeval_tui.evaluation.models.verdicts import MAX_QUOTE, locate
+from bioeval_tui.evaluation.models.verdicts import MAX_QUOTE, locate, only_of_the_user
 from bioeval_tui.evaluation.seams import (
     CheckResult,
     Evidence,
@@ -35,7 +36,7 @@ from bioeval_tui.evaluation.seams import (
 from bioeval_tui.exact import exact_difference, exact_mean
 from bioeval_tui.record.events import EndReason, EvidenceQuoted, Fault, ScorePart, SentinelScored, TaskScored
 from bioeval_tui.record.names import Condition
-from bioeval_tui.text import clean, clean_line, shorten
+from bioeval_tui.text import clean, clean_line, compact_json, shorten
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +104,10 @@ async def judge_transcript(
         fields[key] = (fields[key] or 0) + more if more else fields[key]
     warnings = [("user_faults", problem)] if problem else []
     warnings += [("verdict_missing", message) for message in missing_verdicts(answers)]
+    warnings += [("record_shortened", verdict.shortened) for verdict in verdicts if verdict.shortened]
     warnings += [("tone_left_out", verdict.note) for verdict in verdicts if verdict.note]
     unproved = [
-        f"the verdict on task {task.task} is unproved: the judge quotes words that are not in the transcript: "
-        f"“{shorten(clean_line(task.fabricated[0]), 120)}”"
+        f"the verdict on task {task.task} is unproved: {_why_unproved(task)}"
         for task in tasks
         if task.unproved
     ]
@@ -116,6 +117,13 @@ async def judge_transcript(
         return JudgedTranscript(refused, None, why, "judge", tuple(warnings))
     warnings += [("unproved", message) for message in unproved]
     return JudgedTranscript(fields, tasks, warnings=tuple(warnings))
+
+
+def _why_unproved(task: TaskScored) -> str:
+    if not task.fabricated:
+        return "the judge names only what the user said, which does not show what the agent did"
+    quote = shorten(clean_line(task.fabricated[0]), 120)
+    return f"the judge quotes words that are not in the transcript: “{quote}”"
 
 
 async def _user_faults(judge: Judge, view: JudgeView, limit_s: float) -> tuple[ListedFaults, str]:
@@ -189,13 +197,18 @@ def combine_verdicts(
         scores = [verdict.score for verdict in given]
         middle = median(scores)
         nearest = min(given, key=lambda verdict: abs(verdict.score - middle))
+        evidence = _evidence(nearest, transcript, states)
+        located = replace(nearest, evidence=tuple(Evidence(one.quote, one.message) for one in evidence))
+        # A rule may ask for what the user said.
+        by_user = job.scorer.kind != "rules" and bool(only_of_the_user(located, transcript, states))
         combined.append(
             TaskScored(
                 task=number,
                 title=task.task,
                 score=middle,
                 reason=clean(nearest.reason),
-                evidence=_evidence(nearest, transcript, states),
+                evidence=evidence,
+                only_of_user=by_user,
                 passed=(middle > task.pass_above) == wanted,
                 spread=exact_difference(max(scores), min(scores)),
                 points=item.points if item is not None else None,
@@ -384,6 +397,12 @@ def _written_sentinels() -> list[dict[str, Any]]:
     return yaml.safe_load(text)  # type: ignore[no-any-return]
 
 
+def sentinel_contents() -> dict[str, str]:
+    """Return a hash of what each sentinel says and asks, by its name, so that scores are compared of the same only."""
+    written = ((one["name"], compact_json(one)) for one in _written_sentinels())
+    return {name: hashlib.sha256(text.encode()).hexdigest()[:16] for name, text in written}
+
+
 def sentinels(job: EvaluationJob) -> list[tuple[str, JudgeView, tuple[bool, ...]]]:
     """Return the conversations with known verdicts: their names, what a judge of `job` sees, and whether each task is met."""
     views = []
@@ -414,7 +433,7 @@ async def judge_sentinels(judge: Judge, job: EvaluationJob, limit_s: float, *, a
         if judged.tasks is None:
             errors.append(f"sentinel {name}: {judged.error}")
         for one in judged.tasks or ():
-            right, invented = met[one.task - 1], one.unproved
+            right, invented = met[one.task - 1], bool(one.fabricated)
             scored.append(
                 SentinelScored(sentinel=name, task=one.task, met=right, score=one.score, invented=invented)
             )

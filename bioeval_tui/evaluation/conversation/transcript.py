@@ -13,6 +13,7 @@ from bioeval_tui.evaluation.conversation.traces import ConversationTraces
 from bioeval_tui.evaluation.job.loading import job_snapshot
 from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.seams import JudgeView, TranscriptMessage
+from bioeval_tui.record.attachments import has_contents
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.record.tool_calls import request_of
@@ -87,8 +88,11 @@ class SpokenTranscript:
 
     @property
     def empty_answers(self) -> int:
-        """How many of the agent's answers have no word."""
-        return sum(m.role == "assistant" and not m.content.strip() for m in self.messages)
+        """How many of the agent's answers have no word, and no file."""
+        return sum(
+            m.role == "assistant" and not m.content.strip() and not has_contents(m.generation)
+            for m in self.messages
+        )
 
     @property
     def last_agent_message(self) -> str:
@@ -182,7 +186,9 @@ def for_judge(
     """Return what the judge may see of a finished conversation, with the object contexts at its start and end."""
     seen = job.scorer.context
     if seen == "none":
-        messages = [replace(message, generation=()) for message in messages]
+        messages = [
+            replace(m, generation=tuple(e for e in m.generation if has_contents([e]))) for m in messages
+        ]
     states = (before, after) if seen == "all" else (None, None)
     return JudgeView(job, condition, tuple(messages), *states)
 
@@ -192,7 +198,9 @@ def sent_messages(talk: ConversationState, signoff: str) -> tuple[TranscriptMess
     messages = []
     for m in talk.messages:
         words = without_signoff(m.text, signoff) if m.signs_off else m.text
-        if m.done and words:
+        if words is None:  # if it was sent, the job has another sign-off meanwhile
+            words = m.text if talk.sent(m) else ""
+        if m.done and (words or m.role == "assistant"):
             messages.append(_transcript_message(m, words))
     return tuple(messages)
 

@@ -35,6 +35,7 @@ from bioeval_tui.evaluation.seams import (
     for_evaluator,
 )
 from bioeval_tui.evaluation.spending import Used
+from bioeval_tui.peer_limits import MAX_SESSION
 from bioeval_tui.record import events
 from bioeval_tui.record.events import EndReason, Fault
 from bioeval_tui.record.names import Role
@@ -281,6 +282,8 @@ class Dialogue:
             self._not_counted(number, reply, blocked_ms)
         latency_ms = reply.latency_ms if counts else None
         answer = clean(reply.content)
+        session = reply.session if reply.session != self.transcript.session_id else ""
+        self.transcript.session_id = session or self.transcript.session_id
         generation = tuple(clean_value(dict(event), 100_000) for event in reply.generation)
         self.transcript.messages.append(
             TranscriptMessage(number, "assistant", answer, latency_ms, generation=generation)
@@ -302,6 +305,7 @@ class Dialogue:
             tokens_out=reply.tokens_out,
             generation=generation,
             cut_off=reply.cut_off,
+            session_id=clean_line(session, MAX_SESSION) or None,
         )
         self.answered_turn = self.turn
         self._observing = asyncio.create_task(self.observer.after_turn(self.transcript, self.turn))

@@ -23,6 +23,7 @@ from bioeval_tui.evaluation.conversation.control import Control, RunCancelledErr
 from bioeval_tui.evaluation.conversation.plan import Emitter, Parts, RunPlan
 from bioeval_tui.evaluation.conversation.resume import Earlier, Resumption
 from bioeval_tui.evaluation.conversation.run_job import JobRun, end_run, started_fields
+from bioeval_tui.evaluation.conversation.sessions import Sessions
 from bioeval_tui.evaluation.conversation.traces import RunTraces, Traces
 from bioeval_tui.evaluation.conversation.watchdog import Watchdog
 from bioeval_tui.evaluation.seams import wrap
@@ -263,6 +264,7 @@ class _Batch:
     one_by_one: asyncio.Lock = field(default_factory=asyncio.Lock)
     paces: dict[str, Pace] = field(default_factory=dict)
     watchdog: Watchdog = field(default_factory=Watchdog)
+    sessions: Sessions = field(default_factory=Sessions)
     rounds: _Rounds | None = None
     traces: Traces | None = None
 
@@ -470,6 +472,7 @@ def _limit_parts(parts: Parts, run: PreparedRun, batch: _Batch) -> Parts:
         may_begin=batch.budget.stop_reason,
         budget=RunBudget(batch.budget, run.rates),
         watchdog=batch.watchdog,
+        sessions=batch.sessions,
         traces=RunTraces(batch.traces) if batch.traces is not None and run.otlp is not None else None,
     )
     if not batch.paces:

@@ -400,6 +400,21 @@ def clauses(query: Query) -> list[Clause]:
     return backwards[::-1]
 
 
+_READS = frozenset(("CALL", "LOAD", "MATCH", "SHOW", "USE"))
+_PATTERNS = frozenset((("-", "["), ("-", "-"), ("]", "-"), ("COUNT", "{"), ("COLLECT", "{"), ("EXISTS", "{")))
+"""Tokens side by side of patterns and subqueries outside of `MATCH`."""
+
+
+def asks_nothing(text: str) -> bool:
+    """Return whether a query looks at no node or relationship, so that its result is the same with any graph.
+
+    Raises:
+        QueryError: it cannot be cut into tokens.
+    """
+    found = [token.upper for token in tokens(text)]
+    return _READS.isdisjoint(found) and _PATTERNS.isdisjoint(pairwise(found))
+
+
 def paths(query: Query, start: int, end: int) -> Iterator[list[PatternPart]]:
     """Yield the nodes and relationships of each path of a pattern, in their order."""
     for first, last in _split(query, start, end):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluation import spending
 from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.models.answer import (
     LONGEST_END,
@@ -23,6 +24,7 @@ from bioeval_tui.evaluation.models.answer import (
 )
 from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
 from bioeval_tui.evaluation.models.prompting import (
+    FOR_USERS,
     Prompt,
     evaluator_context,
     find_prompt,
@@ -62,20 +64,55 @@ class LLMEvaluator:
         self._model = model
         self._prompt: Prompt = find_prompt(job.evaluator.prompt, job_dir)
         self._chat = chat
+        self._size = 0
 
     async def speak(self, view: EvaluatorView) -> AsyncIterator[Delta | Utterance]:
         """Yield pieces of the next message and, last, the complete message. Raises `PeerError`."""
+        while True:
+            messages = await self._messages(view, self._size)
+            try:
+                async for piece in self._answer(view, messages):
+                    yield piece
+                return
+            except PeerError as error:
+                smaller = await self._smaller(view, messages) if error.too_long else None
+                if smaller is None:
+                    raise
+                self._size = smaller
+                most = f"{FOR_USERS[smaller]:,} characters of each message"
+                spending.note(
+                    f"the conversation does not fit the simulated user's context: it is shown {most}"
+                )
+
+    async def _messages(self, view: EvaluatorView, size: int) -> list[dict[str, str]]:
+        """Return the request's messages, with as much of the conversation as `FOR_USERS` has in this place."""
+        most = FOR_USERS[size]
         try:
-            instructions = await render_prompt(self._prompt, evaluator_context(view), self._chat.templates)
+            instructions = await render_prompt(
+                self._prompt, evaluator_context(view, most), self._chat.templates
+            )
         except UsageError as problem:
             raise PeerError("evaluator", str(problem)) from problem
+        system = {"role": "system", "content": instructions}
+        if has_turns(self._prompt):
+            return [system, *turns(view, most)]
+        closing = f"Write the next message of {clean_line(view.job.target.user, 100)}."
+        return [system, {"role": "user", "content": closing}]
+
+    async def _smaller(self, view: EvaluatorView, messages: list[dict[str, str]]) -> int | None:
+        """Return the next size at which the model is shown less than these messages."""
+        for size in range(self._size + 1, len(FOR_USERS)):
+            shorter = await self._messages(view, size)
+            if _length(shorter) < _length(messages):
+                return size
+        return None
+
+    async def _answer(
+        self, view: EvaluatorView, messages: list[dict[str, str]]
+    ) -> AsyncIterator[Delta | Utterance]:
         bound: int | None = None
         if has_turns(self._prompt):
-            messages = [{"role": "system", "content": instructions}, *turns(view)]
             bound = min(self._most, USUAL_LENGTH + sum(map(len, view.facts)))
-        else:
-            closing = f"Write the next message of {clean_line(view.job.target.user, 100)}."
-            messages = [{"role": "system", "content": instructions}, {"role": "user", "content": closing}]
         schema = None if bound is None else _schema(bound)
         request = ChatRequest(self._model, messages, self._options, schema)
         stream = Stream(self._most)
@@ -135,6 +172,10 @@ class LLMEvaluator:
         target = view.job.target
         names = (clean_line(target.user, 100), self._name)
         return read(text, names, chatbot=target.chatbot, plays_assistant=has_turns(self._prompt))
+
+
+def _length(messages: Sequence[Mapping[str, str]]) -> int:
+    return sum(len(message["content"]) for message in messages)
 
 
 def _schema(most: int) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -15,14 +15,18 @@ from bioeval_tui.evaluation.job.models import ModelOptions
 from bioeval_tui.evaluation.models.answer import ChatAnswer, text_of, without_reasoning
 from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
 from bioeval_tui.evaluation.models.prompting import (
+    FOR_JUDGES,
+    Prompt,
     example_words,
     find_prompt,
+    is_shortened,
     judge_context,
     object_schema,
     render_prompt,
     shows_example,
     states_shown,
 )
+from bioeval_tui.evaluation.models.templates import Templates
 from bioeval_tui.evaluation.models.verdicts import (
     MAX_QUOTE,
     Question,
@@ -30,6 +34,7 @@ from bioeval_tui.evaluation.models.verdicts import (
     answer_schema,
     locate,
     nameable,
+    only_of_the_user,
     quoted_from_nowhere,
     read_answer,
 )
@@ -85,7 +90,8 @@ class LLMJudge:
         """
         try:
             prompt = find_prompt(view.job.scorer.prompt, self._job_dir)
-            instructions = await render_prompt(prompt, judge_context(prompt, view), self._chat.templates)
+            instructions = _Instructions(prompt, view, self._chat.templates)
+            await instructions.text(0)
             published = prompt.origin == "job"
             bare = replace(view, transcript=(), state_before=None, state_after=None)
             examples = (
@@ -130,12 +136,15 @@ class LLMJudge:
         """
         model = self._models[0]
         users = [message.message for message in view.transcript if message.role == "user"]
-        prompt = find_prompt(FAULTS_PROMPT, None)
-        instructions = await render_prompt(prompt, judge_context(prompt, view), self._chat.templates)
-        messages = [{"role": "system", "content": instructions}, {"role": "user", "content": LIST_ALL}]
-        request = ChatRequest(model, messages, self._options(view, 1), faults_schema(users))
+        instructions = _Instructions(find_prompt(FAULTS_PROMPT, None), view, self._chat.templates)
+        options, schema = self._options(view, 1), faults_schema(users)
+
+        async def ask(text: str) -> ChatAnswer:
+            messages = [{"role": "system", "content": text}, {"role": "user", "content": LIST_ALL}]
+            return await self._whole_answer(ChatRequest(model, messages, options, schema))
+
         async with self._slots:
-            answer = await self._whole_answer(request)
+            answer, _ = await instructions.fitting(ask)
         label = clean_line(model, 100)
         try:
             listed = read_faults(without_reasoning(text_of(answer, "judge")), view.transcript, label)
@@ -166,7 +175,7 @@ class LLMJudge:
         self,
         model: str,
         number: int,
-        instructions: str,
+        instructions: _Instructions,
         question: Question,
         schema: Callable[[Sequence[int]], dict[str, Any]],
         options: ModelOptions,
@@ -179,13 +188,15 @@ class LLMJudge:
         got = _Answers(question.wanted)
 
         async def ask(tasks: Sequence[int], after: Sequence[dict[str, Any]], one: str = "") -> str:
-            messages = [
-                {"role": "system", "content": instructions},
-                {"role": "user", "content": one or SCORE_ALL},
-                *after,
-            ]
-            request = ChatRequest(model, messages, options, schema(tasks))
-            answer = await self._whole_answer(request)
+            async def with_instructions(text: str) -> ChatAnswer:
+                messages = [
+                    {"role": "system", "content": text},
+                    {"role": "user", "content": one or SCORE_ALL},
+                    *after,
+                ]
+                return await self._whole_answer(ChatRequest(model, messages, options, schema(tasks)))
+
+            answer, got.size = await instructions.fitting(with_instructions, got.size)
             got.add(answer, question, tasks)
             return answer.content[:4000].strip()
 
@@ -202,15 +213,63 @@ class LLMJudge:
             if got.unscored:
                 return got.verdict(label, f"{label}: {error}"), error
         if not got.unscored:
-            return got.verdict(label), None
+            return replace(got.verdict(label), shortened=instructions.shortened(label, got.size)), None
         often = ", twice" if got.answers == 2 else f" in {got.answers} answers"
         why = f"{label} gave no usable verdict{often}; the last time: {got.why}"
         return got.verdict(label, why), NotMeasuredError(why)
 
 
+class _Instructions:
+    """A prompt with a conversation in it: in full and, for a model whose context is too short for that, with less of it."""
+
+    def __init__(self, prompt: Prompt, view: JudgeView, templates: Templates) -> None:
+        self._prompt = prompt
+        self._view = view
+        self._templates = templates
+        self._texts: dict[int, str] = {}
+
+    async def text(self, size: int) -> str:
+        """Return the prompt with as much of the conversation as `FOR_JUDGES` has in this place. Raises `UsageError`."""
+        if size not in self._texts:
+            self._texts[size] = await render_prompt(self._prompt, self._context(size), self._templates)
+        return self._texts[size]
+
+    async def fitting(
+        self, ask: Callable[[str], Awaitable[ChatAnswer]], size: int = 0
+    ) -> tuple[ChatAnswer, int]:
+        """Return the answer to the prompt of this size, or of the first smaller one that fits the context; and the size.
+
+        Raises `PeerError` if none does.
+        """
+        while True:
+            try:
+                return await ask(await self.text(size)), size
+            except PeerError as error:
+                if not error.too_long or (smaller := self._smaller(size)) is None:
+                    raise
+                size = smaller
+
+    def shortened(self, label: str, size: int) -> str:
+        """Return a sentence on what was left out of the conversation at this size; empty if nothing was."""
+        room = FOR_JUDGES[size]
+        if not size and not is_shortened(self._view.transcript, room):
+            return ""
+        why = ", because more of it does not fit its context" if size else ""
+        return f"{label} was shown the conversation shortened to {room.message:,} characters a message{why}"
+
+    def _smaller(self, size: int) -> int | None:
+        """Return the next size at which something is left out that was not before."""
+        shown = self._context(size)["boundary"]  # a hash of it
+        later = range(size + 1, len(FOR_JUDGES))
+        return next((each for each in later if self._context(each)["boundary"] != shown), None)
+
+    def _context(self, size: int) -> dict[str, Any]:
+        return judge_context(self._prompt, self._view, FOR_JUDGES[size])
+
+
 @dataclass
 class _Answers:
-    """What the answers so far have given. `unproved` verdicts quote words that are not in the conversation."""
+    """What the answers so far have given. `unproved` verdicts quote words that are not in the conversation, or only the user's."""
 
     wanted: Sequence[int]
     """The numbers of the tasks to score."""
@@ -220,6 +279,8 @@ class _Answers:
     note: str = ""
     why: str = ""
     answers: int = 0
+    size: int = 0
+    """The place in `FOR_JUDGES` of how much of the conversation fits the model's context."""
     sent: int | None = None
     received: int | None = None
 
@@ -247,15 +308,15 @@ class _Answers:
             reading = read_answer(content, question, tasks)
         elif text.strip():
             unusable = unusable or "the answer was empty but for its reasoning"
-        invented = quoted_from_nowhere(list(reading.verdicts.values()))
+        unproved: list[str] = []
         for task, verdict in reading.verdicts.items():
-            if quoted_from_nowhere([verdict]):
-                self.unproved.setdefault(task, verdict)
-            else:
-                self.proved.setdefault(task, verdict)
+            by_user = only_of_the_user(verdict, question.transcript, question.states)
+            wrong = [*quoted_from_nowhere([verdict]), *([by_user] if by_user else [])]
+            (self.unproved if wrong else self.proved).setdefault(task, verdict)
+            unproved += wrong
         self.tone = reading.tone if self.tone is None else self.tone
         self.note = self.note or reading.note
-        self.why = unusable or "; ".join([*reading.problems, *invented])
+        self.why = unusable or "; ".join([*reading.problems, *unproved])
 
     def verdict(self, label: str, error: str = "") -> Verdict:
         """Return the verdict, or the missing one with its `error`; both with the tokens that were paid for."""
@@ -292,7 +353,9 @@ def _not_measured(failures: Sequence[_Failure], wanted: int) -> _Failure:
         f"only {wanted - len(failures)} of {wanted} verdicts are usable, fewer than two thirds: "
         + "; ".join(shorten(reason, 200) for reason in reasons[:3])
     )
-    if all(isinstance(failure, PeerError) and not failure.unusable for failure in failures):
+    if all(
+        isinstance(failure, PeerError) and (failure.too_long or not failure.unusable) for failure in failures
+    ):
         return PeerError("judge", message)
     return NotMeasuredError(message)
 

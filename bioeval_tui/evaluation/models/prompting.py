@@ -18,16 +18,55 @@ from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.models.templates import Sandbox, Templates, render
 from bioeval_tui.evaluation.seams import EvaluatorView, JudgeView, TranscriptMessage, for_evaluator
+from bioeval_tui.record.attachments import attachment_of, data_of, file_words, without_data
 from bioeval_tui.record.names import Condition, Role
 from bioeval_tui.record.tool_calls import paired, request_of, result_of
 from bioeval_tui.text import clean_line, compact_json, plural
 
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How much of a conversation a model is shown, in characters: of each message, all tool calls (and all events), a state.
+
+    What is longer is shortened in the middle, and says so.
+    """
+
+    message: int
+    calls: int
+    state: int
+
+
+FOR_JUDGES = (
+    Room(200_000, 40_000, 20_000),
+    Room(40_000, 20_000, 10_000),
+    Room(8_000, 8_000, 4_000),
+    Room(2_000, 2_000, 1_000),
+    Room(500, 500, 250),
+)
+"""What a judge is shown and, if that does not fit its context, the less that it is shown then."""
+FOR_USERS = (8_000, 2_000, 500)
+"""The same for the simulated user, of each message: a person would not read more of one."""
+
+
+def shown_text(message: TranscriptMessage, most: int) -> str:
+    """Return a message as a model is shown it: files by their names, data left out, a long text shortened in the middle.
+
+    JSON that is a part of the answer is shown if it says nothing else.
+    """
+    files = file_words(message.generation)
+    text = cut_middle(without_data(message.content), most)
+    if not files and not text.strip():
+        files = [f"[data: {cut_middle(data, most)}]" for data in data_of(message.generation)]
+    return "\n".join(filter(None, (text, *files)))
+
+
+def is_shortened(transcript: Sequence[TranscriptMessage], room: Room) -> bool:
+    """Return whether some message is too long for this room."""
+    return any(len(without_data(message.content)) > room.message for message in transcript)
+
+
 MAX_VALUE = 2_000
 """Longest arguments, result or event of one call, in characters."""
-MAX_LIST = 40_000
-"""Maximum number of characters of all calls together, and of all events together."""
-MAX_STATE = 20_000
-"""Longest state, in characters."""
 
 
 def tool_calls(transcript: Sequence[TranscriptMessage]) -> list[dict[str, Any]]:
@@ -52,21 +91,21 @@ def tool_calls(transcript: Sequence[TranscriptMessage]) -> list[dict[str, Any]]:
 
 
 def other_events(transcript: Sequence[TranscriptMessage]) -> list[dict[str, Any]]:
-    """Return the agent's other events: `message` and `event`."""
+    """Return the agent's other events: `message` and `event`. Files are told with their message."""
     return [
         {"message": message.message, "event": _short(dict(event))}
         for message in transcript
         for event in message.generation
-        if request_of(event) is None and result_of(event) is None
+        if request_of(event) is None and result_of(event) is None and attachment_of(event) is None
     ]
 
 
-def state_text(state: Mapping[str, Any] | None) -> str:
+def state_text(state: Mapping[str, Any] | None, most: int = FOR_JUDGES[0].state) -> str:
     """Return an object context as JSON, shortened in the middle; empty without one."""
-    return "" if state is None else cut_middle(compact_json(state), MAX_STATE)
+    return "" if state is None else cut_middle(compact_json(state), most)
 
 
-def shorten_list(items: Sequence[dict[str, Any]], limit: int = MAX_LIST) -> list[dict[str, Any]]:
+def shorten_list(items: Sequence[dict[str, Any]], limit: int = FOR_JUDGES[0].calls) -> list[dict[str, Any]]:
     """Return the items within `limit` characters; items in the middle are replaced by their number."""
     sizes = [len(compact_json(item)) for item in items]
     if sum(sizes) <= limit:
@@ -186,14 +225,14 @@ def has_turns(prompt: Prompt) -> bool:
     return "transcript" not in _names(prompt.text)
 
 
-def turns(view: EvaluatorView) -> list[dict[str, str]]:
+def turns(view: EvaluatorView, most: int = FOR_USERS[0]) -> list[dict[str, str]]:
     """Return the example and the conversation as chat messages: the chatbot is `user`, the simulated user `assistant`.
 
     They alternate, and begin and end with `user`, as many models' chat templates require.
     """
     chatbot = clean_line(view.job.target.chatbot, 100)
     between: tuple[Role, str] = ("assistant", f"(This is a new chat, with {chatbot}.)")
-    transcript = [(message.role, message.content) for message in view.transcript]
+    transcript = [(message.role, shown_text(message, most)) for message in view.transcript]
     messages: list[dict[str, str]] = []
     for role, content in (*DIALOGUE, between, *transcript):
         swapped = "user" if role == "assistant" else "assistant"
@@ -222,14 +261,14 @@ async def render_prompt(prompt: Prompt, context: Mapping[str, Any], templates: T
     return await templates.render(prompt.name, prompt.text, context)
 
 
-def evaluator_context(view: EvaluatorView) -> dict[str, Any]:
-    """Return the variables of an evaluator's template."""
+def evaluator_context(view: EvaluatorView, most: int = FOR_USERS[0]) -> dict[str, Any]:
+    """Return the variables of an evaluator's template; of each message, at most so many characters."""
     config = for_evaluator(view.job, view.facts, view.condition).model_dump(mode="json", by_alias=True)
     more = {"facts": list(view.facts), "note": view.note, "condition": view.condition}
-    return _context(config, _messages(view.transcript), **more)
+    return _context(config, _messages(view.transcript, most), **more)
 
 
-def judge_context(prompt: Prompt, view: JudgeView) -> dict[str, Any]:
+def judge_context(prompt: Prompt, view: JudgeView, room: Room = FOR_JUDGES[0]) -> dict[str, Any]:
     """Return the variables of a judge's template.
 
     They are `config`, `transcript`, `example` (as published), `facts`, `condition`, `judged` (what is scored in this
@@ -242,12 +281,12 @@ def judge_context(prompt: Prompt, view: JudgeView) -> dict[str, Any]:
     calls = tool_calls(view.transcript) if shown != "none" else []
     events = other_events(view.transcript) if shown == "all" else []
     state = {
-        "before": state_text(view.state_before if shown == "all" else None),
-        "after": state_text(view.state_after if shown == "all" else None),
+        "before": state_text(view.state_before if shown == "all" else None, room.state),
+        "after": state_text(view.state_after if shown == "all" else None, room.state),
     }
     return _context(
         config,
-        _messages(view.transcript),
+        _messages(view.transcript, room.message),
         facts=config["facts"],
         condition=view.condition,
         judged=[
@@ -255,8 +294,8 @@ def judge_context(prompt: Prompt, view: JudgeView) -> dict[str, Any]:
             for number, task in view.job.judged_in(view.condition).items()
         ],
         example=example,
-        tools=shorten_list(calls),
-        events=shorten_list(events),
+        tools=shorten_list(calls, room.calls),
+        events=shorten_list(events, room.calls),
         state=state,
     )
 
@@ -306,8 +345,8 @@ def _example(job: EvaluationJob, condition: Condition) -> dict[str, Any]:
     return {"tone": 0.5, "tasks": tasks}
 
 
-def _messages(transcript: Sequence[TranscriptMessage]) -> list[dict[str, Any]]:
-    return [{"message": m.message, "role": m.role, "content": m.content} for m in transcript]
+def _messages(transcript: Sequence[TranscriptMessage], most: int) -> list[dict[str, Any]]:
+    return [{"message": m.message, "role": m.role, "content": shown_text(m, most)} for m in transcript]
 
 
 def _context(config: Mapping[str, Any], transcript: list[dict[str, Any]], **more: Any) -> dict[str, Any]:

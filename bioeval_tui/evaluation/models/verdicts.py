@@ -17,7 +17,7 @@ from typing import Any
 
 from bioeval_tui.evaluation.job.models import JobTask
 from bioeval_tui.evaluation.models.answer import without_slips
-from bioeval_tui.evaluation.models.prompting import as_shown, object_schema
+from bioeval_tui.evaluation.models.prompting import FOR_JUDGES, as_shown, object_schema, shown_text
 from bioeval_tui.evaluation.seams import Evidence, TaskVerdict, TranscriptMessage
 from bioeval_tui.text import clean, clean_line, shorten
 
@@ -477,7 +477,7 @@ def _in_its_words(number: int, named: int, asked: Question, about: str) -> Evide
 
 def words_of(message: TranscriptMessage, about: str = "") -> str:
     """Return the words of a message that stand for it: all, or its sentence nearest to `about`; else its tool calls."""
-    text = message.content.strip()
+    text = _as_told(message).strip()
     if not _plain(text):
         return as_shown([message]).get(message.message, "")[:MAX_QUOTE]
     if len(text) <= MAX_QUOTE:
@@ -576,20 +576,43 @@ def quoted_from_nowhere(verdicts: Sequence[TaskVerdict]) -> list[str]:
     ]
 
 
+def only_of_the_user(
+    verdict: TaskVerdict, transcript: Sequence[TranscriptMessage], states: Sequence[str] = ()
+) -> str:
+    """Return a sentence for the judge if a verdict gives something for what only the user said; else an empty text.
+
+    What the agent did is shown by its own messages, tool calls and state.
+    """
+    users = {message.message for message in transcript if message.role == "user"}
+    done = [shown for number, shown in as_shown(transcript).items() if number not in users]
+    done += states
+    of_agent = any(item.message not in users or _stands_in_any(item.quote, done) for item in verdict.evidence)
+    if of_agent or not verdict.evidence or not verdict.score:
+        return ""
+    return (
+        f"the evidence of task {verdict.task} is only what the user said: name a message of the chatbot, "
+        "which shows what it did"
+    )
+
+
+def _stands_in_any(quote: str, texts: Sequence[str]) -> bool:
+    parts = _quoted_parts(quote)
+    return bool(parts) and any(_stands_in(parts, _plain_message(text)) for text in texts)
+
+
 def locate(quote: str, transcript: Sequence[TranscriptMessage], states: Sequence[str] = ()) -> int | None:
     """Return the message that contains a quotation, ignoring case, spaces and kinds of dashes.
 
     The agent's messages are searched first, then the user's, then everything else that the judge saw: tool calls, and in
     `states` the object contexts, which count as the last message.
     """
-    whole = _SPEAKER.sub("", _plain(quote))
-    stripped = (part.lstrip("\"' ").rstrip(".,;:!? \"'") for part in _ELLIPSIS.split(whole))
-    parts = [part for part in stripped if part]
+    parts = _quoted_parts(quote)
     if not parts:
         return None
     for role in ("assistant", "user"):
         for message in transcript:
-            if message.role == role and _stands_in(parts, _plain_message(message.content)):
+            texts = {message.content, _as_told(message)}
+            if message.role == role and any(_stands_in(parts, _plain_message(text)) for text in texts):
                 return message.message
     for number, calls in as_shown(transcript).items():
         if _stands_in(parts, _plain_message(calls)):
@@ -597,6 +620,18 @@ def locate(quote: str, transcript: Sequence[TranscriptMessage], states: Sequence
     if transcript and any(_stands_in(parts, _plain_message(state)) for state in states):
         return transcript[-1].message
     return None
+
+
+def _as_told(message: TranscriptMessage) -> str:
+    """Return a message as the judge is shown it, with words for a file and for data."""
+    return shown_text(message, FOR_JUDGES[0].message)
+
+
+def _quoted_parts(quote: str) -> list[str]:
+    """Return the parts of a quotation between its omissions, in the form in which they are looked for."""
+    whole = _SPEAKER.sub("", _plain(quote))
+    stripped = (part.lstrip("\"' ").rstrip(".,;:!? \"'") for part in _ELLIPSIS.split(whole))
+    return [part for part in stripped if part]
 
 
 def _stands_in(parts: Sequence[str], text: str) -> bool:

@@ -10,7 +10,7 @@ import json
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -441,7 +441,7 @@ class Cases:
             raise self._wrong(("cases",), str(error)) from None
         self.placeholders: dict[FieldPath, filling.PlaceholderText] = {}
         self._problems: list[Problem] = []
-        self._rows: dict[FieldPath, list[tuple[CaseRow | None, str]]] = {}
+        self._rows: dict[tuple[FieldPath, str], list[tuple[CaseRow | None, str]]] = {}
         self._tried = 0
         self.jobs: tuple[CaseJob, ...] = ()
         self.count = 0
@@ -542,7 +542,7 @@ class Cases:
                 else:
                     yield case
 
-    def tell(self, row: CaseRow | None, path: FieldPath, message: str) -> None:
+    def tell(self, row: CaseRow | None, path: FieldPath, message: str, *, severity: str = "error") -> None:
         """Record that a row's value is wrong in a text of the job. `path` may be that of the filled job."""
         placeholder = next(
             (
@@ -552,7 +552,8 @@ class Cases:
             ),
             None,
         )
-        self._rows.setdefault(placeholder.path if placeholder else path, []).append((row, message))
+        where = placeholder.path if placeholder else path
+        self._rows.setdefault((where, severity), []).append((row, message))
 
     def _placeholder_in(self, path: FieldPath) -> filling.PlaceholderText | None:
         return next(
@@ -563,23 +564,27 @@ class Cases:
     def problems(self) -> list[Problem]:
         """The problems of rows, each at its row; a problem of all rows is reported once, at the job's placeholder."""
         problems = list(self._problems)
-        for path, mistakes in self._rows.items():
-            columns = sorted(self.placeholders[path].columns) if path in self.placeholders else []
-            rows = list(dict.fromkeys(row.number for row, _ in mistakes if row is not None))
-            if self.table is None or (len(rows) == self._tried > 1):
-                first = f"no row fills this; row {rows[0]}: " if rows else ""
-                problems.append(self._problem(path, first + mistakes[0][1]))
-                continue
-            place = self.loaded.document.place(path)
-            where = f"{show_path(path) or 'the job'} ({clean_line(self.loaded.path.name)}:{place.line})"
-            problems += [
-                self.table.problem(
-                    row, ", ".join(_suspects(row, columns)), f"does not fill {where}: {message}"
-                )
-                for row, message in mistakes[:MOST_TOLD]
-                if row is not None
-            ]
+        for (path, severity), mistakes in self._rows.items():
+            found = self._of_rows(path, mistakes, is_filled=severity == "warning")
+            problems += [replace(problem, severity=severity) for problem in found]
         return problems
+
+    def _of_rows(
+        self, path: FieldPath, mistakes: Sequence[tuple[CaseRow | None, str]], *, is_filled: bool
+    ) -> Iterator[Problem]:
+        columns = sorted(self.placeholders[path].columns) if path in self.placeholders else []
+        rows = list(dict.fromkeys(row.number for row, _ in mistakes if row is not None))
+        if self.table is None or (len(rows) == self._tried > 1):
+            whole = "as every row fills this" if is_filled else "no row fills this"
+            first = f"{whole}; row {rows[0]}: " if rows else ""
+            yield self._problem(path, first + mistakes[0][1])
+            return
+        place = self.loaded.document.place(path)
+        where = f"{show_path(path) or 'the job'} ({clean_line(self.loaded.path.name)}:{place.line})"
+        what = f"as this fills {where}" if is_filled else f"does not fill {where}"
+        for row, message in mistakes[:MOST_TOLD]:
+            if row is not None:
+                yield self.table.problem(row, ", ".join(_suspects(row, columns)), f"{what}: {message}")
 
 
 def _suspects(row: CaseRow, columns: list[str]) -> list[str]:

@@ -14,9 +14,14 @@ from pydantic.alias_generators import to_camel
 from bioeval_tui import plugins
 from bioeval_tui.errors import ExpressionError, ForbiddenQueryError, JobError, Problem, QueryError, UsageError
 from bioeval_tui.evaluation import python_code
-from bioeval_tui.evaluation.assertions import depends_on_signoff, depends_on_user_times, parse_where
+from bioeval_tui.evaluation.assertions import (
+    constant,
+    depends_on_signoff,
+    depends_on_user_times,
+    parse_where,
+)
 from bioeval_tui.evaluation.expressions import counts_the_end, parse
-from bioeval_tui.evaluation.graphs.cypher import check_read_only, check_setup
+from bioeval_tui.evaluation.graphs.cypher import asks_nothing, check_read_only, check_setup
 from bioeval_tui.evaluation.graphs.graphqlite import check_embedded
 from bioeval_tui.evaluation.guards.common import is_foreign
 from bioeval_tui.evaluation.job.filling import has_placeholders
@@ -25,7 +30,7 @@ from bioeval_tui.evaluation.job.models import ModelOptions
 from bioeval_tui.evaluation.models.prompting import find_prompt
 from bioeval_tui.evaluation.models.templates import Sandbox
 from bioeval_tui.evaluation.wiring.cases import CaseChoice, CaseJob, Cases
-from bioeval_tui.patterns import pattern_problem
+from bioeval_tui.patterns import is_always_found, pattern_problem
 from bioeval_tui.plugins import AgentProtocol
 from bioeval_tui.text import clean_line, clean_value, shorten
 from bioeval_tui.yaml_positions import Path as FieldPath, YamlDocument, read_yaml, show_path
@@ -271,6 +276,7 @@ def check_job(
         """Return what is wrong with a job. `with_cases`: texts with gaps are looked at as its cases fill them."""
         return [
             *_text_problems(source, unrestricted_setups, with_cases),
+            *_unfailable(source),
             *(_embedded_problems(source) if embedded else ()),
             *(() if with_cases else (source.problem(*wrong) for wrong in _script_problems(source))),
             *(given_agent_problems(source) if agent_is_given else target_problems(source, code)),
@@ -300,8 +306,12 @@ def check_job(
     for case in cases.jobs:
         filled = JobSource(loaded.path, loaded.document, job_snapshot(case.job))
         for text in _texts(filled, unrestricted_setups):
-            if text.path in cases.placeholders and (wrong := text.wrong()) is not None:
+            if text.path not in cases.placeholders:
+                continue
+            if (wrong := text.wrong()) is not None:
                 cases.tell(case.row, text.path, f"{wrong[0]}: {shorten(text.text, 200)}")
+            elif never := _never_decides(filled, text):
+                cases.tell(case.row, text.path, never, severity="warning")
         for field, message in _script_problems(filled):
             cases.tell(case.row, field, message)
     return CheckedJob(
@@ -433,6 +443,41 @@ def _text_problems(source: JobSource, unrestricted_setups: bool, with_cases: boo
         elif doubt := _two_readings(source, each):
             message, column = doubt
             yield source.warning(each.path, message, each.text, column)
+
+
+def _never_decides(source: JobSource, checked: _Text) -> str:
+    """Return why a criterion is met, or missed, by any agent, as a sentence; empty if it is not."""
+    part, at, *_, key = checked.path
+    criteria = dict(items_of(source.data.get(str(part))))
+    shown = f"`{shorten(clean_line(checked.text), 60)}`"
+    if key == "pattern" and part in ("tasks", "rubric") and is_always_found(checked.text):
+        rule = dict(items_of(criteria[int(at)].get("rules")))[int(checked.path[3])]
+        met = "can never be met" if rule.get("absent") else "cannot fail"
+        return f"{met}: {shown} is found in messages that have no letter in common, such as “no” and “Hm.”"
+    if key == "expression" and (value := constant(parse(checked.text))) is not None:
+        never = "cannot fail" if value else "can never pass"
+        return f"{never}: {shown} is {str(value).lower()} whatever the agent does"
+    if key == "cypher" and part == "assertions" and asks_nothing(checked.text):
+        return (
+            f"cannot fail, or never pass: {shown} asks nothing of the graph, so its result is always the same"
+        )
+    return ""
+
+
+def _unfailable(source: JobSource) -> Iterator[Problem]:
+    """Yield a warning for each criterion that no agent can fail, or none can meet."""
+    for each in _texts(source, unrestricted_setups=True):
+        if has_placeholders(each.text) or each.wrong() is not None:
+            continue
+        if message := _never_decides(source, each):
+            yield source.warning(each.path, message)
+    for index, item in items_of(source.data.get("assertions")):
+        asked = item.get("toolCalls")
+        if isinstance(asked, dict) and asked.get("calls") == [] and asked.get("match") == "superset":
+            rest = ("mustCall", "mustNotCall", "order", "maxCalls", "noErrors")
+            if not any(asked.get(key) for key in rest):
+                message = "cannot fail: any calls are a superset of none"
+                yield source.warning(("assertions", index, "toolCalls", "calls"), message)
 
 
 def _persona_problems(source: JobSource) -> Iterator[Problem]:

@@ -18,6 +18,7 @@ from bioeval_tui import units
 from bioeval_tui.consoles import plain_console, write_lines
 from bioeval_tui.errors import BioevalError, ExitCode
 from bioeval_tui.record import events
+from bioeval_tui.record.attachments import file_words, has_contents
 from bioeval_tui.record.names import CANCELLED_AT_START, CONDITIONS, SPEAKERS, Condition
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.runs import is_live
@@ -89,10 +90,12 @@ def _line(state: RunState, event: events.RunEvent) -> str | None:
         case events.MessageCompleted():
             time = f"  [{latency(event.latency_ms)}]" if event.latency_ms is not None else ""
             marked = [CUT_OFF] if event.cut_off else []
-            if event.role == "assistant" and not event.content.strip():
+            files = file_words(event.generation)
+            if event.role == "assistant" and not event.content.strip() and not has_contents(event.generation):
                 marked.append(EMPTY)
             notes = f"  ({', '.join(marked)})" if marked else ""
-            return f"{SPEAKERS[event.role]}: {shorten(event.content, 110)}{time}{notes}"
+            said = " ".join(filter(None, (event.content.strip(), *files)))
+            return f"{SPEAKERS[event.role]}: {shorten(said, 110)}{time}{notes}"
         case events.RequestFailed():
             again = f"; retrying in {latency(event.wait_ms)}" if event.wait_ms is not None else ""
             return (
@@ -278,6 +281,8 @@ def _print_assertions(talks: Sequence[ConversationResult], console: Console) -> 
         for check in talk.checks:
             row = rows.setdefault(f"{check.weight:g}× {check.title}", ["–"] * len(talks))
             row[place] = STATUS_SIGNS[check.status] if check.final else NOT_AT_THE_END
+            if check.from_start:
+                row[place] = f"{STATUS_SIGNS[check.status][0]} {words.FROM_START}"
             # The reason for no score stands above.
             if check.final and check.reason and check.reason != talk.reason:
                 what = f"{STATUS_SIGNS[check.status][0]} {check.title}"

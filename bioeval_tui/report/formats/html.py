@@ -121,6 +121,7 @@ def environment() -> Environment:
         "tone": words.dot_tone,
         "final_tone": words.TONES.__getitem__,
         "final_words": words.FINAL.__getitem__,
+        "final": words.final,
         "medal_word": words.medal_word,
         "next_words": words.next_words,
         "spread_words": spread_words,

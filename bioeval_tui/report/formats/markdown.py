@@ -303,7 +303,7 @@ def _assertions(page: RunResult, trial: TrialResult) -> list[str]:
         cells = []
         for condition, checks in assertion.timelines.items():
             turns = "".join(_CHECKED.get(check.status, "?") for check in checks)
-            cells.append(f"{turns} {words.FINAL[assertion.outcome(condition)]}".strip())
+            cells.append(f"{turns} {words.final(assertion, condition)}".strip())
             final = assertion.finals[condition]
             if final and final.reason:
                 where = escape(page.condition_title(condition))

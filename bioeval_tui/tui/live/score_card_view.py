@@ -359,6 +359,8 @@ def _since(row: report_rows.AssertionRow, condition: Condition, last: AssertionC
         return Cell("could not be measured", "warn")
     if last.status == "failed":
         return Cell(f"not true at the end: {last.why}" if last.why else "not true at the end", "bad")
+    if last.from_start:
+        return Cell(words.FROM_START, "quiet")
     since = None
     for check in reversed(row.timelines[condition]):
         if check.status != "passed":

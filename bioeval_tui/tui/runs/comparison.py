@@ -304,7 +304,7 @@ class CompareDialog(Dialog[None]):
         self._comparison = comparison
         self._only_differences = False
         self._table: list[ComparisonRow] = []
-        self._list = RowList("~compared-rows", lambda: bool(self.here.title))
+        self._list = RowList("~compared-rows", lambda: bool(self.here.title and self._trials))
 
     def compose_body(self) -> Iterable[Widget]:
         """How the runs differ in setup, the conclusions, and the table."""
@@ -330,6 +330,12 @@ class CompareDialog(Dialog[None]):
         """The row under the cursor."""
         at = self._list.cursor
         return self._table[at] if at < len(self._table) else ComparisonRow([])
+
+    @property
+    def _trials(self) -> tuple[tuple[int, int], ...]:
+        """The trials that the row under the cursor compares; none if the runs are about different things."""
+        conditions = self._comparison.conditions
+        return next((one.trials for one in conditions if one.condition == self.here.condition), ())
 
     def caption(self) -> str:
         """The conclusions."""
@@ -374,5 +380,6 @@ class CompareDialog(Dialog[None]):
         # Transcripts are slow to load and not needed for the table.
         from bioeval_tui.tui.runs.passages import PassagesDialog
 
-        a, b = self._comparison.a, self._comparison.b
-        self.app.push_screen(PassagesDialog((a, b), cast("Condition", self.here.condition), self.here.title))
+        a, b, here = self._comparison.a, self._comparison.b, self.here
+        condition = cast("Condition", here.condition)
+        self.app.push_screen(PassagesDialog((a, b), condition, here.title, self._trials))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
@@ -47,7 +47,7 @@ class Passage(Vertical):
 
     def show(self, condition: Condition, trial: int, title: str, parting: int | None) -> None:
         """Show a row's details on a conversation, and go to its message; without one, to `parting`, where the runs differ."""
-        where = f"trial {trial} · {self.result.condition_title(condition)}"
+        where = f"{self.result.trial_words(trial)} · {self.result.condition_title(condition)}"
         self.border_title = Content(f"{self._called} · {self.result.brief.agent_words} · {where}")
         row, talk = _row(self.result, trial, title), self.result.conversation(condition, trial)
         if row is not None:
@@ -88,19 +88,26 @@ class PassagesDialog(Dialog[None]):
     PassagesDialog.-narrow #passages { layout: vertical; }
     """
 
-    def __init__(self, runs: tuple[RunResult, RunResult], condition: Condition, title: str) -> None:
+    def __init__(
+        self,
+        runs: tuple[RunResult, RunResult],
+        condition: Condition,
+        title: str,
+        trials: Sequence[tuple[int, int]] = ((1, 1),),
+    ) -> None:
+        """`trials` are those that are compared, each as both runs number it."""
         super().__init__(f"{runs[0].brief.job}: {title}")
         self._condition = condition
         self._title = title
         self._passages = [Passage(name, run) for name, run in zip("AB", runs, strict=True)]
-        held = [{talk.trial for talk in run.conversations_in(condition)} for run in runs]
-        self._trials = sorted(held[0] & held[1]) or [1]
+        self._trials = sorted(trials)
 
-        def cells(trial: int) -> list[Cell | None]:
-            rows = [_row(passage.result, trial, title) for passage in self._passages]
+        def cells(both: tuple[int, int]) -> list[Cell | None]:
+            sides = zip(self._passages, both, strict=True)
+            rows = [_row(passage.result, trial, title) for passage, trial in sides]
             return [row.cells.get(condition) if row else None for row in rows]
 
-        differing = (at for at, trial in enumerate(self._trials) if len(set(cells(trial))) > 1)
+        differing = (at for at, both in enumerate(self._trials) if len(set(cells(both))) > 1)
         self._at = next(differing, 0)
 
     def compose_body(self) -> Iterable[Widget]:
@@ -114,10 +121,10 @@ class PassagesDialog(Dialog[None]):
         self._show()
 
     def _show(self) -> None:
-        trial = self._trials[self._at]
-        one, other = (passage.result.state.conversation(self._condition, trial) for passage in self._passages)
+        sides = list(zip(self._passages, self._trials[self._at], strict=True))
+        one, other = (passage.result.state.conversation(self._condition, trial) for passage, trial in sides)
         parting = first_difference(one, other, answers=True)
-        for passage in self._passages:
+        for passage, trial in sides:
             passage.show(self._condition, trial, self._title, parting)
         self.refresh_bindings()
 

@@ -74,6 +74,24 @@ async def test_a_verdict_has_scores_reasons_and_located_evidence(make, server, v
     assert "8:15" in server.received[0].text
 
 
+async def test_a_judge_that_names_only_the_users_messages_is_asked_again_and_then_unproved(
+    make, server, view
+):
+    def named(message):
+        told = {"messages": [message], "reason": "It was handled."}
+        return {"tone": 0.5, "tasks": [{"task": 1, "score": 1, **told}, {"task": 2, "score": 0, **told}]}
+
+    server.will(srv.say_json(named(3)), srv.say_json(named(4)))
+    (found,) = await make().score(view)
+    assert [task.evidence[0].message for task in found.tasks] == [4, 3]
+    assert "the evidence of task 1 is only what the user said" in server.received[1].text
+    assert "Score only these tasks: 1" in server.received[1].text
+    server.will(srv.say_json(named(3)), srv.say_json(named(1)))
+    (found,) = await make().score(view)
+    assert [task.evidence[0].message for task in found.tasks] == [3, 3]
+    assert len(server.received) == 4
+
+
 async def test_a_malformed_verdict_is_requested_again_with_its_errors(make, server, view):
     server.will(srv.say_json(verdict(first=8)), srv.say_json(verdict()))
     (found,) = await make().score(view)
@@ -119,7 +137,8 @@ async def test_a_longer_prompt_with_the_same_tokens_was_cut_by_the_server(make, 
     server.will(*counting(*tokens))
     judge = make()
     await judge.score(view)
-    longer = [*view.transcript, TranscriptMessage(5, "user", "Thanks a lot for that! " * 150)]
+    thanks = (TranscriptMessage(number, "user", "Thanks a lot for that! " * 20) for number in range(5, 15))
+    longer = [*view.transcript, *thanks]
     again = judge.score(JudgeView(view.job, "withheld", longer))
     if is_cut:
         with pytest.raises(PeerError, match=r"only part of the prompt .*counted 4,096 tokens for .* num_ctx"):

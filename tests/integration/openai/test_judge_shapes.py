@@ -208,7 +208,7 @@ async def test_the_words_of_the_agent_are_no_verdict(judge, server, job, transcr
 
 
 async def test_what_is_the_same_for_all_conversations_of_a_job_comes_first(judge, server, job, transcript):
-    server.otherwise = lambda body: srv.say(text({"messages": 1}))
+    server.otherwise = lambda body: srv.say(text({"messages": 2}))
     for said in (transcript, transcript[:2]):
         await judge.score(JudgeView(job, "withheld", said))
     first, second = (each.body["messages"][0]["content"] for each in server.received)

@@ -138,8 +138,9 @@ def test_an_exported_run_can_be_imported_from_its_inspect_log(tmp_path: Path) ->
     file.write_bytes(document_of("inspect", demo, output=file))
     back = load_run(import_file(file, tmp_path / "runs").path)
     assert back.state.scores() == demo.state.scores()
-    for key, talk in demo.state.conversations.items():
-        same = back.state.conversations[key]
+    for talk in demo.conversations:
+        same = back.conversation(talk.condition, talk.trial)
+        assert same is not None
         assert [(m.role, m.text, m.latency_ms) for m in same.messages] == [
-            (m.role, m.text, m.latency_ms) for m in talk.messages
+            (m.role, m.text, m.latency_ms) for m in talk.sent_messages
         ]

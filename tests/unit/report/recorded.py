@@ -34,6 +34,8 @@ class Talk:
     reason: events.EndReason = "signed_off"
     detail: str = ""
     says: str = "hello"
+    does: Sequence[dict[str, Any]] = ()
+    """The events of its answers."""
     cut_off: bool = False
     ends: bool = True
     tone: float | None = None
@@ -155,6 +157,7 @@ class Recorded:
                         content=text,
                         latency_ms=ms,
                         first_token_ms=ms,
+                        generation=tuple(talk.does) if role == "assistant" else (),
                         cut_off=talk.cut_off and role == "assistant",
                     )
                 )

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import io
+import json
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, replace
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from bioeval_tui.formats import RunResult
+from bioeval_tui.record.events import JobCase
 from bioeval_tui.report.comparison import Comparison, compare
 from bioeval_tui.report.formats.console import print_comparison
+from bioeval_tui.report.gate import GateRules, evaluate
 from bioeval_tui.report.result import load_run
 from bioeval_tui.report.sentences import counted_words, difference_words
 from bioeval_tui.report.statistics.differences import Difference, corrected, difference
 from bioeval_tui.report.statistics.estimates import Sample
 from bioeval_tui.report.statistics.planning import VarianceComponents, trials_for_difference
+from bioeval_tui.report.summary import rankings, summarise_runs
+from tests.command import call
 from tests.documents import comparison_of
 from tests.simulations.comparing import Design, alarms, compared
 from tests.unit.report.recorded import Recorded, Talk, import_scores, scoring
@@ -376,3 +383,223 @@ def test_console_and_json_show_the_same_comparison() -> None:
     assert all(line in text for line in data["regressions"])
     assert side["tasks"][0]["difference"]["mean"] == pytest.approx(-0.8)
     assert side["turns"][0]["b"]["messages"][1]["content"] == "B said"
+
+
+def of_cases(*values: float, contents: Callable[[int], str] = str, **more: Any) -> Recorded:
+    """Return a run of a case for each value, whose task is filled in with `contents` of its number."""
+    task = {"task": "Find out about {{ case.complaint }}", "acceptanceCriteria": "names it", "passAbove": 0.6}
+    cases = tuple(
+        JobCase(name=f"case {n}", parts={"tasks": [{**task, "task": f"Find out about {contents(n)}"}]} | more)
+        for n in range(len(values))
+    )
+    job = {"aspirationalAverage": 1000.0, "tasks": [task], "assertions": [], "facts": []}
+    return Recorded(
+        supplied=[scoring(value) for value in values], cases=len(cases), started={"job": job, "cases": cases}
+    )
+
+
+def test_cases_of_the_same_names_with_other_contents_are_no_regression_and_are_named() -> None:
+    found = against(of_cases(*[0.9] * 10), of_cases(*[0.3] * 10, contents=lambda n: f"another {n}"))
+    side = found.conditions[0]
+    assert (found.regressions, found.measured) == ((), False)
+    (note,) = [note for note in found.notes if "contents" in note]
+    assert note == (
+        "10 of 10 cases have other contents in B than in A, and they are not compared: case 0, case 1, case 2 and 7 more "
+        "(the first: tasks[0].task: A Find out about 0, B Find out about another 0)"
+    )
+    assert note in found.incomparable
+    (task,) = side.tasks
+    numbers = (
+        side.a.mean,
+        side.b.mean,
+        side.score.mean,
+        task.a and task.a.mean,
+        task.change,
+        side.turns,
+        side.cost_a.held,
+    )
+    assert numbers == (None, None, None, None, None, (), 0)
+    assert "±" not in printed(found)
+
+
+def test_of_cases_whose_contents_changed_only_the_others_are_compared() -> None:
+    b = of_cases(*[0.2] * 5, *[0.9] * 5, contents=lambda n: f"another {n}" if n < 5 else str(n))
+    found = against(of_cases(*[0.9] * 10), b)
+    side = found.conditions[0]
+    assert (side.a.mean, side.b.mean, side.score.mean, side.score.units) == (0.9, 0.9, 0.0, 5)
+    assert found.regressions == ()
+    assert any(note.startswith("5 of 10 cases have other contents") for note in found.notes)
+
+
+@pytest.mark.parametrize("facts", [["I live in Sydney"], []])
+def test_a_case_with_other_facts_is_another_case(facts: list[str]) -> None:
+    found = against(of_cases(0.9, facts=["I live in Perth"]), of_cases(0.3, facts=facts))
+    assert not found.measured
+    assert any("facts[0]: A I live in Perth, B " in note for note in found.notes)
+
+
+def test_columns_are_over_the_cases_that_both_runs_have() -> None:
+    found = against(of_cases(*[0.9] * 3), of_cases(0.9, 0.9, 0.9, 0.1, 0.1))
+    side = found.conditions[0]
+    assert (side.a.mean, side.b.mean, side.score.mean) == (0.9, pytest.approx(0.9), pytest.approx(0.0))
+    assert [part.b.mean for part in side.parts if part.b] == [part.a.mean for part in side.parts if part.a]
+    assert side.tasks[0].b is not None
+    assert side.tasks[0].b.mean == pytest.approx(0.9)
+    assert (side.cost_a.held, side.cost_b.held) == (3, 3)
+    assert "2 cases are only in B and not compared: case 3, case 4" in found.notes
+    assert not any("only trials with the same number" in note for note in found.notes)
+
+
+def test_a_pair_that_one_run_could_not_measure_is_in_neither_column() -> None:
+    side = against(Recorded(values(0.9, 0.1)), Recorded([scoring(0.9), AWAY])).conditions[0]
+    assert (side.a.mean, side.b.mean, side.score.mean) == (0.9, 0.9, 0.0)
+    assert side.a.counted.held == 2
+
+
+def scored_by(
+    tasks: Sequence[dict[str, Any]], checks: Sequence[dict[str, Any]] = (), facts: Sequence[str] = ()
+) -> dict[str, Any]:
+    job = {
+        "aspirationalAverage": 1000.0,
+        "tasks": list(tasks),
+        "assertions": list(checks),
+        "facts": list(facts),
+    }
+    return {"job_sha256": str(len(str(job)))[0] * 64, "job": job}
+
+
+def test_a_job_with_another_task_is_compared_over_the_tasks_that_both_have() -> None:
+    first, second = ({"task": f"task {n}", "acceptanceCriteria": "done"} for n in (1, 2))
+    a = Recorded([Talk(tasks=(0.9,), holds=())] * 5, started=scored_by([first]))
+    b = Recorded([Talk(tasks=(0.9, 0.0), holds=())] * 5, started=scored_by([first, second]))
+    found = against(a, b)
+    side = found.conditions[0]
+    assert (side.score.mean, found.regressions) == (0.0, ())
+    assert [(task.title, task.change) for task in side.tasks] == [("task 1", 0.0), ("task 2", None)]
+    assert any(
+        "only tasks and assertions that are the same are compared (tasks[1].task: A none" in n
+        for n in found.notes
+    )
+    fallen = against(a, replace(b, withheld=[Talk(tasks=(0.1, 1.0), holds=())] * 5))
+    assert fallen.conditions[0].score.mean == pytest.approx(-0.53, abs=0.01), "of the task that both have"
+    assert fallen.regressions
+
+
+def test_a_task_with_other_criteria_and_an_assertion_of_another_expression_are_not_compared() -> None:
+    task = {"task": "task 1", "acceptanceCriteria": "done"}
+    checks = [
+        {"expression": e, "name": n} for e, n in (("evaluation.done", "check 1"), ("1 == 1", "check 2"))
+    ]
+    other = [{**checks[0], "expression": "evaluation.failureCount == 0"}, checks[1]]
+    a = Recorded([Talk(tasks=(0.9,), holds=(True, True))] * 5, started=scored_by([task], checks))
+    b = Recorded(
+        [Talk(tasks=(0.0,), holds=(False, True))] * 5,
+        started=scored_by([{**task, "acceptanceCriteria": "done well"}], other),
+    )
+    side = against(a, b).conditions[0]
+    assert side.tasks[0].change is None
+    assert side.tasks[0].a is not None
+    assert side.tasks[0].a.mean is None
+    assert [check.change for check in side.assertions] == ["not comparable", "same"]
+    assert (side.score.mean, [part.name for part in side.parts]) == (0.0, ["timing", "assertion"])
+
+
+def test_where_nothing_but_response_times_is_the_same_there_is_no_score() -> None:
+    task = {"task": "task 1", "acceptanceCriteria": "done"}
+    a = Recorded([Talk(tasks=(0.9,), holds=())] * 5, started=scored_by([task]))
+    b = Recorded(
+        [Talk(tasks=(0.1,), holds=())] * 5, started=scored_by([{**task, "acceptanceCriteria": "well"}])
+    )
+    found = against(a, b)
+    assert (found.conditions[0].score.mean, found.regressions, bool(found.incomparable)) == (None, (), True)
+
+
+def test_another_weight_is_applied_to_both_sides_and_other_facts_of_a_job_leave_nothing() -> None:
+    tasks = [{"task": f"task {n}", "acceptanceCriteria": "done"} for n in (1, 2)]
+    heavy = [{**tasks[0], "weight": 9}, tasks[1]]
+    talks = [Talk(tasks=(0.0, 1.0), holds=())] * 5
+    found = against(Recorded(talks, started=scored_by(tasks)), Recorded(talks, started=scored_by(heavy)))
+    assert (found.conditions[0].score.mean, found.regressions) == (0.0, ())
+    other = against(
+        Recorded(talks, started=scored_by(tasks)), Recorded(talks, started=scored_by(tasks, facts=["x"]))
+    )
+    assert not other.measured
+    assert any(
+        "is not the same in both runs: nothing is compared (facts[0]: A none, B x)" in n for n in other.notes
+    )
+
+
+def test_keys_that_an_older_recording_lacks_and_names_make_no_difference() -> None:
+    new = [
+        {
+            "expression": "1 == 1",
+            "name": "x",
+            "expected": None,
+            "timeline": True,
+            "only": None,
+            "invariant": False,
+        }
+    ]
+    old = [{"expression": "1 == 1", "name": "x"}]
+    task = {"task": "task  1", "acceptanceCriteria": "done "}
+    a = Recorded(
+        started=scored_by([{**task, "type": "task", "passAbove": 0.6, "rules": []}], new), withheld=[Talk()]
+    )
+    b = Recorded(
+        started=scored_by([{"task": "task 1", "acceptanceCriteria": "done"}], old), withheld=[Talk()]
+    )
+    found = against(a, b)
+    assert found.measured
+    assert not any("not the same" in note for note in found.notes)
+
+
+def test_agents_are_ranked_on_cases_with_the_same_contents_only() -> None:
+    one = of_cases(*[0.9] * 10)
+    two = of_cases(*[0.5] * 10, contents=lambda n: "another" if n else "0")
+    two.started = {**two.started, "agent": "other"}
+    (ranked,) = rankings(summarise_runs([one.loaded(), two.loaded()]))
+    assert (ranked.ranking.cases, ranked.ranking.left_out) == (1, 18)
+
+
+def test_the_command_says_why_nothing_is_compared_and_exits_with_3(tmp_path: Path) -> None:
+    a, b = of_cases(*[0.9] * 10), of_cases(*[0.3] * 10, contents=lambda n: f"another {n}")
+    b.run_id = "20260102-030405-bbbb"
+    files = [run.write(tmp_path) for run in (a, b)]
+    for options in ((), ("--json",)):
+        done = call("runs", "compare", *files, "--fail-on-regression", *options)
+        assert done.return_value == 3
+        assert (
+            "cannot tell whether B is worse: no score is of the same in both runs; 10 of 10 cases"
+            in done.stderr
+        )
+    assert json.loads(done.stdout)["measured"] is False
+
+
+def test_runs_of_a_job_that_was_changed_between_them_are_not_pooled_in_a_report_or_a_gate(
+    tmp_path: Path,
+) -> None:
+    task = {"task": "task 1", "acceptanceCriteria": "done"}
+    a = Recorded([Talk(tasks=(1.0,), holds=())], started=scored_by([task]))
+    b = Recorded(
+        [Talk(tasks=(0.2,), holds=())],
+        started=scored_by([{**task, "acceptanceCriteria": "well"}]),
+        run_id="20260102-030405-bbbb",
+    )
+    runs = [a.loaded(), b.loaded()]
+    (summary,) = summarise_runs(runs)
+    assert [(task.job, task.score.mean) for task in summary.conditions[0].tasks] == [
+        (f"job · run {a.run_id}", 1.0),
+        (f"job · run {b.run_id}", 0.2),
+    ]
+    assert summary.conditions[0].pass_k[0].tasks == 2
+    checks = evaluate(runs, GateRules.parse(["withheld:0.9"])).checks
+    assert [(check.job, check.status) for check in checks] == [
+        (f"job · run {a.run_id}", "passed"),
+        (f"job · run {b.run_id}", "failed"),
+    ]
+
+
+def printed(found: Comparison) -> str:
+    file = io.StringIO()
+    print_comparison(found, Console(file=file, width=160))
+    return file.getvalue()

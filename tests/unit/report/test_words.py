@@ -7,8 +7,10 @@ import json
 import pytest
 
 from bioeval_tui import units
+from bioeval_tui.evaluation.conversation.transcript import sent_messages
 from bioeval_tui.formats import CONDITIONS
 from bioeval_tui.grade.task_report import ReportExtra
+from bioeval_tui.record.attachments import attachment_event, file_words
 from bioeval_tui.report import words
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.frames import table_rows
@@ -41,6 +43,23 @@ async def test_an_answer_that_is_empty_or_cut_off_is_marked_in_every_view(says: 
     assert talk is not None
     async with shown(talk, (140, 24)) as (transcript, _):
         assert told in seen(transcript)
+
+
+async def test_a_file_is_named_in_every_view_and_an_answer_with_nothing_else_is_not_empty() -> None:
+    run = Recorded([Talk(says="", does=[attachment_event("scan.png", "image/png", 12_000)])]).loaded()
+    words = "[picture: scan.png, image/png, 12 kB]"
+    assert words in document_of("html", run)
+    assert words.replace("[", r"\[").replace("]", r"\]") in document_of("md", run)
+    assert run_document(run)["conditions"]["withheld"]["messages"][1]["empty"] is False
+    (turn,) = table_rows([run], "turns")
+    assert turn["empty"] is False
+    talk = run.state.conversation("withheld")
+    assert talk is not None
+    async with shown(talk, (140, 24)) as (transcript, _):
+        assert words in seen(transcript)
+        assert "empty answer" not in seen(transcript)
+    said = sent_messages(talk, "So long")
+    assert [(message.role, file_words(message.generation)) for message in said][1] == ("assistant", [words])
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from bioeval_tui.record import events
+from bioeval_tui.record.attachments import file_words
 from bioeval_tui.record.names import SPEAKERS
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.record.tool_calls import call_text
@@ -270,10 +271,14 @@ def tail_blocks(conversation: ConversationState) -> list[Block]:
 def _text(item: Item, message: MessageState) -> Iterator[Block]:
     text = message.text
     marks = _marks(message)
+    files = [Block("note", words, style="note") for words in file_words(message.generation)]
     if not text.strip():
         if any(failure.wait_ms is None for failure in message.failures):
             return  # the side gave up: nothing more will come
-        if message.done:
+        if files:
+            files[0].marks = marks
+            yield from files
+        elif message.done:
             words = f"({EMPTY if message.is_empty else 'empty message'})"
             yield Block("note", words, style="warn" if message.is_empty else "note", marks=marks)
         else:
@@ -294,6 +299,8 @@ def _text(item: Item, message: MessageState) -> Iterator[Block]:
             block.marks, block.timer = marks, not message.done
         kind_before = chunk.kind
         yield block
+    if message.done:
+        yield from files
 
 
 def _marks(message: MessageState) -> tuple[Mark, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import uuid
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -79,7 +80,7 @@ class FakeAgent:
     has_context: bool = True
 
     async def open(self) -> str:
-        return "session-1"
+        return f"session-{uuid.uuid4()}"
 
     async def send(self, content: str) -> AsyncIterator[Delta | Generation | Reply]:
         self.received.append(content)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import json
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from bioeval_tui.errors import NotMeasuredError
-from bioeval_tui.evaluation.assertions import Checker
+from bioeval_tui.evaluation.assertions import Checker, holds_on_nothing
 from bioeval_tui.evaluation.conversation.plan import RunLimits
 from bioeval_tui.protocols import (
     Delta,
@@ -24,9 +27,12 @@ from bioeval_tui.protocols import (
 )
 from bioeval_tui.record.events import MessageCompleted, StateObserved, write_event
 from bioeval_tui.report.document import run_document
+from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.result import result_of
 from bioeval_tui.report.sentences import counted_words
+from bioeval_tui.tui.live import score_card_view
 from bioeval_tui.tui.live.score_card_view import why_empty
+from tests.documents import document_of
 from tests.unit.evaluation.conversation.fakes import (
     SIGNOFF,
     WITHOUT_WAITS,
@@ -622,6 +628,35 @@ async def test_an_assertion_that_holds_at_the_start_is_not_clean_unless_it_is_an
     assert (await Stage(job(assertions=[ASSERTION]), parts=invariant).run()).clean
 
 
+async def test_an_assertion_says_whether_it_held_from_the_start() -> None:
+    kinds = [
+        {"name": "at the start", "expression": "evaluation.failureCount == 0"},
+        {"name": "only later", "expression": "evaluation.transcript.size > 2"},
+        {"name": "no more", "expression": "evaluation.transcript.isEmpty()", "invariant": True},
+    ]
+    stage = Stage(job(assertions=kinds), parts={"check": Checker(None), "holds_on_nothing": holds_on_nothing})
+    state = await stage.run()
+    talk = state.conversation("withheld")
+    assert talk is not None
+    found = [(check.title, check.status, check.from_start) for check in talk.final_checks.values()]
+    assert found == [
+        ("at the start", "passed", True), ("only later", "passed", False), ("no more", "failed", False),
+    ]  # fmt: skip
+    assert state.clean, "invariants, which also hold on nothing"
+    assert not any(check.from_start for checks in talk.checks.values() for check in checks)
+    result = result_of(state)
+    assert result is not None
+    file = io.StringIO()
+    print_score_card(result, Console(file=file, width=160), 1)
+    for text in (file.getvalue(), document_of("md", result), document_of("html", result)):
+        assert text.count("held from the start") == 2, "once in each condition"
+    document = json.loads(document_of("json", result))["runs"][0]["conditions"]["supplied"]
+    assert [check["from_start"] for check in document["trials"][0]["assertions"]] == [True, False, False]
+    card = score_card_view.rows(result, result.trial(1))
+    said = {row.label.text: [cell.text for cell in row.details.get("withheld", ())] for row in card}
+    assert said["at the start"] == ["held from the start"]
+
+
 async def test_seeds_are_applied_after_the_session_starts_and_are_not_in_the_transcript() -> None:
     seeds = [
         {"text": "a paper"},
@@ -732,7 +767,7 @@ async def test_parallel_runs_both_conditions_at_once() -> None:
         async def open(self) -> str:
             async with asyncio.timeout(30):
                 await both.wait()
-            return "session"
+            return await super().open()
 
     agents: dict[str, FakeAgent] = {"withheld": Meeting(), "supplied": Meeting()}
     state = await Stage(job(), agents=agents).run(parallel=True, shared_agent=2)

@@ -39,3 +39,115 @@ def test_an_assertion_that_only_a_guess_can_meet_is_pointed_out(
     found = check_job(path)
     assert found.problems == ()
     assert [f"says “{word}”" in str(hint) for hint in found.hints] == [True] * bool(word)
+
+
+CRITERIA = """
+target: {{user: ada, chatbot: bot}}
+aspirationalAverage: 1000
+scorer: {{kind: rules}}
+evaluator: {{kind: scripted, lines: [{{say: Help, task: 1}}]}}
+facts: []
+tasks: [{{task: Help, rules: [{rule}]}}]
+assertions: [{assertion}]
+"""
+
+
+def warned(
+    folder: Path, rule: str = "{pattern: done}", assertion: str = "{expression: evaluation.done}"
+) -> list[str]:
+    path = folder / "job.yml"
+    path.write_text(CRITERIA.format(rule=rule, assertion=assertion), encoding="utf-8")
+    problems = check_job(path).problems
+    assert all(problem.severity == "warning" for problem in problems)
+    return [str(problem) for problem in problems]
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [".*", "x?", "done|", ".", "(?s).+", "[a-z]", r"\w", "^", "$", r"\b", "a*|b", "(done)?", "[^0-9]"],
+)
+def test_a_rule_that_any_message_meets_is_pointed_out(pattern: str, tmp_path: Path) -> None:
+    for more, says in (
+        ("", "cannot fail"),
+        (", absent: true", "can never be met"),
+        (", who: user", "cannot fail"),
+    ):
+        (found,) = warned(tmp_path, rule=f"{{pattern: '{pattern}'{more}}}")
+        assert "tasks[0].rules[0].pattern" in found
+        assert f"{says}: `{pattern}` is found in messages that have no letter in common" in found
+
+
+@pytest.mark.parametrize(
+    "pattern", ["done", "done|okay", r"\d", "[aeiou]", "no", r"\?", ".{20}", "^$", r"\A\s*\Z"]
+)
+def test_a_rule_that_an_answer_can_miss_is_not(pattern: str, tmp_path: Path) -> None:
+    assert warned(tmp_path, rule=f"{{pattern: '{pattern}'}}") == []
+
+
+@pytest.mark.parametrize(
+    ("expression", "says"),
+    [
+        ("true", "cannot fail"),
+        ("1 == 1", "cannot fail"),
+        ('"a" in "abc"', "cannot fail"),
+        ("true || evaluation.done", "cannot fail"),
+        ("evaluation.done or true", "cannot fail"),
+        ("evaluation.done || !evaluation.done", "cannot fail"),
+        ("objectContext == null || objectContext != null", "cannot fail"),
+        ("evaluation.failureCount < 3 || evaluation.failureCount >= 3", "cannot fail"),
+        ("objectContext.resources.size >= 0", "cannot fail"),
+        ("0 <= evaluation.transcript.count { it.content.isEmpty() }", "cannot fail"),
+        ("evaluation.functionCalls.all { true }", "cannot fail"),
+        ("evaluation.functionCalls.none { it.function != it.function }", "cannot fail"),
+        ("if (1 > 2) evaluation.done else true", "cannot fail"),
+        ("false", "can never pass"),
+        ("!(1 < 2) && evaluation.done", "can never pass"),
+        ("evaluation.failureCount < 0", "can never pass"),
+        ("evaluation.done", ""),
+        ("true && evaluation.done", ""),
+        ("objectContext != null", ""),
+        ("objectContext.resources.size > 0", ""),
+        ("evaluation.failureCount < 100", ""),
+        ("evaluation.functionCalls.any { true }", ""),
+        ('evaluation.functionCalls.none { it.function == "delete" }', ""),
+        ("evaluation.done || evaluation.failureCount == 0", ""),
+    ],
+)
+def test_an_expression_with_one_value_only_is_pointed_out(expression: str, says: str, tmp_path: Path) -> None:
+    found = warned(tmp_path, assertion=f"{{expression: '{expression}'}}")
+    assert [f"assertions[0].expression: {says}: `" in each for each in found] == [True] * bool(says)
+
+
+@pytest.mark.parametrize(
+    ("assertion", "says"),
+    [
+        ("{cypher: RETURN 1, expected: 1}", "asks nothing of the graph"),
+        ("{cypher: 'UNWIND [1, 2] AS x RETURN count(x)', expected: 2}", "asks nothing of the graph"),
+        ("{cypher: MATCH (n) RETURN count(n), expected: 1}", ""),
+        ("{cypher: 'RETURN EXISTS { (:Drug) }', expected: true}", ""),
+        ("{cypher: 'RETURN size([(a)-[:HAS]->(b) | b])', expected: 1}", ""),
+        ("{toolCalls: {calls: [], match: superset}}", "any calls are a superset of none"),
+        ("{toolCalls: {calls: [], match: superset, noErrors: true}}", ""),
+        ("{toolCalls: {calls: []}}", ""),
+    ],
+)
+def test_a_query_without_a_pattern_and_calls_of_any_kind_are_pointed_out(
+    assertion: str, says: str, tmp_path: Path
+) -> None:
+    assert [says in each for each in warned(tmp_path, assertion=assertion)] == [True] * bool(says)
+
+
+def test_a_row_that_makes_a_rule_unfailable_is_named(tmp_path: Path) -> None:
+    (tmp_path / "cases.csv").write_text("id,word\na,done\nb,\n", encoding="utf-8")
+    rule = "{pattern: 'set|{{ case.word }}'}"
+    job = (
+        CRITERIA.format(rule=rule, assertion="{expression: evaluation.done}")
+        + "cases: {file: cases.csv, id: id}\n"
+    )
+    (tmp_path / "job.yml").write_text(job, encoding="utf-8")
+    (found,) = check_job(tmp_path / "job.yml").problems
+    assert (found.severity, found.line) == ("warning", 3)
+    assert "as this fills tasks[0].rules[0].pattern (job.yml:7): cannot fail: `set|` is found" in str(found)
+    (tmp_path / "cases.csv").write_text("id,word\na,\nb,\n", encoding="utf-8")
+    (found,) = check_job(tmp_path / "job.yml").problems
+    assert "as every row fills this; row 1: cannot fail" in str(found)

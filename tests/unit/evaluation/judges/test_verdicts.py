@@ -13,6 +13,7 @@ from bioeval_tui.evaluation.models.verdicts import (
     answer_schema,
     locate,
     nameable,
+    only_of_the_user,
     quoted_from_nowhere,
     read_answer,
     words_of,
@@ -356,3 +357,59 @@ async def test_the_place_of_a_quotation_is_looked_up_and_not_taken_from_the_judg
     assert [item.message for item in task.evidence] == [2, 1, None]
     assert task.fabricated == ("a flight to Mars",)
     assert task.unproved
+
+
+CALLED = {"request": {"function": {"name": "remind"}, "arguments": {"at": "8:15"}}}
+
+
+@pytest.mark.parametrize(
+    ("score", "evidence", "kind", "unproved"),
+    [
+        (1.0, [Evidence("Remind me at 8:15", 1)], "llm", True),
+        (0.1, [Evidence("Remind me at 8:15", 1)], "llm", True),
+        (1.0, [Evidence("Thanks!", 3), Evidence("Remind me", None)], "llm", True),
+        (0.0, [Evidence("Remind me at 8:15", 1)], "llm", False),
+        (1.0, [Evidence("Remind me at 8:15", 1), Evidence("It costs 3 euros", 2)], "llm", False),
+        (1.0, [Evidence("I’ve set the reminder", None)], "llm", False),
+        (1.0, [Evidence("8:15", None)], "llm", False),
+        (1.0, [], "llm", False),
+        (1.0, [Evidence("Remind me at 8:15", 1)], "rules", False),
+    ],
+)
+async def test_what_only_the_user_said_proves_nothing_that_the_agent_did(
+    score: float, evidence: list[Evidence], kind: str, unproved: bool
+) -> None:
+    job_ = job(
+        tasks=[{"task": "a", "rules": [{"pattern": "x"}]}], greetings=[SAID[0].content], scorer={"kind": kind}
+    )
+    (task,) = await judged(
+        job_, Verdict("j", (TaskVerdict(1, score, "r", tuple(evidence)),)), says=["Thanks!"]
+    )
+    assert (task.unproved, task.fabricated) == (unproved, ())
+
+
+async def test_a_job_that_requires_evidence_takes_none_of_the_user_alone() -> None:
+    job_ = job(tasks=[{"task": "a"}], greetings=[SAID[0].content], scorer={"evidence": "require"})
+    stage = Stage(
+        job_, judge=Panel(Verdict("j", (TaskVerdict(1, 1.0, "r", (Evidence(SAID[0].content, 1),)),)))
+    )
+    talk = (await stage.run(conditions=("withheld",))).conversation("withheld")
+    assert talk is not None
+    assert talk.score is not None
+    assert (talk.score.score, talk.score.fault) == (None, "judge")
+    assert (
+        "names only what the user said, which does not show what the agent did (scorer.evidence: require)"
+        in (talk.score.reason)
+    )
+
+
+def test_a_call_with_the_users_words_is_the_agents() -> None:
+    said = [SAID[0], TranscriptMessage(2, "assistant", "Done.", generation=(CALLED,))]
+    by_quote = TaskVerdict(1, 1.0, "r", (Evidence("8:15", 1),))
+    assert only_of_the_user(by_quote, said) == ""
+    of_user = [TranscriptMessage(1, "user", "8:15", generation=(CALLED,)), SAID[1]]
+    assert "only what the user said" in only_of_the_user(
+        TaskVerdict(1, 1.0, "r", (Evidence("8:15", 1),)), of_user
+    )
+    state = '{"resources":[{"name":"Remind me at 8:15"}]}'
+    assert only_of_the_user(TaskVerdict(1, 1.0, "r", (Evidence("Remind me … 8:15", 1),)), SAID, [state]) == ""

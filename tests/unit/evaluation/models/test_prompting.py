@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluation.conversation.transcript import for_judge
 from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.models import prompting
 from bioeval_tui.evaluation.models.prompting import (
@@ -14,11 +15,13 @@ from bioeval_tui.evaluation.models.prompting import (
     find_prompt,
     prompt_hashes,
     prompt_sha,
+    shown_text,
     shown_to_judge,
     turns,
     with_example,
 )
 from bioeval_tui.protocols import EvaluatorView, JudgeView, TranscriptMessage
+from bioeval_tui.record.attachments import attachment_event
 from tests.rendered import evaluator_prompt, judge_prompt
 
 JOB = EvaluationJob.model_validate(
@@ -93,6 +96,24 @@ def test_the_judge_sees_only_messages_where_the_job_says_none():
     told = judge_told("none")
     assert "createReminder" not in told
     assert "# What the chatbot did" not in told
+
+
+@pytest.mark.parametrize("context", ["none", "tools", "all"])
+def test_the_judge_is_told_of_files_with_their_message_whatever_the_job_shows_it(context):
+    event = attachment_event("scan.png", "image/png", 12_000)
+    job = JOB.model_copy(update={"scorer": JOB.scorer.model_copy(update={"context": context})})
+    said = [DID[0], TranscriptMessage(2, "assistant", "Here:", generation=(event, CALL))]
+    told = judge_prompt(find_prompt("eval/score", None), for_judge(job, "withheld", said, None, None))
+    assert '"content": "Here:\\n[picture: scan.png, image/png, 12 kB]"' in told
+    assert told.count("scan.png") == 1
+    assert ("createReminder" in told) == (context != "none")
+
+
+def test_the_judge_sees_json_that_is_the_whole_answer():
+    event = {"part": {"data": {"dose": 5}}}
+    shown = shown_text(TranscriptMessage(2, "assistant", "", generation=(event,)), 1_000)
+    assert shown == '[data: {"dose":5}]'
+    assert shown_text(TranscriptMessage(2, "assistant", "5 mg", generation=(event,)), 1_000) == "5 mg"
 
 
 def test_a_custom_judge_prompt_sees_only_the_variables_it_uses():

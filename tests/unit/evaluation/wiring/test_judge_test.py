@@ -189,6 +189,16 @@ def test_a_judge_that_changed_since_an_earlier_test_is_named(
     assert "gets nothing wrong" in test(run, monkeypatch, Synthetic(), *options).stdout
     milder = Synthetic(known=lambda met, calls: 1.0 if met else 0.15)
     assert "has changed (+0.07 since the earlier test)" in test(run, monkeypatch, milder, *options).stdout
+    told = json.loads(earlier.read_text("utf-8"))
+    first, *others = told["sentinels"]["contents"]
+    told["sentinels"]["contents"][first] = "of another version"
+    earlier.write_text(json.dumps(told), encoding="utf-8")
+    left = test(run, monkeypatch, milder, *options)
+    assert "note: 2 scores in" in left.stderr, "the tasks of the one that says something else now"
+    assert "has changed" in left.stdout
+    told["sentinels"]["contents"] |= dict.fromkeys(others, "of another version")
+    earlier.write_text(json.dumps(told), encoding="utf-8")
+    assert "nothing to compare" in str(test(run, monkeypatch, milder, *options).exception)
     earlier.write_text("[]", encoding="utf-8")
     refused = test(run, monkeypatch, Synthetic(), *options)
     assert "no scores of sentinels" in str(refused.exception)

@@ -32,6 +32,7 @@ from bioeval_tui.report.messages import plain
 from bioeval_tui.report.result import load_run
 from tests.command import call
 from tests.documents import document_of
+from tests.unit.evaluation.conversation.fakes import SIGNOFF, FakeEvaluator, Stage, job
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk, scoring
 
 HOSTILE = (
@@ -329,6 +330,44 @@ def test_an_unsent_message_is_marked_and_not_exported() -> None:
     ) + document_of("inspect", run)
 
 
+@pytest.mark.parametrize("kind", ["openai-jsonl", "inspect", "atif"])
+@pytest.mark.parametrize(
+    ("says", "sent"),
+    [(f"Thanks! {SIGNOFF}.", ["Hello", "do it", "Thanks!"]), (SIGNOFF, ["Hello", "do it"])],
+    ids=["beside-words", "alone"],
+)
+async def test_a_sign_off_is_in_no_export_of_what_was_said_to_the_agent(
+    kind: str, says: str, sent: list[str], tmp_path: Path
+) -> None:
+    users = {name: FakeEvaluator(["do it", says]) for name in CONDITIONS}
+    state = await Stage(job(), evaluators=users).run()
+    assert state.started is not None
+    run = RunResult(tmp_path / "run.jsonl", state, state.started)
+    text = document_of(kind, run)
+    assert "Fish" not in text
+    (tmp_path / "out").write_text(text, encoding="utf-8")
+    back = load_run(import_file(tmp_path / "out", tmp_path / "runs").path)
+    for talk in back.conversations:
+        assert [message.text for message in talk.messages if message.role == "user"] == sent
+
+
+async def test_a_span_says_that_its_message_was_not_sent() -> None:
+    users = {"withheld": FakeEvaluator(["do it", f"Thanks! {SIGNOFF}"]), "supplied": FakeEvaluator(["do it"])}
+    state = await Stage(job(), evaluators=users).run()
+    assert state.started is not None
+    lines = document_of("otlp", RunResult(Path("run.jsonl"), state, state.started)).splitlines()
+    spans = [json.loads(line)["resourceSpans"][0]["scopeSpans"][0]["spans"] for line in lines]
+    for found, unsent in zip(spans, (0, 1), strict=True):
+        attributes = [{one["key"]: one["value"] for one in span["attributes"]} for span in found]
+        assert sum(each.get("bioeval.sent") == {"boolValue": False} for each in attributes) == unsent
+        asked = [
+            each["gen_ai.input.messages"]["stringValue"]
+            for each in attributes
+            if "gen_ai.input.messages" in each
+        ]
+        assert not any("Fish" in each for each in asked)
+
+
 def test_an_openai_export_has_the_messages_in_order(demo: RunResult) -> None:
     lines = [json.loads(line) for line in document_of("openai-jsonl", demo).splitlines()]
     assert [line["metadata"]["condition"] for line in lines] == ["withheld", "supplied"]
@@ -337,7 +376,7 @@ def test_an_openai_export_has_the_messages_in_order(demo: RunResult) -> None:
     told = [
         message for message in lines[1]["messages"] if message.get("content") and message["role"] != "tool"
     ]
-    assert told == [{"role": m.role, "content": m.text} for m in talk.messages]
+    assert told == [{"role": m.role, "content": m.text} for m in talk.messages[:-1]]  # never the sign-off
     calls = [call for message in lines[1]["messages"] for call in message.get("tool_calls", ())]
     results = [message["tool_call_id"] for message in lines[1]["messages"] if message["role"] == "tool"]
     assert calls
@@ -362,7 +401,7 @@ def test_an_inspect_log_has_the_published_shape(demo: RunResult) -> None:
     assert {scorer["name"] for scorer in log["eval"]["scorers"]} == metrics.keys()
     sample = log["samples"][1]
     said = [message for message in sample["messages"] if message["content"] and message["role"] != "tool"]
-    assert (sample["id"], sample["epoch"], len(said)) == ("supplied", 1, 13)
+    assert (sample["id"], sample["epoch"], len(said)) == ("supplied", 1, 12)
     assert sample["messages"][1]["metadata"]["latency_ms"] > 0
     assert {event["event"] for event in sample["events"]} == {
         "span_begin", "span_end", "info", "model", "tool", "score",
