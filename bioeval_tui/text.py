@@ -2,7 +2,9 @@
 
 Text of agents, models, submissions, job files and leaderboards can contain terminal control sequences,
 bidirectional overrides and other invisible characters. `clean` replaces each with a visible symbol, so
-that a reader sees that something was there and a terminal never acts on it.
+that a reader sees that something was there and a terminal never acts on it. What languages need, such as the
+direction marks of Arabic, stays as it was for those who read the text: the judge, the simulated user, documents.
+Only `for_terminal` draws it, too.
 """
 
 from __future__ import annotations
@@ -27,18 +29,24 @@ _SEQUENCES = re.compile(
     r"|[\x9d\x90\x98\x9e\x9f][^\x07\x1b\x90-\x9f]{0,4096}+(?:\x07|\x9c)"  # C1 OSC, DCS, SOS, PM, APC
     r"|\x1b[ -/]*[0-~]"  # two-byte escapes
 )
-UNSAFE = re.compile(  # one character that a terminal or a reader could be fooled by
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 (but tab and newline), DEL, C1
-    r"\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff"  # invisible, bidi
+_UNSAFE = (  # characters that a terminal or a reader could be fooled by
+    r"\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 (but tab and newline), DEL, C1
+    # invisible; embeddings and overrides, which reach beyond the text, unlike marks and isolates
+    r"\u180e\u2028-\u202e\u2061-\u2065\u206a-\u206f\ufff9-\ufffb\ufffe\uffff"
     r"\U000e0000-\U000e0fff"  # tags and variation selectors supplement
-    r"\ud800-\udfff]"  # lone surrogates
+    r"\ud800-\udfff"  # lone surrogates
 )
+# Soft hyphen, direction marks and isolates, and spaces without width: Arabic, Hebrew and Thai are written with them.
+_FORMATTING = r"\u00ad\u061c\u200b\u200e\u200f\u2060\u2066-\u2069\ufeff"
+_UNSAFE_INPUT = re.compile(f"[{_UNSAFE}]")
+UNSAFE = re.compile(f"[{_UNSAFE}{_FORMATTING}]")
+"""One character that no terminal gets as it is."""
+_INVISIBLE = re.compile(f"[{_FORMATTING}]")
 _COMBINING_RUN = re.compile(
     r"[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0e31\u0e34-\u0e3a"
     r"\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f\u200c\u200d]{9,}"
 )
 _TITLE = re.compile(r"<title[^<>]*>([^<]*)", re.IGNORECASE)
-_SOFT_HYPHEN = "\u00ad"  # marks where a word may be broken, and is not part of the word
 
 FORMULA_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n", " ", "\u00a0", "\u3000")
 """Characters that start a formula in a spreadsheet, even after spaces."""
@@ -48,9 +56,10 @@ def clean(text: str, limit: int = MAX_TEXT) -> str:
     """Return `text` without anything that could mislead a terminal or a reader.
 
     Escape sequences become `␛`, control and invisible characters their Unicode picture or `⍰`; carriage returns become
-    newlines; soft hyphens go. Characters that languages need are kept: the joiner and non-joiner (emoji, Persian, Indic
-    scripts) and the narrow no-break space (French). Runs of more than `MAX_COMBINING` combining marks are cut; text
-    beyond `limit` characters is cut and says so. Cleaning twice changes nothing more.
+    newlines. Characters that languages need are kept: the joiner and non-joiner (emoji, Persian, Indic scripts), the
+    narrow no-break space (French), direction marks and isolates, soft hyphens and spaces without width. Runs of more
+    than `MAX_COMBINING` combining marks are cut; text beyond `limit` characters is cut and says so. Cleaning twice
+    changes nothing more.
     """
     if len(text) > limit:
         text = text[:limit] + f"\n… cut after {limit:,} characters"
@@ -58,8 +67,19 @@ def clean(text: str, limit: int = MAX_TEXT) -> str:
         return text
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\u2029", "\n")
     text = _SEQUENCES.sub("␛", text)
-    text = UNSAFE.sub(_picture, text.replace(_SOFT_HYPHEN, ""))
+    text = _UNSAFE_INPUT.sub(_picture, text)
     return _COMBINING_RUN.sub(lambda run: run.group()[:MAX_COMBINING], text)
+
+
+def for_terminal(text: str, limit: int = MAX_TEXT) -> str:
+    """Return `text` cleaned for a terminal, which draws no direction marks: they become `⍰`, too."""
+    cleaned = clean(text, limit)
+    return cleaned if cleaned.isascii() else UNSAFE.sub(_picture, cleaned)
+
+
+def without_invisible(text: str) -> str:
+    """Return `text` as it reads, for comparisons: without soft hyphens, direction marks, isolates, spaces without width."""
+    return text if text.isascii() else _INVISIBLE.sub("", text)
 
 
 def clean_line(text: str, limit: int = 500) -> str:
@@ -180,7 +200,7 @@ def as_cell(text: str) -> str:
     text = text.replace("\r\n", "\n").replace(
         "\r", "\n"
     )  # before Python 3.13 csv leaves a `\r` without quotes
-    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
+    return f"'{text}" if without_invisible(text).startswith(FORMULA_STARTS) else text
 
 
 def without_secret(text: str, secret: str) -> str:

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import Protocol, TypeVar
 
 from bioeval_tui.evaluation.conversation import transcript
 from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage
+from bioeval_tui.languages.english import english_words
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -84,8 +84,8 @@ def is_function_word(word: str) -> bool:
 
 @cache
 def _common() -> tuple[frozenset[str], frozenset[str]]:
-    words = (Path(__file__).parent / "common_words.txt").read_text(encoding="utf-8").split()
-    return frozenset(words), frozenset(stem(word) for word in words)
+    words = english_words()
+    return words, frozenset(stem(word) for word in words)
 
 
 @cache
