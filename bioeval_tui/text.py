@@ -266,28 +266,3 @@ def _picture(match: re.Match[str]) -> str:
     if code == 0x7F:
         return "␡"
     return "⍰"
-
-
-_SENTENCE_END = re.compile(r"[.!?？؟\n]")
-_OFFER = re.compile(
-    r"\banything else (?:i can|you need|you['’]d like|to)\b|\bwould you like me to\b|\bshall i\b"
-    r"|\b(?:how|what) (?:can|may|could) i (?:help|assist|do for)\b",
-    re.IGNORECASE,
-)
-
-
-def offers_help(text: str) -> bool:
-    """Return whether a text offers help: "What can I do for you?"."""
-    return _OFFER.search(text) is not None
-
-
-def asks_question(text: str) -> bool:
-    """Return whether a text has a question, that is one with a question mark, other than an offer of help."""
-    start = 0
-    for end in _SENTENCE_END.finditer(
-        text
-    ):  # a pattern for whole sentences would be quadratic without any end
-        if end[0] not in ".!\n" and not offers_help(text[start : end.start()]):
-            return True
-        start = end.end()
-    return False

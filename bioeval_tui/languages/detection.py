@@ -195,29 +195,32 @@ def _latin(text: str) -> Language | None:
     words = list(_telling_words(text))
     if not words:
         return None
-    weights, counts, hits = _weights(), Counter[Language](), Counter[Language]()
+    weights = _weights()
+    counts: dict[str, float] = {}
+    hits: Counter[str] = Counter()
     for word in words:
-        for language, weight in weights.get(word, {}).items():
-            counts[language] += weight
-            hits[language] += 1
-    for language, signs in _SIGNS.items():
-        if found := sum(sign in signs for sign in text.lower()):
-            counts[language] += 2 * found
-            hits[language] += found
+        for code, weight in weights.get(word) or weights.get(folded(word), ()):
+            counts[code] = counts.get(code, 0) + weight
+            hits[code] += 1
+    for letter in () if text.isascii() else text.lower():
+        if code := _OF_LETTER.get(letter):
+            counts[code] = counts.get(code, 0) + 2
+            hits[code] += 1
     if not counts:
         return _of_spelling(words, text)
-    ((best, most),) = counts.most_common(1)
+    best = max(counts, key=counts.__getitem__)
+    most = counts[best]
     # Which of the others it is matters little: none of them is read.
-    rivals = (one for one in counts if one is not best and (one in LANGUAGES or best in LANGUAGES))
-    second = max((counts[one] for one in rivals), default=0)
-    if hits[ENGLISH] >= OF_ENGLISH * len(words) and counts[ENGLISH] * AHEAD >= most:
+    rivals = (code for code in counts if code != best and (code in _READ or best in _READ))
+    second = max((counts[code] for code in rivals), default=0)
+    if hits["en"] >= OF_ENGLISH * len(words) and counts.get("en", 0) * AHEAD >= most:
         return ENGLISH
     if most < SHARE * len(words):
         return _of_spelling(words, text)
-    is_foreign = not hits[ENGLISH] and len(words) > 1 and english_spelling(words) < FOREIGN_SPELLING
+    is_foreign = not hits["en"] and len(words) > 1 and english_spelling(words) < FOREIGN_SPELLING
     is_told = hits[best] >= FEWEST_HITS or hits[best] >= ONE_HIT * len(words) or (is_foreign and most >= 1)
     if is_told and most >= AHEAD * second:
-        return best
+        return _BY_CODE[best]
     return OTHER if is_foreign else None
 
 
@@ -227,17 +230,17 @@ LONGEST_ELIDED = 2
 
 def _telling_words(text: str) -> Iterator[str]:
     """Yield the words that may tell a language, folded: no names, whose capital stands within a sentence, and no abbreviations."""
-    begins = True
     at = 0
-    for token in tokens(text):
-        word = text[token.start : token.end]
-        begins = begins or _ENDS.search(text, at, token.start) is not None
-        is_name = word[:1].isupper() and not begins
-        at, begins = token.end, False
-        if token.spaced and not word[:1].isdigit() and not is_name and not (word.isupper() and len(word) > 1):
-            elided, _, rest = token.key.partition("'")
-            parts = (elided, rest) if len(elided) <= LONGEST_ELIDED < len(rest) else (token.key,)
-            yield from (part for part in parts if len(part) > 1)  # a letter alone may be a name
+    for match in _WORD.finditer(text):
+        word, begins = match.group(), not at or _ENDS.search(text, at, match.start()) is not None
+        at = match.end()
+        is_name = word[0].isupper() and not begins
+        if is_name or (word.isupper() and len(word) > 1):
+            continue
+        plain = word.lower().replace("’", "'")
+        elided, _, rest = plain.partition("'")
+        parts = (elided, rest) if len(elided) <= LONGEST_ELIDED < len(rest) else (plain,)
+        yield from (part for part in parts if len(part) > 1)  # a letter alone may be a name
 
 
 def _of_spelling(words: list[str], text: str) -> Language | None:
@@ -247,6 +250,7 @@ def _of_spelling(words: list[str], text: str) -> Language | None:
 
 
 _ACCENTED = regex.compile(r"(?<![\p{L}\p{N}])\p{Ll}*[\p{Ll}--[a-zµμ]]\p{Ll}+(?![\p{L}\p{N}])", regex.V1)
+_WORD = regex.compile(r"[\p{L}\p{M}]+(?:['’][\p{L}\p{M}]+)*(?![\p{N}])")
 _ENDS = regex.compile(r"[.!?:;\n]")
 _LOWER = regex.compile(r"(?<![\p{L}\p{N}-])\p{Ll}{2,}(?![\p{L}\p{N}-])")
 
@@ -257,16 +261,23 @@ def _looks_like_prose(text: str) -> bool:
 
 
 @cache
-def _weights() -> dict[str, dict[Language, float]]:
-    """Return the common words of languages in Latin letters, and how much each counts for a language that has it."""
-    lists = {ENGLISH: " ".join(english_words()) + _ENGLISH, **_OTHERS}
-    lists |= {
-        one: one.told.common
-        for one in LANGUAGES
-        if one.rules and one.rules.spaced and one.code not in ("ar", "hi")
-    }
-    having: dict[str, set[Language]] = {}
-    for language, common in lists.items():
-        for word in folded(common).split():
-            having.setdefault(word, set()).add(language)
-    return {word: dict.fromkeys(languages, 1 / len(languages)) for word, languages in having.items()}
+def _weights() -> dict[str, tuple[tuple[str, float], ...]]:
+    """Return the common words of languages in Latin letters, and how much each counts for a language (by code) that has it."""
+    lists = {ENGLISH.code: " ".join(english_words()) + _ENGLISH}
+    lists |= {one.code: words for one, words in _OTHERS.items()}
+    in_latin = (one for one in LANGUAGES if one not in (ENGLISH, CHINESE, JAPANESE, ARABIC, HINDI))
+    lists |= {one.code: one.told.common for one in in_latin}
+    having: dict[str, set[str]] = {}
+    without_accents: dict[str, set[str]] = {}
+    for code, common in lists.items():
+        for word in common.lower().split():
+            having.setdefault(word, set()).add(code)
+            without_accents.setdefault(folded(word), set()).add(code)
+    # "la" is no Portuguese word, because "lá" is; "voce" is one, because no other language has it.
+    having = without_accents | having
+    return {word: tuple((code, 1 / len(codes)) for code in sorted(codes)) for word, codes in having.items()}
+
+
+_READ = frozenset(one.code for one in LANGUAGES)
+_BY_CODE = {one.code: one for one in (*LANGUAGES, OTHER, *_OTHERS)}
+_OF_LETTER = {letter: language.code for language, letters in _SIGNS.items() for letter in letters}

@@ -95,10 +95,10 @@ FRENCH = Language(
         (pouvez|pourriez|pourrais|peux|voulez|voudriez|auriez)[- ](vous|tu)
         (est-ce que|est-ce qu')
         (je|j') ?(voudrais|aimerais|souhaite|souhaiterais|ai besoin|veux)(?! (vous|te) remercier)
-        (mais|aussi|également|par ailleurs|encore une question)
         (dites|donnez|indiquez|précisez|décrivez)[- ]moi
         (quel|quelle|quels|quelles|quand|où|combien|comment|pourquoi)
         """,
+        further="(mais|aussi|également|par ailleurs|encore une question)",
         offers="""
         (comment|en quoi|que|qu'est-ce que) (puis-je|je peux|pourrais-je) … (aider|faire pour vous|assister|être utile)
         (puis-je|je peux) (vous |t')?(aider|assister|faire)
@@ -107,7 +107,7 @@ FRENCH = Language(
         (voulez-vous|souhaitez-vous) que je
         """,
         farewells="""
-        (au revoir|adieu|à bientôt|à plus tard|à plus|à la prochaine|à demain|à tout à l'heure|bonne nuit|salut|ciao|bye|bye-?bye)
+        (au revoir|adieu|à bientôt|à plus tard|à plus|à la prochaine|à demain|à tout à l'heure|bonne nuit|ciao|bye|bye-?bye)
         prenez soin de vous|prends soin de toi
         """,
         closings="""

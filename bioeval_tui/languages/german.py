@@ -97,11 +97,11 @@ GERMAN = Language(
         bitte(?! (sehr|schön|gern*)\\b)
         (können|könnten|würden|möchten|wollen|kannst|könntest|würdest) (sie|du|ihr)
         ich (brauche|möchte|wollte|hätte gern*|will|bräuchte) (?!(mich|ihnen|dir) (bedanken|danken))
-        (aber|außerdem|übrigens|noch eine frage)
         (nennen|sagen|geben|teilen|beschreiben|verraten) sie
         (sag|nenn|nenne|gib|beschreib|verrat) (mir|uns)
         (welche|welcher|welches|welchen|welchem|wann|wo|wer|warum|wieviel|wie viele|wie lange|wie alt|wie hoch)
         """,
+        further="(aber|außerdem|übrigens|noch eine frage)",
         offers="""
         (wie|womit|wobei) (kann|darf|könnte) ich (ihnen|dir|euch) … (helfen|behilflich|dienen|weiterhelfen)
         (kann|darf|könnte) ich (ihnen|dir|euch|sonst|noch|etwas|irgendwie|anderem|mit|bei|für|sie|dich|heute)*… (helfen|behilflich sein|weiterhelfen|für sie tun)
@@ -111,7 +111,7 @@ GERMAN = Language(
         """,
         farewells="""
         auf wiedersehen|wiedersehen|auf wiederhören|tschüs|tschüss|tschüß|tschau|ciao|servus|bis bald|bis dann|bis später|bis morgen
-        (mach|machen sie|macht)(s|'s| es)? gut|leb(en sie)? wohl|gute nacht|pfiat di|ade|bye|bye-?bye
+        (mach|machen sie|macht)(s|'s| es)? gut|leb(en sie)? wohl|gute nacht|pfiat di|bye|bye-?bye
         """,
         closings="""
         das (war|wäre|ist) (dann |es )?(auch )?(schon |jetzt )?(alles|es)

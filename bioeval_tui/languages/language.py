@@ -74,6 +74,8 @@ class Rules:
     """Says that one does not know, or will not tell."""
     requests: str
     """Asks for something without a question mark."""
+    further: str
+    """Goes on to something else: but, also."""
     offers: str
     """Offers help, which is no question."""
     farewells: str

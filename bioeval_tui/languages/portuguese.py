@@ -88,10 +88,10 @@ PORTUGUESE = Language(
         (por favor|se faz favor)
         (pode|podes|poderia|poderias|podia|você pode|consegue)(?! ser)
         (gostaria|queria|quero|preciso|desejo)(?! (de )?(agradecer|te agradecer|lhe agradecer))
-        (mas|também|além disso|outra pergunta)
         (diga|diga-me|me diga|diz-me|informe|indique|forneça|descreva|conte-me|me conte)
         (qual|quais|quando|onde|quem|quanto|quanta|quantos|quantas|por que|porquê)
         """,
+        further="(mas|também|além disso|outra pergunta)",
         offers="""
         (como|em que|no que|de que forma) (posso|poderia) (ajudar|ajudá-lo|ajudá-la|ajudar-te|te ajudar|lhe ajudar|auxiliar|ser útil)\\w*
         (posso|poderia) (ajudar|ajudá-lo|ajudá-la|te ajudar|auxiliar)\\w* (em|com)

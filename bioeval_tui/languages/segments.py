@@ -122,21 +122,27 @@ class Run(NamedTuple):
     end: int
 
 
-def runs(text: str, words: int) -> Iterator[Run]:
-    """Yield every run of so many consecutive words, or of twice as many letters of a script without spaces."""
+def runs(text: str, weight: int) -> Iterator[Run]:
+    """Yield every shortest run of consecutive words of at least this weight, in letters of a script without spaces.
+
+    A word between spaces weighs `LETTERS_OF_WORD`.
+    """
     listed = list(tokens(text))
-    weights = [LETTERS_OF_WORD if token.spaced else 1 for token in listed]
-    end, weight = 0, 0
+    end = found = 0
     for start, token in enumerate(listed):
-        while end < len(listed) and weight < words * LETTERS_OF_WORD:
-            weight += weights[end]
+        while end < len(listed) and found < weight:
+            found += _weight(listed[end])
             end += 1
-        if weight < words * LETTERS_OF_WORD:
+        if found < weight:
             return
         yield Run(" ".join(one.key for one in listed[start:end]), token.start, listed[end - 1].end)
-        weight -= weights[start]
+        found -= _weight(token)
 
 
-def weight_of(text: str) -> float:
-    """Return the length of `text` in words, as `runs` counts them."""
-    return sum(1 if token.spaced else 1 / LETTERS_OF_WORD for token in tokens(text))
+def weight_of(text: str) -> int:
+    """Return the length of `text` in letters of a script without spaces, as `runs` weighs it."""
+    return sum(map(_weight, tokens(text)))
+
+
+def _weight(token: Token) -> int:
+    return LETTERS_OF_WORD if token.spaced else 1

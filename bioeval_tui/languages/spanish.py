@@ -86,10 +86,10 @@ SPANISH = Language(
         por favor
         (puede|puedes|podría|podrías|quiere|quieres|podrían|me puede|me puedes)(?! ser)
         (quisiera|quiero|necesito|me gustaría|querría)(?! (agradecer|dar las gracias))
-        (pero|también|además|otra pregunta)
         (dígame|dime|indíqueme|indique|proporcione|describa|cuénteme|cuéntame|explíqueme)
         (cuál|cuáles|cuándo|dónde|quién|cuánto|cuánta|cuántos|cuántas|por qué)
         """,
+        further="(pero|también|además|otra pregunta)",
         offers="""
         (cómo|en qué|de qué manera) (puedo|podría) (ayudar|ayudarle|ayudarte|asistir|asistirle|servir|servirle)\\w*
         (le|te) (puedo|podría) ayudar

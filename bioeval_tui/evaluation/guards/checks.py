@@ -31,7 +31,7 @@ from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage, Viola
 from bioeval_tui.record.events import ROLE_RULES
 from bioeval_tui.record.importing.looking import line_value
 from bioeval_tui.record.names import CONDITIONS, Condition
-from bioeval_tui.text import clean, clean_line, shorten
+from bioeval_tui.text import clean, clean_line, shorten, without_invisible
 
 LONGEST_GIVING_UP = 25
 """A longer message, in words, that has such a phrase does not give up."""
@@ -207,7 +207,7 @@ def check(view: EvaluatorView, text: str, prompt: Prompt | None = None) -> list[
     mode = view.job.evaluator.guards
     if mode == "off":
         return []
-    text = text[:MAX_CHECKED]
+    text = without_invisible(text[:MAX_CHECKED])
     verdicts = [leak(view, text, prompt), *(guard(view, text) for guard in _GUARDS)]
     violations = [violation for violation in verdicts if violation is not None]
     if mode == "strict":
