@@ -15,6 +15,7 @@ from bioeval_tui import score as composite
 from bioeval_tui.errors import Problem
 from bioeval_tui.evaluation.spending import Prices, shipped_prices
 from bioeval_tui.record.events import (
+    FACTS_UNREAD,
     RESULT_REASONS,
     Case,
     ConversationEnded,
@@ -168,6 +169,11 @@ class ConversationResult:
     def checks_missing(self) -> tuple[str, ...]:
         """Warnings that the judge left a verdict out."""
         return tuple(warned.message for warned in self.warned if warned.code == "verdict_missing")
+
+    @property
+    def facts_unread(self) -> str:
+        """Why it cannot be told whether the user gave the facts that the ledger does not have; empty if it can."""
+        return next((warned.message for warned in self.warned if warned.code == FACTS_UNREAD), "")
 
     @cached_property
     def latency(self) -> LatencySummary:
@@ -385,6 +391,11 @@ class RecordedRun:
     def why_not_clean(self) -> str:
         """Why the run is not clean; empty if it is."""
         return self.state.why_not_clean
+
+    @property
+    def facts_unread(self) -> str:
+        """Why it cannot be told whether the user gave facts; empty if it can in every conversation."""
+        return next((why for talk in self.conversations_in("supplied") if (why := talk.facts_unread)), "")
 
     @property
     def only_condition(self) -> Condition | None:

@@ -400,7 +400,7 @@ def disclosed_facts(
             for one in specifics(fact, known.language)
             if not known.has(one) and not (one.kind in ("name", "word") and one.key in known.stems)
         ]
-        if _gives_away(new, said, said_stems):
+        if _gives_away(new, said, said_stems, known.language):
             numbers.append(number)
     return tuple(numbers)
 
@@ -444,28 +444,35 @@ def _read_message(text: str, language: Language) -> tuple[tuple[Specific, ...], 
     """
     brief = (len(text.split()) if text.isascii() else word_count(text)) <= BRIEF_WORDS
     said = specifics(text, language)
-    given = tuple(one for one in said if one.kind != "quantity" or brief or _telling(one))
+    given = tuple(
+        one for one in said if one.kind != "quantity" or brief or one.unit or _telling(one, language)
+    )
     telling = " ".join(part for part in sentences(text) if not does_not_know(part, language))
     return given, stems(telling, language)
 
 
-def _gives_away(new: Sequence[Specific], said: Sequence[Specific], said_stems: frozenset[str]) -> bool:
+def _gives_away(
+    new: Sequence[Specific], said: Sequence[Specific], said_stems: frozenset[str], language: Language
+) -> bool:
     """Any new time, date, dose, code or name discloses a fact; of rare words, half are required."""
     for one in new:
         if not one.strong:
             continue
         if one.kind == "name" and one.key in said_stems:
             return True
-        if one.kind == "quantity" and not _telling(one):
+        if one.kind == "quantity" and not _telling(one, language):
             continue
         if among(one, said):
             return True
     rare = [one.key for one in new if one.kind in ("word", "name")]
-    small = [one for one in new if one.kind == "quantity" and not _telling(one)]
+    small = [one for one in new if one.kind == "quantity" and not _telling(one, language)]
     hits = sum(key in said_stems for key in rare) + sum(among(one, said) for one in small)
     total = len(rare) + len(small)
     return hits > 0 and hits * 2 >= total and (hits > 1 or total <= 2)
 
 
-def _telling(quantity: Specific) -> bool:
+def _telling(quantity: Specific, language: Language) -> bool:
+    """Return whether a quantity alone tells which fact it is of; elsewhere than in English, no short length of time does."""
+    if language.rules is not None and not _identifies(quantity):
+        return False
     return bool(quantity.unit) or len(quantity.key) > 1
