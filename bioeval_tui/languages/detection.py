@@ -37,7 +37,7 @@ SHARE = 0.12
 AHEAD = 1.15
 """By this factor the language's words must count more than those of any other."""
 ENOUGH = 4
-"""A text of fewer words in Latin letters, of which none is common anywhere, is in no language: it may be a name or a code."""
+"""A text of fewer words in Latin letters, of which none belongs to one language alone, is in none: it may be a name or a code."""
 SPELLING = 0.65
 """English prose, of whatever subject, has a larger share of the sequences of letters of common English words."""
 FEWEST_HITS, ONE_HIT = 2, 0.5
@@ -210,6 +210,8 @@ def _latin(text: str) -> Language | None:
         return _of_spelling(words, text)
     best = max(counts, key=counts.__getitem__)
     most = counts[best]
+    if most < 1 and len(words) < ENOUGH:
+        return None  # only words that several languages have
     # Which of the others it is matters little: none of them is read.
     rivals = (code for code in counts if code != best and (code in _READ or best in _READ))
     second = max((counts[code] for code in rivals), default=0)

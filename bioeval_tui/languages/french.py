@@ -26,25 +26,40 @@ FRENCH = Language(
     "French",
     Rules(
         common="""
-        le la les un une des du de d l au aux à ce cet cette ces mon ma mes ton ta tes son sa ses notre nos votre vos leur
-        leurs je j tu il elle on nous vous ils elles me m te t se s lui y en qui que qu quoi dont où quand comment pourquoi
-        combien quel quelle quels quelles et ou mais donc or ni car si comme parce puisque lorsque pour par avec sans sous sur
-        dans chez vers entre depuis pendant avant après jusque jusqu contre dès est suis es sommes êtes sont était étais étaient
-        été être sera serait soit ai as a avons avez ont avait avais avaient eu avoir aura aurait fait faire fais faites font
-        peut peux pouvez pouvons pourrait pourriez pouvoir doit dois devez devrait devoir veut veux voulez voudrais vouloir va
-        vais allez vont aller ne n pas plus jamais rien non oui aussi encore déjà très trop peu beaucoup assez tout toute tous
-        toutes autre autres même mêmes chaque plusieurs certains certaine bien mal bon bonne mieux ici là maintenant hier
-        aujourd'hui aujourd hui demain toujours souvent parfois environ presque peut-être alors puis ensuite enfin merci
-        bonjour bonsoir salut s'il plaît svp ok d'accord accord monsieur madame chose choses ça cela ceci c voici voilà cause
-        dire dit dis dites parler parle sais sait savez savoir connais connaît connaître crois pense veuillez prend prends
-        prenez prendre pris prise donne donner donnez utilise utiliser souffre souffrez présente rapporte signale vit vis vivez
-        vivre habite habites habitez habiter demande demander demandez obtenir obtiens trouver trouve aide aider aidez besoin
-        patient patiente patients utilisateur utilisatrice personne homme femme ans an année années âge âgé âgée mois semaine
-        semaines jour jours journée heure heures minute minutes fois matin midi soir nuit après-midi tôt tard comprimé comprimés
-        médicament médicaments médecin docteur dose dosage posologie rappel rappels rappeler rappelle rappelez assistant
-        chatbot question questions réponse problème problèmes nouveau nouvelle grand grande petit petite long longue dernier
-        dernière derniers dernières premier première deuxième fort forte léger légère normal propre exactement vraiment
-        seulement juste régulièrement prescrit interaction mettre mettez jamais moment récemment environ
+        le la les un une des du de d l au aux à ce cet cette ces mon ma mes
+        ton ta tes son sa ses notre nos votre vos leur leurs je j tu il elle
+        on nous vous ils elles me m te t se s lui y en qui que qu quoi dont où
+        quand comment pourquoi combien quel quelle quels quelles et ou mais
+        donc or ni car si comme parce puisque lorsque pour par avec sans sous
+        sur dans chez vers entre depuis pendant avant après jusque jusqu
+        contre dès est suis es sommes êtes sont était étais étaient été être
+        sera serait soit ai as a avons avez ont avait avais avaient eu avoir
+        aura aurait fait faire fais faites font peut peux pouvez pouvons
+        pourrait pourriez pouvoir doit dois devez devrait devoir veut veux
+        voulez voudrais vouloir va vais allez vont aller ne n pas plus jamais
+        rien non oui aussi encore déjà très trop peu beaucoup assez tout toute
+        tous toutes autre autres même mêmes chaque plusieurs certains certaine
+        bien mal bon bonne mieux ici là maintenant hier aujourd'hui aujourd
+        hui demain toujours souvent parfois environ presque peut-être alors
+        puis ensuite enfin merci bonjour bonsoir salut s'il plaît svp ok
+        d'accord accord monsieur madame chose choses ça cela ceci c voici
+        voilà cause dire dit dis dites parler parle sais sait savez savoir
+        connais connaît connaître crois pense veuillez prend prends prenez
+        prendre pris prise donne donner donnez utilise utiliser souffre
+        souffrez présente rapporte signale vit vis vivez vivre habite habites
+        habitez habiter demande demander demandez obtenir obtiens trouver
+        trouve aide aider aidez besoin patient patiente patients utilisateur
+        utilisatrice personne homme femme ans an année années âge âgé âgée
+        mois semaine semaines jour jours journée heure heures minute minutes
+        fois matin midi soir nuit après-midi tôt tard comprimé comprimés
+        médicament médicaments médecin docteur dose dosage posologie rappel
+        rappels rappeler rappelle rappelez assistant chatbot question
+        questions réponse problème problèmes nouveau nouvelle grand grande
+        petit petite long longue dernier dernière derniers dernières premier
+        première deuxième fort forte léger légère normal propre exactement
+        vraiment seulement juste régulièrement prescrit interaction mettre
+        mettez moment récemment voit vois voir vu forme remarqué remarque
+        entend garçon fille enfant
         """,
         numbers=_NUMBERS,
         units={
@@ -88,7 +103,7 @@ FRENCH = Language(
         (me |m'en )?souviens (plus|pas)
         (connais|ignore|connaît) (pas)?
         (peux|préfère|veux|voudrais|souhaite) … (pas (le |vous le |vous |la )?(dire|répondre|donner|préciser))
-        (inconnue?s?|oubliée?)
+        inconnue?s?
         """,
         requests="""
         (s'il (vous|te) plaît|svp|veuillez)
@@ -149,7 +164,7 @@ FRENCH = Language(
         je suis (juste |seulement |simplement )?(une |un )(ia|intelligence artificielle|modèle de langage|programme|patient(e)? (simulée?|virtuel(le)?))
         je ne suis pas (un vrai|une vraie) (patiente?|personne|humain)
         (dans|selon|d'après) (le|la|mon|ma|les|mes|ce|cette) (cas clinique|vignette|scénario|prompt|énoncé|consignes?|instructions?|fiche|description du cas|jeu de rôle)
-        (le|la|mon|ma|ce|cette) (cas clinique|vignette|scénario|prompt|énoncé|consigne|description) (ne )?(mentionne|précise|indique|dit|contient|donne|parle)
+        (le|la|mon|ma|ce|cette) (cas|cas clinique|vignette|scénario|prompt|énoncé|consigne|description|description du cas) (ne )?(mentionne|précise|indique|dit|contient|donne|parle)
         (mes|les) (instructions|consignes) (disent|indiquent|précisent|ne)
         (informations|données) (fournies|données)( dans)?
         invite système|prompt système|jeu de rôle

@@ -13,31 +13,50 @@ GERMAN = Language(
     "German",
     Rules(
         common="""
-        der die das den dem des ein eine einen einem einer eines kein keine keinen keinem keiner ich du er sie es wir ihr
-        mich dich sich uns euch ihn ihm ihnen mir dir mein meine meinen meinem meiner meines dein deine deinen deinem sein
-        seine seinen seinem seiner ihre ihren ihrem ihrer unser unsere und oder aber sondern denn weil dass daß ob wenn als
-        wie wo wer was wann warum welche welcher welches welchen welchem wieviel wohin woher in im ins an am auf aus bei beim
-        mit nach seit von vom vor zu zum zur für um über unter zwischen durch ohne gegen bis während wegen ab außer ist sind
-        bin bist war waren wäre sein gewesen wird werden wurde wurden würde würden werde habe hab hast hat haben hatte hatten
-        hätte gehabt kann kannst können könnte könnten konnte muss musst müssen musste müsste soll sollte sollen will willst
-        wollen wollte möchte möchten mag darf dürfen lasse lassen lass nicht nichts nie niemals nein ja doch auch noch nur
-        schon sehr mehr viel viele vielen wenig etwas alles alle allem allen andere anderen anderes ander so dann da dort hier
-        jetzt heute morgen gestern immer oft manchmal meist meistens etwa ungefähr circa ganz gar wohl mal bitte danke gut
-        gern gerne okay hallo guten tag abend herr frau jemand man dies diese dieser dieses diesem diesen jede jeder jedes
-        jeden jedem beide beiden selbst selber eigen eigene eigenen eigener genau gerade damit davon dafür darüber dazu daran
-        darauf dabei deshalb daher also zuletzt letzte letzten letzter erst erste ersten ersten zweite zweiten dritte dritten
-        wieder weiter weitere weiteren nun denke glaube gibt geben gebe gib geht gehen gehe macht machen mache tun tut kommt
-        kommen komme sagt sagen sage sag frage fragen frag fragst nimmt nehmen nehme nehm nimm einnehmen eingenommen genommen
-        bekommt bekommen bekomme braucht brauchen brauche nenne nennen heißt heißen heiße weiß wissen wisse kennt kennen kenne
-        leidet leiden leide klagt berichtet gibt_an lebt leben lebe wohnt wohnen wohne arbeitet arbeiten arbeite fühlt fühlen
-        fühle trinkt trinke trinken isst esse essen raucht rauche rauchen patient patienten patientin benutzer benutzerin nutzer
-        nutzerin person mann jahr jahre jahren jährig jährige jähriger alt monat monate monaten woche wochen tag tage tagen
-        täglich täglicher tägliche stunde stunden minute minuten uhr zeit mal morgens abends mittags nachts früh spät tablette tabletten
-        medikament medikamente medikamenten medizin arzt ärztin ärzte dosis dosierung erinnerung erinnern erinnere erinnert
-        assistent chatbot bot frage fragen antwort problem probleme sache sachen neu neue neuen neues groß große klein kleine
-        lang lange länger kurz besser schlecht schlimm schlimmer stark leicht normal verschrieben wechselwirkung setzen setze
-        stellen stelle einrichten vereinbaren vereinbare verlängern buchen buche klären erfragen bestellen holen anrufen erkundigen erkundige bitten bittet sollst
-        finden finde helfen helfe hilfe brauche zeigen zeige nachfragen herausfinden lassen möglich
+        der die das den dem des ein eine einen einem einer eines kein keine
+        keinen keinem keiner ich du er sie es wir ihr mich dich sich uns euch
+        ihn ihm ihnen mir dir mein meine meinen meinem meiner meines dein
+        deine deinen deinem sein seine seinen seinem seiner ihre ihren ihrem
+        ihrer unser unsere und oder aber sondern denn weil dass daß ob wenn
+        als wie wo wer was wann warum welche welcher welches welchen welchem
+        wieviel wohin woher in im ins an am auf aus bei beim mit nach seit von
+        vom vor zu zum zur für um über unter zwischen durch ohne gegen bis
+        während wegen ab außer ist sind bin bist war waren wäre gewesen wird
+        werden wurde wurden würde würden werde habe hab hast hat haben hatte
+        hatten hätte gehabt kann kannst können könnte könnten konnte muss
+        musst müssen musste müsste soll sollte sollen will willst wollen
+        wollte möchte möchten mag darf dürfen lasse lassen lass nicht nichts
+        nie niemals nein ja doch auch noch nur schon sehr mehr viel viele
+        vielen wenig etwas alles alle allem allen andere anderen anderes ander
+        so dann da dort hier jetzt heute morgen gestern immer oft manchmal
+        meist meistens etwa ungefähr circa ganz gar wohl mal bitte danke gut
+        gern gerne okay hallo guten tag abend herr frau jemand man dies diese
+        dieser dieses diesem diesen jede jeder jedes jeden jedem beide beiden
+        selbst selber eigen eigene eigenen eigener genau gerade damit davon
+        dafür darüber dazu daran darauf dabei deshalb daher also zuletzt
+        letzte letzten letzter erst erste ersten zweite zweiten dritte dritten
+        wieder weiter weitere weiteren nun denke glaube gibt geben gebe gib
+        geht gehen gehe macht machen mache tun tut kommt kommen komme sagt
+        sagen sage sag frage fragen frag fragst nimmt nehmen nehme nehm nimm
+        einnehmen eingenommen genommen bekommt bekommen bekomme braucht
+        brauchen brauche nenne nennen heißt heißen heiße weiß wissen wisse
+        kennt kennen kenne leidet leiden leide klagt berichtet gibt_an lebt
+        leben lebe wohnt wohnen wohne arbeitet arbeiten arbeite fühlt fühlen
+        fühle isst esse essen patient patienten patientin benutzer benutzerin
+        nutzer nutzerin person mann jahr jahre jahren jährig jährige jähriger
+        alt monat monate monaten woche wochen tage tagen täglich täglicher
+        tägliche stunde stunden minute minuten uhr zeit morgens abends mittags
+        nachts früh spät tablette tabletten medikament medikamente
+        medikamenten medizin arzt ärztin ärzte dosis dosierung erinnerung
+        erinnern erinnere erinnert assistent chatbot bot antwort problem
+        probleme sache sachen neu neue neuen neues groß große klein kleine
+        lang lange länger kurz besser schlecht schlimm schlimmer stark leicht
+        normal verschrieben wechselwirkung setzen setze stellen stelle
+        einrichten vereinbaren vereinbare verlängern buchen buche klären
+        erfragen bestellen holen anrufen erkundigen erkundige bitten bittet
+        sollst finden finde helfen helfe hilfe zeigen zeige nachfragen
+        herausfinden möglich sehen sieht sehe sah gesehen form hören höre hört
+        merken bemerkt bemerkte bemerken junge mädchen kind
         """,
         numbers=with_tens(
             _NUMBERS,
@@ -88,7 +107,7 @@ GERMAN = Language(
         (weiß|wissen|wüsste) … (nicht|nichts)
         keine ahnung
         (bin|war) (mir )?(da |dabei |leider )*(nicht|nicht ganz|un) ?sicher
-        (nicht sagen|nicht beantworten|nicht mehr erinnern|entfallen|vergessen|unbekannt|nicht bekannt)
+        (nicht sagen|nicht beantworten|nicht mehr erinnern|entfallen|unbekannt|nicht bekannt)
         erinnere mich … nicht
         (möchte|will|mag) … (nicht|lieber nicht) (sagen|verraten|preisgeben)
         kenne … nicht
@@ -153,7 +172,7 @@ GERMAN = Language(
         als (ki|eine ki|ein ki-\\w+|sprachmodell|ein (großes )?sprachmodell|künstliche intelligenz|eine künstliche intelligenz|ki-\\w+)
         ich bin (nur |bloß |lediglich )?(ein|eine) (großes |reines )?(ki|sprachmodell|künstliche intelligenz|ki-\\w+|simulierter patient|simulierte patientin|simulierte person|computerprogramm)
         ich bin kein (echter|richtiger) (patient|mensch)|ich bin keine (echte|richtige) (patientin|person)
-        (in|laut|gemäß|aus|nach) (der|dem|den|meiner|meinem|meinen|diesem|dieser) (fallvignette|vignette|fallbeschreibung|fallbeispiel|szenario|prompt|rollenbeschreibung|anweisungen|vorgaben|patientenbeschreibung|fallstudie|rolle)
+        (in|laut|gemäß|aus|nach|im) ?(der|dem|den|meiner|meinem|meinen|diesem|dieser)? ?(fallvignette|vignette|fallbeschreibung|fallbeispiel|szenario|prompt|rollenbeschreibung|anweisungen|vorgaben|patientenbeschreibung|fallstudie|rolle)
         (die|das|der|meine|mein) (fallvignette|vignette|fallbeschreibung|fallbeispiel|szenario|prompt|rollenbeschreibung|vorgabe|patientenbeschreibung|fallstudie) (erwähnt|sagt|enthält|nennt|gibt|beschreibt|macht|steht)
         (meine|meinen|den) anweisungen
         system-?prompt|rollenspiel

@@ -5,7 +5,7 @@ Everything is written as people write it and folded here, so that tables need no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -32,7 +32,8 @@ class Phrases:
 
     @staticmethod
     def _rule(line: str, spaced: bool) -> str:
-        rule = "".join(part if part.isascii() else folded(part) for part in _SPECIAL.findall(line))
+        parts = _SPECIAL.findall(line)
+        rule = "".join(part if part.isascii() or part == "…" else folded(part) for part in parts)
         rule = rule.replace("… ", _GAP[spaced]).replace("…", _GAP[spaced])
         rule = regex.sub(r"(?<=[\p{L}\p{M}])(?<!\\w)\*", r"[\\w'-]*", rule)
         rule = regex.sub(r"\((?!\?)", "(?:", rule)
@@ -92,6 +93,8 @@ class Rules:
     """Endings that words of one stem have."""
     beginnings: str = ""
     """Articles and particles that are written as one word with the next."""
+    forms: str = ""
+    """Letters that begin forms of a verb: "I live", "she lives"."""
     spaced: bool = True
     """Whether there are spaces between words."""
     capitals: bool = False
@@ -139,24 +142,27 @@ class Language:
         """Return a folded word without its endings, cut to the letters by which stems are compared."""
         if self.rules is None:
             return word[:STEM]
-        if self.rules.elides and "'" in word:
-            word = word.rpartition("'")[2] or word
-        return _cut(word, self._beginnings, self._endings)[:STEM]
+        word = word[_longest(self._beginnings, len(word) - SHORTEST_STEM, word.startswith) :]
+        word = word[: len(word) - _longest(self._endings, len(word) - SHORTEST_STEM, word.endswith)]
+        word = word[_longest(self._forms, len(word) - SHORTEST_STEM, word.startswith) :]
+        return word[:STEM]
 
     def keys(self, text: str) -> frozenset[str]:
         """Return the stems of all words of a text; of scripts without spaces, pairs of letters between common words."""
         return frozenset(key for key, _ in self.marked_keys(text))
 
     def marked_keys(self, text: str) -> Iterable[tuple[str, str]]:
-        """Yield each stem that may identify something, and the word as it is written."""
+        """Yield each stem that may identify something, and its word; of scripts without spaces, the letters."""
         letters: list[tuple[str, int, int]] = []
         for token in tokens(text):
             if token.spaced:
                 yield from self._pairs(letters, text)
                 letters = []
                 word = token.key
+                if self.rules is not None and self.rules.elides:
+                    word = word.rpartition("'")[2] or word
                 if len(word) > 1 and not word[0].isdigit():
-                    yield self.stem(word), text[token.start : token.end]
+                    yield self.stem(word), word
                 continue
             if letters and letters[-1][2] != token.start:
                 yield from self._pairs(letters, text)
@@ -187,24 +193,26 @@ class Language:
         return regex.compile("|".join(map(regex.escape, words))) if words else None
 
     @cached_property
-    def _endings(self) -> tuple[str, ...]:
-        return tuple(sorted(folded(self.told.endings).split(), key=len, reverse=True))
+    def _beginnings(self) -> tuple[str, ...]:
+        return _longest_first(self.told.beginnings)
 
     @cached_property
-    def _beginnings(self) -> tuple[str, ...]:
-        return tuple(sorted(folded(self.told.beginnings).split(), key=len, reverse=True))
+    def _endings(self) -> tuple[str, ...]:
+        return _longest_first(self.told.endings)
+
+    @cached_property
+    def _forms(self) -> tuple[str, ...]:
+        return _longest_first(self.told.forms)
+
+
+def _longest_first(parts: str) -> tuple[str, ...]:
+    return tuple(sorted(folded(parts).split(), key=len, reverse=True))
+
+
+def _longest(parts: Iterable[str], most: int, fits: Callable[[str], bool]) -> int:
+    """Return the length of the longest part that fits, of at most so many letters; 0 if none does."""
+    return next((len(part) for part in parts if len(part) <= most and fits(part)), 0)
 
 
 def _is_kana(letter: str) -> bool:
     return "\u3040" <= letter[:1] <= "\u30ff"
-
-
-def _cut(word: str, beginnings: Iterable[str], endings: Iterable[str]) -> str:
-    for beginning in beginnings:
-        if word.startswith(beginning) and len(word) - len(beginning) >= SHORTEST_STEM:
-            word = word[len(beginning) :]
-            break
-    for ending in endings:
-        if word.endswith(ending) and len(word) - len(ending) >= SHORTEST_STEM:
-            return word[: -len(ending)]
-    return word

@@ -14,25 +14,40 @@ PORTUGUESE = Language(
     "Portuguese",
     Rules(
         common="""
-        o a os as um uma uns umas de do da dos das em no na nos nas por pelo pela pelos pelas para com sem sobre entre desde
-        até contra durante antes depois após ao à aos às e ou mas que se como quando onde porque porquê pois então também nem
-        não sim nada nunca jamais ninguém algo alguém algum alguma alguns algumas nenhum nenhuma todo toda todos todas outro
-        outra outros outras mesmo mesma cada vários muito muita muitos muitas pouco pouca poucos mais menos tão tanto bastante
-        quase já ainda sempre às_vezes talvez agora hoje ontem amanhã aqui ali lá bem mal bom boa melhor pior eu tu ele ela
-        você vocês nós eles elas me te lhe lhes meu minha meus minhas teu tua seu sua seus suas nosso nossa este esta estes
-        estas esse essa isso isto aquele aquela aquilo quem qual quais quanto quanta quantos quantas é sou és somos são era
-        eram foi fui ser sido está estou estás estão estava estar estado há havia haver tem tenho tens têm temos tinha ter
-        teve tive faz faço fazer fez feito pode posso podes podem poderia poder deve devo devem deveria dever quer quero
-        querem queria gostaria gosto vai vou vão ir diz digo dizer diga disse sabe sei saber conhece conheço acho penso toma
-        tomo tomar tomando tomado dá dou dar usa uso usar mora moro morar vive vivo viver reside sofre sofro apresenta relata
-        refere sente sinto sentir precisa preciso pedir peça pergunta perguntar pergunte perguntas conseguir obter descobrir
-        encontrar ajuda ajudar pôr colocar obrigado obrigada olá oi favor ok senhor senhora coisa coisas verdade claro
-        paciente pacientes usuário usuária utilizador utilizadora pessoa homem mulher ano anos idade mês meses semana semanas
-        dia dias hora horas minuto minutos vez vezes manhã tarde noite meio-dia cedo diário diária diariamente comprimido
-        comprimidos remédio remédios medicamento medicamentos medicação médico médica doutor doutora dose lembrete lembretes
-        lembrar lembre assistente chatbot resposta problema problemas novo nova grande pequeno pequena longo último última
-        últimos últimas primeiro primeira segundo forte leve normal próprio própria exatamente realmente só somente apenas
-        regularmente receitado interação cerca certa certo certas descubra marcar marque consulta agendar momento aproximadamente
+        o a os as um uma uns umas de do da dos das em no na nos nas por pelo
+        pela pelos pelas para com sem sobre entre desde até contra durante
+        antes depois após ao à aos às e ou mas que se como quando onde porque
+        porquê pois então também nem não sim nada nunca jamais ninguém algo
+        alguém algum alguma alguns algumas nenhum nenhuma todo toda todos
+        todas outro outra outros outras mesmo mesma cada vários muito muita
+        muitos muitas pouco pouca poucos mais menos tão tanto bastante quase
+        já ainda sempre às_vezes talvez agora hoje ontem amanhã aqui ali lá
+        bem mal bom boa melhor pior eu tu ele ela você vocês nós eles elas me
+        te lhe lhes meu minha meus minhas teu tua seu sua seus suas nosso
+        nossa este esta estes estas esse essa isso isto aquele aquela aquilo
+        quem qual quais quanto quanta quantos quantas é sou és somos são era
+        eram foi fui ser sido está estou estás estão estava estar estado há
+        havia haver tem tenho tens têm temos tinha ter teve tive faz faço
+        fazer fez feito pode posso podes podem poderia poder deve devo devem
+        deveria dever quer quero querem queria gostaria gosto vai vou vão ir
+        diz digo dizer diga disse sabe sei saber conhece conheço acho penso
+        toma tomo tomar tomando tomado dá dou dar usa uso usar mora moro morar
+        vive vivo viver reside sofre sofro apresenta relata refere sente sinto
+        sentir precisa preciso pedir peça pergunta perguntar pergunte
+        perguntas conseguir obter descobrir encontrar ajuda ajudar pôr colocar
+        obrigado obrigada olá oi favor ok senhor senhora coisa coisas verdade
+        claro paciente pacientes usuário usuária utilizador utilizadora pessoa
+        homem mulher ano anos idade mês meses semana semanas dia dias hora
+        horas minuto minutos vez vezes manhã tarde noite meio-dia cedo diário
+        diária diariamente comprimido comprimidos remédio remédios medicamento
+        medicamentos medicação médico médica doutor doutora dose lembrete
+        lembretes lembrar lembre assistente chatbot resposta problema
+        problemas novo nova grande pequeno pequena longo último última últimos
+        últimas primeiro primeira segundo forte leve normal próprio própria
+        exatamente realmente só somente apenas regularmente receitado
+        interação cerca certa certo certas descubra marcar marque consulta
+        agendar momento aproximadamente vê vejo ver visto forma notou notei
+        nota ouve menino menina
         """,
         numbers=with_tens(
             _TO_NINETEEN, "vinte trinta quarenta cinquenta sessenta setenta oitenta noventa", " e "
@@ -80,7 +95,7 @@ PORTUGUESE = Language(
         weekdays="segunda-feira|segunda_feira terça-feira|terça_feira quarta-feira|quarta_feira quinta-feira|quinta_feira sexta-feira|sexta_feira sábado domingo",
         unknowing="""
         não (o |a |me |te |lhe )*(sei|saberia|lembro|recordo|conheço|sabemos)
-        (nem ideia|não (tenho|faço) (a menor |a mínima |nenhuma )?ideia|não (tenho|estou com) certeza|não estou (bem |muito )?(certo|certa|segur[oa])|desconheço|esqueci)
+        (nem ideia|não (tenho|faço) (a menor |a mínima |nenhuma )?ideia|não (tenho|estou com) certeza|não estou (bem |muito )?(certo|certa|segur[oa])|desconheço)
         (prefiro|quero|posso|gostaria de) não (dizer|contar|responder|informar)
         não (posso|quero|saberia|gostaria de) (dizer|responder|informar|contar)
         """,
@@ -139,8 +154,8 @@ PORTUGUESE = Language(
         como (uma )?(ia|inteligência artificial|modelo de linguagem|um modelo de linguagem|paciente simulad[oa]|assistente de ia)
         (eu )?sou (apenas |só |somente )?(uma |um )(ia|inteligência artificial|modelo de linguagem|programa|paciente (simulad[oa]|virtual))
         não sou (um|uma) (paciente|pessoa|humano) (real|de verdade)
-        (no|na|segundo|conforme|de acordo com) (o |a |as |meu |minha |minhas |este |esta |neste |nesta )?(caso clínico|vinheta|cenário|prompt|enunciado|instruções|descrição do caso|roteiro|ficha)
-        (o|a|meu|minha|este|esta) (caso clínico|vinheta|cenário|prompt|enunciado|descrição) (não )?(menciona|especifica|indica|diz|contém|inclui)
+        (no|na|nas|segundo|conforme|de acordo com) (o |a |as |meu |minha |minhas |este |esta |neste |nesta )*(caso clínico|vinheta|cenário|prompt|enunciado|instruções|descrição do caso|roteiro|ficha)
+        (o|a|meu|minha|este|esta) (caso|caso clínico|vinheta|cenário|prompt|enunciado|descrição|descrição do caso) (não )?(menciona|especifica|indica|diz|contém|inclui)
         (minhas|as) instruções (dizem|indicam|não)
         (informações|dados) (fornecid[oa]s)
         prompt do sistema|jogo de interpretação|encenação

@@ -15,27 +15,42 @@ SPANISH = Language(
     "Spanish",
     Rules(
         common="""
-        el la los las lo un una unos unas de del a al y e o u que en por para con sin sobre entre desde hasta hacia según
-        contra durante antes después yo tú él ella usted nosotros ellos ellas ustedes me te se nos le les mi mis tu tus su sus
-        nuestro nuestra este esta estos estas ese esa eso esos esas aquel aquella esto qué quién quiénes cuál cuáles cuándo
-        dónde cómo cuánto cuánta cuántos cuántas por_qué porque pero sino si como cuando donde aunque mientras pues entonces
-        también tampoco ni no sí nada nunca jamás nadie algo alguien alguno alguna algún algunos algunas ningún ninguna
-        todo toda todos todas otro otra otros otras mismo misma mismos cada varios mucho mucha muchos muchas poco poca pocos
-        muy más menos tan tanto bastante demasiado casi ya aún todavía siempre a_veces quizás ahora hoy ayer mañana aquí allí
-        ahí bien mal bueno buena buenos buenas mejor peor es soy eres somos son era eran fue fui ser sido está estoy estás
-        están estaba estar estado hay había haber he has ha hemos han tiene tengo tienes tienen tenía tener tuve hace hago
-        hacer hizo hecho puede puedo puedes pueden podría podrías poder debe debo deben debería deber quiere quiero quieren
-        quisiera querer va voy vas van ir dice digo decir dime diga dígame sabe sé saber conoce conozco conocer cree creo
-        pienso toma tomo tomas tomar tomando tomado da doy dar dame usa uso usar vive vivo vives vivir vivo reside resido
-        sufre sufro presenta refiere siente siento sentir necesita necesito pedir pide pida pídele preguntar pregunta
-        preguntas consigue conseguir averiguar encontrar ayuda ayudar ayudarme obtener poner ponga pon gracias hola buenas
-        por_favor favor vale ok señor señora cosa cosas verdad claro paciente pacientes usuario usuaria persona hombre mujer
-        año años edad mes meses semana semanas día días hora horas minuto minutos vez veces tarde noche mediodía temprano
-        diario diaria diariamente tableta tabletas pastilla pastillas comprimido comprimidos medicamento medicamentos medicina
-        medicinas médico médica doctor doctora dosis recordatorio recordar recuerda recuérdame recordarme asistente chatbot
-        respuesta problema problemas nuevo nueva gran grande pequeño pequeña largo último última últimos últimas primero
-        primera segundo fuerte leve normal propio propia exactamente realmente solo sólo solamente regularmente recetado
-        interacción reservar reserve cita concertar averigüe aproximadamente alrededor cerca momento
+        el la los las lo un una unos unas de del a al y e o u que en por para
+        con sin sobre entre desde hasta hacia según contra durante antes
+        después yo tú él ella usted nosotros ellos ellas ustedes me te se nos
+        le les mi mis tu tus su sus nuestro nuestra este esta estos estas ese
+        esa eso esos esas aquel aquella esto qué quién quiénes cuál cuáles
+        cuándo dónde cómo cuánto cuánta cuántos cuántas por_qué porque pero
+        sino si como cuando donde aunque mientras pues entonces también
+        tampoco ni no sí nada nunca jamás nadie algo alguien alguno alguna
+        algún algunos algunas ningún ninguna todo toda todos todas otro otra
+        otros otras mismo misma mismos cada varios mucho mucha muchos muchas
+        poco poca pocos muy más menos tan tanto bastante demasiado casi ya aún
+        todavía siempre a_veces quizás ahora hoy ayer mañana aquí allí ahí
+        bien mal bueno buena buenos buenas mejor peor es soy eres somos son
+        era eran fue fui ser sido está estoy estás están estaba estar estado
+        hay había haber he has ha hemos han tiene tengo tienes tienen tenía
+        tener tuve hace hago hacer hizo hecho puede puedo puedes pueden podría
+        podrías poder debe debo deben debería deber quiere quiero quieren
+        quisiera querer va voy vas van ir dice digo decir dime diga dígame
+        sabe sé saber conoce conozco conocer cree creo pienso toma tomo tomas
+        tomar tomando tomado da doy dar dame usa uso usar vive vivo vives
+        vivir reside resido sufre sufro presenta refiere siente siento sentir
+        necesita necesito pedir pide pida pídele preguntar pregunta preguntas
+        consigue conseguir averiguar encontrar ayuda ayudar ayudarme obtener
+        poner ponga pon gracias hola por_favor favor vale ok señor señora cosa
+        cosas verdad claro paciente pacientes usuario usuaria persona hombre
+        mujer año años edad mes meses semana semanas día días hora horas
+        minuto minutos vez veces tarde noche mediodía temprano diario diaria
+        diariamente tableta tabletas pastilla pastillas comprimido comprimidos
+        medicamento medicamentos medicina medicinas médico médica doctor
+        doctora dosis recordatorio recordar recuerda recuérdame recordarme
+        asistente chatbot respuesta problema problemas nuevo nueva gran grande
+        pequeño pequeña largo último última últimos últimas primero primera
+        segundo fuerte leve normal propio propia exactamente realmente solo
+        sólo solamente regularmente recetado interacción reservar reserve cita
+        concertar averigüe aproximadamente alrededor cerca momento ve veo ver
+        visto forma notó noté nota oye niño niña
         """,
         numbers=_TENS | {"cien": 100, "ciento": 100},
         units={
@@ -78,7 +93,7 @@ SPANISH = Language(
         weekdays="lunes martes miércoles jueves viernes sábado domingo",
         unknowing="""
         no (lo |la |le |me |los |las )*(sé|sabría|recuerdo|acuerdo|conozco|sabemos)
-        (ni idea|no tengo (ni )?idea|no estoy (muy |del todo )?segur[oa]|desconozco|se me olvidó)
+        (ni idea|no tengo (ni )?idea|no estoy (muy |del todo )?segur[oa]|desconozco)
         (prefiero|quiero|puedo) no (decir|contestar|responder|dar)\\w*
         no (puedo|quiero|quisiera|sabría) (decir|contestar|responder)\\w*
         """,
@@ -140,7 +155,7 @@ SPANISH = Language(
         soy (solo |solamente |simplemente )?(una |un )(ia|inteligencia artificial|modelo de lenguaje|programa|paciente (simulad[oa]|virtual))
         no soy (un|una) (paciente|persona|humano) (real|de verdad)
         (en|según) (el|la|mi|mis|las|este|esta) (caso clínico|viñeta|escenario|prompt|enunciado|instrucciones|descripción del caso|guion|ficha)
-        (el|la|mi|este|esta) (caso clínico|viñeta|escenario|prompt|enunciado|descripción) (no )?(menciona|especifica|indica|dice|contiene|incluye)
+        (el|la|mi|este|esta) (caso|caso clínico|viñeta|escenario|prompt|enunciado|descripción|descripción del caso) (no )?(menciona|especifica|indica|dice|contiene|incluye)
         (mis|las) instrucciones (dicen|indican|no)
         (información|datos) (proporcionad[oa]s?|suministrad[oa]s?|facilitad[oa]s?)
         prompt del sistema|juego de rol

@@ -347,7 +347,9 @@ def run_document(run: RunResult | None, *, trials: bool = True) -> dict[str, Any
         rehearsal=brief.rehearsal,
         warnings=list(
             dict.fromkeys(
-                warned.message for listed in (run.warned, *(talk.warned for talk in talks)) for warned in listed
+                warned.message
+                for listed in (run.warned, *(talk.warned for talk in talks))
+                for warned in listed
             )
         ),
         unproved=sum(talk.unproved for talk in talks),

@@ -15,6 +15,7 @@ from typing import Protocol, TypeVar
 from bioeval_tui.evaluation.conversation import transcript
 from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage
 from bioeval_tui.languages import Language, folded, language_of, segments
+from bioeval_tui.languages.detection import OTHER
 from bioeval_tui.languages.english import ENGLISH, english_words
 from bioeval_tui.languages.numerals import SIGNS
 from bioeval_tui.languages.segments import compared
@@ -120,6 +121,8 @@ LONGEST_READ = 10_000
 """Number of characters that are looked at to tell prose."""
 SHARE = 0.15
 """English prose has a share of about 0.4 of these words, German, Dutch, French, Spanish and Italian below 0.05."""
+FEW_WORDS = 12
+"""Of fewer words it is not said that they are in a language that is not known."""
 MOST_TO_TELL = 600
 """Number of characters of a side's messages that tell its language; more would change nothing."""
 
@@ -307,10 +310,20 @@ def spoken_language(view: EvaluatorView, text: str = "") -> Language:
 
     One without rules cannot be read.
     """
+    said = _said(view, text)
+    return told_language(view, text) or language_of(f"{_tasks_text(view)}\n{said}") or ENGLISH
+
+
+def told_language(view: EvaluatorView, text: str = "") -> Language | None:
+    """Return the language that the user speaks, up to and with `text`; None if so few words do not tell it."""
+    said = _said(view, text)
+    language = language_of(said)
+    return None if language == OTHER and segments.word_count(said) < FEW_WORDS else language
+
+
+def _said(view: EvaluatorView, text: str) -> str:
     said = so_far(view, _Voices).user
-    if len(said) < MOST_TO_TELL:
-        said += text
-    return language_of(said) or language_of(f"{_tasks_text(view)}\n{said}") or ENGLISH
+    return said if len(said) >= MOST_TO_TELL else said + text
 
 
 def can_be_read(language: Language) -> bool:

@@ -25,6 +25,7 @@ from bioeval_tui.evaluation.guards.common import (
     spoken_language,
     stems,
     tasks_told,
+    told_language,
     told_text,
     without_signoff,
     word_count,
@@ -137,7 +138,8 @@ def why_unread(view: EvaluatorView, text: str = "") -> str:
 
     Words are compared within a language, and only within one whose rules are known.
     """
-    facts, spoken = language_of_facts(view), spoken_language(view, text)
+    facts = language_of_facts(view)
+    spoken = told_language(view, text) or facts
     if not can_be_read(facts):
         return f"the facts are in {facts.name}"
     if not can_be_read(spoken):

@@ -21,6 +21,8 @@ _Reader = tuple[regex.Pattern[str], Callable[[_Match], Iterable[Specific]]]
 
 _BEFORE, _AFTER = r"(?<![\p{L}\p{M}\p{N}])", r"(?![\p{L}\p{M}\p{N}])"
 _DIGITS = r"\d+(?:[.,]\d+)*"
+IN_WORDS = "\ue000"
+"""Stands before the digits of a number that was written in words, so that one table of number words serves all patterns."""
 _GROUPED = regex.compile(r"\d{1,3}(?:[.,]\d{3})+")
 _ISO = regex.compile(r"(?<![\d-])\d{4}[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})(?![\d-])")
 _DAY_FIRST = regex.compile(r"(?<![\d.])(?P<day>\d{1,2})[./](?P<month>\d{1,2})[./](?:\d{4}|\d\d)(?!\d)")
@@ -40,9 +42,8 @@ def foreign_specifics(text: str, language: Language) -> tuple[Specific, ...]:
 
 def number_values(text: str, language: Language) -> Iterator[float]:
     """Yield the values of the numbers in words of a text in `language`."""
-    tables = _tables(language)
-    for match in tables.number.finditer(folded(text)):
-        yield tables.value(match.group())
+    for match in regex.finditer(f"{IN_WORDS}({_DIGITS})", _tables(language).marked(folded(text))):
+        yield float(match[1])
 
 
 # Several guards read the same message, and facts are compared with every one.
@@ -51,11 +52,15 @@ def _of_line(line: str, language: Language) -> tuple[Specific, ...]:
     specifics = [
         Specific("name", language.stem(folded(zone["place"])), zone.group()) for zone in _ZONE.finditer(line)
     ]
-    rest = folded(line)
+    rest = _tables(language).marked(folded(line))
     for reader in _tables(language).readers:
         rest = _take(reader, rest, specifics)
     names = frozenset(folded(name.group()) for name in _CAPITAL.finditer(line) if language.told.capitals)
     return (*specifics, *_tables(language).words(rest, names))
+
+
+def _shown(match: _Match) -> str:
+    return match.group().replace(IN_WORDS, "").strip()
 
 
 def _take(reader: _Reader, text: str, specifics: list[Specific]) -> str:
@@ -90,9 +95,9 @@ class _Tables:
             for unit, words in rules.units.items()
             for word in words.split()
         }
-        self._afternoon = frozenset(_listed(rules.pm))
-        self._parts = _any_of([*_listed(rules.am), *self._afternoon])
-        self.number = regex.compile(self._whole(_any_of(self._numbers)))
+        self._number = regex.compile(self._whole(_any_of(self._numbers)))
+        self._afternoon = frozenset(map(self.marked, _listed(rules.pm)))
+        self._parts = _any_of([*map(self.marked, _listed(rules.am)), *self._afternoon])
         self.readers: tuple[_Reader, ...] = (
             (_ISO, _date),
             *self._dates(rules.months),
@@ -103,10 +108,13 @@ class _Tables:
             (_CODE, _code),
         )
 
+    def marked(self, text: str) -> str:
+        """Return a folded text with its numbers in words as digits behind a mark."""
+        return self._number.sub(lambda word: f"{IN_WORDS}{self._numbers[word.group()]}", text)
+
     def value(self, number: str) -> float:
-        """Return the value of a number in words, or in digits with a decimal point or comma."""
-        if number in self._numbers:
-            return float(self._numbers[number])
+        """Return the value of a number in digits with a decimal point or comma."""
+        number = number.removeprefix(IN_WORDS)
         if _GROUPED.fullmatch(number):
             return float(number.replace(".", "").replace(",", "")[:300])
         whole, _, decimals = number.replace(",", ".").partition(".")
@@ -128,16 +136,15 @@ class _Tables:
     def _whole(self, pattern: str) -> str:
         return rf"{_BEFORE}(?:{pattern}){_AFTER}" if self._spaced else rf"(?:{pattern})"
 
-    def _number(self, digits: str = _DIGITS) -> str:
-        return rf"(?:{digits}|{_any_of(self._numbers)})"
-
     def _clocks(self, clock: Iterable[tuple[str, int | None]]) -> Iterator[_Reader]:
-        hour = self._number(r"\d{1,2}")
+        number = rf"{IN_WORDS}?\d{{1,2}}"
         spoken = [
-            (_folded_pattern(said).replace("{h}", f"(?P<h>{hour})").replace("{n}", hour), minutes)
+            (
+                self.marked(_folded_pattern(said)).replace("{h}", f"(?P<h>{number})").replace("{n}", number),
+                minutes,
+            )
             for said, minutes in clock
         ]
-        # In digits first: of "20:15 Uhr", "15 Uhr" is no time.
         for said, minutes in [*((said, None) for said in _CLOCK_IN_DIGITS), *spoken]:
             whole = rf"(?:(?P<before>{self._parts})[ ,]*)?(?:{said})(?:[ ,]*(?P<after>{self._parts}))?"
             yield regex.compile(self._whole(whole)), partial(self._time, minutes=minutes)
@@ -153,22 +160,18 @@ class _Tables:
         part = said["before"] or said["after"] or ""
         half = "" if not part else "pm" if part in self._afternoon else "am"
         if hour <= HOURS and minute < MINUTES:
-            yield clock_time(hour, minute, half, match.group())
+            yield clock_time(hour, minute, half, _shown(match))
 
     def _dates(self, months: str) -> Iterator[_Reader]:
-        names = {
-            name: number
-            for number, spellings in enumerate(months.split(), 1)
-            for name in _listed(spellings.replace("|", " "))
-        }
-        month, day = f"(?P<name>{_any_of(names)})", self._number(r"\d{1,2}")
+        names = self._named(months)
+        month, day = f"(?P<name>{_any_of(names)})", rf"{IN_WORDS}?\d{{1,2}}"
 
         def read(match: _Match) -> Iterator[Specific]:
             said, number = match.groupdict(), names[match["name"]]
             if said.get("day") is not None:
-                yield Specific("date", f"{self.value(match['day']):g}-{number}", match.group())
+                yield Specific("date", f"{self.value(match['day']):g}-{number}", _shown(match))
             else:
-                yield Specific("date", f"month {number}", match.group())
+                yield Specific("date", f"month {number}", _shown(match))
 
         if self._spaced:
             yield regex.compile(self._whole(rf"(?P<day>{day})(?:\.|er|º|ª)? ?(?:de |)?{month}")), read
@@ -178,16 +181,20 @@ class _Tables:
             yield regex.compile(rf"{month}(?=[份,。 ]|$)"), read
 
     def _weekdays(self, weekdays: str) -> Iterator[_Reader]:
-        names = {
-            name: day
-            for day, spellings in enumerate(weekdays.split(), 1)
-            for name in _listed(spellings.replace("|", " "))
-        }
+        names = self._named(weekdays)
 
         def read(match: _Match) -> Iterator[Specific]:
-            yield Specific("date", f"weekday {names[match.group()]}", match.group())
+            yield Specific("date", f"weekday {names[match.group()]}", _shown(match))
 
         yield regex.compile(self._whole(_any_of(names))), read
+
+    def _named(self, names: str) -> dict[str, int]:
+        """Return the numbers of months or days, by all their names."""
+        return {
+            self.marked(name): number
+            for number, spellings in enumerate(names.split(), 1)
+            for name in _listed(spellings.replace("|", " "))
+        }
 
     def _quantities(self) -> Iterator[_Reader]:
         duals = [word for word, unit in self._units.items() if unit[:1].isdigit()]
@@ -197,28 +204,28 @@ class _Tables:
         # "5mg" and "三个月" have no space; "fünfjährig" is one word.
         unit = rf"(?P<unit>{units})"
         if self._spaced:
-            number = rf"(?<![\p{{L}}\p{{M}}\d.,])(?P<number>{self._number()})"
+            number = rf"(?<![\p{{L}}\p{{M}}\d.,])(?P<number>{IN_WORDS}?{_DIGITS})"
             yield regex.compile(rf"{number}[ -]?{unit}{_AFTER}"), self._quantity
             yield regex.compile(rf"{number}{_AFTER}"), self._quantity
         else:
-            number = rf"(?<![\d.,a-z])(?P<number>{self._number()})"
+            number = rf"(?<![\d.,a-z])(?P<number>{IN_WORDS}?{_DIGITS})"
             yield regex.compile(rf"{number} ?{unit}"), self._quantity
             yield regex.compile(rf"(?<![\d.,a-z])(?P<number>{_DIGITS})(?![a-z])"), self._quantity
 
     def _quantity(self, match: _Match) -> Iterator[Specific]:
         said = match.groupdict().get("unit")
         value = self.value(match["number"])
-        in_words = not match["number"][0].isdigit()
+        in_words = match["number"].startswith(IN_WORDS)
         if said is not None or not in_words or value > LARGEST_LOOSE:
-            yield Specific("quantity", f"{value:g}", match.group(), self._units[said] if said else "")
+            yield Specific("quantity", f"{value:g}", _shown(match), self._units[said] if said else "")
 
     def _dual(self, match: _Match) -> Iterator[Specific]:
         number, _, unit = self._units[match.group()].partition(" ")
-        yield Specific("quantity", number, match.group(), unit)
+        yield Specific("quantity", number, _shown(match), unit)
 
 
 def _date(match: _Match) -> Iterator[Specific]:
-    yield Specific("date", f"{int(match['day'])}-{int(match['month'])}", match.group())
+    yield Specific("date", f"{int(match['day'])}-{int(match['month'])}", _shown(match))
 
 
 def _code(match: _Match) -> Iterator[Specific]:
