@@ -22,7 +22,6 @@ from bioeval_tui.evaluation.guards.common import (
     said_by_agent,
     sentences,
     so_far,
-    spoken_language,
     stems,
     tasks_told,
     told_language,
@@ -130,7 +129,7 @@ def _known_to_anybody(view: EvaluatorView) -> Known:
 
 
 def _known_numbers(view: EvaluatorView) -> KnownNumbers:
-    return KnownNumbers(job_texts(view), spoken_language(view))
+    return KnownNumbers(job_texts(view), language_of_facts(view))
 
 
 def why_unread(view: EvaluatorView, text: str = "") -> str:

@@ -59,10 +59,6 @@ def _of_line(line: str, language: Language) -> tuple[Specific, ...]:
     return (*specifics, *_tables(language).words(rest, names))
 
 
-def _shown(match: _Match) -> str:
-    return match.group().replace(IN_WORDS, "").strip()
-
-
 def _take(reader: _Reader, text: str, specifics: list[Specific]) -> str:
     """Move a reader's matches from `text` to `specifics`, leaving a gap."""
     pattern, read = reader
@@ -160,7 +156,7 @@ class _Tables:
         part = said["before"] or said["after"] or ""
         half = "" if not part else "pm" if part in self._afternoon else "am"
         if hour <= HOURS and minute < MINUTES:
-            yield clock_time(hour, minute, half, _shown(match))
+            yield clock_time(hour, minute, half, match.group().strip())
 
     def _dates(self, months: str) -> Iterator[_Reader]:
         names = self._named(months)
@@ -169,9 +165,9 @@ class _Tables:
         def read(match: _Match) -> Iterator[Specific]:
             said, number = match.groupdict(), names[match["name"]]
             if said.get("day") is not None:
-                yield Specific("date", f"{self.value(match['day']):g}-{number}", _shown(match))
+                yield Specific("date", f"{self.value(match['day']):g}-{number}", match.group().strip())
             else:
-                yield Specific("date", f"month {number}", _shown(match))
+                yield Specific("date", f"month {number}", match.group().strip())
 
         if self._spaced:
             yield regex.compile(self._whole(rf"(?P<day>{day})(?:\.|er|º|ª)? ?(?:de |)?{month}")), read
@@ -184,7 +180,7 @@ class _Tables:
         names = self._named(weekdays)
 
         def read(match: _Match) -> Iterator[Specific]:
-            yield Specific("date", f"weekday {names[match.group()]}", _shown(match))
+            yield Specific("date", f"weekday {names[match.group()]}", match.group().strip())
 
         yield regex.compile(self._whole(_any_of(names))), read
 
@@ -217,15 +213,15 @@ class _Tables:
         value = self.value(match["number"])
         in_words = match["number"].startswith(IN_WORDS)
         if said is not None or not in_words or value > LARGEST_LOOSE:
-            yield Specific("quantity", f"{value:g}", _shown(match), self._units[said] if said else "")
+            yield Specific("quantity", f"{value:g}", match.group().strip(), self._units[said] if said else "")
 
     def _dual(self, match: _Match) -> Iterator[Specific]:
         number, _, unit = self._units[match.group()].partition(" ")
-        yield Specific("quantity", number, _shown(match), unit)
+        yield Specific("quantity", number, match.group().strip(), unit)
 
 
 def _date(match: _Match) -> Iterator[Specific]:
-    yield Specific("date", f"{int(match['day'])}-{int(match['month'])}", _shown(match))
+    yield Specific("date", f"{int(match['day'])}-{int(match['month'])}", match.group().strip())
 
 
 def _code(match: _Match) -> Iterator[Specific]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
 from bioeval_tui.evaluation.guards.common import WORD, is_common, is_english, stem, stems, word_set
-from bioeval_tui.evaluation.guards.foreign import foreign_specifics, number_values
+from bioeval_tui.evaluation.guards.foreign import IN_WORDS, foreign_specifics, number_values
 from bioeval_tui.evaluation.guards.specific import Specific, among, clock_time
 from bioeval_tui.evaluation.seams import TranscriptMessage
 from bioeval_tui.languages import Language
@@ -467,7 +467,11 @@ def unknown_quantities(
     `time` is no unit here: "three times" is seldom told as a fact.
     """
     said = specifics(text, language)
-    measured = (one for one in said if one.kind == "quantity" and one.unit not in ("", "time"))
+    measured = (
+        one
+        for one in said
+        if one.kind == "quantity" and one.unit not in ("", "time") and IN_WORDS not in one.shown
+    )
     ours = [one for one in measured if one.key.replace(".", "", 1).isdigit() and one.key not in ("0", "1")]
     unknown = [one for one in ours if not known().has_quantity(one)]
     return unknown, [one for one in ours if one not in unknown]
@@ -481,7 +485,11 @@ def unknown_times(text: str, known: Told, language: Language = ENGLISH) -> list[
 def clock_times(text: str, language: Language = ENGLISH) -> list[Specific]:
     """Return the clock times of `text` that are written with digits."""
     said = specifics(text, language)
-    return [one for one in said if one.kind == "time" and re.search(r"\d", one.shown)]
+    return [
+        one
+        for one in said
+        if one.kind == "time" and re.search(r"\d", one.shown) and IN_WORDS not in one.shown
+    ]
 
 
 def is_same_time(one: Specific, other: Specific) -> bool:
