@@ -59,13 +59,13 @@ class LanguageRates:
             self.shown.append(f"{self.name}, {name}: {said}")
 
 
-def rates() -> list[LanguageRates]:
-    """Return the rates of each language."""
+def rates(half: str) -> list[LanguageRates]:
+    """Return the rates of each language on one half of the messages, `first` or `second`."""
     rows = [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()]
     found = []
     for language in LANGUAGES:
         counts = LanguageRates(language.name)
-        mine = [row for row in rows if row["language"] == language.code]
+        mine = [row for row in rows if row["language"] == language.code and row["half"] == half]
         cases = [row for row in mine if "case" in row]
         for case in cases:
             _facts(counts, case)
@@ -134,14 +134,14 @@ def _roles(counts: LanguageRates, row: dict[str, Any], facts: Sequence[str]) -> 
         counts.count("goodbyes", only_goodbye(said), said)
 
 
-def lines() -> Iterator[str]:
+def lines(found: Sequence[LanguageRates]) -> Iterator[str]:
     """Yield the table."""
     yield (
         "| language | facts in their own words | in other words | wrongly | withheld, noticed | in role, void | marked | "
         "plays the assistant | speaks of its prompt | goodbyes |"
     )
     yield "|---" * 10 + "|"
-    yield from (one.row for one in rates())
+    yield from (one.row for one in found)
 
 
 def main() -> None:
@@ -150,9 +150,11 @@ def main() -> None:
     )
     parser.add_argument("--show", action="store_true")
     show = parser.parse_args().show
-    print("\n".join(lines()))
-    if show:
-        print("\n".join(line for one in rates() for line in one.shown))
+    for half in ("first", "second"):
+        found = rates(half)
+        print(f"{half} half\n\n" + "\n".join(lines(found)))
+        if show:
+            print("\n".join(line for one in found for line in one.shown))
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ FRENCH = Language(
         première deuxième fort forte léger légère normal propre exactement
         vraiment seulement juste régulièrement prescrit interaction mettre
         mettez moment récemment voit vois voir vu forme remarqué remarque
-        entend garçon fille enfant
+        entend garçon fille enfant soudain soudainement
         """,
         numbers=_NUMBERS,
         units={
@@ -134,6 +134,7 @@ FRENCH = Language(
         """,
         thanks="merci|remercie|mille mercis|grand merci",
         helper="""
+        laissez-moi (vous )?(aider|assister)
         (comment|en quoi|que) (puis-je|pourrais-je|je peux) (vous|t') ?(aider|assister|être utile)
         (que|qu'est-ce que) (puis-je|je peux) faire pour (vous|toi)
         (puis-je|est-ce que je peux) (vous |t')?(aider|assister) (pour |à |avec |en )*(autre chose|quelque chose|quoi que ce soit)
@@ -147,6 +148,7 @@ FRENCH = Language(
         je ne (peux|suis pas en mesure|dois) (pas )?(de )?(vous )?(donner|fournir|poser) … (conseils?|avis|diagnostic)s? ?(médica\\w+)?
         """,
         helping="""
+        depuis (quand|combien de temps) (vous|te) (sentez|sens)
         (je suis )?désolée? (d'apprendre|de l'apprendre|que vous)
         (avez-vous|aviez-vous) (déjà|eu|de la|des|d'autres|récemment|remarqué|pris|une|un|mal|ressenti|actuellement)
         (prenez-vous|souffrez-vous|fumez-vous|buvez-vous|ressentez-vous|êtes-vous|habitez-vous)
@@ -160,6 +162,8 @@ FRENCH = Language(
         merci (de|d'avoir) (partagé|m'avoir|nous avoir)
         """,
         sources="""
+        je (ne )?suis (qu'un|qu'une|un|une) … (chatbot|robot|programme) qui
+        (information|informations|cela|ce) … (pas )?(donnée?s?|précisée?s?|mentionnée?s?|indiquée?s?) dans le cas
         en tant qu(e |')(ia|intelligence artificielle|modèle de langage|modèle|patient(e)? simulée?|assistant ia)
         je suis (juste |seulement |simplement )?(une |un )(ia|intelligence artificielle|modèle de langage|programme|patient(e)? (simulée?|virtuel(le)?))
         je ne suis pas (un vrai|une vraie) (patiente?|personne|humain)

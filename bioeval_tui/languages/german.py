@@ -56,7 +56,8 @@ GERMAN = Language(
         erfragen bestellen holen anrufen erkundigen erkundige bitten bittet
         sollst finden finde helfen helfe hilfe zeigen zeige nachfragen
         herausfinden möglich sehen sieht sehe sah gesehen form hören höre hört
-        merken bemerkt bemerkte bemerken junge mädchen kind
+        merken bemerkt bemerkte bemerken junge mädchen kind plötzlich
+        besonders
         """,
         numbers=with_tens(
             _NUMBERS,
@@ -142,6 +143,7 @@ GERMAN = Language(
         """,
         thanks="danke|dankeschön|dank|vielen dank|herzlichen dank|besten dank|bedanke mich|merci",
         helper="""
+        (lass|lassen sie) mich (ihnen|dir) … (helfen|weiterhelfen)
         (wie|womit|wobei) (kann|darf|könnte) ich (ihnen|dir|euch) … (helfen|behilflich|dienen|weiterhelfen)
         (kann|darf|könnte) ich (ihnen|dir|euch) (sonst |heute )?(noch )?(bei |mit |irgendwie )?(etwas |irgendetwas |anderem |weiterem )*(helfen|behilflich|weiterhelfen)
         was kann ich (heute |sonst |noch )*für (sie|dich) tun
@@ -155,6 +157,7 @@ GERMAN = Language(
         ich (kann|darf) (ihnen |dir )?(leider )?keine (medizinisch* |ärztlich* )?(ratschläge|beratung|diagnose|diagnosen|auskunft|empfehlung*)
         """,
         helping="""
+        seit wann (fühlen|fühlst|geht) (sie|du|es ihnen|es dir)
         (tut|täte) mir (sehr |wirklich )?leid, (das )?(zu hören|dass (sie|du|es ihnen|es dir))
         (haben|hatten|nehmen|leiden|rauchen|trinken|spüren|verspüren|bemerken|leben) sie (derzeit|aktuell|zurzeit|momentan|zusätzlich|sonst|noch|auch|an|unter|in|irgendwelche|weitere|andere|regelmäßig|kürzlich|bekannte|starke|ein|eine|einen|schon|jemals|alkohol|fieber|schmerzen|allergien|medikamente)
         (seit wann|wie lange|wie oft|wie stark) (haben|hatten|nehmen|leiden|spüren|treten|sind) (sie|die|ihre)
@@ -169,6 +172,8 @@ GERMAN = Language(
         welche (symptome|beschwerden|medikamente|dosis) (haben|nehmen) sie
         """,
         sources="""
+        (information|informationen|angabe|das) (ist|sind|steht|wird|wurde) … im fall … (nicht )?(angegeben|enthalten|erwähnt)
+        ich bin (nur |bloß )?(ein|eine) … (chatbot|bot|programm), (der|die|das)
         als (ki|eine ki|ein ki-\\w+|sprachmodell|ein (großes )?sprachmodell|künstliche intelligenz|eine künstliche intelligenz|ki-\\w+)
         ich bin (nur |bloß |lediglich )?(ein|eine) (großes |reines )?(ki|sprachmodell|künstliche intelligenz|ki-\\w+|simulierter patient|simulierte patientin|simulierte person|computerprogramm)
         ich bin kein (echter|richtiger) (patient|mensch)|ich bin keine (echte|richtige) (patientin|person)

@@ -47,7 +47,7 @@ PORTUGUESE = Language(
         exatamente realmente só somente apenas regularmente receitado
         interação cerca certa certo certas descubra marcar marque consulta
         agendar momento aproximadamente vê vejo ver visto forma notou notei
-        nota ouve menino menina
+        nota ouve menino menina repente
         """,
         numbers=with_tens(
             _TO_NINETEEN, "vinte trinta quarenta cinquenta sessenta setenta oitenta noventa", " e "
@@ -126,6 +126,7 @@ PORTUGUESE = Language(
         """,
         thanks="obrigad[oa]|muito obrigad[oa]|agradeço|agradecid[oa]|valeu",
         helper="""
+        deixe-me (ajudar|auxiliar)[\\w-]*|deixe (que )?eu (te |lhe )?(ajudar|ajude)
         (como|em que|no que|de que forma) (eu )?(posso|poderia) (lhe |te |o |a )?(ajudar|auxiliar|ser útil)[\\w-]*
         o que (mais )?(eu )?posso fazer por (você|si|ti)
         (posso|poderia) (lhe |te )?(ajudar|auxiliar)[\\w-]* (em|com) (mais )?(alguma|algo|outra)
@@ -138,6 +139,7 @@ PORTUGUESE = Language(
         não posso (dar|lhe dar|te dar|fornecer|oferecer|fazer) … (conselhos?|aconselhamento|orientações|orientação|diagnósticos?|recomendações)( médic\\w+)?
         """,
         helping="""
+        (desde quando|há quanto tempo) se sente
         (lamento|sinto muito|sinto) (em |por |que |ouvir|saber)
         (você )?(teve|tem tido|notou|sentiu|sente|percebeu) (febre|dor|algum|alguma|outros|outras|mudanças)
         (você |o senhor |a senhora )?(tem|toma|fuma|bebe|sofre|possui) (algum|alguma|alergias|outros sintomas|outro|outra|outros|outras|febre|histórico)
@@ -151,6 +153,8 @@ PORTUGUESE = Language(
         obrigad[oa] por (compartilhar|partilhar|me contar|informar)
         """,
         sources="""
+        sou … (chatbot|bot|programa) (que|a fazer)
+        (informação|dado|isso) não (é|foi|está) (dada|dado|mencionad[oa]|indicad[oa]|fornecid[oa]) no caso
         como (uma )?(ia|inteligência artificial|modelo de linguagem|um modelo de linguagem|paciente simulad[oa]|assistente de ia)
         (eu )?sou (apenas |só |somente )?(uma |um )(ia|inteligência artificial|modelo de linguagem|programa|paciente (simulad[oa]|virtual))
         não sou (um|uma) (paciente|pessoa|humano) (real|de verdade)

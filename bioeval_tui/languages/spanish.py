@@ -50,7 +50,7 @@ SPANISH = Language(
         segundo fuerte leve normal propio propia exactamente realmente solo
         sólo solamente regularmente recetado interacción reservar reserve cita
         concertar averigüe aproximadamente alrededor cerca momento ve veo ver
-        visto forma notó noté nota oye niño niña
+        visto forma notó noté nota oye niño niña repente
         """,
         numbers=_TENS | {"cien": 100, "ciento": 100},
         units={
@@ -126,6 +126,7 @@ SPANISH = Language(
         """,
         thanks="gracias|muchas gracias|agradezco|agradecid[oa]|mil gracias",
         helper="""
+        permítame (ayudar|asistir)\\w*|déjeme (ayudar|asistir)\\w*
         (cómo|en qué|de qué manera) (le |te |lo |la )?(puedo|podría) (ayudar|asistir|servir)\\w*
         qué (puedo|más puedo) hacer por (usted|ti)
         (hay|necesita|desea) (algo|alguna otra cosa|alguna cosa) más en (lo|la) que (pueda|puedo)
@@ -138,6 +139,7 @@ SPANISH = Language(
         no puedo (dar|darle|darte|ofrecer|proporcionar|hacer)\\w* … (consejos?|asesoramiento|diagnósticos?|recomendaciones)( médic\\w+)?
         """,
         helping="""
+        desde cuándo se siente
         (lamento|siento) (mucho )?(oír|escuchar|saber|que (se |esté|estés|tenga))
         (ha|has) (tenido|notado|sentido|tomado|experimentado|viajado|sufrido) (usted|algún|alguna|fiebre|dolor|otros|otras|cambios|recientemente)
         (tiene|tienes|toma|tomas|fuma|bebe|sufre|siente|padece) (usted|algún|alguna|alergias|otros síntomas|fiebre|dolor|actualmente|otro|otra|otros|otras|antecedentes)
@@ -151,6 +153,8 @@ SPANISH = Language(
         gracias por (compartir|contarme|informarme)
         """,
         sources="""
+        (solo |solamente )?soy … (chatbot|bot|programa) que
+        (información|dato|eso) … no se (da|dice|menciona|indica) en el caso
         como (una )?(ia|inteligencia artificial|modelo de lenguaje|un modelo de lenguaje|paciente simulad[oa]|asistente de ia)
         soy (solo |solamente |simplemente )?(una |un )(ia|inteligencia artificial|modelo de lenguaje|programa|paciente (simulad[oa]|virtual))
         no soy (un|una) (paciente|persona|humano) (real|de verdad)

@@ -340,6 +340,8 @@ def _asked_for(view: EvaluatorView, questions: list[str], fact: str) -> bool:
     return any(asks_for(said, fact) for said in questions)
 
 
+WORDS_NEEDED, PAIRS_NEEDED = 0.5, 0.4
+"""Share of a fact's rare words, or pairs of letters in scripts without spaces, that give it away."""
 BRIEF_WORDS = 4
 _NO_ANSWER = re.compile(
     r"\b(?:not sure|no idea|don['’]?t (?:know|remember|recall|have)|do not (?:know|have)|can(?:['’]?t|not) (?:say|tell|recall)"
@@ -469,7 +471,9 @@ def _gives_away(
     small = [one for one in new if one.kind == "quantity" and not _telling(one, language)]
     hits = sum(key in said_stems for key in rare) + sum(among(one, said) for one in small)
     total = len(rare) + len(small)
-    return hits > 0 and hits * 2 >= total and (hits > 1 or total <= 2)
+    # Of pairs of letters, every second one stands between two words and is of neither.
+    needed = PAIRS_NEEDED if language.rules is not None and not language.rules.spaced else WORDS_NEEDED
+    return hits > 0 and hits >= needed * total and (hits > 1 or total <= 2)
 
 
 def _telling(quantity: Specific, language: Language) -> bool:
