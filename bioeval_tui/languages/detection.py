@@ -40,8 +40,8 @@ ENOUGH = 4
 """A text of fewer words in Latin letters, of which none belongs to one language alone, is in none: it may be a name or a code."""
 SPELLING = 0.65
 """English prose, of whatever subject, has a larger share of the sequences of letters of common English words."""
-FEWEST_HITS, ONE_HIT = 2, 0.5
-"""A language is told by two of its words, or by one that is half of the text."""
+FEWEST_HITS, ONE_HIT, ONE_UNIQUE = 2, 0.5, 0.25
+"""A language is told by two of its words, by one that is half of the text, or by one of a quarter that no other has."""
 FOREIGN_SPELLING = 0.8
 """The same for a text of few words, of which some are another language's and none is English."""
 OF_ENGLISH = 0.25
@@ -143,13 +143,22 @@ _OTHERS = {
 }
 """Languages without rules, and words by which a text in one is not taken for one with rules."""
 _SIGNS = {
-    GERMAN: "ß",
-    SPANISH: "ñ¿¡",
-    PORTUGUESE: "ãõ",
-    FRENCH: "œ",
-    OTHER: "øåæłśżźćčšžřěůőűğışəăâțđơưāēīūķļņėįạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹ",
+    "de": "ß",
+    "es": "ñ¿¡",
+    "pt": "ãõ",
+    "fr": "œ",
+    "sv": "å",
+    "da": "øæ",
+    "pl": "łśżźńęą",
+    "hr": "ćđ",
+    "cs": "řěůšžč",
+    "hu": "őű",
+    "tr": "ğşı",
+    "ro": "ățș",
+    "vi": "ươạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹ",
+    "und": "āēīūķļņėįų",
 }
-"""Letters that only one of these languages has."""
+"""Letters by which one of these languages is known, by its code."""
 
 
 @lru_cache(maxsize=512)
@@ -220,7 +229,11 @@ def _latin(text: str) -> Language | None:
     if most < SHARE * len(words):
         return _of_spelling(words, text)
     is_foreign = not hits["en"] and len(words) > 1 and english_spelling(words) < FOREIGN_SPELLING
-    is_told = hits[best] >= FEWEST_HITS or hits[best] >= ONE_HIT * len(words) or (is_foreign and most >= 1)
+    is_told = (
+        hits[best] >= FEWEST_HITS
+        or hits[best] >= ONE_HIT * len(words)
+        or (is_foreign and most >= 1 and hits[best] >= ONE_UNIQUE * len(words))
+    )
     if is_told and most >= AHEAD * second:
         return _BY_CODE[best]
     return OTHER if is_foreign else None
@@ -282,4 +295,4 @@ def _weights() -> dict[str, tuple[tuple[str, float], ...]]:
 
 _READ = frozenset(one.code for one in LANGUAGES)
 _BY_CODE = {one.code: one for one in (*LANGUAGES, OTHER, *_OTHERS)}
-_OF_LETTER = {letter: language.code for language, letters in _SIGNS.items() for letter in letters}
+_OF_LETTER = {letter: code for code, letters in _SIGNS.items() for letter in letters}
