@@ -212,9 +212,9 @@ def _latin(text: str) -> Language | None:
             counts[code] = counts.get(code, 0) + weight
             hits[code] += 1
     for letter in () if text.isascii() else text.lower():
-        if code := _OF_LETTER.get(letter):
-            counts[code] = counts.get(code, 0) + 2
-            hits[code] += 1
+        if known := _OF_LETTER.get(letter):
+            counts[known] = counts.get(known, 0) + 2
+            hits[known] += 1
     if not counts:
         return _of_spelling(words, text)
     best = max(counts, key=counts.__getitem__)

@@ -77,7 +77,7 @@ def tokens(text: str) -> Iterator[Token]:
     """Yield the words of `text` in order; of scripts without spaces, each letter with its marks."""
     for word in _WORD.finditer(text):
         if not _UNSPACED_LETTER.search(word.group()):
-            yield Token(folded(word.group()), *word.span(), True)
+            yield Token(folded(word.group()), word.start(), word.end(), True)
             continue
         for letter in _CLUSTER.finditer(word.group()):
             start = word.start() + letter.start()

@@ -276,6 +276,8 @@ class GuardTotals:
     void: int = 0
     bad_lines: int = 0
     by_rule: dict[str, int] = field(default_factory=lambda: dict.fromkeys(RULES, 0))
+    unread: dict[str, int] = field(default_factory=dict)
+    """Conversations of a language that cannot be read, by its name."""
 
 
 def check_transcripts(lines: BinaryIO, name: str) -> Iterator[Hit | InputError | GuardTotals]:
@@ -336,6 +338,9 @@ def _hits(data: Mapping[str, Any], number: int, totals: GuardTotals) -> Iterator
                 totals.by_rule[violation.rule] += 1
                 yield Hit(identity, place, violation.rule, violation.effect, clean_line(violation.detail))
         heard.append(TranscriptMessage(place, "user" if role == "user" else "assistant", content))
+    spoken = spoken_language(view)
+    if not can_be_read(spoken):
+        totals.unread[spoken.name] = totals.unread.get(spoken.name, 0) + 1
 
 
 def _parse(line: bytes) -> Mapping[str, Any]:

@@ -286,8 +286,10 @@ def _withheld(view: EvaluatorView, words: str) -> Violation | None:
         detail = f"says a withheld fact word for word: “{shorten(words[run.start : run.end], 80)}”"
         return Violation("fact_withheld", detail, note)
     known = so_far(view, _known_without_facts)
-    given = disclosed_facts(words, facts, (), known)
-    if given := [number for number in given if not _only_a_length_of_time(words, facts[number - 1], known)]:
+    disclosed = disclosed_facts(words, facts, (), known)
+    if given := [
+        number for number in disclosed if not _only_a_length_of_time(words, facts[number - 1], known)
+    ]:
         fact = shorten(clean_line(facts[given[0] - 1]), 80)
         detail = f"says what only the withheld facts say: “{fact}”"
         return Violation("fact_withheld", detail, note, "mark")

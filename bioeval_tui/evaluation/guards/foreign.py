@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache, partial
+from typing import Any
 
 import regex
 
@@ -16,8 +17,8 @@ LARGEST_LOOSE = 12
 """A number in words up to this one, without a unit, may be another word: `un`, `neuf`, `once`, `acht`."""
 HOURS, MINUTES = 24, 60
 
-_Match = regex.Match[str]
-_Reader = tuple[regex.Pattern[str], Callable[[_Match], Iterable[Specific]]]
+_Match = Any  # regex has no types
+_Reader = tuple[Any, Callable[[_Match], Iterable[Specific]]]
 
 _BEFORE, _AFTER = r"(?<![\p{L}\p{M}\p{N}])", r"(?![\p{L}\p{M}\p{N}])"
 _DIGITS = r"\d+(?:[.,]\d+)*"
@@ -68,7 +69,7 @@ def _take(reader: _Reader, text: str, specifics: list[Specific]) -> str:
         specifics.extend(given)
         return " , " if given else match.group()
 
-    return pattern.sub(replace, text)
+    return str(pattern.sub(replace, text))
 
 
 @cache
@@ -106,7 +107,7 @@ class _Tables:
 
     def marked(self, text: str) -> str:
         """Return a folded text with its numbers in words as digits behind a mark."""
-        return self._number.sub(lambda word: f"{IN_WORDS}{self._numbers[word.group()]}", text)
+        return str(self._number.sub(lambda word: f"{IN_WORDS}{self._numbers[word.group()]}", text))
 
     def value(self, number: str) -> float:
         """Return the value of a number in digits with a decimal point or comma."""

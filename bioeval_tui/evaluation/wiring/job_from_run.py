@@ -17,6 +17,8 @@ from bioeval_tui.evaluation.guards.content import asks_for, disclosed_facts
 from bioeval_tui.evaluation.guards.specifics import Known
 from bioeval_tui.evaluation.job.models import Assertion, JobPart, RuleConfig, Setup, TargetConfig
 from bioeval_tui.evaluation.job.template import Answers
+from bioeval_tui.languages import language_of
+from bioeval_tui.languages.english import ENGLISH
 from bioeval_tui.record.cases import judged_in
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.reading import started_run
@@ -264,7 +266,8 @@ def _answered_messages(
     """Yield the user's messages that were answered, with the facts that each gave when asked: as recorded, else by the ledger's rule."""
     last = max(message.message for message in talk.messages if message.role == "assistant")
     given: set[int] = set()
-    heard, before = "", Known()
+    said = "\n".join(message.text for message in talk.messages if message.role == "user")
+    heard, before = "", Known(language=language_of("\n".join(facts)) or language_of(said) or ENGLISH)
     for message in talk.messages:
         words = without_signoff(message.text, signoff) if message.signs_off and signoff else message.text
         if message.role == "assistant":
