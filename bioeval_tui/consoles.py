@@ -18,7 +18,7 @@ from rich.text import Text
 
 from bioeval_tui.streams import for_log, is_plain
 from bioeval_tui.terminal import cleaned
-from bioeval_tui.text import clean
+from bioeval_tui.text import for_terminal
 
 UNBOUND = 10_000
 """Width if the output goes to a file or another program, which need whole lines."""
@@ -71,7 +71,7 @@ class PlainConsole(Console):
             if control or (text.isascii() and text.isprintable()):
                 yield segment
             else:
-                yield Segment(clean(text), style)
+                yield Segment(for_terminal(text), style)
 
     def print(self, *objects: Any, **options: Any) -> None:
         """Print as Rich does; if plain lines are asked for, tables and signs in words."""

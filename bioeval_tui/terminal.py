@@ -10,11 +10,12 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from functools import partial
 from re import Match
 from typing import Any
 
 from bioeval_tui.streams import COMMAND_IN_JSON, for_log, in_runner, without_commands, writes_unicode
-from bioeval_tui.text import UNSAFE, clean
+from bioeval_tui.text import UNSAFE, clean, for_terminal
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _PLAIN = bytes(range(0x20, 0x7F)) + b"\t\n"
@@ -88,13 +89,14 @@ def as_printed(document: str) -> str:
     """
     if document.startswith(("{", "[")):
         return _as_json(document)
-    document = "\r\n".join(map(cleaned, document.split("\r\n")))
+    clean_lines = cleaned if sys.stdout.isatty() else partial(clean, limit=len(document))
+    document = "\r\n".join(map(clean_lines, document.split("\r\n")))
     return without_commands(document) if in_runner() else document
 
 
 def cleaned(text: str) -> str:
     """Return a text of any length as it may be printed."""
-    return text if _is_plain(text) else clean(text, len(text))
+    return text if _is_plain(text) else for_terminal(text, len(text))
 
 
 def _write(text: str, *, err: bool = False) -> None:

@@ -2,7 +2,9 @@
 
 Text of agents, models, submissions, job files and leaderboards can contain terminal control sequences,
 bidirectional overrides and other invisible characters. `clean` replaces each with a visible symbol, so
-that a reader sees that something was there and a terminal never acts on it.
+that a reader sees that something was there and a terminal never acts on it. What languages need, such as the
+direction marks of Arabic, stays as it was for those who read the text: the judge, the simulated user, documents.
+Only `for_terminal` draws it, too.
 """
 
 from __future__ import annotations
@@ -31,11 +33,12 @@ _SEQUENCES = re.compile(
     r"|[\x9d\x90\x98\x9e\x9f][^\x07\x1b\x90-\x9f]{0,4096}+(?:\x07|\x9c)"  # C1 OSC, DCS, SOS, PM, APC
     r"|\x1b[ -/]*[0-~]"  # two-byte escapes
 )
-UNSAFE = re.compile(  # one character that a terminal or a reader could be fooled by
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 (but tab and newline), DEL, C1
-    r"\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff"  # invisible, bidi
+_UNSAFE = (  # characters that a terminal or a reader could be fooled by
+    r"\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 (but tab and newline), DEL, C1
+    # invisible; embeddings and overrides, which reach beyond the text, unlike marks and isolates
+    r"\u180e\u2028-\u202e\u2061-\u2065\u206a-\u206f\ufff9-\ufffb\ufffe\uffff"
     r"\U000e0000-\U000e0fff"  # tags and variation selectors supplement
-    r"\ud800-\udfff]"  # lone surrogates
+    r"\ud800-\udfff"  # lone surrogates
 )
 _HALVES = re.compile(r"[\ud800-\udfff]")
 # Marks are neither letters nor spaces: only such a run can hold too many of them, and few texts have one.
@@ -43,8 +46,13 @@ _MAY_HOLD_MARKS = re.compile(rf"[^\w\s\x00-\x7f]{{{MAX_COMBINING + 1},}}")
 _JOINERS = "\u200c\u200d"
 _BLOCKS_OF_MARKS = (range(0x1AB0, 0x1B00), range(0x20D0, 0x2100))
 """Blocks whose free places will be marks, which a newer browser knows and this Python does not."""
+# Soft hyphen, direction marks and isolates, and spaces without width: Arabic, Hebrew and Thai are written with them.
+_FORMATTING = r"\u00ad\u061c\u200b\u200e\u200f\u2060\u2066-\u2069\ufeff"
+_UNSAFE_INPUT = re.compile(f"[{_UNSAFE}]")
+UNSAFE = re.compile(f"[{_UNSAFE}{_FORMATTING}]")
+"""One character that no terminal gets as it is."""
+_INVISIBLE = re.compile(f"[{_FORMATTING}]")
 _TITLE = re.compile(r"<title[^<>]*>([^<]*)", re.IGNORECASE)
-_SOFT_HYPHEN = "\u00ad"  # marks where a word may be broken, and is not part of the word
 
 FORMULA_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n", " ", "\u00a0", "\u3000")
 """Characters that start a formula in a spreadsheet, even after spaces."""
@@ -54,10 +62,10 @@ def clean(text: str, limit: int = MAX_TEXT) -> str:
     """Return `text` without anything that could mislead a terminal or a reader.
 
     Escape sequences become `␛`, control and invisible characters their Unicode picture or `⍰`; carriage returns become
-    newlines; soft hyphens go. Characters that languages need are kept: the joiner and non-joiner (emoji, Persian, Indic
-    scripts) and the narrow no-break space (French). Of more than `MAX_COMBINING` marks in a row, of any script, the rest
-    goes: no word has as many, and they would cover the lines around them. Text beyond `limit` characters is cut and says
-    so. Cleaning twice changes nothing more.
+    newlines. Characters that languages need are kept: the joiner and non-joiner (emoji, Persian, Indic scripts), the
+    narrow no-break space (French), direction marks and isolates, soft hyphens and spaces without width. Of more than
+    `MAX_COMBINING` marks in a row, of any script, the rest goes: no word has as many, and they would cover the lines around
+    them. Text beyond `limit` characters is cut and says so. Cleaning twice changes nothing more.
     """
     if len(text) > limit:
         text = text[:limit] + f"\n… cut after {limit:,} characters"
@@ -65,13 +73,24 @@ def clean(text: str, limit: int = MAX_TEXT) -> str:
         return text
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\u2029", "\n")
     text = _SEQUENCES.sub("␛", text)
-    text = UNSAFE.sub(_picture, text.replace(_SOFT_HYPHEN, ""))
+    text = _UNSAFE_INPUT.sub(_picture, text)
     return text if text.isascii() else _MAY_HOLD_MARKS.sub(_with_few_marks, text)
 
 
 def needs_cleaning(text: str) -> bool:
     """Return whether `clean` may change a text that is not too long; a false alarm only costs time."""
-    return bool(UNSAFE.search(text) or _SOFT_HYPHEN in text or _MAY_HOLD_MARKS.search(text))
+    return bool(_UNSAFE_INPUT.search(text) or _MAY_HOLD_MARKS.search(text))
+
+
+def for_terminal(text: str, limit: int = MAX_TEXT) -> str:
+    """Return `text` cleaned for a terminal, which draws no direction marks: they become `⍰`, too."""
+    cleaned = clean(text, limit)
+    return cleaned if cleaned.isascii() else UNSAFE.sub(_picture, cleaned)
+
+
+def without_invisible(text: str) -> str:
+    """Return `text` as it reads, for comparisons: without soft hyphens, direction marks, isolates, spaces without width."""
+    return text if text.isascii() else _INVISIBLE.sub("", text)
 
 
 def clean_line(text: str, limit: int = 500) -> str:
@@ -232,7 +251,7 @@ def as_cell(text: str) -> str:
     text = text.replace("\r\n", "\n").replace(
         "\r", "\n"
     )  # before Python 3.13 csv leaves a `\r` without quotes
-    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
+    return f"'{text}" if without_invisible(text).startswith(FORMULA_STARTS) else text
 
 
 def without_secret(text: str, secret: str) -> str:
@@ -318,28 +337,3 @@ def _with_few_marks(match: re.Match[str]) -> str:
         if in_a_row <= MAX_COMBINING:
             kept.append(character)
     return "".join(kept)
-
-
-_SENTENCE_END = re.compile(r"[.!?？؟\n]")
-_OFFER = re.compile(
-    r"\banything else (?:i can|you need|you['’]d like|to)\b|\bwould you like me to\b|\bshall i\b"
-    r"|\b(?:how|what) (?:can|may|could) i (?:help|assist|do for)\b",
-    re.IGNORECASE,
-)
-
-
-def offers_help(text: str) -> bool:
-    """Return whether a text offers help: "What can I do for you?"."""
-    return _OFFER.search(text) is not None
-
-
-def asks_question(text: str) -> bool:
-    """Return whether a text has a question, that is one with a question mark, other than an offer of help."""
-    start = 0
-    for end in _SENTENCE_END.finditer(
-        text
-    ):  # a pattern for whole sentences would be quadratic without any end
-        if end[0] not in ".!\n" and not offers_help(text[start : end.start()]):
-            return True
-        start = end.end()
-    return False

@@ -12,13 +12,14 @@ import click
 
 from bioeval_tui.cli.options import complete_run
 from bioeval_tui.errors import ExitCode, InputError, UsageError
-from bioeval_tui.evaluation.guards.checks import Hit, check_transcripts
+from bioeval_tui.evaluation.guards.checks import NOT_LOOKED_FOR, GuardTotals, Hit, check_transcripts
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.masking import current
 from bioeval_tui.report.frames import transcript_lines
 from bioeval_tui.report.result import load_run
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import print_json, say
+from bioeval_tui.text import plural
 
 
 @click.command(
@@ -71,6 +72,7 @@ def _check(lines: BinaryIO, name: str, as_json: bool) -> int:
             code = ExitCode.BAD_INPUT
         elif as_json:
             print_json(current().value(asdict(checked)))
+            _say_what_is_unread(checked)
         elif isinstance(checked, Hit):
             checked = current().value(checked)
             say(
@@ -82,4 +84,16 @@ def _check(lines: BinaryIO, name: str, as_json: bool) -> int:
                 f"{checked.conversations:,} conversations, {checked.user_messages:,} messages of the user: "
                 f"{checked.marked:,} marked, {checked.void:,} void" + (f" ({rules})" if rules else "")
             )
+            _say_what_is_unread(checked)
     return code
+
+
+def _say_what_is_unread(checked: Hit | GuardTotals) -> None:
+    """Say once for each language that cannot be read what was not looked for."""
+    if isinstance(checked, Hit):
+        return
+    for name, count in checked.unread.items():
+        say(
+            f"warning: {plural(count, 'conversation')} in {name}, in which {NOT_LOOKED_FOR[False]} (docs/guards.md)",
+            err=True,
+        )

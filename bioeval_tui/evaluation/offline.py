@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 
 from bioeval_tui import units
 from bioeval_tui.errors import InputError, NotMeasuredError
@@ -23,7 +24,7 @@ from bioeval_tui.evaluation.seams import (
 )
 from bioeval_tui.patterns import PatternMatch, search
 from bioeval_tui.record.names import CONDITIONS
-from bioeval_tui.text import clean, clean_line, shorten
+from bioeval_tui.text import clean, clean_line, shorten, without_invisible
 
 HUMAN = "human"
 """What jobs (`evaluator.kind`) and `--evaluator-model` call a person who plays the user."""
@@ -184,8 +185,12 @@ def _find(
 ) -> tuple[TranscriptMessage, PatternMatch] | None:
     role = "assistant" if rule.who == "agent" else "user"
     for message in transcript:
-        if message.role == role and (match := search(rule.pattern, message.content)):
-            return message, match
+        if message.role != role:
+            continue
+        # A pattern says what is to be read: "Blutverdünner" also where a soft hyphen is in it.
+        read = replace(message, content=without_invisible(message.content))
+        if match := search(rule.pattern, read.content):
+            return read, match
     return None
 
 

@@ -538,6 +538,8 @@ class Warned(EventBase):
     message: str
 
 
+FACTS_UNREAD = "facts_unread"
+"""Code of the warning that the ledger cannot tell whether the user gave the facts that it does not have."""
 STARTS_DIFFER = "the conditions did not start from the same state"
 """How the warning `not_clean` begins if it lists what differs."""
 

@@ -12,12 +12,13 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from bioeval_tui import score as composite
+from bioeval_tui.languages.speech import asks_question
 from bioeval_tui.record import cases, events
 from bioeval_tui.record.attachments import has_contents
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.names import CONDITIONS, Condition, Peer, Role, with_served
 from bioeval_tui.record.spans import AgentSpan, tokens_of, was_cut_off
-from bioeval_tui.text import asks_question, clean_line, shorten
+from bioeval_tui.text import clean_line, shorten
 
 Phase = Literal["waiting", "preparing", "evaluator", "agent", "checking", "judging", "ended"]
 

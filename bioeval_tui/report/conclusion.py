@@ -29,8 +29,8 @@ _STANDINGS: dict[Outcome, Standing] = {
     **dict.fromkeys(("facts_help", "perfect", "medal", "winner"), "good"),
     **dict.fromkeys(("agent_unreached", "agent_failed", "timed_out", "facts_hurt", "invalid"), "bad"),
     **dict.fromkeys(
-        ("not_run", "evaluator_failed", "judge_failed", "not_measured", "not_clean", "clean_unknown", "too_few", "cancelled",
-         "not_graded"),
+        ("not_run", "evaluator_failed", "judge_failed", "not_measured", "not_clean", "clean_unknown", "facts_unread",
+         "too_few", "cancelled", "not_graded"),
         "unsure",
     ),
 }  # fmt: skip
@@ -206,6 +206,8 @@ def _about_facts(run: RecordedRun, summary: Summary) -> ConclusionFinding:
     if not run.state.job.get("facts"):
         return of.NoFactsInJob(scores, trials)
     given = {fact.fact for talk in run.conversations_in("supplied") for fact in talk.facts}
+    if not given and (why := run.facts_unread):
+        return of.FactsUnread(scores, trials, why)
     if not given:
         return of.NoFactGiven(scores, trials)
     return _effect(run, summary, uplift, given)

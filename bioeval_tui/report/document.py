@@ -217,6 +217,8 @@ class AskingResult(_Part):
     """The facts that the user gave when asked."""
     facts: int
     """The facts that there were."""
+    unread: int
+    """Those of which it cannot be told whether the user gave them."""
 
 
 class ConditionResult(BaseModel):
@@ -347,9 +349,13 @@ def run_document(run: RunResult | None, *, trials: bool = True) -> dict[str, Any
         clean=run.known_clean,
         compared=ended.compared if ended else (),
         rehearsal=brief.rehearsal,
-        warnings=[
-            warned.message for listed in (run.warned, *(talk.warned for talk in talks)) for warned in listed
-        ],
+        warnings=list(
+            dict.fromkeys(
+                warned.message
+                for listed in (run.warned, *(talk.warned for talk in talks))
+                for warned in listed
+            )
+        ),
         unproved=sum(talk.unproved for talk in talks),
         conditions={condition: _condition(run, condition, trials=trials) for condition in run.conditions},
         versions=dict(run.versions),

@@ -20,7 +20,8 @@ Outcome = Literal[
     "not_started", "unfinished", "cancelled", "not_run",
     "agent_unreached", "agent_failed", "timed_out", "evaluator_failed", "judge_failed", "not_measured",
     "not_clean", "clean_unknown",
-    "facts_help", "facts_hurt", "no_difference", "perfect", "too_few", "facts_not_given", "no_facts", "one_condition",
+    "facts_help", "facts_hurt", "no_difference", "perfect", "too_few", "facts_not_given", "facts_unread", "no_facts",
+    "one_condition",
     "medal", "no_medal", "invalid", "not_graded",
     "winner", "no_winner", "one_model",
 ]  # fmt: skip
@@ -312,6 +313,15 @@ class NoFactGiven(ConclusionFinding):
     trials: int
 
 
+class FactsUnread(ConclusionFinding):
+    """Facts of which the ledger cannot tell whether the user gave one; `why` is a clause that says so."""
+
+    outcome: ClassVar[Outcome] = "facts_unread"
+    scores: tuple[SideScore, ...]
+    trials: int
+    why: str
+
+
 class NothingToGain(ConclusionFinding):
     """Full scores in both conditions."""
 
@@ -409,6 +419,8 @@ class RunLead(Finding):
     why_not_clean: str
     """Empty of a clean run."""
     same_start: SameStart | None
+    facts_unread: bool = False
+    """Whether it cannot be told if a fact was given."""
 
 
 class SameStart(Finding):

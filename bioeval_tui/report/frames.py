@@ -144,7 +144,9 @@ def _conversation(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
         "started_at": talk.started_at if timed else None,
         "duration_s": ended.duration_ms / 1000 if ended and timed else None,
         "average_latency_ms": talk.average_ms,
-        "facts_given": len({fact.fact for fact in talk.facts}),
+        "facts_given": len({fact.fact for fact in talk.facts})
+        if talk.facts or not talk.facts_unread
+        else None,
         "tokens_in": known_sum(message.tokens[0] for message in talk.answers),
         "tokens_out": known_sum(message.tokens[1] for message in talk.answers),
         "tone": talk.tone,
@@ -277,7 +279,7 @@ TABLES: Mapping[TableName, FrameTable] = {
         FrameColumn("started_at", "time", "UTC; missing if the imported file has no times"),
         FrameColumn("duration_s", "number", "seconds"),
         FrameColumn("average_latency_ms", "number", "the agent's average latency, milliseconds"),
-        FrameColumn("facts_given", "whole", "how many facts the user gave away"),
+        FrameColumn("facts_given", "whole", "how many facts the user gave away; missing if that cannot be told in their language"),
         FrameColumn("tokens_in", "whole", "tokens that the agent's model read, if reported"),
         FrameColumn("tokens_out", "whole", "tokens that it wrote"),
         FrameColumn("tone", "number", "the judge's rating of the agent's tone, 0 to 1; not part of any score"),

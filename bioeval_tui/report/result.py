@@ -519,7 +519,8 @@ def _fact_rows(state: RunState, trial: int, talks: Talks) -> list[FactRow]:
         for talk in talks:
             disclosures = [fact for fact in talk.facts if fact.fact == number_] if talk else []
             words = [f"turn {fact.turn}, {'asked' if fact.asked else 'not asked'}" for fact in disclosures]
-            given.append("; ".join(words) or "–")
+            unread = talk is not None and talk.facts_unread
+            given.append("; ".join(words) or ("not known" if unread else "–"))
         found_rows.append(FactRow(number_, str(text), tuple(given)))
     return found_rows
 
@@ -631,6 +632,7 @@ def _lead(result: RunResult) -> RunLead:
         result.cleanness,
         result.why_not_clean,
         result.same_start,
+        bool(result.facts_unread),
     )
 
 

@@ -17,6 +17,7 @@ from bioeval_tui.evaluation.conversation.transcript import without_signoff
 from bioeval_tui.evaluation.spending import Prices, shipped_prices
 from bioeval_tui.record.events import (
     EXCUSED,
+    FACTS_UNREAD,
     RESULT_REASONS,
     Case,
     ConversationEnded,
@@ -172,6 +173,11 @@ class ConversationResult:
         """Warnings that the judge left a verdict out, or was not shown the whole conversation."""
         codes = ("verdict_missing", "record_shortened")
         return tuple(warned.message for warned in self.warned if warned.code in codes)
+
+    @property
+    def facts_unread(self) -> str:
+        """Why it cannot be told whether the user gave the facts that the ledger does not have; empty if it can."""
+        return next((warned.message for warned in self.warned if warned.code == FACTS_UNREAD), "")
 
     @cached_property
     def latency(self) -> LatencySummary:
@@ -425,6 +431,11 @@ class RecordedRun:
     def why_not_clean(self) -> str:
         """Why the run is not clean; empty if it is."""
         return self.state.why_not_clean
+
+    @property
+    def facts_unread(self) -> str:
+        """Why it cannot be told whether the user gave facts; empty if it can in every conversation."""
+        return next((why for talk in self.conversations_in("supplied") if (why := talk.facts_unread)), "")
 
     @property
     def only_condition(self) -> Condition | None:

@@ -56,6 +56,7 @@ BRIEFS: dict[Outcome, str] = {
     "not_clean": "not clean: no difference", "clean_unknown": "no difference: starting states unknown",
     "facts_help": "facts help", "facts_hurt": "facts hurt", "no_difference": "no clear difference",
     "perfect": "nothing left to gain", "too_few": "too few", "facts_not_given": "no fact was given",
+    "facts_unread": "facts in a language that is not read",
     "no_facts": "no facts to give", "one_condition": "only one condition",
 }  # fmt: skip
 """A run's conclusion in a few words, for a list."""
@@ -85,6 +86,7 @@ TEXTS: dict[type, str] = {
     of.NoPairOfScores: "{0.scores:Scores}; no trial has both scores, so there is no difference.",
     of.NoFactsInJob: "The job has no facts, so both conditions ask the same: {0.scores:scores}{0.trials:over}.",
     of.NoFactGiven: "The user gave the agent no fact, so the facts cannot explain a difference: {0.scores:scores}{0.trials:over}.",
+    of.FactsUnread: "{0.why:Clause}, so nothing is said about what the facts change: {0.scores:scores}{0.trials:over}.",
     of.SameStart: "both conditions started from the same {0.shared:and}",
     of.WasResumed: "the run was interrupted and resumed {0.times:time}",
     of.NewerEvents: "events of a newer version are not shown: {0.kinds:comma}",
@@ -245,7 +247,7 @@ def _(finding: of.RunLead) -> str:
     if not finding.conditions:
         return "No conversation was run."
     text = f"{upper_first('; '.join(map(_condition, finding.conditions)))}."
-    if finding.uplift is not None and finding.facts_given:
+    if finding.uplift is not None and (finding.facts_given or finding.facts_unread):
         text += f" The difference is {signed(finding.uplift)}."
     elif finding.uplift is not None:
         text += f" No fact was given, so the difference of {signed(finding.uplift)} is not due to the facts."
@@ -1127,6 +1129,7 @@ _FORMS: dict[str, Callable[[Any], str]] = {
     "over": _over_all,
     "scored": lambda found: _share(found.scored, found.planned),
     "scores": _scores,
+    "Clause": lambda clause: upper_first(_short(clause)),
     "Scores": _scores_first,
     "share": share,
     "short": _short,

@@ -88,6 +88,8 @@ class Asking:
     """The facts that the user gave when asked."""
     facts: int
     """The facts that there were."""
+    unread: int = 0
+    """Those of which it cannot be told whether the user gave them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +233,15 @@ def asking(runs: Sequence[RecordedRun], condition: Condition) -> Asking | None:
         return None
     questions = sum(answer.asks for talk in talks for answer in talk.answers)
     obtained = sum(fact.asked for talk in talks for fact in talk.facts)
-    return Asking(len(talks), questions, obtained, facts)
+    unread = sum(_unread(talk) for talk in talks)
+    return Asking(len(talks), questions, obtained, facts, unread)
+
+
+def _unread(talk: ConversationResult) -> int:
+    """Return of how many facts it cannot be told whether the user gave them."""
+    return (
+        len(talk.job.get("facts") or ()) - len({fact.fact for fact in talk.facts}) if talk.facts_unread else 0
+    )
 
 
 def by_job(runs: Sequence[RecordedRun]) -> dict[str, list[RecordedRun]]:

@@ -243,9 +243,10 @@ def asking_words(asking: Asking | None) -> str:
     if asking is None:
         return ""
     each = number(asking.questions / asking.conversations)
+    unread = f" ({count(asking.unread)} not known)" if asking.unread else ""
     return (
         f"{plural(asking.questions, 'question')} asked, {each} in each conversation; "
-        f"{count(asking.obtained)} of {count(asking.facts)} facts obtained by asking"
+        f"{count(asking.obtained)} of {count(asking.facts)} facts obtained by asking{unread}"
     )
 
 

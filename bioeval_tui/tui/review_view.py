@@ -17,7 +17,7 @@ from textual.widgets import Input, Static
 
 from bioeval_tui.record import reviews
 from bioeval_tui.report.messages import plain
-from bioeval_tui.text import clean, shorten
+from bioeval_tui.text import clean, for_terminal, shorten
 from bioeval_tui.tui.items import NewReview, ReviewItem
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals.medals_view import MEDALS, standing
@@ -208,7 +208,7 @@ def _judged_lines(item: ReviewItem) -> list[Line]:
         many = "" if len(item.opinions) == 1 else f", mean of {len(item.opinions)}"
         shown.append([label("score"), Cell(reviews.words(judged.score, after) + many, "strong")])
     if judged.score is not None and judged.reason:
-        shown.append([label("reason"), Cell(clean(judged.reason, 2000))])
+        shown.append([label("reason"), Cell(for_terminal(judged.reason, 2000))])
     messages = item.conversation.messages if item.conversation is not None else []
     turns = {message.message: message.turn for message in messages}
     for quoted in judged.evidence:

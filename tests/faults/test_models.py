@@ -41,7 +41,7 @@ EVALUATOR = [
     Cell(
         "an endless stream", peers.endless, "longer than 1,500 characters|within 0.4 s", "evaluator", asked=0
     ),
-    Cell("wrong types", streams(["no", "text"]), "something that is not a chat completion", asked=1),  # type: ignore[arg-type]
+    Cell("wrong types", streams(5), "something that is not a chat completion", asked=1),  # type: ignore[arg-type]
     Cell("refusal", streams(None, refusal="I can't."), "the model refused: I can't.", "evaluator", 1),
     Cell("cut off", streams("Please no", "length"), "cut off at the model's length limit", "evaluator", 2),
     Cell("empty", streams(""), "the model's answer was empty", "evaluator"),

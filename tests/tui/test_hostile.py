@@ -9,7 +9,20 @@ from textual.pilot import OutOfBounds, Pilot
 
 from bioeval_tui.tui.app import BioevalApp
 
-UNSAFE = {*range(0x20), 0x7F, *range(0x80, 0xA0), 0x202E, 0x2066, 0x2069, 0x200B, 0xFEFF, 0x2028}
+UNSAFE = {
+    *range(0x20),
+    0x7F,
+    *range(0x80, 0xA0),
+    0x202E,
+    0x2066,
+    0x2069,
+    0x200B,
+    0xFEFF,
+    0x2028,
+    0xAD,
+    0x200F,
+    0x61C,
+}
 PATHS = (
     (None, (), "ScoreCard"),
     (None, ("escape", "tab", "home", "enter", "i", "enter"), "ScoreCard"),

@@ -28,6 +28,7 @@ from bioeval_tui.evaluation.models.answer import AnswerReader, hide_keys, withou
 from bioeval_tui.evaluation.models.prompting import find_prompt, states_shown, tool_calls
 from bioeval_tui.evaluation.models.verdicts import MalformedAnswerError, Question, read_answer
 from bioeval_tui.evaluation.offline import RulesJudge
+from bioeval_tui.languages.speech import asks_question
 from bioeval_tui.protocols import EvaluatorView, JudgeView, PeerError, TranscriptMessage
 from bioeval_tui.record.masking.rules import LiteralRule, Rules
 from bioeval_tui.record.tool_calls import call_event, result_event
@@ -37,7 +38,6 @@ from bioeval_tui.report.formats.markdown import message_lines
 from bioeval_tui.report.manner import UserTranscript, manner_of
 from bioeval_tui.report.messages import message_blocks
 from bioeval_tui.report.result import Quotation
-from bioeval_tui.text import asks_question
 from bioeval_tui.tui.live.transcript import markdown as transcript_markdown
 from tests.rendered import evaluator_prompt
 

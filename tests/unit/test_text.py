@@ -12,7 +12,17 @@ import pytest
 from hypothesis import given, strategies as st
 
 from bioeval_tui.plugins import clean_line
-from bioeval_tui.text import as_cell, clean, clean_value, is_large, needs_cleaning, shorten, without_secret
+from bioeval_tui.text import (
+    as_cell,
+    clean,
+    clean_value,
+    for_terminal,
+    is_large,
+    needs_cleaning,
+    shorten,
+    without_invisible,
+    without_secret,
+)
 
 
 @pytest.mark.parametrize(
@@ -25,14 +35,15 @@ from bioeval_tui.text import as_cell, clean, clean_value, is_large, needs_cleani
         ("\x9b31mred", "␛red"),
         ("a\x00b\x07c", "a␀b␇c"),
         ("abc\u202edef", "abc⍰def"),
-        ("zero\u200bwidth", "zero⍰width"),
+        ("zero\u200bwidth", "zero\u200bwidth"),
         ("line\r\nnext\rlast", "line\nnext\nlast"),
         ("tab\tand\nnewline", "tab\tand\nnewline"),
         ("می\u200cخواهم", "می\u200cخواهم"),
         ("क्\u200dष", "क्\u200dष"),
         ("10\u202f000 mg", "10\u202f000 mg"),
-        ("Blut\u00adver\u00addünner", "Blutverdünner"),
-        ("\u2066hidden\u2069", "⍰hidden⍰"),
+        ("Blut\u00adver\u00addünner", "Blut\u00adver\u00addünner"),
+        ("\u200fالجرعة \u20665 mg\u2069\u061c", "\u200fالجرعة \u20665 mg\u2069\u061c"),
+        ("tag\U000e0041", "tag⍰"),
         ("naïve Ω 漢字 👩‍⚕️ [/INST]", "naïve Ω 漢字 👩‍⚕️ [/INST]"),
     ],
 )
@@ -48,7 +59,30 @@ def test_no_control_character_survives_and_cleaning_is_idempotent(text: str) -> 
         assert character in "\t\n\u200d" or unicodedata.category(character) not in ("Cc", "Cs"), repr(
             character
         )
-        assert character not in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c"
+        assert character not in "\u202a\u202b\u202c\u202d\u202e"
+
+
+@given(st.text(max_size=300))
+def test_a_terminal_gets_no_character_that_is_not_drawn(text: str) -> None:
+    shown = for_terminal(text)
+    assert for_terminal(shown) == shown
+    invisible = {letter for letter in shown if unicodedata.category(letter) in ("Cc", "Cf", "Cs")}
+    # The joiners belong to words and emoji; others belong to the letter after them, as the signs of Arabic numbers do.
+    assert invisible <= set(
+        "\t\n\u200c\u200d\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2"
+    ) | {letter for letter in invisible if ord(letter) > 0xFFFF}
+
+
+def test_direction_marks_and_soft_hyphens_are_drawn_in_the_terminal_and_left_out_of_comparisons() -> None:
+    arabic = "\u200f\u2067الجرعة\u2069 Blut\u00addruck\u200b"
+    assert clean(arabic) == arabic
+    assert for_terminal(arabic) == "⍰⍰الجرعة⍰ Blut⍰druck⍰"
+    assert without_invisible(arabic) == "الجرعة Blutdruck"
+
+
+def test_a_formula_is_found_behind_characters_that_nobody_sees() -> None:
+    assert as_cell("\u200b=1+1").startswith("'")
+    assert as_cell("\u200bone") == "\u200bone"
 
 
 @pytest.mark.parametrize("introducer", ["\x1b]", "\x1bP", "\x9d", "\x1b[", "\x9b"])

@@ -239,7 +239,7 @@ def _sample(run: RunResult, conversation: ConversationResult) -> dict[str, Any]:
             "fault": conversation.fault,
             "unasked": unasked,
             "failures": conversation.failures,
-            "facts_given": [fact.fact for fact in conversation.facts],
+            "facts_given": None if conversation.facts_unread else [fact.fact for fact in conversation.facts],
         },
         "events": sample_events(run, conversation, scores, model_name(run)),
         "model_usage": {},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -143,6 +143,8 @@ class Parts:
     keeps_saying_goodbye: Callable[[EvaluatorView, str], bool] = lambda view, message: False
     """Returns whether a message only repeats a goodbye, in other words than the sign-off, so that it ends the conversation."""
     find_facts: FindFacts = lambda view, message, already: ()
+    unread: Callable[[EvaluatorView], Iterable[tuple[str, str]]] = lambda view: ()
+    """Returns what of a finished conversation is in a language that cannot be read, as codes and messages of warnings."""
     asked_for: AskedFor = lambda message, fact: "?" in message
     files_before: Callable[[], Awaitable[dict[str, str]]] | None = None
     """Returns the state of the files that medal assertions name, by path; None if there are no such assertions."""

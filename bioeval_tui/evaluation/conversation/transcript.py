@@ -7,12 +7,16 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import repeat
 from typing import Any
 
 from bioeval_tui.evaluation.conversation.traces import ConversationTraces
 from bioeval_tui.evaluation.job.loading import job_snapshot
 from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.seams import JudgeView, TranscriptMessage
+from bioeval_tui.languages import Language, folded
+from bioeval_tui.languages.segments import word_count
+from bioeval_tui.languages.speech import says, sentences_of, spoken_in
 from bioeval_tui.record.attachments import has_contents
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import ConversationState, MessageState
@@ -255,7 +259,6 @@ def _pattern(signoff: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![^\W_]){between.join(spelled)}(?![^\W_])", re.IGNORECASE)
 
 
-_SENTENCES = re.compile(r"(?<=[.!?…])\s+|\n+")
 _FAREWELL = re.compile(
     r"\b(?:good\s?-?bye|bye(?:[- ]bye)?|farewell|cheerio|so long(?! as)|take care(?! of)|see (?:you|ya)|good night|until next time"
     r"|(?:talk|speak) (?:to you )?(?:soon|later)|all the best|best wishes"
@@ -276,10 +279,9 @@ _THANKS = re.compile(
     r"\b(?:thank(?:s| you)?|thx|appreciate[ds]?|grateful|cheers|merci|danke|gracias|grazie)\b", re.IGNORECASE
 )
 _ASKS = re.compile(
-    r"[?]|\b(?:please|(?:could|can|would) you|(?<!if )(?<!all )(?<!everything )(?<!what )i(?:'d like| would like| need(?!ed)| want(?!ed))(?! (?:nothing|to thank))|but|also)\b|\d",
+    r"[?？؟]|\b(?:please|(?:could|can|would) you|(?<!if )(?<!all )(?<!everything )(?<!what )i(?:'d like| would like| need(?!ed)| want(?!ed))(?! (?:nothing|to thank))|but|also)\b|\d",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"[^\W\d_]+")
 FILLER = 5
 """A sentence of at most this many words beside a goodbye says nothing: "Great, I will."."""
 LONGEST_GOODBYE = 40
@@ -287,23 +289,36 @@ LONGEST_GOODBYE = 40
 
 
 def bids_farewell(text: str) -> bool:
-    """Return whether a message has a word of farewell: in English, or one of a few other languages."""
-    return _FAREWELL.search(text.replace("’", "'")) is not None
+    """Return whether a message has a word of farewell, in one of `LANGUAGES`."""
+    return _FAREWELL.search(text.replace("’", "'")) is not None or says(text, "farewells")
 
 
 def says_goodbye(text: str) -> bool:
     """Return whether a message says goodbye in whatever words, such as "That's all, thank you"."""
-    return bids_farewell(text) or _CLOSING.search(text.replace("’", "'")) is not None
+    return (
+        bids_farewell(text) or _CLOSING.search(text.replace("’", "'")) is not None or says(text, "closings")
+    )
 
 
 def only_goodbye(text: str) -> bool:
     """Return whether a message says nothing but thanks and goodbye."""
     plain = text.replace("’", "'")
-    if _ASKS.search(plain) or not (says_goodbye(plain) or _THANKS.search(plain)):
+    if _ASKS.search(plain) or not _closes(plain):
         return False
-    if len(_WORD.findall(plain[:1000])) > LONGEST_GOODBYE:
+    if word_count(plain[:1000]) > LONGEST_GOODBYE or any(
+        map(_asks_for_more, spoken_in(plain), repeat(plain))
+    ):
         return False
-    return all(
-        says_goodbye(part) or _THANKS.search(part) or len(_WORD.findall(part)) <= FILLER
-        for part in _SENTENCES.split(plain)
-    )
+    return all(_closes(part) or word_count(part) <= FILLER for part in sentences_of(plain))
+
+
+def _closes(text: str) -> bool:
+    return says_goodbye(text) or _THANKS.search(text) is not None or says(text, "thanks")
+
+
+def _asks_for_more(language: Language, text: str) -> bool:
+    """Return whether a text asks for something in `language`, besides what it says as a goodbye."""
+    said = folded(text)
+    for table in ("closings", "thanks", "farewells"):
+        said = language.phrases(table).without(said)
+    return any(language.phrases(table).find(said) for table in ("requests", "further"))

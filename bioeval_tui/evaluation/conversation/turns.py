@@ -117,6 +117,8 @@ class Dialogue:
             return Outcome("evaluator_failed", "evaluator", str(error))
         finally:
             await self._end_observing()
+            for code, message in self.parts.unread(self._guards_view()):
+                self.emitter.emit(events.Warned, code=code, message=message)
 
     def _unless_nothing_was_asked(self, outcome: Outcome) -> Outcome:
         """Return `outcome`, or the evaluator's failure if it brought up none of the tasks."""

@@ -13,25 +13,34 @@ from typing import Any, BinaryIO
 from bioeval_tui.errors import InputError
 from bioeval_tui.evaluation.conversation.transcript import only_goodbye, says_goodbye
 from bioeval_tui.evaluation.guards.common import (
+    can_be_read,
     is_in_english,
     last_agent_message,
     said_by_user,
     sentences,
     signs_off,
     so_far,
+    spoken_language,
     tasks_told,
     without_signoff,
     word_count,
 )
-from bioeval_tui.evaluation.guards.content import contradiction, facts_given_away, invention, untouched_tasks
+from bioeval_tui.evaluation.guards.content import (
+    contradiction,
+    facts_given_away,
+    invention,
+    untouched_tasks,
+    why_unread,
+)
 from bioeval_tui.evaluation.guards.voice import leak, non_answer, out_of_role, repetition, role_swap
 from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.models.prompting import Prompt
 from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage, Violation
-from bioeval_tui.record.events import ROLE_RULES
+from bioeval_tui.languages import language_of
+from bioeval_tui.record.events import FACTS_UNREAD, ROLE_RULES
 from bioeval_tui.record.importing.looking import line_value
 from bioeval_tui.record.names import CONDITIONS, Condition
-from bioeval_tui.text import clean, clean_line, shorten
+from bioeval_tui.text import clean, clean_line, shorten, without_invisible
 
 LONGEST_GIVING_UP = 25
 """A longer message, in words, that has such a phrase does not give up."""
@@ -207,12 +216,35 @@ def check(view: EvaluatorView, text: str, prompt: Prompt | None = None) -> list[
     mode = view.job.evaluator.guards
     if mode == "off":
         return []
-    text = text[:MAX_CHECKED]
+    text = without_invisible(text[:MAX_CHECKED])
     verdicts = [leak(view, text, prompt), *(guard(view, text) for guard in _GUARDS)]
     violations = [violation for violation in verdicts if violation is not None]
     if mode == "strict":
         violations = [replace(violation, effect="void") for violation in violations]
     return sorted(violations, key=lambda violation: violation.effect != "void")
+
+
+NOT_LOOKED_FOR: Mapping[bool, str] = {
+    True: "giving up, an early end, contradictions and non-answers are not looked for",
+    False: "roles, goodbyes in other words than the sign-off and facts are not looked for, and nothing is concluded from them",
+}
+"""What guards do not look for in languages other than English, by whether rules for the language are known."""
+
+
+def unread(view: EvaluatorView, *, guarded: bool) -> Iterator[tuple[str, str]]:
+    """Yield what of a finished conversation cannot be read: the code of a warning, and a sentence.
+
+    `guarded` says whether guards check its user. What `check` says of the tasks' language is not said again.
+    """
+    told, why = len(view.facts), why_unread(view)
+    if told and why:
+        yield FACTS_UNREAD, f"whether the user gave the agent a fact cannot be told: {why} (docs/guards.md)"
+    spoken = spoken_language(view)
+    checked = guarded and view.job.evaluator.guards != "off"
+    already_said = language_of("\n".join(tasks_told(view).values())) == spoken
+    if checked and not can_be_read(spoken) and not already_said:
+        said = f"the simulated user speaks {spoken.name}, in which {NOT_LOOKED_FOR[False]} (docs/guards.md)"
+        yield "language_unread", said
 
 
 MAX_LINE = 16_000_000
@@ -244,6 +276,8 @@ class GuardTotals:
     void: int = 0
     bad_lines: int = 0
     by_rule: dict[str, int] = field(default_factory=lambda: dict.fromkeys(RULES, 0))
+    unread: dict[str, int] = field(default_factory=dict)
+    """Conversations of a language that cannot be read, by its name."""
 
 
 def check_transcripts(lines: BinaryIO, name: str) -> Iterator[Hit | InputError | GuardTotals]:
@@ -304,6 +338,9 @@ def _hits(data: Mapping[str, Any], number: int, totals: GuardTotals) -> Iterator
                 totals.by_rule[violation.rule] += 1
                 yield Hit(identity, place, violation.rule, violation.effect, clean_line(violation.detail))
         heard.append(TranscriptMessage(place, "user" if role == "user" else "assistant", content))
+    spoken = spoken_language(view)
+    if not can_be_read(spoken):
+        totals.unread[spoken.name] = totals.unread.get(spoken.name, 0) + 1
 
 
 def _parse(line: bytes) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""What guards share: words in the form that they compare, whether a text is English, what was said so far, each message read
+"""What guards share: words in the form that they compare, the language that is spoken, what was said so far, each message read
 once, and tables of phrases, one short rule a line, for sentences in plain words."""
 
 from __future__ import annotations
@@ -6,14 +6,21 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
-from pathlib import Path
+from itertools import takewhile
 from typing import Protocol, TypeVar
 
 from bioeval_tui.evaluation.conversation import transcript
 from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage
+from bioeval_tui.languages import Language, folded, language_of, segments
+from bioeval_tui.languages.detection import OTHER
+from bioeval_tui.languages.english import ENGLISH, english_words
+from bioeval_tui.languages.numerals import SIGNS
+from bioeval_tui.languages.segments import compared
+from bioeval_tui.languages.speech import sentences_of
+from bioeval_tui.text import without_invisible
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -46,11 +53,11 @@ def stem(word: str) -> str:
     return word.removesuffix("e") if len(word) > _SHORTEST_STEM else word
 
 
-def stems(text: str) -> frozenset[str]:
-    """Return the stems of all words of `text`."""
+def stems(text: str, language: Language = ENGLISH) -> frozenset[str]:
+    """Return the stems of all words of `text`, which is compared with others in `language`."""
     return frozenset().union(
         *(
-            (_stems_of_line if len(line) <= MAX_KEPT else _stems_of_line.__wrapped__)(line)
+            (_stems_of_line if len(line) <= MAX_KEPT else _stems_of_line.__wrapped__)(line, language)
             for line in text.split("\n")
         )
     )
@@ -58,8 +65,10 @@ def stems(text: str) -> frozenset[str]:
 
 # Several guards read the same message, and facts are compared with every one.
 @lru_cache(maxsize=1024)
-def _stems_of_line(line: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in WORD.findall(line))
+def _stems_of_line(line: str, language: Language) -> frozenset[str]:
+    if language.rules is not None:
+        return language.keys(line)
+    return frozenset(stem(word) for word in WORD.findall(without_invisible(line)))
 
 
 def is_common(word: str) -> bool:
@@ -84,8 +93,8 @@ def is_function_word(word: str) -> bool:
 
 @cache
 def _common() -> tuple[frozenset[str], frozenset[str]]:
-    words = (Path(__file__).parent / "common_words.txt").read_text(encoding="utf-8").split()
-    return frozenset(words), frozenset(stem(word) for word in words)
+    words = english_words()
+    return words, frozenset(stem(word) for word in words)
 
 
 @cache
@@ -107,11 +116,15 @@ _FUNCTION = word_set(
 
 
 ENOUGH = 6
-"""Minimum number of words to detect a text's language."""
+"""Minimum number of words to tell prose."""
 LONGEST_READ = 10_000
-"""Number of characters that are looked at to detect a text's language."""
+"""Number of characters that are looked at to tell prose."""
 SHARE = 0.15
 """English prose has a share of about 0.4 of these words, German, Dutch, French, Spanish and Italian below 0.05."""
+FEW_WORDS = 12
+"""Of fewer words it is not said that they are in a language that is not known."""
+MOST_TO_TELL = 600
+"""Number of characters of a side's messages that tell its language; more would change nothing."""
 
 # Only words that no other large language writes the same way: no "in", "was", "am", "an", "so", "on", "me".
 _ONLY_ENGLISH = word_set(
@@ -124,27 +137,8 @@ _ONLY_ENGLISH = word_set(
 )
 
 
-_ONLY_FOREIGN = word_set(
-    """
-    der das und ist nicht ein eine einen mit für auf zu den dem sich von wird muss er sie ihr le les
-    des une et pas que qui dans avec vous ses doit aux el los las una en por para lo como debe
-    quiere pide il gli che di un non della nel deve vuole chiede het een niet dat zijn voor aan moet
-    os uma não com seu de met wil van del su du au al con per
-    """
-)
-"""What no English text has two of: from German, French, Spanish, Italian, Dutch and Portuguese."""
-
-
-def is_foreign(text: str) -> bool:
-    """Return whether `text` is in a language other than English. Keywords, names and code are in none."""
-    words = WORD.findall(text[:LONGEST_READ])
-    lower = [word for word in words if word == word.lower() and len(word) > 1]  # no names, no β
-    signs = sum(word in _ONLY_FOREIGN for word in lower) + 2 * sum(not word.isascii() for word in lower)
-    return signs >= max(2, SHARE * len(words)) and not (len(words) >= ENOUGH and is_english(text))
-
-
 def is_english(text: str) -> bool:
-    """Return whether `text` is English. A text of fewer than `ENOUGH` words counts as English, because it is too short to tell."""
+    """Return whether `text` is English prose. One of fewer than `ENOUGH` words counts as such, because it is too short to tell."""
     words = [word.lower().replace("’", "'") for word in WORD.findall(text[:LONGEST_READ])]
     return len(words) < ENOUGH or sum(word in _ONLY_ENGLISH for word in words) >= SHARE * len(words)
 
@@ -154,8 +148,7 @@ MAX_WORDS = 400
 MAX_KEPT = 10_000
 """Longer texts, in characters, are not kept for the next message; no more of one is compared."""
 
-_SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
-_NUMBERS = re.compile(r"\d+")
+_NUMBERS = re.compile(f"\\d+|[{''.join(SIGNS)}十百千]+")
 
 
 class Reader(Protocol):
@@ -177,7 +170,7 @@ def so_far(view: EvaluatorView, begin: Callable[[EvaluatorView], AnyReader]) -> 
     """
     reader, taken = view.readers.get(begin) or (begin(view), 0)
     for message in view.transcript[taken:]:
-        reader.take(message)
+        reader.take(replace(message, content=without_invisible(message.content)))
     view.readers[begin] = reader, len(view.transcript)
     return reader
 
@@ -204,6 +197,17 @@ class Utterances:
     def has(self, text: str) -> bool:
         """Return whether a message has the same words."""
         return _words(text[:MAX_KEPT]) in self._places
+
+    def ends_with(self, text: str) -> int:
+        """Return how many of the newest messages, up to the first other one, have these words and numbers."""
+        plain = folded(text).strip()
+        same = takewhile(lambda said: folded(said).strip() == plain, reversed(self.texts))
+        return sum(1 for _ in same)
+
+    def newest_differ(self, count: int) -> bool:
+        """Return whether the newest messages all differ from one another."""
+        newest = [folded(said).strip() for said in self.texts[-count:]]
+        return len(set(newest)) == len(newest)
 
     def like(self, text: str, share: float) -> Iterator[dict[tuple[str, ...], list[int]]]:
         """Yield the places of the messages of whose words at least `share` (0 to 1) agree with those of `text`, by their numbers."""
@@ -261,7 +265,8 @@ def said_by_agent(view: EvaluatorView) -> Utterances:
 
 def last_agent_message(view: EvaluatorView) -> str:
     """Return the agent's last message; empty at the start."""
-    return next((m.content for m in reversed(view.transcript) if m.role == "assistant"), "")
+    said = (m.content for m in reversed(view.transcript) if m.role == "assistant")
+    return without_invisible(next(said, ""))
 
 
 def signs_off(view: EvaluatorView, text: str) -> bool:
@@ -281,14 +286,59 @@ def tasks_told(view: EvaluatorView) -> dict[int, str]:
     return {number: task.task for number, task in listed if task.applies(view.condition)}
 
 
+class _Voices:
+    """The beginning of what the user said, and of the whole conversation."""
+
+    def __init__(self, view: EvaluatorView) -> None:
+        self.user = self.both = ""
+
+    def take(self, message: TranscriptMessage) -> None:
+        """Receive the next message."""
+        if len(self.both) < MOST_TO_TELL:
+            self.both += f"{message.content}\n"
+        if message.role == "user" and len(self.user) < MOST_TO_TELL:
+            self.user += f"{message.content}\n"
+
+
 def is_in_english(view: EvaluatorView) -> bool:
-    """Return whether the tasks and the conversation are in English, by their beginning."""
-    known = "\n".join(tasks_told(view).values())
-    for message in view.transcript:
-        if len(known) >= LONGEST_READ:
-            break
-        known += f"\n{message.content}"
-    return is_english(known)
+    """Return whether the tasks and the conversation are in English, by their beginning, or too short to tell."""
+    return language_of(f"{_tasks_text(view)}\n{so_far(view, _Voices).both}") in (None, ENGLISH)
+
+
+def spoken_language(view: EvaluatorView, text: str = "") -> Language:
+    """Return the language that the user speaks, up to and with `text`; English if that cannot be told.
+
+    One without rules cannot be read.
+    """
+    said = _said(view, text)
+    return told_language(view, text) or language_of(f"{_tasks_text(view)}\n{said}") or ENGLISH
+
+
+def told_language(view: EvaluatorView, text: str = "") -> Language | None:
+    """Return the language that the user speaks, up to and with `text`; None if so few words do not tell it."""
+    said = _said(view, text)
+    language = language_of(said)
+    return None if language == OTHER and segments.word_count(said) < FEW_WORDS else language
+
+
+def _said(view: EvaluatorView, text: str) -> str:
+    said = so_far(view, _Voices).user
+    return said if len(said) >= MOST_TO_TELL else said + text
+
+
+def can_be_read(language: Language) -> bool:
+    """Return whether rules for a language are known; English has its own in the guards."""
+    return language.rules is not None or language is ENGLISH
+
+
+def language_of_facts(view: EvaluatorView) -> Language:
+    """Return the language in which facts are compared with messages: their own, if they have enough words."""
+    facts = "\n".join(view.job.facts)
+    return language_of(facts) or language_of(f"{facts}\n{_tasks_text(view)}") or spoken_language(view)
+
+
+def _tasks_text(view: EvaluatorView) -> str:
+    return "\n".join(tasks_told(view).values())
 
 
 def told_text(view: EvaluatorView) -> str:
@@ -334,21 +384,22 @@ def sentences(text: str) -> tuple[str, ...]:
 # Several guards read the same message.
 @functools.lru_cache(maxsize=64)
 def _sentences(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in _SENTENCES.split(text) if part.strip())
+    return tuple(sentences_of(text))
 
 
+@functools.lru_cache(maxsize=256)
 def word_count(text: str) -> int:
-    """Return the number of words."""
-    return len(_words(text[:MAX_KEPT]))
+    """Return the number of words; in scripts without spaces, every second letter counts as one."""
+    return segments.word_count(text[:MAX_KEPT])
 
 
 @functools.lru_cache(maxsize=256)
 def _words(text: str) -> tuple[str, ...]:
-    return tuple(word.lower() for word in WORD.findall(text))[:MAX_WORDS]
+    return compared(text)[:MAX_WORDS]
 
 
 def _numbers(text: str) -> tuple[str, ...]:
-    return tuple(_NUMBERS.findall(text))
+    return tuple(_NUMBERS.findall(folded(text)))
 
 
 LONGEST = 80

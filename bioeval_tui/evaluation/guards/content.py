@@ -9,27 +9,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from functools import partial
+from functools import lru_cache, partial
 
 from bioeval_tui.evaluation.guards.common import (
     WORD,
+    can_be_read,
     content_stems,
     is_in_english,
     job_texts,
+    language_of_facts,
     last_agent_message,
     said_by_agent,
     sentences,
     so_far,
     stems,
     tasks_told,
+    told_language,
     told_text,
     without_signoff,
+    word_count,
 )
+from bioeval_tui.evaluation.guards.specific import Specific, among
 from bioeval_tui.evaluation.guards.specifics import (
+    SMALL,
     Known,
     KnownNumbers,
-    Specific,
-    among,
     clock_times,
     is_drug,
     is_same_time,
@@ -40,12 +44,17 @@ from bioeval_tui.evaluation.guards.specifics import (
     unknown_times,
 )
 from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage, Violation
-from bioeval_tui.text import clean_line, offers_help, shorten
+from bioeval_tui.languages import Language, folded
+from bioeval_tui.languages.segments import LETTERS_OF_WORD, Run, runs, weight_of
+from bioeval_tui.languages.speech import offers_help, says
+from bioeval_tui.text import clean_line, shorten
 
 PREFIX = 5
 """Words of a task count as equal if they share this many first letters: `reminder` and `remind`."""
-VERBATIM = 6
-"""This many consecutive words of a fact, or all of a shorter one, count as the fact word for word."""
+VERBATIM = 6 * LETTERS_OF_WORD
+"""A run of six words of a fact (twelve letters in scripts without spaces), or all of a shorter one, count as the fact word for
+word."""
+SHORTEST_VERBATIM = 2 * LETTERS_OF_WORD
 
 _LIMIT = r"\b(?:before|after|until|(?:earlier|later) than)"
 """Before a clock time, it says what the person wants, whatever times the agent has named."""
@@ -54,10 +63,7 @@ _NAMED_SIDE = re.compile(r"(?=((?:left|right) [a-z]+))")
 _ASKING_WORDS = frozenset(
     ["ask", "reque", "tell", "find", "get", "let", "see", "assis", "agent", "chatb", "bot", "user", "wheth"]
 )
-# Chinese, Japanese and Thai have no spaces between words, so each letter counts as a word.
-_TOKEN = re.compile(
-    r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]|[^\W_\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]+"
-)
+_LENGTHS_OF_TIME = ("minute", "hour", "day", "week", "month", "year")
 
 
 class _KnownSides:
@@ -96,16 +102,13 @@ class _KnownRuns:
     """Every run of words in what the user was told and what was said, as long as those that give a fact away."""
 
     def __init__(self, view: EvaluatorView) -> None:
-        self._sizes = {min(VERBATIM, len(_tokens(fact))) for fact in view.job.facts}
-        self._last: list[str] = []
-        self.runs: set[str] = set()
+        self._weights = {min(VERBATIM, weight_of(fact)) for fact in view.job.facts} - {0}
+        self.keys: set[str] = set()
         self._read("\n".join([told_text(view), *tasks_told(view).values()]))
 
     def _read(self, text: str) -> None:
-        tokens = [*self._last, *_tokens(text)]
-        for size in self._sizes:
-            self.runs.update(_runs(tokens, size))
-        self._last = tokens[1 - VERBATIM :]
+        for weight in self._weights:
+            self.keys.update(run.key for run in runs(text, weight))
 
     def take(self, message: TranscriptMessage) -> None:
         """Receive the next message."""
@@ -113,24 +116,43 @@ class _KnownRuns:
 
 
 def _known_to_user(view: EvaluatorView) -> Known:
-    return Known(*tasks_told(view).values())
+    return Known(*tasks_told(view).values(), language=language_of_facts(view))
 
 
 def _known_without_facts(view: EvaluatorView) -> Known:
-    return Known(told_text(view), *tasks_told(view).values())
+    return Known(told_text(view), *tasks_told(view).values(), language=language_of_facts(view))
 
 
 def _known_to_anybody(view: EvaluatorView) -> Known:
-    return Known("\n".join(tasks_told(view).values()), *view.job.greetings)
+    tasks = "\n".join(tasks_told(view).values())
+    return Known(tasks, *view.job.greetings, language=language_of_facts(view))
 
 
 def _known_numbers(view: EvaluatorView) -> KnownNumbers:
-    return KnownNumbers(job_texts(view))
+    return KnownNumbers(job_texts(view), language_of_facts(view))
+
+
+def why_unread(view: EvaluatorView, text: str = "") -> str:
+    """Return why the ledger cannot tell that a fact was not given, or given by chance; empty if it can.
+
+    Words are compared within a language, and only within one whose rules are known.
+    """
+    facts = language_of_facts(view)
+    spoken = told_language(view, text) or facts
+    if not can_be_read(facts):
+        return f"the facts are in {facts.name}"
+    if not can_be_read(spoken):
+        return f"the user speaks {spoken.name}"
+    if facts != spoken:
+        return f"the facts are in {facts.name}, and the user speaks {spoken.name}"
+    return ""
 
 
 def facts_given_away(view: EvaluatorView, text: str) -> Violation | None:
     """Find a withheld fact (certain if word for word), or a fact that the agent had not asked for."""
     words = without_signoff(view, text)
+    if not view.job.facts or why_unread(view, words):
+        return None
     if view.condition == "withheld":
         return _withheld(view, words)
     if len(view.job.personas) == 1 and view.job.personas[0].tells != "asked":
@@ -157,9 +179,10 @@ def invention(view: EvaluatorView, text: str) -> Violation | None:
     if not view.job.tasks and not view.job.facts:
         return None
     words, known = without_signoff(view, text), partial(so_far, view, _known_numbers)
-    unknown, meant = unknown_quantities(words, known)
+    language = so_far(view, _known_numbers).language
+    unknown, meant = unknown_quantities(words, known, language)
     numbers = [one for one in made_up_numbers(words, known) if one not in {each.key for each in meant}]
-    named = [*(one.shown for one in unknown), *unknown_times(words, known)]
+    named = [*(one.shown for one in unknown), *unknown_times(words, known, language)]
     new = [*(one for one in numbers if not any(one in shown for shown in named)), *named]
     if not new or contradiction(view, text):
         return None
@@ -175,7 +198,7 @@ def invention(view: EvaluatorView, text: str) -> Violation | None:
 
 def contradiction(view: EvaluatorView, text: str) -> Violation | None:
     """Find a quantity, a limit in time, or a left or right side, that differs from what a fact says about the same thing."""
-    if not view.facts:
+    if not view.facts or not is_in_english(view):
         return None
     words = without_signoff(view, text)
     about = content_stems(f"{words}\n{last_agent_message(view)}")
@@ -258,32 +281,55 @@ def _withheld(view: EvaluatorView, words: str) -> Violation | None:
         "You said something that you cannot know. Say only what stands in your list or in the conversation."
     )
     # Few messages have a run of a fact's words.
-    runs = [run for fact in facts for run in _word_for_word(_tokens(words), _tokens(fact))]
-    if runs and (run := next((run for run in runs if run not in so_far(view, _KnownRuns).runs), "")):
-        detail = f"says a withheld fact word for word: “{shorten(run, 80)}”"
+    said = [run for fact in facts for run in _word_for_word(words, fact, language_of_facts(view))]
+    if said and (run := next((run for run in said if run.key not in so_far(view, _KnownRuns).keys), None)):
+        detail = f"says a withheld fact word for word: “{shorten(words[run.start : run.end], 80)}”"
         return Violation("fact_withheld", detail, note)
-    if given := disclosed_facts(words, facts, (), so_far(view, _known_without_facts)):
+    known = so_far(view, _known_without_facts)
+    disclosed = disclosed_facts(words, facts, (), known)
+    if given := [
+        number for number in disclosed if not _only_a_length_of_time(words, facts[number - 1], known)
+    ]:
         fact = shorten(clean_line(facts[given[0] - 1]), 80)
         detail = f"says what only the withheld facts say: “{fact}”"
         return Violation("fact_withheld", detail, note, "mark")
     return None
 
 
-def _word_for_word(ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
-    """Return the runs of words of a message that are also in a fact: of VERBATIM words, or of all of a shorter fact."""
-    size = min(VERBATIM, len(theirs))
-    if size < 2:
+def _word_for_word(text: str, fact: str, language: Language) -> list[Run]:
+    """Return the runs of words of a message that are also in a fact: all of a short fact, or of a longer one as many as
+    `VERBATIM` says, with a word that identifies something ("I don't know my own" may be of anything)."""
+    whole = weight_of(fact)
+    weight = min(VERBATIM, whole)
+    if weight < SHORTEST_VERBATIM:
         return []
-    runs = set(_runs(theirs, size))
-    return [run for run in _runs(ours, size) if run in runs]
+    theirs = {run.key for run in _runs(fact, weight)}
+    shared = [run for run in _runs(text, weight) if run.key in theirs]
+    if whole <= VERBATIM:
+        return shared
+    return [run for run in shared if any(map(_identifies, specifics(text[run.start : run.end], language)))]
 
 
-def _runs(tokens: Sequence[str], size: int) -> list[str]:
-    return [" ".join(tokens[start : start + size]) for start in range(len(tokens) - size + 1)]
+# Each fact is compared with every message.
+@lru_cache(maxsize=256)
+def _runs(text: str, weight: int) -> tuple[Run, ...]:
+    return tuple(runs(text, weight))
 
 
-def _tokens(text: str) -> list[str]:
-    return [token.casefold() for token in _TOKEN.findall(text)]
+def _identifies(one: Specific) -> bool:
+    """Return whether a specific is more than a small number, or a short length of time."""
+    small = one.key.isdigit() and int(one.key) <= SMALL
+    return one.kind != "quantity" or not small or one.unit not in (*_LENGTHS_OF_TIME, "")
+
+
+def _only_a_length_of_time(text: str, fact: str, known: Known) -> bool:
+    """Return whether a message shares only a length of time with a fact of something else, such as "for three months"."""
+    language = known.language
+    new = [one for one in specifics(fact, language) if not known.has(one)]
+    rare = [one for one in new if one.kind != "quantity" and one.key not in known.stems]
+    said = specifics(text, language)
+    shared = [one for one in new if among(one, said) or (one in rare and one.key in stems(text, language))]
+    return bool(rare) and not any(map(_identifies, shared))
 
 
 def _asked_for(view: EvaluatorView, questions: list[str], fact: str) -> bool:
@@ -296,6 +342,8 @@ def _asked_for(view: EvaluatorView, questions: list[str], fact: str) -> bool:
     return any(asks_for(said, fact) for said in questions)
 
 
+WORDS_NEEDED, PAIRS_NEEDED = 0.5, 0.4
+"""Share of a fact's rare words, or pairs of letters in scripts without spaces, that give it away."""
 BRIEF_WORDS = 4
 _NO_ANSWER = re.compile(
     r"\b(?:not sure|no idea|don['’]?t (?:know|remember|recall|have)|do not (?:know|have)|can(?:['’]?t|not) (?:say|tell|recall)"
@@ -347,17 +395,17 @@ def disclosed_facts(
     """
     if not facts or not text.strip():
         return ()
-    said, said_stems = _read_message(text)
+    said, said_stems = _read_message(text, known.language)
     numbers = []
     for number, fact in enumerate(facts, start=1):
         if number in already:
             continue
         new = [
             one
-            for one in specifics(fact)
+            for one in specifics(fact, known.language)
             if not known.has(one) and not (one.kind in ("name", "word") and one.key in known.stems)
         ]
-        if _gives_away(new, said, said_stems):
+        if _gives_away(new, said, said_stems, known.language):
             numbers.append(number)
     return tuple(numbers)
 
@@ -372,7 +420,7 @@ def asks_for(agent_message: str, fact: str) -> bool:
     kinds: set[str] = {one.kind for one in specifics(fact)}
     kinds |= {"drug" for word in WORD.findall(fact) if is_drug(word)}
     for sentence in sentences(agent_message):
-        if not _ASKS.search(sentence) or offers_help(sentence):
+        if not (_ASKS.search(sentence) or says(sentence, "requests")) or offers_help(sentence):
             continue
         wanted = {kind for kind, question in _ASKS_FOR_KIND if question.search(sentence)}
         if not wanted or wanted & kinds or _OPEN_QUESTION.search(sentence):
@@ -384,37 +432,54 @@ def asks_for(agent_message: str, fact: str) -> bool:
 
 def asks_for_anything(agent_message: str) -> bool:
     """Return whether an agent's message asks for anything at all; an offer of help does, too."""
-    return _ASKS.search(agent_message) is not None
+    return _ASKS.search(agent_message) is not None or says(agent_message, "requests")
 
 
-def _read_message(text: str) -> tuple[tuple[Specific, ...], frozenset[str]]:
+def does_not_know(text: str, language: Language) -> bool:
+    """Return whether a text says in a language that one does not know, or will not tell."""
+    if language.rules is None:
+        return _NO_ANSWER.search(text) is not None
+    return bool(language.phrases("unknowing").find(folded(text)))
+
+
+def _read_message(text: str, language: Language) -> tuple[tuple[Specific, ...], frozenset[str]]:
     """Return a message's specifics and stems, without sentences such as "I don't know".
 
     A bare small number counts only in a short answer: "5" may be a dose, "5 questions" is not.
     """
-    brief = len(text.split()) <= BRIEF_WORDS
-    given = tuple(one for one in specifics(text) if one.kind != "quantity" or brief or _telling(one))
-    telling = " ".join(part for part in sentences(text) if not _NO_ANSWER.search(part))
-    return given, stems(telling)
+    brief = (len(text.split()) if text.isascii() else word_count(text)) <= BRIEF_WORDS
+    said = specifics(text, language)
+    given = tuple(
+        one for one in said if one.kind != "quantity" or brief or one.unit or _telling(one, language)
+    )
+    telling = " ".join(part for part in sentences(text) if not does_not_know(part, language))
+    return given, stems(telling, language)
 
 
-def _gives_away(new: Sequence[Specific], said: Sequence[Specific], said_stems: frozenset[str]) -> bool:
+def _gives_away(
+    new: Sequence[Specific], said: Sequence[Specific], said_stems: frozenset[str], language: Language
+) -> bool:
     """Any new time, date, dose, code or name discloses a fact; of rare words, half are required."""
     for one in new:
         if not one.strong:
             continue
         if one.kind == "name" and one.key in said_stems:
             return True
-        if one.kind == "quantity" and not _telling(one):
+        if one.kind == "quantity" and not _telling(one, language):
             continue
         if among(one, said):
             return True
     rare = [one.key for one in new if one.kind in ("word", "name")]
-    small = [one for one in new if one.kind == "quantity" and not _telling(one)]
+    small = [one for one in new if one.kind == "quantity" and not _telling(one, language)]
     hits = sum(key in said_stems for key in rare) + sum(among(one, said) for one in small)
     total = len(rare) + len(small)
-    return hits > 0 and hits * 2 >= total and (hits > 1 or total <= 2)
+    # Of pairs of letters, every second one stands between two words and is of neither.
+    needed = PAIRS_NEEDED if language.rules is not None and not language.rules.spaced else WORDS_NEEDED
+    return hits > 0 and hits >= needed * total and (hits > 1 or total <= 2)
 
 
-def _telling(quantity: Specific) -> bool:
+def _telling(quantity: Specific, language: Language) -> bool:
+    """Return whether a quantity alone tells which fact it is of; elsewhere than in English, no short length of time does."""
+    if language.rules is not None and not _identifies(quantity):
+        return False
     return bool(quantity.unit) or len(quantity.key) > 1

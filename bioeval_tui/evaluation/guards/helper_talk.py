@@ -9,10 +9,13 @@ from bioeval_tui.evaluation.guards.common import (
     Sentence,
     last_agent_message,
     plain_sentences,
+    sentences,
+    spoken_language,
     word_count,
 )
 from bioeval_tui.evaluation.seams import EvaluatorView
-from bioeval_tui.text import offers_help
+from bioeval_tui.languages import Language, folded
+from bioeval_tui.languages.speech import offers_help
 
 FILLER = 3
 """A sentence of at most this many words ("Of course!") counts on neither side."""
@@ -257,6 +260,9 @@ def speaks_as_assistant(view: EvaluatorView, text: str) -> tuple[str, bool]:
     and no other sentence says anything.
     """
     last = last_agent_message(view)
+    language = spoken_language(view, text)
+    if language.rules is not None and (found := _speaks_in(language, text))[0]:
+        return found
     was_offered_help = offers_help(last)
     parts = list(plain_sentences(text))
     helpers, others, plainly = [], 0, False
@@ -269,6 +275,21 @@ def speaks_as_assistant(view: EvaluatorView, text: str) -> tuple[str, bool]:
             others += 1
     certain = (plainly and len(helpers) > others) or (len(helpers) > 1 and not others)
     return helpers[0] if helpers else _works(parts, last), certain
+
+
+def _speaks_in(language: Language, text: str) -> tuple[str, bool]:
+    """Return what `speaks_as_assistant` does, by the phrases of another language."""
+    helpers, others, plainly = [], 0, False
+    for part in sentences(text):
+        words = folded(part)
+        plain = language.phrases("helper").find(words)
+        if plain or language.phrases("helping").find(words):
+            helpers.append(part)
+            plainly = plainly or bool(plain)
+        elif word_count(part) > FILLER:
+            others += 1
+    certain = (plainly and len(helpers) > others) or (len(helpers) > 1 and not others)
+    return (helpers[0] if helpers else ""), certain
 
 
 def _works(parts: Sequence[Sentence], last: str) -> str:

@@ -5,47 +5,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
 
 from bioeval_tui.evaluation.guards.common import WORD, is_common, is_english, stem, stems, word_set
+from bioeval_tui.evaluation.guards.foreign import IN_WORDS, foreign_specifics, number_values
+from bioeval_tui.evaluation.guards.specific import Specific, among, clock_time
 from bioeval_tui.evaluation.seams import TranscriptMessage
-
-Kind = Literal["time", "date", "quantity", "name", "code", "word"]
-
-
-@dataclass(frozen=True, slots=True)
-class Specific:
-    """One specific.
-
-    `key` is its comparable form, `unit` a quantity's unit or a clock time's half of the day ("am", "pm", "" if it is
-    not said), `shown` how it is written.
-    """
-
-    kind: Kind
-    key: str
-    shown: str
-    unit: str = ""
-
-    def same_as(self, other: Specific) -> bool:
-        """Return whether both mean the same. A quantity without unit may be any quantity of that size."""
-        if self.key != other.key:
-            return False
-        if self.kind == other.kind == "quantity":
-            return not self.unit or not other.unit or self.unit == other.unit
-        return (self.kind == "quantity") == (other.kind == "quantity")
-
-    @property
-    def strong(self) -> bool:
-        """Whether it is unlikely to occur by chance."""
-        return self.kind != "word"
-
-
-def among(one: Specific, others: Iterable[Specific]) -> bool:
-    """Return whether `one` is the same as any of `others`."""
-    return any(one.same_as(other) for other in others)
-
+from bioeval_tui.languages import Language
+from bioeval_tui.languages.english import ENGLISH
+from bioeval_tui.text import without_invisible
 
 Reader = tuple[re.Pattern[str], Callable[[re.Match[str]], Iterable[Specific]]]
 """A pattern, and a function that converts its match."""
@@ -166,14 +134,11 @@ def _named(match: re.Match[str]) -> Iterator[Specific]:
 
 
 def _time(hour: int, minute: int, shown: str) -> Specific:
-    # People leave out am and pm, so the half of the day is no part of the key.
     said = re.search(r"([ap])\.?m\b|noon|midnight", shown, re.IGNORECASE)
     half = ""
     if said:
         half = "pm" if (said[1] or said.group()).lower() in ("p", "noon") else "am"
-    return Specific(
-        "time", f"{hour % 12}:{minute:02}", shown.strip(), half or ("pm" if 12 < hour < 24 else "")
-    )
+    return clock_time(hour, minute, half, shown)
 
 
 def _iso(match: re.Match[str]) -> Iterator[Specific]:
@@ -271,9 +236,12 @@ _NOT_NAMES = word_set(
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;•\n\"“”(*-])\s*$")
 
 
-def specifics(text: str) -> tuple[Specific, ...]:
-    """Return the specifics of `text`, each once. None extends beyond the end of a line."""
-    lines = text[:MAX_READ].replace("’", "'").split("\n")
+def specifics(text: str, language: Language = ENGLISH) -> tuple[Specific, ...]:
+    """Return the specifics of `text`, each once, as `language` writes them. None extends beyond the end of a line."""
+    text = without_invisible(text[:MAX_READ])
+    if language.rules is not None:
+        return foreign_specifics(text, language)
+    lines = text.replace("’", "'").split("\n")
     return tuple(
         dict.fromkeys(one for line in lines if line.strip() for one in _line_specifics(line[:MAX_LINE]))
     )
@@ -343,16 +311,17 @@ def _names_and_words(text: str) -> Iterator[Specific]:
 
 
 class _Specifics:
-    """The specifics of texts, as if the texts were lines of one."""
+    """The specifics of texts in one language, as if the texts were lines of one."""
 
-    def __init__(self) -> None:
+    def __init__(self, language: Language) -> None:
+        self._language = language
         self._by_key: dict[str, list[Specific]] = {}
         self._left = MAX_READ
 
     def read(self, text: str) -> list[Specific]:
         """Read a text, and return its specifics that no earlier one had."""
         new = []
-        for one in specifics(text[: max(self._left, 0)]):
+        for one in specifics(text[: max(self._left, 0)], self._language):
             like = self._by_key.setdefault(one.key, [])
             if one not in like:
                 like.append(one)
@@ -366,17 +335,18 @@ class _Specifics:
 
 
 class Known:
-    """The specifics of texts, and the stems of their words."""
+    """The specifics of texts, and the stems of their words, as they are compared in `language`."""
 
-    def __init__(self, *texts: str) -> None:
+    def __init__(self, *texts: str, language: Language = ENGLISH) -> None:
+        self.language = language
         self.stems: set[str] = set()
-        self._specifics = _Specifics()
+        self._specifics = _Specifics(language)
         for text in texts:
             self.read(text)
 
     def read(self, text: str) -> None:
         """Add a text."""
-        self.stems |= stems(text)
+        self.stems |= stems(text, self.language)
         self._specifics.read(text)
 
     def take(self, message: TranscriptMessage) -> None:
@@ -411,12 +381,13 @@ _LIST_NUMBER = re.compile(
 
 
 class KnownNumbers:
-    """The numbers, quantities and clock times of texts."""
+    """The numbers, quantities and clock times of texts in one language."""
 
-    def __init__(self, texts: Iterable[str]) -> None:
+    def __init__(self, texts: Iterable[str], language: Language = ENGLISH) -> None:
+        self.language = language
         self.numbers: set[float] = set()
         """The values that a number in the texts may have."""
-        self._specifics, self._outside_lists = _Specifics(), _Specifics()
+        self._specifics, self._outside_lists = _Specifics(language), _Specifics(language)
         self._last: dict[str, float] = {}
         self._derived: dict[str, set[float]] = {}
         self._hours: dict[str, set[float]] = {}
@@ -426,6 +397,8 @@ class KnownNumbers:
     def read(self, text: str) -> None:
         """Add a text."""
         self.numbers.update(_values_in(text))
+        if self.language.rules is not None:
+            self.numbers.update(number_values(text, self.language))
         self._specifics.read(text)
         for one in self._outside_lists.read(_LIST_NUMBER.sub("", text)):
             if one.kind == "quantity" and one.key[:1].isdigit():
@@ -486,25 +459,37 @@ def made_up_numbers(text: str, known: Told) -> list[str]:
     return numbers
 
 
-def unknown_quantities(text: str, known: Told) -> tuple[list[Specific], list[Specific]]:
+def unknown_quantities(
+    text: str, known: Told, language: Language = ENGLISH
+) -> tuple[list[Specific], list[Specific]]:
     """Return the quantities with a unit ("5 days", "20 mg") that are not known, and those that are, perhaps in other words.
 
     `time` is no unit here: "three times" is seldom told as a fact.
     """
-    measured = (one for one in specifics(text) if one.kind == "quantity" and one.unit not in ("", "time"))
+    said = specifics(text, language)
+    measured = (
+        one
+        for one in said
+        if one.kind == "quantity" and one.unit not in ("", "time") and IN_WORDS not in one.shown
+    )
     ours = [one for one in measured if one.key.replace(".", "", 1).isdigit() and one.key not in ("0", "1")]
     unknown = [one for one in ours if not known().has_quantity(one)]
     return unknown, [one for one in ours if one not in unknown]
 
 
-def unknown_times(text: str, known: Told) -> list[str]:
+def unknown_times(text: str, known: Told, language: Language = ENGLISH) -> list[str]:
     """Return the clock times of `text`, as written there, that are not known, or only in the other half of the day."""
-    return [one.shown for one in clock_times(text) if not known().has_time(one)]
+    return [one.shown for one in clock_times(text, language) if not known().has_time(one)]
 
 
-def clock_times(text: str) -> list[Specific]:
+def clock_times(text: str, language: Language = ENGLISH) -> list[Specific]:
     """Return the clock times of `text` that are written with digits."""
-    return [one for one in specifics(text) if one.kind == "time" and re.search(r"\d", one.shown)]
+    said = specifics(text, language)
+    return [
+        one
+        for one in said
+        if one.kind == "time" and re.search(r"\d", one.shown) and IN_WORDS not in one.shown
+    ]
 
 
 def is_same_time(one: Specific, other: Specific) -> bool:

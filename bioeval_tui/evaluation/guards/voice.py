@@ -12,22 +12,26 @@ from bioeval_tui.evaluation.guards.common import (
     WORD,
     Phrases,
     Sentence,
+    can_be_read,
     last_agent_message,
     plain_sentences,
     said_by_agent,
     said_by_user,
     sentences,
     so_far,
+    spoken_language,
     told_text,
     without_signoff,
     word_count,
     word_set,
 )
-from bioeval_tui.evaluation.guards.content import asks_for_anything
+from bioeval_tui.evaluation.guards.content import asks_for_anything, does_not_know
 from bioeval_tui.evaluation.guards.helper_talk import speaks_as_assistant
 from bioeval_tui.evaluation.models.answer import REASONING_TAGS
 from bioeval_tui.evaluation.models.prompting import Prompt
 from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage, Violation
+from bioeval_tui.languages import Language, folded
+from bioeval_tui.languages.segments import LETTERS_OF_WORD, runs
 from bioeval_tui.record.names import Role
 from bioeval_tui.text import shorten
 
@@ -43,7 +47,11 @@ ECHOED = 8
 """From this many words on, repeating the agent's message exactly counts as speaking as the agent."""
 SHINGLE = 8
 """This many consecutive words of the prompt are not a coincidence."""
-_SPEAKER = re.compile(r"^\W{0,3}(?:assistant|chatbot|bot|ai|system)\W{0,3}:", re.IGNORECASE)
+_SPEAKER = re.compile(
+    r"^\W{0,3}(?:assistant|chatbot|bot|ai|system|assistent|assistentin|assistante|asistente|assistente|助手|助理|アシスタント|المساعد|مساعد"
+    r"|सहायक)\W{0,3}[:：]",
+    re.IGNORECASE,
+)
 _REASONING = re.compile(
     rf"</?(?:{REASONING_TAGS})>"
     r"|^\W{0,3}(?:reasoning|thoughts?|thinking|chain of thought|internal note|(?:user['’]s )?next message|user['’]s message)\W{0,3}:"
@@ -169,18 +177,37 @@ def repetition(view: EvaluatorView, text: str) -> Violation | None:
     people put it differently, or give up. Only that one does not know may be said to one question after another.
     """
     note = "You repeated yourself. Say something new: put it differently, or go on to what has not been brought up."
-    words = without_signoff(view, text)
+    words, language = without_signoff(view, text), spoken_language(view, text)
     long = word_count(words) >= SHORTEST
     if long or ("?" in words and word_count(words) >= SHORTEST_QUESTION):
         count, first = said_by_user(view).repeated(words, REPEATED)
-        if count >= TOO_OFTEN - 1 and not ("?" in last_agent_message(view) and _UNKNOWING.search(words)):
-            return Violation("repetition", f"says it {count + 1} times: “{shorten(first, 80)}”", note)
+        if count >= TOO_OFTEN - 1 and not (
+            asks_for_anything(last_agent_message(view)) and _is_unknowing(words, language)
+        ):
+            # In a language that cannot be read, it may say that one does not know.
+            effect: Literal["mark", "void"] = "void" if can_be_read(language) else "mark"
+            return Violation("repetition", f"says it {count + 1} times: “{shorten(first, 80)}”", note, effect)
         if long and count and not _asked_again(view):
             return Violation("repetition", f"said before: “{shorten(first, 80)}”", note, "mark")
+    if _in_a_row(view, words):
+        return Violation(
+            "repetition", f"says the same {TOO_OFTEN} times in a row: “{shorten(words, 80)}”", note, "mark"
+        )
     parts = [part.casefold() for part in sentences(words) if word_count(part) >= 3]
     often = next((part for part in parts if parts.count(part) >= 3), None)
     detail = f"says one sentence over and over: “{shorten(often or '', 80)}”"
     return Violation("repetition", detail, note, "mark") if often else None
+
+
+def _is_unknowing(text: str, language: Language) -> bool:
+    return _UNKNOWING.search(text) is not None or does_not_know(text, language)
+
+
+def _in_a_row(view: EvaluatorView, text: str) -> bool:
+    """Return whether a short message is the same for the third time in a row, and does not answer different questions."""
+    if word_count(text) >= SHORTEST or said_by_user(view).ends_with(text) < TOO_OFTEN - 1:
+        return False
+    return said_by_agent(view).newest_differ(TOO_OFTEN - 1) is False or "?" not in last_agent_message(view)
 
 
 def _asked_again(view: EvaluatorView) -> bool:
@@ -197,22 +224,15 @@ def _prompt_words(view: EvaluatorView, text: str, prompt: Prompt | None) -> str:
     if prompt is None:
         return ""
     told = _shingles(prompt.text)
-    plain = _plain(text)
-    for start in range(len(plain) - SHINGLE + 1):
-        run = " ".join(plain[start : start + SHINGLE])
-        if run in told and run not in " ".join(_plain(_others_words(view))):
-            return run
+    for run in runs(text, SHINGLE * LETTERS_OF_WORD):
+        if run.key in told and run.key not in _shingles(_others_words(view)):
+            return text[run.start : run.end]
     return ""
 
 
 @lru_cache(maxsize=32)
 def _shingles(text: str) -> frozenset[str]:
-    words = _plain(text)
-    return frozenset(" ".join(words[start : start + SHINGLE]) for start in range(len(words) - SHINGLE + 1))
-
-
-def _plain(text: str) -> list[str]:
-    return [word.lower() for word in WORD.findall(text)]
+    return frozenset(run.key for run in runs(text, SHINGLE * LETTERS_OF_WORD))
 
 
 _WORDS = {
@@ -372,6 +392,8 @@ def speaks_of_prompt(view: EvaluatorView, text: str) -> tuple[str, bool]:
     Words that the job's tasks, lines or voice use, or that the agent used first, don't count.
     """
     perhaps = ""
+    if spoken := _speaks_of_sources(view, text):
+        return spoken, True
     named = _told_who_it_is(view.job.target.user)
     for sentence in plain_sentences(text):
         phrase = _SPEAKS_OF_SOURCE.find(sentence) or _AS_MACHINE.find(sentence) or _INSTRUCTED.find(sentence)
@@ -384,6 +406,18 @@ def speaks_of_prompt(view: EvaluatorView, text: str) -> tuple[str, bool]:
             return sentence.written, True
         perhaps = perhaps or _perhaps(view, sentence)
     return perhaps, False
+
+
+def _speaks_of_sources(view: EvaluatorView, text: str) -> str:
+    """Return the sentence of another language in which a message mentions its prompt, in words that nobody used before; or ''."""
+    language = spoken_language(view, text)
+    if language.rules is None:
+        return ""
+    for sentence in sentences(text):
+        phrase = language.phrases("sources").find(folded(sentence))
+        if phrase and phrase not in folded(_others_words(view)):
+            return sentence
+    return ""
 
 
 def _perhaps(view: EvaluatorView, sentence: Sentence) -> str:

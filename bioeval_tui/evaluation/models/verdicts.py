@@ -19,7 +19,7 @@ from bioeval_tui.evaluation.job.models import JobTask
 from bioeval_tui.evaluation.models.answer import without_slips
 from bioeval_tui.evaluation.models.prompting import FOR_JUDGES, as_shown, object_schema, shown_text
 from bioeval_tui.evaluation.seams import Evidence, TaskVerdict, TranscriptMessage
-from bioeval_tui.text import clean, clean_line, shorten
+from bioeval_tui.text import clean, clean_line, shorten, without_invisible
 
 MOST_FALSE_STARTS = 50
 """How many brackets that begin no JSON are passed over; each may cost one reading of the text."""
@@ -204,7 +204,7 @@ _ELLIPSIS = re.compile(r"\s*(?:\.{3}|…|\[\s*(?:\.{3}|…)\s*\])\s*")
 _QUOTES = str.maketrans(
     dict.fromkeys('“”„«»‘’‚`´"', "'")
     | dict.fromkeys("–—‑−", "-")
-    | dict.fromkeys("*_\u200b\u200c\u200d\u2060\ufeff\u00ad", None)  # emphasis and invisible characters
+    | dict.fromkeys("*_\u200c\u200d", None)  # emphasis and joiners
 )
 _LETTER = "[0-9A-Za-z]"
 _SPEAKER = re.compile(r"^(?:user|assistant|agent|chatbot): ")
@@ -656,11 +656,12 @@ def _pattern(part: str) -> re.Pattern[str]:
 
 
 def _plain(text: str) -> str:
-    """Return a text without the differences allowed in a quotation: case, spaces, kinds of quotes and dashes, emphasis."""
+    """Return a text without the differences allowed in a quotation: case, spaces, kinds of quotes and dashes, emphasis,
+    and characters that nobody sees."""
     composed = unicodedata.normalize("NFKC", text)
     if len(composed) > MOST_GROWTH * len(text) + MOST_GROWN:
         composed = unicodedata.normalize("NFC", text)
-    return " ".join(composed.translate(_QUOTES).casefold().split()).strip("\"' ")
+    return " ".join(without_invisible(composed).translate(_QUOTES).casefold().split()).strip("\"' ")
 
 
 _plain_message = lru_cache(maxsize=64)(_plain)

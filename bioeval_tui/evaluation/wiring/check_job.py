@@ -23,13 +23,15 @@ from bioeval_tui.evaluation.assertions import (
 from bioeval_tui.evaluation.expressions import counts_the_end, parse
 from bioeval_tui.evaluation.graphs.cypher import asks_nothing, check_read_only, check_setup
 from bioeval_tui.evaluation.graphs.graphqlite import check_embedded
-from bioeval_tui.evaluation.guards.common import is_foreign
+from bioeval_tui.evaluation.guards.checks import NOT_LOOKED_FOR
 from bioeval_tui.evaluation.job.filling import has_placeholders
 from bioeval_tui.evaluation.job.loading import MAX_BYTES, NEEDS, LoadedJob, job_snapshot, load_job
 from bioeval_tui.evaluation.job.models import ModelOptions
 from bioeval_tui.evaluation.models.prompting import find_prompt
 from bioeval_tui.evaluation.models.templates import Sandbox
 from bioeval_tui.evaluation.wiring.cases import CaseChoice, CaseJob, Cases
+from bioeval_tui.languages import LANGUAGES, language_of
+from bioeval_tui.languages.english import ENGLISH
 from bioeval_tui.patterns import is_always_found, pattern_problem
 from bioeval_tui.plugins import AgentProtocol
 from bioeval_tui.text import clean_line, clean_value, shorten
@@ -509,22 +511,27 @@ def _unpublished_keys(source: JobSource) -> Iterator[Problem]:
 
 
 def _language_problems(source: JobSource) -> Iterator[Problem]:
-    """Yield a warning if a model plays a user whose language most guards don't support."""
+    """Yield a warning if a model plays a user in whose language the guards look for less than in English."""
     evaluator = source.part("evaluator")
     if evaluator.get("kind", "llm") != "llm" or evaluator.get("guards", "mark") in ("off", False):
         return
     foreign = [item["language"] for _, item in items_of(source.data.get("personas")) if item.get("language")]
-    if spoken := [language for language in foreign if str(language).lower() != "english"]:
-        message = f"what a persona says in {spoken[0]} is checked only for what shows in any language (docs/guards.md)"
+    if spoken := [str(language) for language in foreign if str(language).lower() != "english"]:
+        known = any(spoken[0].lower() in (one.name.lower(), one.code) for one in LANGUAGES)
+        message = f"a persona speaks {spoken[0]}, in which {NOT_LOOKED_FOR[known]} (docs/guards.md)"
         yield source.warning(("personas",), message)
         return
-    texts = [item.get("task") for _, item in items_of(source.data.get("tasks"))]
-    if is_foreign("\n".join(text for text in texts if isinstance(text, str))):
-        message = (
-            "the tasks are not in English: what the simulated user says is checked only for what shows in any language, "
-            "and for English phrases (docs/guards.md)"
-        )
-        yield source.warning(("tasks",), message)
+    listed = [item.get("task") for _, item in items_of(source.data.get("tasks"))]
+    texts = [text for text in listed if isinstance(text, str)]
+    # One foreign task among English ones is as little understood as all.
+    for what, text in [("the tasks are", "\n".join(texts)), *(("a task is", text) for text in texts)]:
+        language = language_of(text)
+        if language is not None and language != ENGLISH:
+            looked_for = NOT_LOOKED_FOR[language.rules is not None]
+            yield source.warning(
+                ("tasks",), f"{what} in {language.name}, in which {looked_for} (docs/guards.md)"
+            )
+            return
 
 
 def _two_readings(source: JobSource, checked: _Text) -> tuple[str, int] | None:

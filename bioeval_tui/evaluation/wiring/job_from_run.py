@@ -25,6 +25,8 @@ from bioeval_tui.evaluation.guards.specifics import Known
 from bioeval_tui.evaluation.job.loading import LEFT_OUT, job_snapshot, recorded_job
 from bioeval_tui.evaluation.job.models import RUBRIC_PROMPT, EvaluationJob, Persona
 from bioeval_tui.evaluation.job.template import Answers
+from bioeval_tui.languages import language_of
+from bioeval_tui.languages.english import ENGLISH
 from bioeval_tui.record.events import RunStarted
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.reading import started_run
@@ -397,7 +399,8 @@ def _answered_messages(talk: ConversationState, job: EvaluationJob) -> Iterator[
     asking = {each.asked: each.task for each in (talk.verdict.tasks if talk.verdict else ()) if each.asked}
     last = max((message.message for message in talk.messages if message.role == "assistant"), default=0)
     given: set[int] = set()
-    heard, before = "", Known()
+    said = "\n".join(message.text for message in talk.messages if message.role == "user")
+    heard, before = "", Known(language=language_of("\n".join(facts)) or language_of(said) or ENGLISH)
     for message in talk.messages:
         words = without_signoff(message.text, signoff) if message.signs_off and signoff else message.text
         if message.role == "assistant":

@@ -114,6 +114,7 @@ class Makers:
             does_without_graph=self.spec.graph == "none",
             **self._guards(),
             find_facts=content.newly_disclosed_facts,
+            unread=partial(checks.unread, guarded=self.job.evaluator.kind == "llm"),
             asked_for=content.asks_for,
             files_before=partial(grader.files, submissions) if grader else None,
             holds_on_nothing=holds_on_nothing,

@@ -23,7 +23,7 @@ import regex
 from bioeval_tui.errors import InputError, NotMeasuredError, Problem
 from bioeval_tui.files import below, private_dir, read_small, write_new
 from bioeval_tui.patterns import find_all, pattern_problem, search
-from bioeval_tui.text import clean_line
+from bioeval_tui.text import clean_line, without_invisible
 from bioeval_tui.yaml_positions import Path as FieldPath, YamlDocument, read_yaml
 
 
@@ -271,7 +271,7 @@ class Rules:
 def _stands_alone(literal: LiteralRule, places: list[int], text: str) -> bool:
     """Return whether matching letters are the name or identifier, and not part of other words."""
     for number, (a, b) in enumerate(pairwise(places), start=1):
-        between = [c for c in text[a + 1 : b] if not unicodedata.combining(c)]
+        between = [c for c in without_invisible(text[a + 1 : b]) if not unicodedata.combining(c)]
         if len(between) > MOST_BETWEEN or (between and literal.is_name and number not in literal.joints):
             return False
         if number == literal.comma_at and "," not in between:

@@ -23,6 +23,7 @@ from bioeval_tui import __version__, units
 from bioeval_tui.evaluation.spending import Prices
 from bioeval_tui.files import write_beside
 from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.languages import language_of
 from bioeval_tui.record import reviews
 from bioeval_tui.record.masking import masking
 from bioeval_tui.record.names import SPEAKERS, Condition
@@ -136,12 +137,20 @@ def environment() -> Environment:
         "composite_bar": _composite_bar,
         "pass_words": words.pass_words,
         "upper_first": upper_first,
+        "language_code": _language_code,
         "speaker": SPEAKERS.__getitem__,
         "message_blocks": _message_blocks,
         "plain": plain,
     }
     environment.globals["tone_words"] = words.TONE
     return environment
+
+
+def _language_code(text: str) -> str:
+    """Return what `lang` says of a text; empty if its language is unknown, or that of the page."""
+    language = language_of(text)
+    known = language is not None and language.code != "en" and not language.code.startswith("und")
+    return language.code if language is not None and known else ""
 
 
 def _composite_bar(talk: ConversationResult) -> tuple[BarPiece, ...]:

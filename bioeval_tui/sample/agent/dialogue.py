@@ -18,6 +18,7 @@ from typing import Any, Literal, Protocol
 from bioeval_tui.sample.agent import cohort, medications, pharmacology, reminders, variants
 from bioeval_tui.sample.agent.facts import Knowledge
 from bioeval_tui.sample.agent.language import read
+from bioeval_tui.sample.agent.phrasebook import Phrasebook, phrasebook_of
 from bioeval_tui.sample.agent.records import Records
 from bioeval_tui.sample.agent.turn import FUNCTIONS, DialogueTurn, State
 
@@ -220,9 +221,14 @@ class Dialogue:
         self._clock = clock
         self._state = State()
         self._has_answered = False
+        self._book: Phrasebook | None = None
+        """The language of the conversation, if it is not English."""
 
     async def answer(self, text: str) -> Answer:
         """Return the answer to one message. Raises what the records raise."""
+        self._book = phrasebook_of(text) or self._book
+        if self._book is not None:
+            text = self._book.in_english(text)
         turn = DialogueTurn(
             read(text, self._knowledge), self.user, self._state, self._knowledge, self._records, self._clock,
             self._guesses,
@@ -230,6 +236,8 @@ class Dialogue:
         if not self._has_answered:
             turn.events.append({"systemPrompt": SYSTEM_PROMPT})
         content = await self._respond(turn)
+        if self._book is not None:
+            content = self._book.translated(content)
         self._has_answered = True
         return Answer(content, tuple(turn.events))
 

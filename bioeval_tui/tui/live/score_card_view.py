@@ -416,7 +416,10 @@ def _fact_row(both: Both) -> Row:
     for condition, talk in both.items():
         facts = talk.facts if talk else ()
         known = len(talk.job.get("facts") or ()) if talk and condition == "supplied" else 0
-        cells[condition] = Cell(f"{len(facts)} of {known}" if known else "–", "quiet")
+        unread = talk is not None and talk.facts_unread and not facts
+        cells[condition] = Cell(
+            "not known" if unread else f"{len(facts)} of {known}" if known else "–", "quiet"
+        )
         lines = [
             Cell(f"fact {f.fact} in turn {f.turn}, {'asked' if f.asked else 'not asked'}: {f.text}")
             for f in facts
@@ -424,6 +427,8 @@ def _fact_row(both: Both) -> Row:
         why = "the user knew no facts here"
         if known:
             why = f"the user knew {plural(known, 'fact')} and gave none"
+        if known and talk and talk.facts_unread:
+            why = talk.facts_unread
         details[condition] = lines or [Cell(why, "quiet")]
         if facts:
             evidence[condition] = CardEvidence(condition, facts[0].message, None)

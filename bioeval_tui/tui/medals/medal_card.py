@@ -17,7 +17,7 @@ from bioeval_tui.grade.ledger import ordinal
 from bioeval_tui.grade.outcomes import Verdict
 from bioeval_tui.grade.task_report import PRIVATE, percent
 from bioeval_tui.report.conclusion import conclude_grading
-from bioeval_tui.text import clean, plural
+from bioeval_tui.text import for_terminal, plural
 from bioeval_tui.tui import review_view
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals import histogram_view, medals_view
@@ -266,8 +266,8 @@ class ErrorView(Dialog[None]):
         for section in self._sections:
             title, *rest = section.lines()
             lines += [
-                paint(Cell(clean(title, 200), "strong")),
-                *(paint(Cell(clean(line, 400))) for line in rest),
+                paint(Cell(for_terminal(title, 200), "strong")),
+                *(paint(Cell(for_terminal(line, 400))) for line in rest),
             ]
             lines.append(Content(""))
         body = DialogText(Static(Content("\n").join(lines), markup=False))

@@ -15,7 +15,7 @@ from bioeval_tui.report import rows
 from bioeval_tui.report.brief import Brief, brief_of
 from bioeval_tui.report.sentences import rank_words
 from bioeval_tui.report.statistics.differences import rank as ranking_of
-from bioeval_tui.text import clean, plural, shorten
+from bioeval_tui.text import for_terminal, plural, shorten
 from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.shared.cells import Cell, Tone, spark
 from bioeval_tui.uncertainty import FEWEST_UNITS
@@ -174,10 +174,14 @@ def planned(
 ) -> list[Glance]:
     """Return glances at the conversations of a run that has not started."""
     to_come = Cell("◌ queued", "quiet")
-    job = clean(Path(job_path).stem, 80)
+    job = for_terminal(Path(job_path).stem, 80)
     return [
         Glance(
-            GlanceKey(run_id, condition, trial), Rank.QUEUED, to_come, job=job, model=clean(model or "", 80)
+            GlanceKey(run_id, condition, trial),
+            Rank.QUEUED,
+            to_come,
+            job=job,
+            model=for_terminal(model or "", 80),
         )
         for trial in range(1, trials + 1)
         for condition in conditions
@@ -194,7 +198,9 @@ def _with_names(state: RunState, glance: Glance) -> Glance:
     case, named = state.case(glance.key.trial), state.condition_name(glance.key.condition)
     brief = brief_of(state, state.started) if state.started else None
     glance = replace(glance, named=named, brief=brief)
-    return glance if case is None else replace(glance, case=clean(case.words, 120), case_trial=case.trial)
+    return (
+        glance if case is None else replace(glance, case=for_terminal(case.words, 120), case_trial=case.trial)
+    )
 
 
 def _not_run(state: RunState, key: GlanceKey) -> Glance:

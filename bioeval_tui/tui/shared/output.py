@@ -21,6 +21,7 @@ from bioeval_tui.text import plural
 from bioeval_tui.tui.shared.rows_widget import RowList
 
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+_SOFT_HYPHEN = "\u00ad"  # counted as one cell, of which terminals draw none or one
 
 
 class SafeLines(LineFilter):
@@ -30,12 +31,11 @@ class SafeLines(LineFilter):
         """Return the segments without unsafe characters; untouched if there are none."""
         if all(text.isascii() and text.isprintable() for text, _, _ in segments):
             return segments
-        return [
-            Segment(_UNSAFE.sub("", segment.text), segment.style, segment.control)
-            if _UNSAFE.search(segment.text)
-            else segment
-            for segment in segments
-        ]
+        return [Segment(_safe(segment.text), segment.style, segment.control) for segment in segments]
+
+
+def _safe(text: str) -> str:
+    return _UNSAFE.sub("", text).replace(_SOFT_HYPHEN, "⍰")
 
 
 class MaskedLines(LineFilter):

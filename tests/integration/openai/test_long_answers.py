@@ -147,7 +147,7 @@ async def test_what_is_too_long_even_when_it_is_shortened_is_nobodys_fault(
     server.otherwise = with_context(500, verdicts(2, tasks=2))
     judged = await judge_transcript(judge, JudgeView(job, "withheld", said(LONG, "Yes.")), 10)
     assert judged.tasks is None
-    assert judged.fault == "infrastructure"
+    assert judged.fault == "unclear"
     assert "no longer fits the context of the model" in judged.error
     assert len(server.received) == 5, "each size once"
 
@@ -155,7 +155,7 @@ async def test_what_is_too_long_even_when_it_is_shortened_is_nobodys_fault(
 async def test_a_simulated_user_whose_context_is_full_is_nobodys_fault(tmp_path: Path) -> None:
     run, _ = await run_with("Yes.", tmp_path, most=500)
     ended = run.of("conversation_ended")[0]
-    assert (ended.reason, ended.fault) == ("evaluator_failed", "infrastructure")
+    assert (ended.reason, ended.fault) == ("evaluator_failed", "unclear")
     assert "no longer fits the context of the model" in ended.detail
 
 

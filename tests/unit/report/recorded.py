@@ -41,6 +41,8 @@ class Talk:
     tone: float | None = None
     fact: bool = False
     """Whether the user gave the job's fact, in the first message."""
+    unread: bool = False
+    """Whether the ledger cannot tell if the user gave the job's fact."""
     unsent: str = ""
     """What the evaluator said last and a guard did not let pass."""
     unmeasured: events.Fault = "infrastructure"
@@ -175,6 +177,10 @@ class Recorded:
         ]
         if talk.fact:
             found.append(emit(events.FactDisclosed, fact=1, text="a fact", message=1, turn=1, asked=True))
+        if talk.unread:
+            found.append(
+                emit(events.Warned, code=events.FACTS_UNREAD, message="whether it was given cannot be told")
+            )
         if talk.unsent:
             number, turn = 2 * len(talk.latencies_ms) + 1, len(talk.latencies_ms) + 1
             found += [

@@ -59,6 +59,9 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
         ([Talk(tasks=(0.2,))] * 3, [KNOWS] * 3, "too_few", "; without them the task “task 1” is not done in any trial."),
         ([Talk()] * 3, [replace(FAILS, fact=True)] * 3, "too_few", "; with them “check 1” fails in every trial."),
         ([Talk()], [Talk()], "facts_not_given", "The user gave the agent no fact"),
+        ([FAILS], [Talk(unread=True)], "facts_unread", "Whether it was given cannot be told, so nothing is said about what the facts change: the agent "
+         "scores 0.43 without the facts and 1.00 with the facts (one trial)."),
+        ([FAILS], [replace(KNOWS, unread=True)], "too_few", "one trial is too few to tell what knowing “a fact” changes"),
         ([FAILS] * 5, [*[Talk(tasks=None, fact=True)] * 4, KNOWS], "too_few", "; 1 of 5 trials with both scores is too few to tell"),
         ([FAILS] * 5, [Talk(tasks=None, fact=True), *[KNOWS] * 4], "too_few", "5 would do); without them “check 1” fails in every trial with both scores."),
         ([Talk(ends=False)], [Talk(ends=False)], "not_measured", "nothing was scored, so the run has no result"),

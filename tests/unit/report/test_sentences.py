@@ -92,6 +92,9 @@ EXAMPLES: list[tuple[Finding, str]] = [
      "The agent scores 0.44 without the facts and 1.00 with the facts; the graph differs, so the difference cannot be attributed to the facts."),
     (of.NoPairOfScores(SCORES), "The agent scores 0.44 without the facts and 1.00 with the facts; no trial has both scores, so there is no difference."),
     (of.NoFactsInJob(SCORES, 1), "The job has no facts, so both conditions ask the same: the agent scores 0.44 without the facts and 1.00 with the facts (one trial)."),
+    (of.FactsUnread(SCORES, 5, "whether the user gave the agent a fact cannot be told: the facts are in Swedish"), "Whether the user gave the agent a fact "
+        "cannot be told: the facts are in Swedish, so nothing is said about what the facts change: the agent scores 0.44 without the facts "
+        "and 1.00 with the facts over 5 trials."),
     (of.NoFactGiven(SCORES, 5), "The user gave the agent no fact, so the facts cannot explain a difference: the agent scores 0.44 without the facts "
      "and 1.00 with the facts over 5 trials."),
     (of.NothingToGain((LIVES, TAKES), SINGLE), "The agent scores 1.00 whether or not it can learn that the user lives in Sydney and takes 5 mg of warfarin (one trial): nothing was left to gain."),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.record.state import lighten
+from bioeval_tui.report.frames import table_rows
 from bioeval_tui.report.result import load_run, result_of
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.words import summary_lines
@@ -59,3 +60,17 @@ def test_questions_are_counted_even_of_conversations_whose_texts_were_dropped(
         run = again
     asked = "facts withheld: 1 question asked, 0.33 in each conversation; 0 of 3 facts obtained by asking"
     assert asked in [f"{about}: {words}" for about, words in summary_lines(run.summary)]
+
+
+def test_facts_of_which_it_cannot_be_told_whether_they_were_given_are_not_counted_as_kept() -> None:
+    run = Recorded([Talk()] * 3, [Talk(unread=True)] * 3).loaded()
+    lines = [f"{about}: {found}" for about, found in summary_lines(summarise_runs([run])[0])]
+    assert (
+        "facts supplied: 0 questions asked, 0.00 in each conversation; 0 of 3 facts obtained by asking (3 not known)"
+        in lines
+    )
+    page = document_of("html", Recorded([Talk()], [Talk(unread=True)]).loaded())
+    assert page.count('<td data-label="facts supplied">not known</td>') == 1
+    assert "No fact was given" not in page
+    given = {row["condition"]: row["facts_given"] for row in table_rows([run], "conversations")}
+    assert given == {"withheld": 0, "supplied": None}

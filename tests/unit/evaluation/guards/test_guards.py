@@ -77,7 +77,7 @@ def test_a_temperature_that_was_asked_for_is_neither_unasked_nor_made_up():
 @pytest.mark.parametrize(
     "message",
     [
-        "Können Sie mich jeden Tag um 20:15 Uhr an meine Tablette erinnern?",
+        "Können Sie mich jeden Tag an meine Tablette erinnern?",
         "Ich wohne in Basel, und meine Frau heißt Ottilie.",
         "Wie ist das Wetter am Montag in der Stadt?",
         "Danke, das war alles. Tschüss!",

@@ -107,3 +107,17 @@ def test_an_overlong_line_is_skipped_without_reading_it_whole(tmp_path, monkeypa
 def test_a_missing_transcript_file_is_named(tmp_path):
     result = call("guards", tmp_path / "none.jsonl")
     assert "none.jsonl cannot be read: No such file" in str(result.exception)
+
+
+def test_conversations_of_a_language_that_is_not_read_are_counted_and_said_once(tmp_path):
+    swedish = (
+        ("user", "Hej, jag vill ha en påminnelse i morgon klockan nio, tack."),
+        ("assistant", "Klart, den är satt."),
+        ("user", "Tack så mycket för hjälpen, det var allt."),
+    )
+    code, found, stderr = run(tmp_path, line(*swedish), line(*TALK), line(*swedish))
+    assert (code, found[-1]["unread"]) == (0, {"Swedish": 2})
+    assert stderr.splitlines() == [
+        "warning: 2 conversations in Swedish, in which roles, goodbyes in other words than the sign-off and facts are not "
+        "looked for, and nothing is concluded from them (docs/guards.md)"
+    ]

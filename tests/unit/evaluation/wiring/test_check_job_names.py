@@ -46,6 +46,54 @@ def test_tasks_in_another_language_give_a_warning_about_the_guards(tmp_path):
         assert all((one.field, one.line) == ("tasks", 5) for one in warned)
 
 
+@pytest.mark.parametrize(
+    ("task", "says"),
+    [
+        ("Frag nach den Nebenwirkungen von Metformin", "the tasks are in German, in which giving up,"),
+        ("Impftermin beim Hausarzt buchen", "the tasks are in German, "),
+        ("Savoir si le médicament est sûr", "the tasks are in French, "),
+        ("Peça um lembrete para amanhã às 9", "the tasks are in Portuguese, "),
+        ("请助手提醒你明天早上九点吃药", "the tasks are in Chinese, "),
+        ("कल सुबह 9 बजे की याद दिलाने को कहें", "the tasks are in Hindi, "),
+        (
+            "Be om en påminnelse i morgon klockan 9",
+            "the tasks are in Swedish, in which roles, goodbyes in other words",
+        ),
+        (
+            "Minta pengingat untuk minum obat besok pukul 9",
+            "the tasks are in Indonesian or Malay, in which roles,",
+        ),
+        ("내일 아침 9시에 알림을 요청하세요", "the tasks are in Korean, in which roles,"),
+        (
+            "از ربات بخواه فردا ساعت ۹ یادآوری کند",
+            "the tasks are in a language in Arabic letters other than Arabic, in which",
+        ),
+        (
+            "Palu meeldetuletust homme hommikul kella üheksaks",
+            "the tasks are in another language, in which roles,",
+        ),
+    ],
+)
+def test_check_names_the_language_of_tasks_and_what_is_not_looked_for_in_it(tmp_path, task, says):
+    path = tmp_path / "job.yml"
+    path.write_text(JOB.replace("task: t", f"task: {task}"), encoding="utf-8")
+    (warned,) = check_job(path).problems
+    assert (warned.severity, warned.message.startswith(says)) == ("warning", True), warned.message
+
+
+def test_one_foreign_task_among_english_ones_is_named(tmp_path):
+    path = tmp_path / "job.yml"
+    path.write_text(
+        JOB.replace(
+            "task: t",
+            "task: Ask whether the drug is safe\n  - task: Fråga om du får dricka alkohol till maten",
+        ),
+        encoding="utf-8",
+    )
+    (warned,) = check_job(path).problems
+    assert warned.message.startswith("a task is in Swedish, in which roles, ")
+
+
 def test_a_valid_job_has_no_problems(tmp_path):
     assert problems(tmp_path, JOB) == []
 

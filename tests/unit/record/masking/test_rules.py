@@ -43,6 +43,7 @@ def rules(tmp_path_factory: pytest.TempPathFactory) -> Rules:
         ("patientAdaLovelace1815", "patient[PATIENT-1]1815"),
         ("the Hoppers; a grasshopper hopped", "the [PATIENT-2]s; a grasshopper hopped"),
         ("Jose Nunez, JOSÉ NÚÑEZ, Jose\u0301 Nu\u0301n\u0303ez.", "[PATIENT-3], [PATIENT-3], [PATIENT-3]."),
+        ("A\u00adda \u200eLove\u200blace\u200f.", "[PATIENT-1]\u200f."),
         ("Dr. Who", "[CLINICIAN-1]"),
         ("jobs/ada_lovel… and …elace.yml, adapt…", "jobs/[PATIENT-1]… and …[PATIENT-1].yml, adapt…"),
         ("mrn 0042, MRN0042b, 943 476 5919", "[ID-1], [ID-1]b, [ID-2]"),

@@ -1,0 +1,148 @@
+"""Words of any language in the form in which they are compared: case, accents, digits and spellings of one letter folded, and
+words divided as Unicode says (UAX 29)."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+import regex
+
+from bioeval_tui.text import without_invisible
+
+_ACCENT = 10
+"""Combining classes from here on are accents and vowel points; those of Kana and of the Indic scripts make other letters."""
+_NUKTA = 7
+_ONE_LETTER = str.maketrans(
+    {
+        "\u200c": None,
+        "\u200d": None,
+        "ـ": None,  # draws an Arabic word longer
+        "ى": "ي",
+        "ة": "ه",
+        "ٱ": "ا",
+        "ی": "ي",  # as Persian keyboards write it
+        "ک": "ك",
+        "ँ": "ं",
+        "٫": ".",
+        "٬": ",",
+        "’": "'",
+        "ʼ": "'",
+        "`": "'",
+    }
+)
+"""Letters that people write for one another."""
+
+
+def folded(text: str) -> str:
+    """Return `text` in lower case without accents, vowel points and joiners, and with ASCII digits."""
+    if text.isascii():
+        return text.lower()
+    plain = unicodedata.normalize("NFKC", without_invisible(text)).casefold().translate(_ONE_LETTER)
+    letters = "".join(map(_letter, unicodedata.normalize("NFD", plain)))
+    return unicodedata.normalize("NFC", letters)
+
+
+@lru_cache(maxsize=4096)
+def _letter(character: str) -> str:
+    kind = unicodedata.combining(character)
+    if kind >= _ACCENT or kind == _NUKTA:
+        return ""
+    if unicodedata.category(character) == "Nd":
+        return str(unicodedata.decimal(character))
+    return character
+
+
+class Token(NamedTuple):
+    """A word, or in scripts without spaces a letter, folded, and where it stands in the text."""
+
+    key: str
+    start: int
+    end: int
+    spaced: bool
+    """Whether its script has spaces between words."""
+
+
+# Han, Kana, Thai, Lao, Khmer and Burmese have no spaces between words.
+_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+_WORD = regex.compile(r"(?w)\b[\p{L}\p{M}\p{N}].*?\b", regex.DOTALL)
+_UNSPACED_RUN = regex.compile(f"[{_UNSPACED}]+")
+_CLUSTER = regex.compile(r"\X")
+_UNSPACED_LETTER = regex.compile(f"[{_UNSPACED}]")
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """Yield the words of `text` in order; of scripts without spaces, each letter with its marks."""
+    for word in _WORD.finditer(text):
+        if not _UNSPACED_LETTER.search(word.group()):
+            yield Token(folded(word.group()), word.start(), word.end(), True)
+            continue
+        for letter in _CLUSTER.finditer(word.group()):
+            start = word.start() + letter.start()
+            unspaced = _UNSPACED_LETTER.match(letter.group()) is not None
+            yield Token(folded(letter.group()), start, word.start() + letter.end(), not unspaced)
+
+
+LETTERS_OF_WORD = 2
+"""Letters of a script without spaces that count as one word: the mean of Chinese, and of Japanese in Kanji."""
+
+
+def word_count(text: str) -> int:
+    """Return the number of words; in scripts without spaces, every second letter counts as one."""
+    words = letters = 0
+    for token in tokens(text):
+        words += token.spaced and not token.key[:1].isdigit()
+        letters += not token.spaced
+    return words + -(-letters // LETTERS_OF_WORD)
+
+
+def compared(text: str) -> tuple[str, ...]:
+    """Return the words of `text` for a comparison with another's; of scripts without spaces, overlapping pairs of letters."""
+    words: list[str] = []
+    before: Token | None = None
+    for token in tokens(text):
+        if token.spaced:
+            if not token.key[:1].isdigit():
+                words.append(token.key)
+            before = None
+            continue
+        if before is not None and before.end == token.start:
+            words.append(before.key + token.key)
+        before = token
+    return tuple(words) if words or before is None else (before.key,)
+
+
+class Run(NamedTuple):
+    """Consecutive words: folded, and where they stand in the text."""
+
+    key: str
+    start: int
+    end: int
+
+
+def runs(text: str, weight: int) -> Iterator[Run]:
+    """Yield every shortest run of consecutive words of at least this weight, in letters of a script without spaces.
+
+    A word between spaces weighs `LETTERS_OF_WORD`.
+    """
+    listed = list(tokens(text))
+    end = found = 0
+    for start, token in enumerate(listed):
+        while end < len(listed) and found < weight:
+            found += _weight(listed[end])
+            end += 1
+        if found < weight:
+            return
+        yield Run(" ".join(one.key for one in listed[start:end]), token.start, listed[end - 1].end)
+        found -= _weight(token)
+
+
+def weight_of(text: str) -> int:
+    """Return the length of `text` in letters of a script without spaces, as `runs` weighs it."""
+    return sum(map(_weight, tokens(text)))
+
+
+def _weight(token: Token) -> int:
+    return LETTERS_OF_WORD if token.spaced else 1

@@ -1,0 +1,154 @@
+"""Whole runs in languages other than English, with models over HTTP: facts, goodbyes, and what the models are sent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.servers import openai_server as srv
+from tests.servers.models import record_in, said_in
+from tests.servers.whole_runs import WholeRun, hold, with_models
+
+JOB = """
+target: {{user: ada, chatbot: bot, protocol: openai, model: agent-1, url: "URL"}}
+aspirationalAverage: 60000
+greetings: ["{greeting}"]
+maxTurns: 14
+tasks: [{{task: "{task}", acceptanceCriteria: ok}}]
+facts: {facts}
+"""
+SIGNOFF = "So Long, and Thanks for All the Fish"
+
+
+class Models:
+    """An agent, a simulated user who says these lines and then the sign-off, and a judge who likes the answers if facts were known."""
+
+    def __init__(
+        self, fact: str, told: list[str], untold: list[str], answers: list[str], *, ends: str = SIGNOFF
+    ) -> None:
+        self._fact, self._told, self._untold, self._answers, self._ends = fact, told, untold, answers, ends
+        self.judge_saw: list[str] = []
+        self.user_heard: list[str] = []
+
+    def __call__(self, body: dict[str, Any]) -> srv.Answer:
+        """Return the answer to one request."""
+        messages = body["messages"]
+        prompt = messages[0]["content"]
+        if "strict and fair judge" in prompt:
+            return self._judge(prompt)
+        if "who is texting with a chatbot" in prompt:
+            return self._user(messages)
+        turn = sum(message["role"] == "user" for message in messages)
+        return srv.say(self._answers[min(turn, len(self._answers)) - 1])
+
+    def _user(self, messages: list[dict[str, Any]]) -> srv.Answer:
+        lines = self._told if self._fact in messages[0]["content"] else self._untold
+        heard = said_in(messages)
+        self.user_heard += [message.content for message in heard if message.role == "assistant"]
+        said = sum(message.role == "user" for message in heard) - 1
+        return srv.say_json({"message": lines[said] if said < len(lines) else self._ends})
+
+    def _judge(self, prompt: str) -> srv.Answer:
+        record = record_in(prompt)
+        self.judge_saw += [message.content for message in record]
+        score = 1.0 if any(line in [m.content for m in record] for line in self._told[1:]) else 0.2
+        verdict = {"task": 1, "asked": 3, "messages": [len(record)], "reason": "Seen in it.", "score": score}
+        return srv.say_json({"tone": 0.8, "tasks": [verdict]})
+
+
+async def held(
+    models: Models, tmp_path: Path, *, greeting: str, task: str, facts: list[str], **spec: Any
+) -> WholeRun:
+    job = JOB.format(greeting=greeting, task=task, facts=json.dumps(facts, ensure_ascii=False))
+    async with srv.OpenAIServer(otherwise=models) as server:
+        return await hold(job.replace("URL", server.url), tmp_path, settings=with_models(server.url), **spec)
+
+
+CHINESE = {
+    "greeting": "你好",
+    "task": "请助手提醒你明天早上九点吃药",
+    "facts": ["用户住在悉尼", "用户对青霉素过敏"],
+}
+ANSWERS = ["你好！", "请问您住在哪里？", "您对什么药过敏？", "好的，已设置提醒。", "不客气。"]
+
+
+async def test_facts_given_in_chinese_are_in_the_ledger(tmp_path: Path) -> None:
+    models = Models(
+        "用户住在悉尼",
+        ["请提醒我明天早上九点吃药。", "我住在悉尼。", "我对青霉素过敏。"],
+        ["请提醒我明天早上九点吃药。", "这个我不清楚。", "这个我也不知道。"],
+        ANSWERS,
+    )
+    run = await held(models, tmp_path, **CHINESE)
+    given = [(fact.fact, fact.message, fact.asked) for fact in run.of("fact_disclosed")]
+    assert given == [(1, 5, True), (2, 7, True)]
+    assert run.result["conclusion"]["outcome"] == "too_few"
+    assert not run.of("evaluator_violated")
+
+
+async def test_a_language_that_is_not_read_gives_no_conclusion_about_facts(tmp_path: Path) -> None:
+    models = Models(
+        "Användaren bor i Göteborg",
+        ["Påminn mig i morgon klockan 9, tack.", "Jag bor på västkusten."],
+        ["Påminn mig i morgon klockan 9, tack.", "Det vet jag tyvärr inte."],
+        ["Hej!", "Var bor du?", "Klart, påminnelsen är satt.", "Hej då!"],
+    )
+    run = await held(
+        models,
+        tmp_path,
+        greeting="Hej",
+        task="Be om en påminnelse i morgon klockan 9",
+        facts=["Användaren bor i Göteborg"],
+    )
+    why = "whether the user gave the agent a fact cannot be told: the facts are in Swedish (docs/guards.md)"
+    assert run.result["conclusion"]["outcome"] == "facts_unread"
+    assert run.result["warnings"].count(why) == 1
+    assert "No fact was given" not in run.result["conclusion"]["sentence"]
+
+
+@pytest.mark.parametrize(
+    ("goodbye", "asks"),
+    [
+        ("谢谢，再见！", "请提醒我明天早上九点吃药。"),
+        ("شكرا، مع السلامة", "ذكرني غدا الساعة التاسعة صباحا من فضلك."),
+    ],
+)
+async def test_a_second_goodbye_in_other_words_ends_the_conversation(
+    tmp_path: Path, goodbye: str, asks: str
+) -> None:
+    models = Models("用户住在悉尼", [asks], [asks], ANSWERS, ends=goodbye)
+    run = await held(models, tmp_path, **CHINESE, conditions=("withheld",))
+    (ended,) = run.of("conversation_ended")
+    assert (ended.reason, ended.fault) == ("signed_off", "none")
+    assert [m.content for m in run.of("message_completed") if m.role == "user"][-2:] == [goodbye, goodbye]
+
+
+async def test_a_chinese_user_who_does_not_know_something_else_is_not_blamed(tmp_path: Path) -> None:
+    lines = ["请提醒我明天早上九点吃药。", "我不知道自己的时区。"]
+    models = Models("?", lines, lines, ["你好！", "请问您在哪个时区？", "好的，已设置提醒。", "再见"])
+    run = await held(
+        models,
+        tmp_path,
+        greeting="你好",
+        task=CHINESE["task"],
+        facts=["用户不知道自己的血型"],
+        conditions=("withheld",),
+    )
+    assert not run.of("evaluator_violated")
+    assert run.state.scores()["withheld"] is not None
+
+
+async def test_the_models_get_direction_marks_and_soft_hyphens_as_the_agent_sent_them(tmp_path: Path) -> None:
+    marked = "\u200fتم \u2066warfarin 5 mg\u2069، Blut\u00adverdünner, ยา\u200bเม็ด."
+    lines = ["ذكرني غدا الساعة التاسعة صباحا من فضلك."]
+    models = Models("?", lines, lines, ["مرحبا", f"{marked}\u202e", "مع السلامة"])
+    run = await held(
+        models, tmp_path, greeting="مرحبا", task="اطلب تذكيرا غدا", facts=[], conditions=("supplied",)
+    )
+    # An override reaches beyond the text that it stands in, so that only its picture is kept.
+    assert f"{marked}⍰" in models.judge_saw
+    assert f"{marked}⍰" in models.user_heard
+    assert any(message.content == f"{marked}⍰" for message in run.of("message_completed"))
