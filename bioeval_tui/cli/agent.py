@@ -67,7 +67,8 @@ def agent(graph: Path | None, neo4j: bool, exit_with_stdin: bool, **options: Any
     if neo4j and graph is not None:
         raise UsageError("give --graph or --neo4j, not both")
     settings = Settings.from_environment()
-    file = (graph or settings.graph_file).expanduser().absolute()
+    # A link that the user names is the user's own.
+    file = graph.expanduser().resolve() if graph is not None else settings.graph_file
     return asyncio.run(_serve(settings, file, neo4j, exit_with_stdin, options))
 
 

@@ -243,7 +243,7 @@ def with_runs(settings: Settings, places: Sequence[Path]) -> tuple[Settings, Run
     folders = [place for place in places if is_runs(place)]
     if not folders:
         return settings, None, tuple(places)
-    runs = find_runs(folders, settings.tasks_dirs, settings.tasks_data_override, settings.data_dir / "tasks")
+    runs = find_runs(folders, settings.tasks_dirs, settings.tasks_data_override, settings.own_tasks_dir)
     changed = replace(settings, tasks_dirs=runs.tasks_dirs, tasks_data_override=runs.data_dir)
     return changed, runs, tuple(place for place in places if place not in folders)
 
