@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,8 @@ OF_CASES = ("seeds", "setups", "greetings")
 """Parts of a job, besides facts and tasks, that belong to the contents of a case which fills them in."""
 OF_USERS = ("voice", "lines")
 """The parts of a job's evaluator that do."""
+LARGEST_WEIGHT = 1e100
+"""No job has a larger one: the recording is damaged."""
 _OF_ASSERTIONS = ("expression", "cypher", "expected", "toolCalls", "medal", "task", "submission")
 
 
@@ -55,7 +57,7 @@ class Contents:
 
 def contents_of(job: Mapping[str, Any], unfilled: Mapping[str, Any], condition: Condition) -> Contents:
     """Return what a conversation in a condition is about, by its job filled in and as it is for all cases."""
-    situation: dict[str, Any] = {"facts": list(map(str, job.get("facts") or ()))}
+    situation: dict[str, Any] = {"facts": list(map(str, _listed(job, "facts")))}
     situation |= {key: job.get(key) for key in OF_CASES if job.get(key) != unfilled.get(key)}
     user, for_all = (_mapping(each.get("evaluator")) for each in (job, unfilled))
     situation |= {key: user.get(key) for key in OF_USERS if user.get(key) != for_all.get(key)}
@@ -63,10 +65,10 @@ def contents_of(job: Mapping[str, Any], unfilled: Mapping[str, Any], condition: 
     items = judged_in(dict(job), condition)
     checks = {
         index: check
-        for index, check in enumerate(job.get("assertions") or ())
+        for index, check in enumerate(_listed(job, "assertions"))
         if isinstance(check, dict) and counts_in(check, condition)
     }
-    tasks = (task for task in job.get("tasks") or () if isinstance(task, dict) and counts_in(task, condition))
+    tasks = (task for task in _listed(job, "tasks") if isinstance(task, dict) and counts_in(task, condition))
     return Contents(
         situation,
         tuple(_words(task.get("task")) for task in tasks),
@@ -83,13 +85,18 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def _listed(job: Mapping[str, Any], key: str) -> Sequence[Any]:
+    listed = job.get(key)
+    return listed if isinstance(listed, list | tuple) else ()
+
+
 def _words(text: Any) -> str:
     return " ".join(str(text or "").split())
 
 
 def _weight(item: Mapping[str, Any]) -> float:
     weight = item.get("weight")
-    return float(weight) if isinstance(weight, int | float) else 1.0
+    return float(weight) if isinstance(weight, int | float) and abs(weight) <= LARGEST_WEIGHT else 1.0
 
 
 def _judged(item: Mapping[str, Any], condition: Condition, *, by_rules: bool) -> dict[str, Any]:
