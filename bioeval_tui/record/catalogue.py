@@ -24,6 +24,7 @@ from urllib.parse import quote
 
 from bioeval_tui.errors import RecordingError, UsageError
 from bioeval_tui.record.masking import masked, masking
+from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.record.runs import (
     OVERLAY,
     SUFFIX,
@@ -50,12 +51,13 @@ LOCKED_S = 5.0
 
 _AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([mhdw])", re.IGNORECASE)
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_VERSION = 8
+_VERSION = 9
 _SCHEMA = """
 create table runs (
     run_id text primary key, size integer, modified integer, ended integer,
     job text, status text, started_at text, started real, score real, fault text, scores text,
-    messages integer, model text, rehearsal integer, batch_id text, clean integer, imported integer, identity text
+    messages integer, model text, rehearsal integer, batch_id text, clean integer, imported integer, identity text,
+    difference real
 ) without rowid;
 create index runs_started on runs (started);
 create index runs_open on runs (ended);
@@ -66,17 +68,18 @@ insert into folder values (0);
 _INSERT = """
 insert or replace into runs values (
     :run_id, :size, :modified, :ended, :job, :status, :started_at, :started, :score, :fault, :scores,
-    :messages, :model, :rehearsal, :batch_id, :clean, :imported, :identity
+    :messages, :model, :rehearsal, :batch_id, :clean, :imported, :identity, :difference
 )
 """
 _NOW = {
     name: f"case when judged_again is null then {name} else json_extract(judged_again, '$.{name}') end"
-    for name in ("score", "scores", "fault")
+    for name in ("score", "scores", "fault", "difference")
 }
 """Where transcripts were judged again, the latest verdicts count."""
 _COLUMNS = (
     f"run_id, job, status, started_at, {_NOW['score']}, {_NOW['fault']}, {_NOW['scores']}, messages, model, "
-    "rehearsal, batch_id, clean, reviewed, judged_again is not null, imported, identity"
+    "rehearsal, batch_id, clean, reviewed, judged_again is not null, imported, identity, "
+    f"{_NOW['difference']}"
 )
 
 _AS_JSON = f"""
@@ -87,7 +90,7 @@ json_object(
     'clean', json(case clean when 1 then 'true' else 'false' end),
     'imported', json(case imported when 1 then 'true' else 'false' end), 'reviewed', json(reviewed),
     'judged_again', json(case when judged_again is null then 'false' else 'true' end),
-    'identity', json(identity), 'path', ? || run_id || ?
+    'identity', json(identity), 'difference', {_NOW["difference"]}, 'path', ? || run_id || ?
 )
 """
 
@@ -302,8 +305,9 @@ class Catalogue:
                 again == 1,
                 imported == 1,
                 loads(identity),
+                difference,
             )
-            for run_id, job, status, started, score, fault, scores, messages, model, rehearsal, batch, clean, said, again, imported, identity in rows
+            for run_id, job, status, started, score, fault, scores, messages, model, rehearsal, batch, clean, said, again, imported, identity, difference in rows
         ]
 
     def _open(self) -> sqlite3.Connection:
@@ -438,10 +442,39 @@ def _overlaid(path: Path) -> tuple[str | None, str | None]:
     again = None
     if judgings(state, overlay):
         mean = now.ended.mean if now.ended else None
-        again = json.dumps({"score": mean, "scores": now.scores(), "fault": _faults(now)})
+        values = {
+            "score": mean,
+            "scores": now.scores(),
+            "fault": _faults(now),
+            "difference": _difference(now),
+        }
+        again = json.dumps(values)
     if scores and any(isinstance(event, ReviewsDrawn) for event in overlay.events):
         scores = replace(scores, drawn=True)
     return json.dumps(scores.to_dict()) if scores else None, again
+
+
+def _difference(state: RunState) -> float | None:
+    """Return the mean of the trials' differences, like the scores only of a run that has all of these."""
+    from bioeval_tui.record.effect import run_difference
+
+    return None if None in state.scores().values() else run_difference(state)
+
+
+def _outlined_difference(path: Path, outlined: Outline) -> float | None:
+    """Return the same of an outline, which has enough for it unless the conditions have criteria or cases of their own."""
+    from bioeval_tui.record.effect import compares_everything
+    from bioeval_tui.record.reading import fold_file
+
+    withheld, supplied = (outlined.scores().get(condition) for condition in CONDITIONS)
+    if outlined.started is None or not outlined.clean or withheld is None or supplied is None:
+        return None
+    if compares_everything(outlined.started):
+        return supplied - withheld
+    try:
+        return _difference(fold_file(path, light=True))
+    except RecordingError:
+        return None
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
@@ -480,6 +513,7 @@ def summarise(run_id: str, path: Path, outline: Outline) -> CataloguedRun:
         folder=path.parent,
         clean=outline.clean,
         imported=is_imported(path),
+        difference=_outlined_difference(path, outline),
     )
     if started is None:
         return run

@@ -111,6 +111,8 @@ class CataloguedRun(NamedTuple):
     """Whether it was imported with `runs import`."""
     identity: Mapping[str, str] = {}
     """Who was tested by whom, and with what."""
+    difference: float | None = None
+    """Supplied − withheld on what both conditions share; None of a run that is not clean, or if one has no score."""
 
     @property
     def measured(self) -> bool:
@@ -149,12 +151,6 @@ class CataloguedRun(NamedTuple):
     def reviewers(self) -> tuple[str, ...]:
         """Who has reviewed it."""
         return tuple(clean_line(name, 80) for name in self.reviewed["reviewers"]) if self.reviewed else ()
-
-    @property
-    def uplift(self) -> float | None:
-        """Supplied − withheld of a clean run."""
-        withheld, supplied = self.scores.get("withheld"), self.scores.get("supplied")
-        return None if withheld is None or supplied is None or not self.clean else supplied - withheld
 
     @property
     def only_condition(self) -> str | None:
