@@ -110,8 +110,8 @@ HOW: tuple[Line, ...] = (
     [Cell("  scores the tasks              check what it really did", "quiet")],
     [],
     [Cell("Each job runs twice: first the user knows no facts,")],
-    [Cell("then the user shares them when asked. The difference")],
-    [Cell("between the scores is what your agent gains by asking.")],
+    [Cell("then the user shares them when asked. Of what is right")],
+    [Cell("in both, the difference is what your agent gains by asking.")],
 )
 """How an evaluation works, for users without any runs."""
 
