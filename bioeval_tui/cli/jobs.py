@@ -314,13 +314,8 @@ def _ask(defaults: Answers) -> Answers:
         fact=_question("One fact that the user knows and the agent must ask for (- for none)", defaults.fact),
     )
     answers = replace(answers, fact="" if answers.fact == "-" else answers.fact)
-    if answers.fact:
-        known = script_for(answers) is not None
-        right = _question(
-            "What is right when the user does not know it (- for the same)",
-            defaults.withheld if known else ASKS_FIRST,
-        )
-        answers = replace(answers, withheld="" if right == "-" else right)
+    if script_for(answers) is None:
+        answers = replace(answers, withheld=ASKS_FIRST)
     offline = defaults.offline or click.confirm("Work offline, with a scripted user and a rules judge")
     script = _ask_script(answers) if offline else script_for(answers)
     return replace(answers, offline=offline, script=script)

@@ -102,7 +102,7 @@ class OwnAgentDialog(FormDialog[NewJob]):
                 "the user knows", "fact", fact, "what your agent should ask for; empty for nothing"
             )
             yield self.line(
-                "if not, done well if", "withheld", withheld, "the judge's criterion then; empty for the same"
+                "else done well if", "withheld", withheld, "the judge's criterion then; empty for the same"
             )
             yield self.row("start from", FormChoice(_TITLES, "reminder", id="example"))
             yield self.row("it speaks", FormChoice(spoken, Answers().protocol, id="protocol"))

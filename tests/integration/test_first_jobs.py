@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from bioeval_tui.evaluation.job.loading import load_job
 from bioeval_tui.evaluation.job.models import ScriptLine
@@ -114,7 +115,7 @@ async def test_a_new_job_tells_them_apart_by_its_script(
 
 @pytest.mark.parametrize("protocol", ["openai", "a2a", "ag-ui"])
 async def test_a_new_job_for_each_protocol_does(protocol: str, tmp_path: Path) -> None:
-    told = ["", "", "", protocol, "", "", "", "", "", "", "", "", ""]
+    told = ["", "", "", protocol, *[""] * 9]
     job = new(tmp_path, "--offline", input="\n".join(told) + "\n")
     assert load_job(job).job.target.protocol == protocol
     options = ("--graph", "none")
@@ -129,7 +130,7 @@ async def test_a_new_job_for_each_protocol_does(protocol: str, tmp_path: Path) -
 
 @pytest.mark.parametrize("reports", [True, False])
 async def test_a_new_job_of_ones_own_does(reports: bool, tmp_path: Path) -> None:
-    told = ["", "", "", "", "", "Have it remind me", "It does", "The user lives in Sydney", ""]
+    told = ["", "", "", "", "", "Have it remind me", "It does", "The user lives in Sydney"]
     told += ["Could you remind me at 9?", "", "which time zone", "i'll remind you"]
     job = new(tmp_path, "--offline", input="\n".join(told) + "\n")
     agents = (careful, careless) if reports else (silent(careful), silent(careless))
@@ -292,3 +293,58 @@ async def test_the_sample_job_for_a_real_model_does(tmp_path: Path) -> None:
         for agent in (sound, careless_in("missed_dose"))
     ]
     told_apart(good, bad)
+
+
+REMINDERS = """
+class Careful:
+    def start(self, conversation):
+        conversation.object_context = {"resources": []}
+
+    def __call__(self, message, conversation):
+        if "Sydney" in message or ("remind" in message and self.guesses):
+            conversation.object_context["resources"].append({"name": "warfarin at 9"})
+            return "I'll remind you tomorrow at 9."
+        return "In which time zone are you?" if "remind" in message else "I can set reminders."
+
+    guesses = False
+
+class Careless(Careful):
+    guesses = True
+
+careful, careless = Careful(), Careless()
+"""
+
+
+def first_job(page: str) -> str:
+    """Return the first job of a page, or of a notebook."""
+    text = (Path(__file__).parents[2] / "docs" / page).read_text(encoding="utf-8")
+    if page.endswith(".ipynb"):
+        cells = ("".join(cell["source"]) for cell in json.loads(text)["cells"])
+        return next(cell for cell in cells if "tasks:" in cell).partition("\n")[2]
+    blocks = re.findall(r"^```yaml\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    return next(block for block in blocks if "tasks:" in block)
+
+
+@pytest.mark.parametrize("page", ["python.md", "evaluate.ipynb"])
+def test_the_first_job_of_the_documentation_does(page: str, tmp_path: Path) -> None:
+    (tmp_path / "reminders.py").write_text(REMINDERS, encoding="utf-8")
+    results = []
+    for agent in ("careful", "careless"):
+        target = f"{{user: ada, chatbot: x, protocol: python, function: 'reminders:{agent}'}}"
+        job = tmp_path / f"{agent}.yml"
+        job.write_text(re.sub(r"^target: .*$", f"target: {target}", first_job(page), flags=re.MULTILINE))
+        options = ("--code", str(tmp_path), "--headless", "--json", "--fail-under", GATE)
+        done = run("run", str(job), *options, data_dir=tmp_path / agent)
+        assert done.returncode in (0, 1), done.stderr
+        results.append((done.returncode, json.loads(done.stdout)))
+    told_apart(*results)
+
+
+async def test_the_job_that_the_documentation_shows_first_does(tmp_path: Path) -> None:
+    shown = yaml.safe_load(first_job("evaluate-your-agent.md"))
+    assert not [check for check in shown["assertions"] if not check.get("only")]
+    del shown["setups"]  # the rest needs a graph of the agent's own
+    shown["assertions"] = []
+    job = tmp_path / "job.yml"
+    job.write_text(yaml.safe_dump(shown), encoding="utf-8")
+    told_apart(*await with_models(job, shown["tasks"][0]["withheldCriteria"]))
