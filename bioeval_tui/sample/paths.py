@@ -17,6 +17,8 @@ DEMO_JOB = "medication_reminder.yml"
 LOCAL_MODEL_JOB = "missed_dose.yml"
 SAMPLE_AGENT = "sample agent"
 """What recordings call it."""
+GUESSING, CAREFUL = "guessing", "careful"
+"""The models of the sample agent: asked for the first, it guesses what the user does not say, as with `agent --guess`."""
 
 
 def sample_jobs() -> Path:

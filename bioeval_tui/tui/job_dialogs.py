@@ -53,8 +53,6 @@ EXAMPLES: dict[str, tuple[str, str, str, str]] = {
     "own": ("", "", "", ASKS_FIRST),
 }
 """Examples to start from: what the user wants, how to tell that it was done well, what the user knows, and what is right if not."""
-ANSWERED = ("task", "criteria", "fact", "withheld")
-"""The fields of the form that an example fills in."""
 _TITLES = {
     "reminder": "example: a medication reminder",
     "drug": "example: a drug interaction",
@@ -112,7 +110,8 @@ class OwnAgentDialog(FormDialog[NewJob]):
     @on(Choice.Changed, "#example")
     def _start_from(self) -> None:
         """Fill in an example."""
-        for name, text in zip(ANSWERED, EXAMPLES[self._chosen("example")], strict=True):
+        fields = ("task", "criteria", "fact", "withheld")
+        for name, text in zip(fields, EXAMPLES[self._chosen("example")], strict=True):
             self.query_one(f"#{name}", Input).value = text
 
     def _chosen(self, name: str) -> str:
@@ -123,8 +122,14 @@ class OwnAgentDialog(FormDialog[NewJob]):
         """The form as filled in so far."""
         typed = {field.id or "": field.value.strip() for field in self.query(Input)}
         path = Path(typed["path"]).expanduser()
-        asked = {name: typed[name] for name in ANSWERED}
-        answers = Answers(url=typed["url"], protocol=self._chosen("protocol"), **asked)
+        answers = Answers(
+            url=typed["url"],
+            protocol=self._chosen("protocol"),
+            task=typed["task"],
+            criteria=typed["criteria"],
+            fact=typed["fact"],
+            withheld=typed["withheld"],
+        )
         return NewJob(path, replace(answers, script=script_for(answers)))
 
     def hint(self, *, trying: bool) -> Cell:

@@ -23,9 +23,10 @@ from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.runs import is_live
 from bioeval_tui.record.state import Change, RunState, apply_all
 from bioeval_tui.report import words
-from bioeval_tui.report.comparison import Comparison, ConditionComparison
+from bioeval_tui.report.beside import beside
+from bioeval_tui.report.comparison import Comparison, ConditionComparison, compare
 from bioeval_tui.report.conclusion import NEVER_STARTED
-from bioeval_tui.report.result import RunResult, result_of
+from bioeval_tui.report.result import RunResult, load_run, result_of
 from bioeval_tui.report.run import ENDS, ConversationResult
 from bioeval_tui.report.sentences import NEEDS_BOTH
 from bioeval_tui.report.statistics.estimates import Proportion
@@ -232,6 +233,20 @@ def _tally(tally: Counter[tuple[Condition, str]], condition: Condition) -> str:
         if (count := tally[condition, status]) and (status != "passed" or count == total)
     ]
     return ", ".join(counts) or DASH
+
+
+def print_beside(runs: Sequence[RunResult], console: Console) -> None:
+    """Print the score card of the first run, and the second one beside it: what came out, why, and how sure that is."""
+    first, *others = (
+        load_run(run.path) for run in runs
+    )  # with the words, which are not kept of several runs
+    print_score_card(first, console)
+    for other in others:
+        console.print()
+        console.print(
+            Text(f"beside it: {other.brief.agent_words}, run {other.run_id}", style="bold"), soft_wrap=True
+        )
+        print_lines(beside(compare(first, other)).lines, console)
 
 
 def score_line(result: RunResult) -> str:

@@ -181,16 +181,17 @@ def uplift_cells(state: RunState, trial: int) -> list[Cell]:
     is_claimed = shared is None or not shared.is_nothing
     if is_claimed and any(talk is None or talk.score is None for talk in conversations):
         return [Cell("once both ended", "quiet")]
-    return difference_cells(trial_difference(state, trial), shared)
+    return difference_cells(trial_difference(state, trial), shared, brief=True)
 
 
-def difference_cells(difference: float | None, shared: Shared | None) -> list[Cell]:
+def difference_cells(difference: float | None, shared: Shared | None, *, brief: bool = False) -> list[Cell]:
     """Return supplied − withheld, and what it rests on if not on everything that is scored."""
     if shared is None:
         return [uplift_cell(difference)]
     if shared.is_nothing:
         return [Cell("none claimed: own criteria", "quiet")]
-    return [uplift_cell(difference), Cell(f"  on {shared_words(shared)}", "quiet")]
+    basis = "what both share" if brief else shared_words(shared)
+    return [uplift_cell(difference), Cell(f"  on {basis}", "quiet")]
 
 
 class Panel(Vertical):

@@ -239,7 +239,7 @@ class ScoreCard(Dialog[CardEvidence]):
         """Return the mean of both conditions, and the difference that the facts make."""
         return (
             score_card_view.mean(self._result, self._trial),
-            score_card_view.total_uplift(self._result, self._trial),
+            score_card_view.total_uplift(self._result, self._trial, brief=not self._roomy),
         )
 
     def on_mount(self) -> None:
@@ -465,7 +465,7 @@ class RunCard(ScoreCard):
         return self._result.scores[condition]
 
     def _totals(self) -> tuple[str, list[Cell]]:
-        return score_card_view.run_totals(self._result)
+        return score_card_view.run_totals(self._result, brief=not self._roomy)
 
     def _bars(self, width: int) -> Content:
         lines = []

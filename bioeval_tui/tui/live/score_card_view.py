@@ -238,13 +238,13 @@ def reviewed_words(
     return cells
 
 
-def total_uplift(result: RunResult, trial: TrialResult) -> list[Cell]:
+def total_uplift(result: RunResult, trial: TrialResult, *, brief: bool = False) -> list[Cell]:
     """Return supplied − withheld of a trial and what it rests on, or why it is missing."""
     if result.only_condition:
         return [Cell(NEEDS_BOTH, "quiet")]
     if not result.clean:
         return [Cell("not shown", "warn")]
-    return panels.difference_cells(trial.uplift, trial.shared)
+    return panels.difference_cells(trial.uplift, trial.shared, brief=brief)
 
 
 def rows(result: RunResult, trial: TrialResult) -> list[Row]:
@@ -511,13 +511,13 @@ def _statistics(result: RunResult) -> list[Row]:
     return rows
 
 
-def run_totals(result: RunResult) -> tuple[str, list[Cell]]:
+def run_totals(result: RunResult, *, brief: bool = False) -> tuple[str, list[Cell]]:
     """Return the mean of both conditions over all trials, and the difference that the facts make."""
     summary = result.summary
     if not result.clean:
         return number(result.mean), [Cell("not shown", "warn")]
     difference = summary.uplift.mean if summary.uplift else None
-    return number(result.mean), panels.difference_cells(difference, summary.shared)
+    return number(result.mean), panels.difference_cells(difference, summary.shared, brief=brief)
 
 
 def spread_of(result: RunResult, condition: Condition, width: int) -> list[Cell]:
