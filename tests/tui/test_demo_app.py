@@ -86,7 +86,7 @@ async def test_the_demo_shows_a_careful_agent_beside_the_one_that_guesses(
         assert re.search(r"careful +1.00 +1.00", words)
         assert "facts withheld: “no reminder is set without a time zone”" in words, "why"
         assert "✗ “Done: I'll remind you to take warfarin on" in words
-        assert "(UTC)" in words
+        assert "09:00 (UTC" in words
         assert "✓ “I can't set a reminder without your time zone" in words
         assert "how sure" in words
         await pilot.press("enter")
