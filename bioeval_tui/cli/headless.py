@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -164,10 +164,6 @@ def _plain(text: str) -> dict[str, str]:
     return {"text/plain": shorten(clean_line(text, 300), 160)}
 
 
-PrintRuns = Callable[[Sequence[RunResult], Console], None]
-"""Prints the result of several runs."""
-
-
 def run_headless(
     spec: EngineSpec,
     settings: Settings,
@@ -175,12 +171,10 @@ def run_headless(
     as_json: bool = False,
     verbose: bool = False,
     files: Mapping[str, Path] | None = None,
-    print_several: PrintRuns | None = None,
     **thresholds: Any,
 ) -> int:
     """Run the batch, print its result, check it against the thresholds, and return the exit code.
 
-    `print_several` prints the result of several runs, in place of `print_batch`.
     `thresholds` are the arguments of `GateRules.parse`. `files` maps the formats of the gate's result to the files to write.
 
     Raises:
@@ -216,16 +210,7 @@ def run_headless(
             raise
         talk.print(Text(clean_line(str(error), 500)), soft_wrap=True)  # the disk stayed full
         return ExitCode.INTERRUPTED
-    code = _show_outcome(
-        spec,
-        settings,
-        states,
-        gate,
-        stopping,
-        talk,
-        as_json=as_json,
-        print_several=print_several or print_batch,
-    )
+    code = _show_outcome(spec, settings, states, gate, stopping, talk, as_json=as_json)
     return ExitCode.INTERRUPTED if interrupted else code
 
 
@@ -238,7 +223,6 @@ def _show_outcome(
     talk: Console,
     *,
     as_json: bool,
-    print_several: PrintRuns,
 ) -> int:
     """Print the result, whether it passes, and on `talk` what the user can do; return the exit code."""
     prices = load_prices(settings.data_dir / FILE_NAME)
@@ -256,7 +240,7 @@ def _show_outcome(
         if len(found) == 1:
             print_score_card(found[0], out)
         else:
-            print_several(runs, out)
+            print_batch(runs, out)
     if stopping is not None:
         out.print(Text(stopping.words), soft_wrap=True)
     print_checks(checked, out)

@@ -35,7 +35,7 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "assert": (),
     "baseline": ("cli.baseline:PrintedBaselines",),
     "check": ("list", "cli.jobs:PrintedProblem"),
-    "demo": ("one or list", _RESULT),
+    "demo": (_RESULT,),
     "doctor": ("list", "evaluation.wiring.doctor:Finding"),
     "grade": ("cli.grade:PrintedBatch",),
     "grade-sample": ("grade.task_report:TaskReport", "cli.grade:PrintedFailure"),

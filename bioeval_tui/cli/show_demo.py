@@ -14,8 +14,7 @@ from bioeval_tui.errors import ExitCode
 from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
 from bioeval_tui.files import write_whole
 from bioeval_tui.record.replay import reading_times, side_by_side
-from bioeval_tui.record.runs import recording_path
-from bioeval_tui.sample.paths import sample_recordings
+from bioeval_tui.sample.paths import careful_recording, sample_recordings
 from bioeval_tui.settings import Settings, private_dir
 from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.demo_app import PACES, BatchDemoApp, DemoApp, Pace
@@ -37,8 +36,6 @@ def show_demo(spec: EngineSpec, settings: Settings, source: FollowedRun, *, pace
     order = side_by_side if get_terminal_size().columns >= BESIDE else tuple
     shown = ReplayedRun(source.path, PACES[pace], timing=reading_times, order=order, source=source)
     services = AppServices(settings, spec=spec)
-    services.note(spec, source)
-    others = [recording_path(settings.runs_dir, run.run_id) for run in spec.runs[1:]]
     app = DemoApp(
         services,
         opener_of(shown),
@@ -47,7 +44,7 @@ def show_demo(spec: EngineSpec, settings: Settings, source: FollowedRun, *, pace
         loop=loop,
         graded=not spec.local_model,
         local_model=spec.local_model,
-        second=FollowedRun(others[0], source.process, source.log) if others else None,
+        other=careful_recording() if spec.mode == "rehearsal" and not spec.local_model else None,
         on_quit="cancel",
     )
     run_app(app)

@@ -14,7 +14,6 @@ from bioeval_tui.report.comparison import Comparison, ConditionComparison
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.run import ConversationResult
 from bioeval_tui.text import clean_line, shorten
-from bioeval_tui.units import number
 
 LONGEST = 160
 """The most characters of what somebody said."""
@@ -48,36 +47,6 @@ class BesideEachOther:
     said: tuple[AgentSaid, ...]
     sure: str
     """How sure the difference is, in a sentence."""
-
-    @property
-    def lines(self) -> tuple[str, ...]:
-        """The same as lines of text."""
-        width = max(len(name) for name, _ in self.scores)
-        head = "  ".join([" " * width, *self.conditions])
-        table = [
-            "  ".join(
-                [
-                    f"{name:<{width}}",
-                    *(f"{number(v):>{len(c)}}" for v, c in zip(values, self.conditions, strict=True)),
-                ]
-            )
-            for name, values in self.scores
-        ]
-        return (head, *table, *self.why, self.sure)
-
-    @property
-    def why(self) -> tuple[str, ...]:
-        """Where they differ, and what was said there, a line each; empty without an assertion on which they do."""
-        if not self.assertion:
-            return ()
-        return (
-            f"{self.condition}, “{self.assertion}”:",
-            f"  the user: “{self.user}”",
-            *(
-                f"  {'✓' if one.passed else '✗'} {one.agent}, turn {one.turn}: “{one.words}”"
-                for one in self.said
-            ),
-        )
 
 
 def beside(comparison: Comparison) -> BesideEachOther:

@@ -22,10 +22,10 @@ class BesideDialog(Dialog[None]):
 
     NAME: ClassVar[str] = "Beside it"
     ABOUT: ClassVar[str] = (
-        "A second agent did the same job. Here are both agents' scores, where they differ and what they said "
-        "there, and how sure that is. Enter compares the two runs in detail."
+        "A recording of another agent with the same job. Here are both agents' scores, where they differ and what "
+        "they said there, and how sure that is. Enter compares the two runs in detail."
     )
-    HEADING: ClassVar[str] = "The same job, and a careful agent beside it"
+    HEADING: ClassVar[str] = "The same job, and a careful agent beside it (recorded)"
     BINDINGS: ClassVar[list[BindingType]] = bindings("beside")
     DEFAULT_CSS = """
     BesideDialog > .dialog--box { max-width: 120; }
@@ -33,7 +33,7 @@ class BesideDialog(Dialog[None]):
 
     def __init__(self, comparison: Comparison) -> None:
         super().__init__()
-        self._runs = (comparison.a.run_id, comparison.b.run_id)
+        self._comparison = comparison
         self._pair = beside(comparison)
 
     def compose_body(self) -> Iterable[Widget]:
@@ -44,7 +44,9 @@ class BesideDialog(Dialog[None]):
 
     def action_whole(self) -> None:
         """Compare the runs in detail."""
-        self.bioeval.compare(*self._runs)
+        from bioeval_tui.tui.runs.comparison import CompareDialog  # a box is loaded when it is opened
+
+        self.app.push_screen(CompareDialog(self._comparison))
 
 
 def lines(pair: BesideEachOther) -> list[Line]:

@@ -22,7 +22,7 @@ from bioeval_tui.tui.shared.cells import Cell
 from bioeval_tui.tui.shared.dialogs import Dialog
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
+    from bioeval_tui.evaluation.engine.attach import ReplayedRun
     from bioeval_tui.evaluation.engine.interface import Opener
     from bioeval_tui.report.comparison import Comparison
     from bioeval_tui.tui.data.services import AppServices
@@ -41,7 +41,7 @@ MEDALS_CAPTION = (
 GRADING = "grade-once"
 """The group of the worker that grades before the medals are shown."""
 COMPARING = "compare-once"
-"""The group of the worker that compares both agents as soon as the second has ended."""
+"""The group of the worker that compares both agents behind the score card."""
 KEEPS_PLAYING = frozenset({"space", "s", "question_mark"})
 """Keys after which the demo keeps playing; any other key hands control to the viewer."""
 
@@ -91,7 +91,7 @@ class TryYourOwn(Dialog[str]):
 
 
 class DemoApp(BioevalApp):
-    """Shows `run` at reading pace, then the `second` run of the same job beside it, if there is one.
+    """Shows `run` at reading pace, then the recording of an `other` agent with the same job beside it, if there is one.
 
     `loop` begins again at the end; `graded` says whether medals are shown.
 
@@ -115,12 +115,12 @@ class DemoApp(BioevalApp):
         loop: bool = False,
         graded: bool = True,
         local_model: bool = False,
-        second: FollowedRun | None = None,
+        other: Path | None = None,
         **options: Any,
     ) -> None:
         super().__init__(services, start, **options)
         self._run_shown = run
-        self._second = second
+        self._other = other
         self._comparison: Comparison | None = None
         self._pace = PACES[pace]
         self._repeats = loop
@@ -172,13 +172,13 @@ class DemoApp(BioevalApp):
         if self.scene == "run":
             if self._has_run():
                 self._begin("card", CARD_S)
-                if self._second is not None and self._comparison is None:
-                    self._compare_once(self._second)
+                if self._other is not None and self._comparison is None:
+                    self._compare_once(self._other)
                 if self._graded:
                     self._grade_once()
             return
         if self.scene == "card" and self._works_on(COMPARING):
-            return  # the second agent has not finished
+            return  # it is read
         if self._graded and self.scene == self._before_medals and self._works_on(GRADING):
             return  # the medals would keep the viewer waiting
         if self.scene == "medals" and self.current_mode == "medals" and self._medals.feed.is_grading:
@@ -197,14 +197,11 @@ class DemoApp(BioevalApp):
                 return
 
     @work(group=COMPARING)
-    async def _compare_once(self, second: FollowedRun) -> None:
-        """Wait for the end of the second run, which is usually over, and compare."""
-        from bioeval_tui.report.comparison import compare  # the first paint waits for no statistics
-
-        async for _ in second.events():
-            pass
-        if second.ended is not None and second.ended.measured:
-            self._comparison = await self.services.from_runs(compare, self._run_shown.run_id, second.run_id)
+    async def _compare_once(self, other: Path) -> None:
+        """Compare behind the score card, if the run has its scores."""
+        state = self.run_state
+        if state is not None and state.ended is not None and state.ended.measured:
+            self._comparison = await self.services.compared(self._run_shown.run_id, other)
 
     def _works_on(self, group: str) -> bool:
         return any(worker.group == group for worker in self.workers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -14,9 +14,9 @@ from medal_rows import sample_rows
 from run_script import scripted_run
 from textual.pilot import Pilot
 
-from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
+from bioeval_tui.evaluation.engine.attach import ReplayedRun
 from bioeval_tui.evaluation.engine.interface import RunView
-from bioeval_tui.record.events import write_event
+from bioeval_tui.record.events import RunEvent, write_event
 from bioeval_tui.record.replay import reading_times
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.result import load_run
@@ -29,11 +29,16 @@ CAREFUL_RUN, GUESSING_RUN = sample_recordings("batch")
 
 @asynccontextmanager
 async def demo(
-    folder: Path, *, speed: float | None = None, loop: bool = False, beside: bool = False
+    folder: Path,
+    *,
+    speed: float | None = None,
+    loop: bool = False,
+    beside: bool = False,
+    events: Sequence[RunEvent] = (),
 ) -> AsyncIterator[tuple[DemoApp, Pilot[None]]]:
     """Open the demo on the scripted run; its clock stands still. With `beside`, a careful agent stands beside one that guesses."""
     path = folder / "7f3a2c91.jsonl"
-    path.write_bytes(b"".join(map(write_event, scripted_run())))
+    path.write_bytes(b"".join(map(write_event, events or scripted_run())))
     run = ReplayedRun(path, speed, clock=lambda: 0.0, timing=reading_times)
 
     async def opened() -> RunView:
@@ -42,8 +47,8 @@ async def demo(
     services = FakeServices(None, sample_rows())
     services.has_submissions = False
     services.comparison = compare(load_run(GUESSING_RUN), load_run(CAREFUL_RUN)) if beside else None
-    second = FollowedRun(CAREFUL_RUN) if beside else None
-    app = DemoApp(services, opened, run, loop=loop, second=second, on_quit="leave", clock=lambda: 0.0)
+    other = CAREFUL_RUN if beside else None
+    app = DemoApp(services, opened, run, loop=loop, other=other, on_quit="leave", clock=lambda: 0.0)
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         await loaded(app, pilot)
         yield app, pilot
@@ -118,19 +123,18 @@ async def test_q_ends_the_demo_at_once_beside_a_careful_agent(
 
 
 @pytest.mark.usefixtures("quick")
-async def test_a_second_run_without_scores_is_left_out(tmp_path: Path) -> None:
-    async with demo(tmp_path, beside=True) as (app, pilot):
-        cut = tmp_path / "cut.jsonl"
-        cut.write_bytes(b"".join(map(write_event, scripted_run()[:-1])))
-        app._second = FollowedRun(cut)
-        seen: set[str] = set()
+async def test_a_run_without_scores_has_nothing_beside_it(tmp_path: Path) -> None:
+    lost = scripted_run()
+    lost[-1] = lost[-1].model_copy(update={"mean": None, "scores": {"withheld": None, "supplied": 1.0}})
+    seen: set[str] = set()
+    async with demo(tmp_path, beside=True, events=lost) as (app, pilot):
 
         def at_end() -> bool:
             seen.add(app.scene)
             return app.scene == "own"
 
         await until(pilot, at_end)
-        assert "beside" not in seen
+    assert "beside" not in seen
 
 
 @pytest.mark.long

@@ -23,7 +23,7 @@ from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.runs import is_live
 from bioeval_tui.record.state import Change, RunState, apply_all
 from bioeval_tui.report import words
-from bioeval_tui.report.beside import beside
+from bioeval_tui.report.beside import BesideEachOther, beside
 from bioeval_tui.report.comparison import Comparison, ConditionComparison, compare
 from bioeval_tui.report.conclusion import NEVER_STARTED
 from bioeval_tui.report.result import RunResult, load_run, result_of
@@ -235,18 +235,26 @@ def _tally(tally: Counter[tuple[Condition, str]], condition: Condition) -> str:
     return ", ".join(counts) or DASH
 
 
-def print_beside(runs: Sequence[RunResult], console: Console) -> None:
-    """Print the score card of the first run, and the second one beside it: what came out, why, and how sure that is."""
-    first, *others = (
-        load_run(run.path) for run in runs
-    )  # with the words, which are not kept of several runs
-    print_score_card(first, console)
-    for other in others:
-        console.print()
-        console.print(
-            Text(f"beside it: {other.brief.agent_words}, run {other.run_id}", style="bold"), soft_wrap=True
-        )
-        print_lines(beside(compare(first, other)).lines, console)
+def print_beside(run: Path, other: Path) -> None:
+    """Print what came out of two recordings of the same job, why, and how sure that is."""
+    console, second = plain_console(), load_run(other)
+    console.print()
+    console.print(Text(f"beside it, recorded: {second.brief.agent_words}", style="bold"), soft_wrap=True)
+    _print_pair(beside(compare(load_run(run), second)), console)
+
+
+def _print_pair(pair: BesideEachOther, console: Console) -> None:
+    table = text_table([""], [*map(Text, pair.conditions)])
+    for name, values in pair.scores:
+        table.add_row(Text(name), *map(number, values))
+    console.print(table)
+    if pair.assertion:
+        console.print(Text(f"why: {pair.condition}, “{pair.assertion}”"), soft_wrap=True)
+        console.print(Text(f"the user: “{pair.user}”"), soft_wrap=True)
+        for said in pair.said:
+            passed = "passed" if said.passed else "failed"
+            console.print(Text(f"{said.agent}, turn {said.turn}, {passed}: “{said.words}”"), soft_wrap=True)
+    console.print(Text(f"how sure: {pair.sure}"), soft_wrap=True)
 
 
 def score_line(result: RunResult) -> str:
