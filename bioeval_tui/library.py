@@ -35,11 +35,11 @@ from bioeval_tui.record.runs import recording_path
 from bioeval_tui.report import result
 from bioeval_tui.report.conclusion import conclude_batch
 from bioeval_tui.report.document import run_document
-from bioeval_tui.report.findings import Outcome
+from bioeval_tui.report.findings import Outcome, Shared
 from bioeval_tui.report.formats.json_report import json_report
 from bioeval_tui.report.frames import TableName, table_rows, to_arrow, to_frame
 from bioeval_tui.report.result import RunResult
-from bioeval_tui.report.sentences import difference_words, spread_words
+from bioeval_tui.report.sentences import effect_words, spread_words
 from bioeval_tui.report.statistics.differences import Difference
 from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
 from bioeval_tui.sample.paths import find_job
@@ -312,12 +312,15 @@ def _require_message(agent: Callable[..., Any]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class FactsDifference(Difference):
-    """Supplied − withheld, paired by trial."""
+    """Supplied − withheld, paired by trial, on what both conditions share."""
+
+    shared: Shared | None = None
+    """How many tasks and assertions that is; None if the conditions share everything that is scored."""
 
     @property
     def words(self) -> str:
-        """The difference with its interval and verdict, in words."""
-        return difference_words(self)
+        """The difference with its interval, its verdict and what it rests on, in words."""
+        return effect_words(self, self.shared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,12 +385,15 @@ class Results:
     def difference(self) -> FactsDifference | None:
         """Supplied − withheld, paired by trial, with its interval and verdict; None if only one condition was run.
 
+        It is made of what both conditions are scored by; without anything of that kind, its mean is None.
         Raises `UsageError` if there are several agents or models.
         """
-        found = self._summary().uplift
+        summary = self._summary()
+        found = summary.uplift
         if found is None:
             return None
-        return FactsDifference(**{each.name: getattr(found, each.name) for each in fields(found)})
+        same = {each.name: getattr(found, each.name) for each in fields(found)}
+        return FactsDifference(**same, shared=summary.shared)
 
     uplift = difference
     """An older name of `difference`."""
@@ -445,7 +451,7 @@ class Results:
                 yield "not run"
             else:
                 yield f"{number(condition.score.mean)} ({spread_words(condition.score)})"
-        yield difference_words(summary.uplift) if summary.uplift else "not run"
+        yield summary.uplift_words or "not run"
 
     def _only(self) -> RunResult:
         if len(self.loaded) != 1:

@@ -50,7 +50,7 @@ class PrintedAgent(TypedDict):
     "--guess",
     "guesses",
     is_flag=True,
-    help="Set reminders in UTC if the user does not say where they live, instead of setting none.",
+    help="With any model: set reminders in UTC if the user does not say where they live, instead of setting none.",
 )
 @click.option(
     "--tokens-per-second",
@@ -62,6 +62,7 @@ class PrintedAgent(TypedDict):
 def agent(graph: Path | None, neo4j: bool, exit_with_stdin: bool, **options: Any) -> int:
     """Serve the sample agent on 127.0.0.1: a small rule-based biomedical assistant.
 
+    With the model `guessing` it guesses, as with --guess: `run JOB --model careful --model guessing` compares both.
     When it is ready, prints a line of JSON with its URL on stdout, and instructions on stderr. Ctrl-C stops it.
     """
     if neo4j and graph is not None:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from bioeval_tui.cli.options import HEADLESS, with_options
-from bioeval_tui.errors import UsageError
+from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.engine.interface import RunRequest, spec_of
 from bioeval_tui.installation import need_local_model
-from bioeval_tui.sample.paths import DEMO_JOB, LOCAL_MODEL_JOB, sample_jobs
+from bioeval_tui.record.runs import recording_path
+from bioeval_tui.sample.paths import DEMO_JOB, GUESSING, LOCAL_MODEL_JOB, careful_recording, sample_jobs
 from bioeval_tui.settings import Settings
 from bioeval_tui.streams import is_plain
 
@@ -59,7 +60,8 @@ def demo(
 ) -> int:
     """Watch a live evaluation of the sample agent, offline, without an API key or a server.
 
-    Without --llm this is a rehearsal: a script plays the user, and rules judge the transcript. `space` pauses.
+    The agent guesses what it is not told; a recorded careful one stands beside it at the end. Without --llm this is a
+    rehearsal: a script plays the user, and rules judge the transcript. `space` pauses.
 
     With --local-model the agent is a real language model, SmolLM2-135M, which runs offline on this machine. It is fluent
     and often wrong; assertions find its mistakes in its answers.
@@ -80,6 +82,7 @@ def demo(
     graph = "none" if local_model else "embedded"
     request = RunRequest(
         jobs=(sample_jobs() / (LOCAL_MODEL_JOB if local_model else DEMO_JOB),),
+        models=() if local_model else (GUESSING,),
         sample_agent=not local_model,
         local_model=local_model,
         mode="llm" if llm else "rehearsal",
@@ -89,8 +92,12 @@ def demo(
     spec = spec_of(request, settings.runs_dir)
     if headless or as_json or is_plain():
         from bioeval_tui.cli.headless import run_headless  # the screen does not need it
+        from bioeval_tui.report.formats.console import print_beside
 
-        return run_headless(spec, settings, as_json=as_json)
+        code = run_headless(spec, settings, as_json=as_json)
+        if code == ExitCode.OK and not as_json and spec.mode == "rehearsal" and not local_model:
+            print_beside(recording_path(settings.runs_dir, spec.runs[0].run_id), careful_recording())
+        return code
     from bioeval_tui.cli.show_run import announce, show_run  # a headless run does not need it
 
     if llm or neo4j:  # a key or an address may be missing; nothing else of the demo is the user's

@@ -30,6 +30,7 @@ from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.expressions import caret, evaluate, explain, parse, scope
 from bioeval_tui.evaluation.job.loading import recorded_job
 from bioeval_tui.evaluation.job.template import (
+    ASKS_FIRST,
     Answers,
     Script,
     cases_text,
@@ -329,6 +330,8 @@ def _ask(defaults: Answers) -> Answers:
         fact=_question("One fact that the user knows and the agent must ask for (- for none)", defaults.fact),
     )
     answers = replace(answers, fact="" if answers.fact == "-" else answers.fact)
+    if script_for(answers) is None:
+        answers = replace(answers, withheld=ASKS_FIRST)
     offline = defaults.offline or click.confirm("Work offline, with a scripted user and a rules judge")
     script = _ask_script(answers) if offline else script_for(answers)
     return replace(answers, offline=offline, script=script)

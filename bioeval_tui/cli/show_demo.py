@@ -14,7 +14,7 @@ from bioeval_tui.errors import ExitCode
 from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
 from bioeval_tui.files import below, private_dir, write_whole
 from bioeval_tui.record.replay import reading_times, side_by_side
-from bioeval_tui.sample.paths import sample_recordings
+from bioeval_tui.sample.paths import careful_recording, sample_recordings
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.demo_app import PACES, BatchDemoApp, DemoApp, Pace
@@ -44,6 +44,7 @@ def show_demo(spec: EngineSpec, settings: Settings, source: FollowedRun, *, pace
         loop=loop,
         graded=not spec.local_model,
         local_model=spec.local_model,
+        other=careful_recording() if spec.mode == "rehearsal" and not spec.local_model else None,
         on_quit="cancel",
     )
     run_app(app)

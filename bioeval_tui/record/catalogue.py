@@ -62,7 +62,7 @@ LOCKED_S = 5.0
 
 _AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([mhdw])", re.IGNORECASE)
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_VERSION = 10
+_VERSION = 11
 
 
 _OBJECT = "json_type({0}) = 'object'"  # no other JSON, and an error for what is none
@@ -92,7 +92,7 @@ def _columns(**kinds: str) -> str:
 _RUNS = _columns(
     run_id="id", size="integer", modified="integer", ended="integer", job="text", status="text", started_at="text",
     started="real", score="real or null", fault="text", scores="object", messages="integer", model="text or null",
-    rehearsal="integer", batch_id="text or null", clean="integer", imported="integer", identity="object",
+    rehearsal="integer", batch_id="text or null", clean="integer", imported="integer", identity="object", difference="real or null",
 )  # fmt: skip
 _OVERLAYS = _columns(
     run_id="id",
@@ -113,17 +113,18 @@ _TABLES = "select type, name, tbl_name, sql from sqlite_master order by type, na
 _INSERT = """
 insert or replace into runs values (
     :run_id, :size, :modified, :ended, :job, :status, :started_at, :started, :score, :fault, :scores,
-    :messages, :model, :rehearsal, :batch_id, :clean, :imported, :identity
+    :messages, :model, :rehearsal, :batch_id, :clean, :imported, :identity, :difference
 )
 """
 _NOW = {
     name: f"case when judged_again is null then {name} else json_extract(judged_again, '$.{name}') end"
-    for name in ("score", "scores", "fault")
+    for name in ("score", "scores", "fault", "difference")
 }
 """Where transcripts were judged again, the latest verdicts count. Their score is a text, which SQLite does not round."""
 _COLUMNS = (
     f"run_id, job, status, started_at, {_NOW['score']}, {_NOW['fault']}, {_NOW['scores']}, messages, model, "
-    "rehearsal, batch_id, clean, reviewed, judged_again is not null, imported, identity"
+    "rehearsal, batch_id, clean, reviewed, judged_again is not null, imported, identity, "
+    f"{_NOW['difference']}"
 )
 
 
@@ -172,7 +173,7 @@ def _run_of(row: tuple[Any, ...], folder: Path) -> CataloguedRun:
     """Return the run in a row of `_COLUMNS`. Raises `_DamagedError` if it cannot be one that this program wrote."""
     (
         run_id, job, status, started, score, fault, scores, messages,
-        model, rehearsal, batch, clean, said, again, imported, identity,
+        model, rehearsal, batch, clean, said, again, imported, identity, difference,
     ) = row  # fmt: skip
     try:
         run = CataloguedRun(
@@ -193,6 +194,7 @@ def _run_of(row: tuple[Any, ...], folder: Path) -> CataloguedRun:
             again == 1,
             imported == 1,
             json.loads(identity),
+            None if difference is None else float(difference),
         )
         if _is_listable(run):
             return run
@@ -204,7 +206,7 @@ def _run_of(row: tuple[Any, ...], folder: Path) -> CataloguedRun:
 def _is_listable(run: CataloguedRun) -> bool:
     """Return whether a run has values that every list can show; no other is written."""
     said = run.reviewed or {"scores": {}, "score": None, "reviewers": []}
-    numbers = [run.score, *run.scores.values(), said["score"], *said["scores"].values()]
+    numbers = [run.score, run.difference, *run.scores.values(), said["score"], *said["scores"].values()]
     texts = [run.fault, *run.identity.values(), *said["reviewers"]]
     return (
         is_run_id(run.run_id)
@@ -539,10 +541,39 @@ def _overlaid(path: Path) -> tuple[str | None, str | None]:
     again = None
     if judgings(state, overlay):
         mean = now.ended.mean if now.ended else None
-        again = json.dumps({"score": _as_text(mean), "scores": now.scores(), "fault": _faults(now)})
+        values = {
+            "score": _as_text(mean),
+            "scores": now.scores(),
+            "fault": _faults(now),
+            "difference": _as_text(_difference(now)),
+        }
+        again = json.dumps(values)
     if scores and any(isinstance(event, ReviewsDrawn) for event in overlay.events):
         scores = replace(scores, drawn=True)
     return json.dumps(scores.to_dict()) if scores else None, again
+
+
+def _difference(state: RunState) -> float | None:
+    """Return the mean of the trials' differences, like the scores only of a run that has all of these."""
+    from bioeval_tui.record.effect import run_difference
+
+    return None if None in state.scores().values() else run_difference(state)
+
+
+def _outlined_difference(path: Path, outlined: Outline) -> float | None:
+    """Return the same of an outline, which has enough for it unless the conditions have criteria or cases of their own."""
+    from bioeval_tui.record.effect import compares_everything
+    from bioeval_tui.record.reading import fold_file
+
+    withheld, supplied = (outlined.scores().get(condition) for condition in CONDITIONS)
+    if outlined.started is None or not outlined.clean or withheld is None or supplied is None:
+        return None
+    if compares_everything(outlined.started):
+        return supplied - withheld
+    try:
+        return _difference(fold_file(path, light=True))
+    except RecordingError:
+        return None
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
@@ -581,6 +612,7 @@ def summarise(run_id: str, path: Path, outline: Outline) -> CataloguedRun:
         folder=path.parent,
         clean=outline.clean,
         imported=is_imported(path),
+        difference=_outlined_difference(path, outline),
     )
     if started is None:
         return run

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from bioeval_tui.errors import RecordingError, StorageError
-from bioeval_tui.exact import exact_difference
 from bioeval_tui.files import below, read_small, write_whole
 from bioeval_tui.portable import BINARY, is_at, lock
 from bioeval_tui.text import clean_line
@@ -123,6 +122,8 @@ class CataloguedRun(NamedTuple):
     """Whether it was imported with `runs import`."""
     identity: Mapping[str, str] = {}
     """Who was tested by whom, and with what."""
+    difference: float | None = None
+    """Supplied − withheld on what both conditions share; None of a run that is not clean, or if one has no score."""
 
     @property
     def measured(self) -> bool:
@@ -161,14 +162,6 @@ class CataloguedRun(NamedTuple):
     def reviewers(self) -> tuple[str, ...]:
         """Who has reviewed it."""
         return tuple(clean_line(name, 80) for name in self.reviewed["reviewers"]) if self.reviewed else ()
-
-    @property
-    def uplift(self) -> float | None:
-        """Supplied − withheld of a clean run."""
-        withheld, supplied = self.scores.get("withheld"), self.scores.get("supplied")
-        if withheld is None or supplied is None or not self.clean:
-            return None
-        return exact_difference(supplied, withheld)
 
     @property
     def only_condition(self) -> str | None:

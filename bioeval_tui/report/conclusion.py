@@ -12,6 +12,7 @@ from typing import Literal
 
 from bioeval_tui.exact import exact_mean
 from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.record.effect import NO_FACTS, NOT_RECORDED
 from bioeval_tui.record.events import EndReason
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.report import findings as of, sentences
@@ -35,10 +36,6 @@ _STANDINGS: dict[Outcome, Standing] = {
     ),
 }  # fmt: skip
 
-_EFFECTS = (
-    of.NothingToGain | of.NoEffectOfFacts | of.EffectOfFacts | of.EffectWithinChance | of.TooFewForEffect
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
@@ -47,8 +44,6 @@ class Conclusion:
     finding: ConclusionFinding
     rehearsal: bool = False
     """Whether all that it rests on is a rehearsal."""
-    own_criteria: bool = False
-    """Whether it compares two conditions in which other things are right."""
 
     @property
     def outcome(self) -> Outcome:
@@ -64,8 +59,6 @@ class Conclusion:
     def sentence(self) -> str:
         """The conclusion in words."""
         text = sentences.sentence(self.finding)
-        if self.own_criteria:
-            text = sentences.by_own_criteria(text)
         return sentences.in_rehearsal(text) if self.rehearsal else text
 
     @property
@@ -87,12 +80,8 @@ def conclude(run: RecordedRun, summary: Summary) -> Conclusion:
     finding = _without_end(run)
     if finding is not None:
         return Conclusion(finding)
-    finding = _missing_score(run) or _broken_by_agent(run, summary)
-    if finding is not None:
-        return Conclusion(finding, run.started.rehearsal)
-    about = _about_facts(run, summary)
-    own = isinstance(about, _EFFECTS) and run.has_own_criteria
-    return Conclusion(about, run.started.rehearsal, own)
+    finding = _missing_score(run) or _broken_by_agent(run, summary) or _about_facts(run, summary)
+    return Conclusion(finding, run.started.rehearsal)
 
 
 def conclude_batch(runs: Sequence[RecordedRun]) -> Conclusion:
@@ -201,8 +190,12 @@ def _about_facts(run: RecordedRun, summary: Summary) -> ConclusionFinding:
         return _one_condition(run, summary, run.only_condition)
     if not run.clean:
         return of.UncleanStart(scores, run.why_not_clean, bool(run.state.clean_unknown))
+    shared = summary.shared
+    if shared is not None and shared.is_nothing:
+        return of.NoSharedCriteria(scores, trials, _fails(run))
     if uplift is None or uplift.mean is None:
-        return of.NoPairOfScores(scores)
+        is_lost = uplift is not None and NOT_RECORDED in dict(uplift.estimate.counted.reasons)
+        return of.SharedNotRecorded(scores) if is_lost else of.NoPairOfScores(scores)
     if not run.state.job.get("facts"):
         return of.NoFactsInJob(scores, trials)
     given = {fact.fact for talk in run.conversations_in("supplied") for fact in talk.facts}
@@ -210,7 +203,8 @@ def _about_facts(run: RecordedRun, summary: Summary) -> ConclusionFinding:
         return of.FactsUnread(scores, trials, why)
     if not given:
         return of.NoFactGiven(scores, trials)
-    return _effect(run, summary, uplift, given)
+    effect = _effect(run, summary, uplift, given)
+    return effect if shared is None else of.PartlySharedCriteria(scores, _fails(run), shared, effect)
 
 
 def _one_condition(run: RecordedRun, summary: Summary, only: Condition) -> of.OneCondition:
@@ -226,17 +220,18 @@ def _one_condition(run: RecordedRun, summary: Summary, only: Condition) -> of.On
 
 def _effect(
     run: RecordedRun, summary: Summary, uplift: Difference, given: Collection[int]
-) -> ConclusionFinding:
+) -> of.EffectFinding:
     """Return what knowing the facts changes, as far as the trials with both scores can show it."""
     assert uplift.mean is not None
     cases = uplift.estimate.clusters if run.started.cases else 0
     trials = of.Trials(len(uplift.estimate.points), run.started.trials, cases)
     listed = () if run.started.cases else enumerate(run.state.job.get("facts") or (), start=1)
     facts = tuple(str(fact) for number, fact in listed if number in given)
-    withheld, supplied = _paired_means(run)
     equal, interval = uplift.estimate.all_equal, uplift.estimate.interval
-    if withheld.score == supplied.score == 1:
+    with_facts = [pair for pair in _scored_pairs(run) if run.why_not_compared(pair[0].trial) != NO_FACTS]
+    if all(one.score == two.score == 1 for one, two in with_facts):
         return of.NothingToGain(facts, trials)
+    withheld, supplied = _paired_means(run)
     if uplift.verdict == "too few":
         return _too_few(run, summary, uplift, trials, facts)
     if uplift.verdict == "same":
@@ -260,13 +255,12 @@ def _too_few(
 
 
 def _paired_means(run: RecordedRun) -> tuple[of.SideScore, of.SideScore]:
-    """Return both conditions' means over the trials that have both scores."""
-    both = zip(
-        *((one.score, two.score) for one, two in _scored_pairs(run) if run.has_pair(one.trial)), strict=True
-    )
+    """Return both conditions' means, of what they share, over the trials that have both scores."""
+    pairs = [(one.shared_sample.value, two.shared_sample.value) for one, two in _compared_pairs(run)]
+    known = [(one, two) for one, two in pairs if one is not None and two is not None]
     withheld, supplied = (
         of.SideScore(_side(run, condition), exact_mean(values))
-        for condition, values in zip(CONDITIONS, both, strict=True)
+        for condition, values in zip(CONDITIONS, zip(*known, strict=True), strict=True)
     )
     return withheld, supplied
 
@@ -276,7 +270,7 @@ def _cause(run: RecordedRun, by: float) -> of.Cause | None:
 
     `by` is the difference that the facts make. None without such a check.
     """
-    pairs = _scored_pairs(run)
+    pairs = _compared_pairs(run)
     if run.started.cases or round(by, 2) == 0 or not pairs:
         return None  # the cause in one case does not explain the others
     low: Condition = "withheld" if by > 0 else "supplied"
@@ -285,11 +279,43 @@ def _cause(run: RecordedRun, by: float) -> of.Cause | None:
     turned = set.intersection(
         *(_checks(worse, passed=False) & _checks(better, passed=True) for worse, better in pairs)
     )
-    among = len(pairs) < run.started.trials
-    for gain in pairs[0][0].gains:
-        if (gain.kind, gain.index) in turned and (gain.kind == "assertion" or gain.kind == "task"):
-            return of.Cause(gain.kind, gain.title, low, len(pairs), among)
+    return _first_cause(run, [worse for worse, _ in pairs], turned & _shared_checks(run))
+
+
+def _fails(run: RecordedRun) -> of.Cause | None:
+    """Return the check with the highest weight that fails in every trial of the condition with the lower score, by whichever criteria.
+
+    None without such a check, and where each case has its own.
+    """
+    pairs = _scored_pairs(run)
+    if run.started.cases or not pairs:
+        return None
+    low = min(zip(*pairs, strict=True), key=lambda talks: exact_mean([talk.score or 0.0 for talk in talks]))
+    return _first_cause(run, low, set.intersection(*(_checks(talk, passed=False) for talk in low)))
+
+
+def _first_cause(
+    run: RecordedRun, low: Sequence[ConversationResult], among: Collection[tuple[str, int]]
+) -> of.Cause | None:
+    """Return the check of these, all of which fail in the conversations `low`, that costs the first one most."""
+    some_left_out = len(low) < run.started.trials
+    for gain in low[0].gains:
+        if (gain.kind, gain.index) in among and (gain.kind == "assertion" or gain.kind == "task"):
+            return of.Cause(gain.kind, gain.title, low[0].condition, len(low), some_left_out)
     return None
+
+
+def _shared_checks(run: RecordedRun) -> set[tuple[str, int]]:
+    """Return the assertions and tasks that both conditions share in every trial, as `Gain` numbers them."""
+    shared = [run.shared_in(trial) for trial in run.trials]
+    tasks = frozenset.intersection(*(criteria.tasks for criteria in shared))
+    assertions = frozenset.intersection(*(criteria.assertions for criteria in shared))
+    return {*(("task", number) for number in tasks), *(("assertion", index) for index in assertions)}
+
+
+def _compared_pairs(run: RecordedRun) -> list[tuple[ConversationResult, ConversationResult]]:
+    """Return those of the pairs with both scores whose conditions can be compared."""
+    return [pair for pair in _scored_pairs(run) if not run.why_not_compared(pair[0].trial)]
 
 
 def _scored_pairs(run: RecordedRun) -> list[tuple[ConversationResult, ConversationResult]]:

@@ -22,6 +22,8 @@ from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.reviews import PrintedJudging, judged_again_dicts
 from bioeval_tui.report.run import ConversationResult as Conversation
 from bioeval_tui.report.sentences import sentence
+from bioeval_tui.report.statistics.differences import Verdict
+from bioeval_tui.report.summary import Summary
 
 Score = float | None
 
@@ -168,6 +170,8 @@ class ConversationResult(_Part):
     """The name of the persona of the simulated user; null if the job has none."""
     score: Score
     """The composite score of this conversation; null if it could not be measured."""
+    shared_score: Score
+    """The same of what both conditions share, of which the difference is made; null if there is none."""
     given_scores: dict[str, Any] | None
     """The scores from the file of an imported conversation."""
     reason: str
@@ -257,6 +261,26 @@ class ConclusionResult(_Part):
     """The difference that it attributes to the facts (supplied − withheld); null if it attributes none, or none can be told."""
 
 
+class SharedResult(_Part):
+    """How many tasks (or items of a rubric) and assertions both conditions share, of all that have a weight."""
+
+    tasks: int
+    of_tasks: int
+    assertions: int
+    of_assertions: int
+
+
+class DifferenceResult(_Part):
+    """Supplied − withheld, paired by trial, on what both conditions share."""
+
+    mean: float | None
+    """Null if no trial has both scores, or no difference is claimed; `words` says why."""
+    verdict: Verdict
+    words: str
+    rests_on: SharedResult | None
+    """What the difference rests on; null if the conditions share everything that is scored."""
+
+
 class RunDocument(_Part):
     """One run: one job with one agent and model."""
 
@@ -283,6 +307,8 @@ class RunDocument(_Part):
     score: Score
     """The mean of both conditions (the published formula); if null, `why_no_score` says why."""
     why_no_score: str | None
+    difference: DifferenceResult | None
+    """What the facts change; null if only one condition was run."""
     clean: bool | None
     """Whether both conditions started from the same state and no person took over; null if unknown, or if only one was run."""
     compared: list[str]
@@ -346,6 +372,7 @@ def run_document(run: RunResult | None, *, trials: bool = True) -> dict[str, Any
         detail=run.detail,
         score=run.mean,
         why_no_score=run.why_no_mean or None,
+        difference=_difference(run.summary),
         clean=run.known_clean,
         compared=ended.compared if ended else (),
         rehearsal=brief.rehearsal,
@@ -367,6 +394,17 @@ def run_document(run: RunResult | None, *, trials: bool = True) -> dict[str, Any
         realism=manner_dicts(run.manners),
         problems=[str(problem) for problem in run.problems],
     )
+
+
+def _difference(summary: Summary) -> dict[str, Any] | None:
+    if summary.uplift is None:
+        return None
+    return {
+        "mean": summary.uplift.mean,
+        "verdict": summary.uplift.verdict,
+        "words": summary.uplift_words,
+        "rests_on": summary.shared,
+    }
 
 
 def _never_started() -> dict[str, Any]:
@@ -423,6 +461,7 @@ def _conversation(talk: Conversation) -> ConversationResult:
             "persona": (case.persona or None) if case else None,
             "given_scores": scored.given if scored else None,
             "score": talk.score,
+            "shared_score": talk.shared_score,
             "reason": talk.reason if talk.score is not None else talk.why_no_score,
             "parts": {part.name: part for part in talk.parts},
             "penalty": scored.penalty if scored else None,

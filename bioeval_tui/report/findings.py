@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Outcome = Literal[
     "not_started", "unfinished", "cancelled", "not_run",
     "agent_unreached", "agent_failed", "timed_out", "evaluator_failed", "judge_failed", "not_measured",
-    "not_clean", "clean_unknown",
+    "not_clean", "clean_unknown", "own_criteria",
     "facts_help", "facts_hurt", "no_difference", "perfect", "too_few", "facts_not_given", "facts_unread", "no_facts",
     "one_condition",
     "medal", "no_medal", "invalid", "not_graded",
@@ -133,6 +133,20 @@ class Cause(_Data):
     """The trials with both scores."""
     among: bool
     """Whether others have only one score, or none."""
+
+
+class Shared(_Data):
+    """How many tasks (or items of a rubric) and assertions both conditions are scored by, of all that have a weight."""
+
+    tasks: int
+    of_tasks: int
+    assertions: int
+    of_assertions: int
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether each condition has its own criteria only."""
+        return not (self.tasks or self.assertions)
 
 
 class Penalty(_Data):
@@ -394,6 +408,52 @@ class TooFewForEffect(ConclusionFinding):
     """Of a single trial; None if failed requests make no difference."""
 
 
+class NoSharedCriteria(ConclusionFinding):
+    """Scores of conditions that are each scored by their own criteria only, so that no effect is claimed."""
+
+    scores: tuple[SideScore, ...]
+    trials: int
+    fails: Cause | None
+    """What fails in the lower condition."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """Whether anything was left to gain."""
+        return "perfect" if all(one.score == 1 for one in self.scores) else "own_criteria"
+
+
+class SharedNotRecorded(ConclusionFinding):
+    """Scores by criteria of which the conditions share some, in a recording without the verdicts on these."""
+
+    outcome: ClassVar[Outcome] = "own_criteria"
+    scores: tuple[SideScore, ...]
+
+
+class PartlySharedCriteria(ConclusionFinding):
+    """Scores by criteria of which the conditions share some, and the effect of the facts on what they share."""
+
+    scores: tuple[SideScore, ...]
+    fails: Cause | None
+    """What fails in the lower condition, shared or not."""
+    shared: Shared
+    effect: EffectFinding
+
+    @property
+    def outcome(self) -> Outcome:
+        """That of the effect."""
+        return self.effect.outcome
+
+
+EffectFinding = NothingToGain | NoEffectOfFacts | EffectOfFacts | EffectWithinChance | TooFewForEffect
+"""What knowing the facts changes."""
+
+
+class EffectBasis(Finding):
+    """What the difference between two conditions rests on, if they don't share all criteria."""
+
+    shared: Shared
+
+
 # A run at a glance
 
 
@@ -421,6 +481,8 @@ class RunLead(Finding):
     same_start: SameStart | None
     facts_unread: bool = False
     """Whether it cannot be told if a fact was given."""
+    shared: Shared | None = None
+    """What the difference rests on, if not on everything."""
 
 
 class SameStart(Finding):

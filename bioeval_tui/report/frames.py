@@ -133,6 +133,7 @@ def _conversation(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
         "rehearsal": run.brief.rehearsal,
         "imported_from": source.format if source else None,
         "score": talk.score,
+        "shared_score": talk.shared_score,
         **{f"{part.name}_part": part.value for part in talk.parts},
         "penalty": scored.penalty if scored else None,
         "failures": talk.failures,
@@ -154,9 +155,10 @@ def _conversation(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
 
 
 def _tasks(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
+    shared = run.shared_in(talk.trial).tasks
     for number, title in run.task_titles(talk.condition, talk.trial).items():
         task = talk.task(number)
-        cells: dict[str, Any] = {"task": number, "title": title}
+        cells: dict[str, Any] = {"task": number, "title": title, "shared": number in shared}
         if task is None:
             yield {**cells, "not_measured": talk.why_no_verdict}
             continue
@@ -179,9 +181,11 @@ def _tasks(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
 
 
 def _assertions(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
+    shared = run.shared_in(talk.trial).assertions
     for index, (title, weight) in run.assertion_titles(talk.condition, talk.trial).items():
         check = talk.final_checks.get(index)
         cells: dict[str, Any] = {"assertion": index + 1, "title": title, "weight": weight}
+        cells["shared"] = index in shared
         if check is None:
             yield {**cells, "status": "not_measured", "why": "it was not checked at the end"}
             continue
@@ -266,6 +270,7 @@ TABLES: Mapping[TableName, FrameTable] = {
         FrameColumn("rehearsal", "flag", "whether a script played the user, or rules judged"),
         FrameColumn("imported_from", "text", "the format of the file it was imported from; missing otherwise"),
         FrameColumn("score", "number", "the composite, 0 to 1"),
+        FrameColumn("shared_score", "number", "the same of what both conditions share: the difference is made of it; missing if there is none"),
         FrameColumn("timing_part", "number", "the composite's part for response times, 0 to 1"),
         FrameColumn("task_part", "number", "its part for tasks, 0 to 1"),
         FrameColumn("assertion_part", "number", "its part for assertions, 0 to 1"),
@@ -292,6 +297,7 @@ TABLES: Mapping[TableName, FrameTable] = {
         FrameColumn("passed", "flag", "whether the score is above the task's `passAbove`"),
         FrameColumn("reason", "text", "why, in the judge's words"),
         FrameColumn("weight", "number", "how much it counts in the task part"),
+        FrameColumn("shared", "flag", "whether both conditions judge it alike, so that it counts in the difference"),
         FrameColumn("asked", "whole", "the number of the user's message that asks for it, 0 if none does; missing if unknown"),
         FrameColumn("kept_by", "text", "what kept the user from asking: `user`, `turns` or `agent`; missing if it was asked for"),
         FrameColumn("unproved", "flag", "whether the judge quoted words that are not in the transcript, or only the user's"),
@@ -306,6 +312,7 @@ TABLES: Mapping[TableName, FrameTable] = {
         FrameColumn("assertion", "whole", "its number in the job, from 1"),
         FrameColumn("title", "text", "its name, or its expression or query"),
         FrameColumn("weight", "number", "how much it counts in the assertion part"),
+        FrameColumn("shared", "flag", "whether it counts in both conditions, so that it counts in the difference"),
         FrameColumn("status", "text", "`passed`, `failed` or `not_measured`"),
         FrameColumn("passed", "flag", "missing if it was not measured"),
         FrameColumn("from_start", "flag", "whether it passed before the greeting already"),

@@ -18,6 +18,7 @@ from bioeval_tui import score as composite
 from bioeval_tui.evaluation.spending import Prices, shipped_prices
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.attachments import file_words
+from bioeval_tui.record.effect import trial_difference
 from bioeval_tui.record.events import (
     ReviewsDrawn,
     RunStarted,
@@ -56,7 +57,7 @@ from bioeval_tui.report.formats.registry import TARGET
 from bioeval_tui.report.judge_checks import on_sentinels, sentinel_checks
 from bioeval_tui.report.manner import RunManner, manners
 from bioeval_tui.report.reviews import judged_again, reviews_of, verdicts_replaced
-from bioeval_tui.report.run import ConversationResult, RecordedRun
+from bioeval_tui.report.run import ConversationResult, RecordedRun, counted_shared
 from bioeval_tui.report.sentences import concurrency_words, seen_in, sentence
 from bioeval_tui.report.statistics.estimates import Proportion
 from bioeval_tui.report.summary import ConditionSummary, Summary, assertion_share, summarise_runs
@@ -142,6 +143,9 @@ class TrialResult:
     conversations: tuple[ConversationResult | None, ...]
     """None for one that has not started."""
     uplift: float | None
+    """Supplied − withheld on what both conditions share; None if they are not compared."""
+    shared: of.Shared | None
+    """How much they share; None if that is everything."""
     tasks: tuple[rows.TaskRow, ...]
     tones: tuple[float | None, ...]
     """The judge's rating of the agent's tone, 0 to 1, which is not part of any score; empty without one."""
@@ -483,7 +487,8 @@ def _trial_result(run: RunResult, trial: int) -> TrialResult:
         conditions=conditions,
         titles=tuple(map(state.condition_title, conditions)),
         conversations=talks,
-        uplift=rows.composite_uplift(state, trial),
+        uplift=trial_difference(state, trial),
+        shared=counted_shared([run.shared_in(trial)]),
         tasks=tuple(rows.task_rows(state, trial)),
         tones=_tones(talks),
         assertions=tuple(rows.assertion_rows(state, trial)),
@@ -633,6 +638,7 @@ def _lead(result: RunResult) -> RunLead:
         result.why_not_clean,
         result.same_start,
         bool(result.facts_unread),
+        result.summary.shared,
     )
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from bioeval_tui.exact import exact_difference
 from bioeval_tui.record.cases import counts_in, judged, judged_in, without_placeholders
+from bioeval_tui.record.effect import shared_criteria, why_not_compared
 from bioeval_tui.record.events import RESULT_REASONS, AssertionChecked, TaskScored, job_number
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.state import ConversationState, MessageState, RunState
@@ -20,7 +20,7 @@ Talks = dict[Condition, ConversationState | None]
 
 @dataclass(frozen=True, slots=True)
 class TaskRow:
-    """One task: its verdict under each condition, and supplied − withheld when the run is clean."""
+    """One task: its verdict under each condition, and supplied − withheld of one that is judged alike in both."""
 
     number: int
     title: str
@@ -68,20 +68,6 @@ def run_conditions(state: RunState) -> tuple[Condition, ...]:
 def trial_talks(state: RunState, trial: int) -> Talks:
     """Return the conversations of a trial by condition; None for one that has not started."""
     return {condition: state.conversation(condition, trial) for condition in run_conditions(state)}
-
-
-def uplift(state: RunState, withheld: float | None, supplied: float | None) -> float | None:
-    """Return supplied − withheld; None when a value is missing or the run is not clean."""
-    if not state.clean or withheld is None or supplied is None:
-        return None
-    return exact_difference(supplied, withheld)
-
-
-def composite_uplift(state: RunState, trial: int) -> float | None:
-    """Return the uplift of the composite."""
-    both = trial_talks(state, trial)
-    values = {c: talk.score.score if talk and talk.score else None for c, talk in both.items()}
-    return uplift(state, values.get("withheld"), values.get("supplied"))
 
 
 def task_of(talk: ConversationState | None, number: int) -> TaskScored | None:
@@ -134,17 +120,22 @@ def criteria_words(item: Mapping[str, Any]) -> str:
 
 def task_rows(state: RunState, trial: int) -> list[TaskRow]:
     """Return the tasks of a trial, with their verdicts as far as there are any."""
-    both = trial_talks(state, trial)
+    both, job = trial_talks(state, trial), state.job_of(trial)
+    compared = frozenset() if why_not_compared(state, trial) else shared_criteria(job).tasks
     found = []
-    for number, item in enumerate(judged(state.job_of(trial)), start=1):
+    for number, item in enumerate(judged(job), start=1):
         verdicts = {condition: task_of(talk, number) for condition, talk in both.items()}
         title, criteria = str(item.get("task", "")), criteria_words(item)
-        scores = {
-            condition: task.score if task and task.measured else None for condition, task in verdicts.items()
-        }
-        gain = uplift(state, scores.get("withheld"), scores.get("supplied"))
-        found.append(TaskRow(number, title, criteria, verdicts, gain, item.get("only")))
+        difference = _difference(verdicts) if number in compared else None
+        found.append(TaskRow(number, title, criteria, verdicts, difference, item.get("only")))
     return found
+
+
+def _difference(verdicts: Mapping[Condition, TaskScored | None]) -> float | None:
+    withheld, supplied = (verdicts.get(condition) for condition in CONDITIONS)
+    if withheld is None or supplied is None or not (withheld.measured and supplied.measured):
+        return None
+    return supplied.score - withheld.score
 
 
 def assertion_titles(

@@ -5,7 +5,7 @@ Nothing here is a figure over several conversations: `summary` makes those, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +15,14 @@ from bioeval_tui import score as composite
 from bioeval_tui.errors import Problem
 from bioeval_tui.evaluation.conversation.transcript import without_signoff
 from bioeval_tui.evaluation.spending import Prices, shipped_prices
+from bioeval_tui.record.effect import (
+    NOT_RECORDED,
+    NOTHING_SHARED,
+    SharedCriteria,
+    shared_criteria,
+    shared_score,
+    why_not_compared,
+)
 from bioeval_tui.record.events import (
     EXCUSED,
     FACTS_UNREAD,
@@ -45,6 +53,7 @@ from bioeval_tui.report.findings import (
     Gain,
     NeverAsked,
     RequestsFailed,
+    Shared,
     SlowAnswers,
     TaskFellShort,
 )
@@ -212,6 +221,19 @@ class ConversationResult:
         of_case = "" if self.case is None else f"{self.case.words} {self.trial if source else ''}"
         return self._run.contents_of(self.trial, self.condition, of_case)
 
+    @cached_property
+    def shared_sample(self) -> Sample:
+        """Its score on what both conditions share, of which their difference is made, as statistics take it."""
+        value = shared_score(self._talk, self._run.shared_in(self.trial))
+        return replace(self.sample, value=value, reason=self.excluded or NOT_RECORDED)
+
+    @property
+    def shared_score(self) -> float | None:
+        """The same, for who computes differences: None if the conditions of its trial are not compared."""
+        if self._run.only_condition or self._run.why_not_compared(self.trial):
+            return None
+        return self.shared_sample.value
+
     @property
     def common_case(self) -> str:
         """The unit on which agents are compared: the job or one of its cases, as it was then, or a case of an imported set."""
@@ -236,6 +258,13 @@ class ConversationResult:
         if task is None or not task.measured or self.excluded:
             return replace(self.sample, value=None, reason=self.excluded or "judge")
         return replace(self.sample, value=task.score)
+
+    def shared_task_sample(self, number: int) -> Sample | None:
+        """Return the score of a task in the same way, without a value unless both conditions judge it alike."""
+        sample = self.task_sample(number)
+        if sample is None or number in self._run.shared_in(self.trial).tasks:
+            return sample
+        return replace(sample, value=None, reason=NOTHING_SHARED)
 
     @property
     def target_ms(self) -> float:
@@ -389,23 +418,13 @@ class RecordedRun:
         """Whether the run was to stop as soon as its results decided something (`--until-decided`)."""
         return bool(self.started.options.get("until_decided"))
 
-    def has_pair(self, trial: int) -> bool:
-        """Return whether a trial's conditions differ: those of a case without facts, in a job with facts, do not."""
-        return not self.state.job.get("facts") or bool(self.state.job_of(trial).get("facts"))
+    def shared_in(self, trial: int) -> SharedCriteria:
+        """Return what both conditions of a trial are scored by."""
+        return shared_criteria(self.state.job_of(trial))
 
-    @cached_property
-    def has_own_criteria(self) -> bool:
-        """Whether the job, or the job of a case, says that other things are right in each condition."""
-        trials = {talk.key.trial for talk in self.state.conversations.values()} if self.started.cases else ()
-        listed = [
-            item
-            for job in (self.state.job, *map(self.state.job_of, trials))
-            for key in ("tasks", "assertions", "rubric")
-            for item in job.get(key) or ()
-            if isinstance(item, dict)
-        ]
-        rules = [rule for item in listed for rule in item.get("rules") or () if isinstance(rule, dict)]
-        return any(item.get("only") or item.get("withheldCriteria") for item in (*listed, *rules))
+    def why_not_compared(self, trial: int) -> str:
+        """Return why the conditions of a trial have no difference, in a few words; empty if they can be compared."""
+        return why_not_compared(self.state, trial)
 
     @cached_property
     def brief(self) -> Brief:
@@ -550,6 +569,31 @@ def conversations_of(
     """Yield the conversations of one condition, or of both, each with its run, in the order of runs and trials."""
     for run in runs:
         yield from ((run, talk) for talk in run.conversations if condition in (None, talk.condition))
+
+
+def shared_by(runs: Iterable[RecordedRun]) -> Shared | None:
+    """Return what both conditions of the runs share of all that is scored; None if that is everything."""
+    by_case = {
+        (run.started.job_name, run.case_words(trial)): run.shared_in(trial)
+        for run in runs
+        for trial in run.trials
+    }
+    return counted_shared(by_case.values())
+
+
+def counted_shared(every: Iterable[SharedCriteria]) -> Shared | None:
+    """Return how much conditions share, by case; None if that is everything.
+
+    Where the cases, or jobs, share different numbers of tasks and assertions, those of all of them are counted.
+    """
+    every = list(every)
+    if all(criteria.is_everything for criteria in every):
+        return None
+    counts = [(len(one.tasks), one.of_tasks, len(one.assertions), one.of_assertions) for one in every]
+    if len(set(counts)) == 1:
+        return Shared(*counts[0])
+    tasks, of_tasks, assertions, of_assertions = map(sum, zip(*counts, strict=True))
+    return Shared(tasks, of_tasks, assertions, of_assertions)
 
 
 # What ended a conversation, and why a task has its score

@@ -54,6 +54,7 @@ BRIEFS: dict[Outcome, str] = {
     "agent_unreached": "the agent was not reached", "agent_failed": "the agent failed", "timed_out": "ran out of time",
     "evaluator_failed": "the simulated user failed", "judge_failed": "the judge failed", "not_measured": "not measured",
     "not_clean": "not clean: no difference", "clean_unknown": "no difference: starting states unknown",
+    "own_criteria": "no difference: own criteria",
     "facts_help": "facts help", "facts_hurt": "facts hurt", "no_difference": "no clear difference",
     "perfect": "nothing left to gain", "too_few": "too few", "facts_not_given": "no fact was given",
     "facts_unread": "facts in a language that is not read",
@@ -84,6 +85,7 @@ TEXTS: dict[type, str] = {
     of.NoScoreThere: "{0.place:Conversation} the agent has no score: {0.cause:short}.",
     of.UncleanStart: "{0.scores:Scores}; {0.why:short}, so the difference cannot be attributed to the facts.",
     of.NoPairOfScores: "{0.scores:Scores}; no trial has both scores, so there is no difference.",
+    of.SharedNotRecorded: "{0.scores:Scores}, each by its own criteria; the recording lacks verdicts on what both share, so no effect of the facts is claimed.",
     of.NoFactsInJob: "The job has no facts, so both conditions ask the same: {0.scores:scores}{0.trials:over}.",
     of.NoFactGiven: "The user gave the agent no fact, so the facts cannot explain a difference: {0.scores:scores}{0.trials:over}.",
     of.FactsUnread: "{0.why:Clause}, so nothing is said about what the facts change: {0.scores:scores}{0.trials:over}.",
@@ -205,31 +207,30 @@ def _(finding: of.NoEffectOfFacts) -> str:
 
 @write.register
 def _(finding: of.EffectOfFacts) -> str:
-    verb = "lifts" if finding.helps else "lowers"
-    over = _over(finding.trials, finding.interval, all_equal=finding.all_equal)
-    because = ""
+    verb, because = "lifts" if finding.helps else "lowers", ""
     if finding.cause:
         because = f": {_because(finding.cause, 'it' if len(finding.facts) == 1 else 'them')}"
-    span = _from_to(finding.withheld, finding.supplied)
-    return f"Knowing {_that(finding.facts)} {verb} the agent {span}{over}{because}."
+    return f"Knowing {_that(finding.facts)} {verb} the agent {_span(finding)}{because}."
 
 
 @write.register
 def _(finding: of.EffectWithinChance) -> str:
-    over = _over(finding.trials, finding.interval, all_equal=finding.all_equal)
-    span = _from_to(finding.withheld, finding.supplied)
-    return f"The effect of the facts cannot be distinguished from chance: {span}{over}."
+    return f"The effect of the facts cannot be distinguished from chance: {_span(finding)}."
 
 
 @write.register
 def _(finding: of.TooFewForEffect) -> str:
     because = f"; {_because(finding.cause, 'them')}" if finding.cause else ""
     lost = f"; {_penalty(finding.penalty)}" if finding.penalty else ""
-    one = finding.cases == 1 or (finding.cases is None and finding.trials.used == 1)
     return (
-        f"{_scores_first(finding.scores)}; {_few(finding)} {'is' if one else 'are'} too few to tell what knowing "
-        f"{_that(finding.facts)} changes ({finding.needed} would do){because}{lost}."
+        f"{_scores_first(finding.scores)}; {_are_too_few(finding)} to tell what knowing {_that(finding.facts)} changes "
+        f"({finding.needed} would do){because}{lost}."
     )
+
+
+def _are_too_few(finding: of.TooFewForEffect) -> str:
+    one = finding.cases == 1 or (finding.cases is None and finding.trials.used == 1)
+    return f"{_few(finding)} {'is' if one else 'are'} too few"
 
 
 def _few(finding: of.TooFewForEffect) -> str:
@@ -237,6 +238,62 @@ def _few(finding: of.TooFewForEffect) -> str:
         return plural(finding.cases, "case")
     used, planned = finding.trials.used, finding.trials.planned
     return _spelt(used, "trial") if used == planned else f"{_used(finding.trials)} with both scores"
+
+
+@write.register
+def _(finding: of.NoSharedCriteria) -> str:
+    own = f"{_scores_first(finding.scores)}{_over_all(finding.trials)}{_by_own_criteria(finding.fails)}"
+    return f"{own}; the conditions share none, so no effect of the facts is claimed."
+
+
+@write.register
+def _(finding: of.PartlySharedCriteria) -> str:
+    own = f"{_scores_first(finding.scores)}{_by_own_criteria(finding.fails)}"
+    return f"{own}; on what both share, {shared_words(finding.shared)}, {_effect(finding.effect)}."
+
+
+def _by_own_criteria(fails: of.Cause | None) -> str:
+    """Return how scores of conditions with their own criteria came about: what fails in the lower one, if anything does."""
+    return ", each by its own criteria" + (f": {_because(fails, 'them')}" if fails else "")
+
+
+def _effect(finding: of.EffectFinding) -> str:
+    """Return what the facts change, without naming them, as the end of a sentence."""
+    match finding:
+        case of.NothingToGain(trials=trials):
+            return f"it scores 1.00 either way{_over(trials, all_equal=True)}: nothing was left to gain"
+        case of.NoEffectOfFacts(trials=trials, score=score):
+            either = f"{number(score)} either way{_over(trials, all_equal=True)}"
+            return f"the facts made no difference: {either}"
+        case of.EffectOfFacts():
+            verb, because = "lift" if finding.helps else "lower", ""
+            if finding.cause:
+                because = f": {_because(finding.cause, 'them')}"
+            return f"the facts {verb} the agent {_span(finding)}{because}"
+        case of.EffectWithinChance():
+            return f"the effect of the facts cannot be distinguished from chance: {_span(finding)}"
+        case of.TooFewForEffect(penalty=penalty):
+            lost = f"; {_penalty(penalty)}" if penalty else ""
+            return f"{_are_too_few(finding)} to tell what the facts change ({finding.needed} would do){lost}"
+
+
+def _span(finding: of.EffectOfFacts | of.EffectWithinChance) -> str:
+    """Return such as `from 0.43 to 1.00 in each of 5 trials`."""
+    over = _over(finding.trials, finding.interval, all_equal=finding.all_equal)
+    return f"{_from_to(finding.withheld, finding.supplied)}{over}"
+
+
+@write.register
+def _(finding: of.EffectBasis) -> str:
+    if finding.shared.is_nothing:
+        return "each condition has its own criteria, so no difference is claimed"
+    return f"the difference is of what both conditions share: {shared_words(finding.shared)}"
+
+
+def shared_words(shared: of.Shared) -> str:
+    """Return such as `2 of 3 tasks and 1 of 5 assertions`."""
+    counts = ((shared.tasks, shared.of_tasks, "task"), (shared.assertions, shared.of_assertions, "assertion"))
+    return " and ".join(f"{some} of {plural(every, noun)}" for some, every, noun in counts if every)
 
 
 # A run at a glance
@@ -247,8 +304,11 @@ def _(finding: of.RunLead) -> str:
     if not finding.conditions:
         return "No conversation was run."
     text = f"{upper_first('; '.join(map(_condition, finding.conditions)))}."
-    if finding.uplift is not None and (finding.facts_given or finding.facts_unread):
-        text += f" The difference is {signed(finding.uplift)}."
+    if finding.shared is not None and finding.shared.is_nothing:
+        text += " Each condition has its own criteria, so no difference is claimed."
+    elif finding.uplift is not None and (finding.facts_given or finding.facts_unread):
+        shared = f" on what both share: {shared_words(finding.shared)}" if finding.shared else ""
+        text += f" The difference is {signed(finding.uplift)}{shared}."
     elif finding.uplift is not None:
         text += f" No fact was given, so the difference of {signed(finding.uplift)} is not due to the facts."
     elif finding.why_not_clean:
@@ -894,6 +954,15 @@ def difference_words(finding: Difference) -> str:
     return f"{mean}, 95 % interval {interval_words(interval)}: {end}{_p(finding.p) if finding.beyond_interval else ''}"
 
 
+def effect_words(finding: Difference, shared: of.Shared | None) -> str:
+    """Return the difference between the conditions in the same words, and what it rests on if not on everything."""
+    words = difference_words(finding)
+    if shared is None or (finding.mean is None and not shared.is_nothing):
+        return words
+    basis = sentence(of.EffectBasis(shared))
+    return basis if shared.is_nothing else f"{words}; {basis}"
+
+
 def p_words(p: float) -> str:
     """Return three decimals, or `< 0.001`."""
     return "< 0.001" if p < 0.001 else number3(p)
@@ -912,11 +981,6 @@ def concurrency_words(finding: LatencySummary) -> str:
 
 
 # Parts of sentences
-
-
-def by_own_criteria(text: str) -> str:
-    """Return a conclusion that says that other things are right in each condition."""
-    return f"{text.removesuffix('.')}; each condition is scored by its own criteria."
 
 
 def in_rehearsal(text: str) -> str:

@@ -12,9 +12,9 @@ from typing_extensions import TypedDict
 from bioeval_tui import units
 from bioeval_tui.record.names import CONDITIONS, Condition, asked_and_served
 from bioeval_tui.report.costs import Spent, spent
-from bioeval_tui.report.findings import RanksBasis
-from bioeval_tui.report.run import ConversationResult, RecordedRun
-from bioeval_tui.report.sentences import rank_words, sentence
+from bioeval_tui.report.findings import RanksBasis, Shared
+from bioeval_tui.report.run import ConversationResult, RecordedRun, shared_by
+from bioeval_tui.report.sentences import effect_words, rank_words, sentence
 from bioeval_tui.report.statistics.differences import (
     AgentRank,
     AgentRanking,
@@ -42,8 +42,6 @@ from bioeval_tui.uncertainty import FEWEST_UNITS
 
 ALL_ITEMS = "all items"
 """The tag of all items of a rubric: the rubric's own score, without timing and assertions."""
-NO_PAIR = "without facts to withhold"
-"""Why a case has no difference between the conditions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +131,16 @@ class Summary:
     conditions: tuple[ConditionSummary, ...]
     uplift: Difference | None
     task_uplifts: tuple[TaskUplift, ...]
+    """Of the tasks that both conditions judge alike."""
     spent: Spent
     """Both conditions together: the cost of the evaluation."""
+    shared: Shared | None = None
+    """What the uplift rests on; None if the conditions share everything that is scored."""
+
+    @property
+    def uplift_words(self) -> str:
+        """The uplift with what it rests on, in words; empty unless a run has both conditions."""
+        return effect_words(self.uplift, self.shared) if self.uplift is not None else ""
 
     def of(self, condition: Condition) -> ConditionSummary | None:
         """Return one condition's summary."""
@@ -187,13 +193,13 @@ def _summary(runs: tuple[RecordedRun, ...]) -> Summary:
     paired = [run for run in runs if run.only_condition is None]
     if not paired:
         return Summary(label, runs, conditions, None, (), cost)
-    pairs = [_pair(run, trial, lambda talk: talk.sample) for run in paired for trial in run.trials]
+    pairs = [_pair(run, trial, lambda talk: talk.shared_sample) for run in paired for trial in run.trials]
     tasks = _task_uplifts(paired)
     corrected_by_name = corrected({(): difference(differences(pairs))}, tasks)
     uplifts = tuple(
         TaskUplift(job, title, corrected_by_name[job, number, title]) for job, number, title in tasks
     )
-    return Summary(label, runs, conditions, corrected_by_name[()], uplifts, cost)
+    return Summary(label, runs, conditions, corrected_by_name[()], uplifts, cost, shared_by(paired))
 
 
 def _condition(runs: tuple[RecordedRun, ...], condition: Condition) -> ConditionSummary:
@@ -338,13 +344,13 @@ def _assertions(runs: Sequence[RecordedRun], condition: Condition) -> list[Asser
 
 
 def _task_uplifts(runs: Sequence[RecordedRun]) -> dict[tuple[Any, ...], Difference]:
-    """Return the uplift of each task, by its job, number and title."""
+    """Return the uplift of each task that both conditions judge alike, by its job, number and title."""
     by_task: dict[tuple[Any, ...], Difference] = {}
     for job, same in by_job(runs).items():
-        withheld, supplied = (same[-1].task_titles(name) for name in CONDITIONS)
-        for number, title in withheld.items():
-            if number in supplied:
-                scores = partial(ConversationResult.task_sample, number=number)
+        alike = {number for run in same for trial in run.trials for number in run.shared_in(trial).tasks}
+        for number, title in same[-1].task_titles().items():
+            if number in alike:
+                scores = partial(ConversationResult.shared_task_sample, number=number)
                 pairs = [_pair(run, trial, scores) for run in same for trial in run.trials]
                 by_task[job, number, title] = difference(differences(pairs))
     return by_task
@@ -353,19 +359,12 @@ def _task_uplifts(runs: Sequence[RecordedRun]) -> dict[tuple[Any, ...], Differen
 def _pair(
     run: RecordedRun, trial: int, sample_of: Callable[[ConversationResult], Sample | None]
 ) -> tuple[Sample | None, Sample | None]:
-    """Return both conditions' samples of a trial, or why they have no difference.
-
-    A run that is not known to be clean has none, because its second condition may have inherited state from the first.
-    Nor has a case without facts, whose conditions are the same.
-    """
-    if not run.clean:
-        left_out = Sample(run.started.job_name, None, run.cleanness)
-    elif not run.has_pair(trial):
-        left_out = Sample(run.started.job_name, None, NO_PAIR)
-    else:
-        withheld, supplied = (run.conversation(name, trial) for name in CONDITIONS)
-        return sample_of(withheld) if withheld else None, sample_of(supplied) if supplied else None
-    return left_out, left_out
+    """Return both conditions' samples of a trial, or why they have no difference."""
+    if why := run.why_not_compared(trial):
+        left_out = Sample(run.started.job_name, None, why)
+        return left_out, left_out
+    withheld, supplied = (run.conversation(name, trial) for name in CONDITIONS)
+    return sample_of(withheld) if withheld else None, sample_of(supplied) if supplied else None
 
 
 # Ranks of several agents

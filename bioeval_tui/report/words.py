@@ -216,10 +216,12 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
             (about, f"{_times(summary, condition)}; {plural(condition.failures, 'failure')}"),
         ]
     lines += cost_lines(summary)
-    if summary.uplift is not None and summary.uplift.mean is not None:
+    if summary.shared is not None and summary.shared.is_nothing:
+        lines.append(("difference", summary.uplift_words))
+    elif summary.uplift is not None and summary.uplift.mean is not None:
         counted = summary.uplift.estimate.counted
         left_out = f"; {counted_words(counted)}" if counted.excluded else ""
-        lines.append(("difference", difference_words(summary.uplift) + left_out))
+        lines.append(("difference", summary.uplift_words + left_out))
         lines += [
             (f"difference of “{uplift.title}”", difference_words(uplift.difference))
             for uplift in summary.task_uplifts

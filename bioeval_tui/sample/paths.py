@@ -17,6 +17,8 @@ DEMO_JOB = "medication_reminder.yml"
 LOCAL_MODEL_JOB = "missed_dose.yml"
 SAMPLE_AGENT = "sample agent"
 """What recordings call it."""
+GUESSING = "guessing"
+"""The model with which the sample agent guesses what the user does not say, as all do with `agent --guess`."""
 
 
 def sample_jobs() -> Path:
@@ -27,6 +29,11 @@ def sample_jobs() -> Path:
 def sample_recordings(name: str) -> list[Path]:
     """Return the recordings of a demo that is shown from them: `batch` or `failure`."""
     return sorted((Path(__file__).parent / "recordings" / name).glob("*.jsonl"))
+
+
+def careful_recording() -> Path:
+    """Return the recording of the demo's job with an agent that does not guess."""
+    return sample_recordings("batch")[0]
 
 
 def sample_submissions() -> Path:

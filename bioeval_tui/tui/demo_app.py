@@ -1,4 +1,4 @@
-"""The demo: a run at reading pace with captions, its score card and medals."""
+"""The demo: a run at reading pace with captions, its score card, another agent beside it, and medals."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from bioeval_tui.tui.shared.dialogs import Dialog
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.attach import ReplayedRun
     from bioeval_tui.evaluation.engine.interface import Opener
+    from bioeval_tui.report.comparison import Comparison
     from bioeval_tui.tui.data.services import AppServices
     from bioeval_tui.tui.medals.medals import MedalsScreen
     from bioeval_tui.tui.runs.batch_view import Glance
@@ -32,20 +33,22 @@ if TYPE_CHECKING:
 Pace = Literal["slow", "normal", "fast"]
 PACES: dict[Pace, float] = {"slow": 0.7, "normal": 1.0, "fast": 1.8}
 TICK_S = 0.25
-CARD_S, MEDALS_S, OWN_S = 10.0, 7.0, 9.0
+CARD_S, BESIDE_S, MEDALS_S, OWN_S = 9.0, 10.0, 7.0, 9.0
 """How long each of the last scenes is shown at the normal pace, in seconds."""
 MEDALS_CAPTION = (
     "The other half: submissions for machine-learning tasks are graded against a leaderboard, with medals."
 )
 GRADING = "grade-once"
 """The group of the worker that grades before the medals are shown."""
+COMPARING = "compare-once"
+"""The group of the worker that compares both agents behind the score card."""
 KEEPS_PLAYING = frozenset({"space", "s", "question_mark"})
 """Keys after which the demo keeps playing; any other key hands control to the viewer."""
 
 SCORE_CARD = "Score card"
 """The card that ends a run. Dialogs and screens are loaded when they are opened, not before the first paint."""
 
-Scene = Literal["run", "card", "medals", "own"]
+Scene = Literal["run", "card", "beside", "medals", "own"]
 
 
 class TryYourOwn(Dialog[str]):
@@ -68,7 +71,7 @@ class TryYourOwn(Dialog[str]):
             (f"{program} new job.yml", "write a job step by step"),
             (f"{program} run job.yml --agent-url URL", "evaluate your agent with it"),
             (f"{program} grade FILE.jsonl", "grade submissions"),
-            (f"{program} demo --show batch", "compare a careful agent with one that guesses"),
+            (f"{program} demo --show batch", "the same two agents, five trials each"),
             (f"{program} demo --show failure", "see an agent that fails"),
         )
         width = max(len(command) for command, _ in commands)
@@ -88,7 +91,9 @@ class TryYourOwn(Dialog[str]):
 
 
 class DemoApp(BioevalApp):
-    """Shows `run` at reading pace. `loop` begins again at the end; `graded` says whether medals are shown after it.
+    """Shows `run` at reading pace, then the recording of an `other` agent with the same job beside it, if there is one.
+
+    `loop` begins again at the end; `graded` says whether medals are shown.
 
     `local_model`: the agent is a language model on this machine, which the introduction says.
     """
@@ -110,10 +115,13 @@ class DemoApp(BioevalApp):
         loop: bool = False,
         graded: bool = True,
         local_model: bool = False,
+        other: Path | None = None,
         **options: Any,
     ) -> None:
         super().__init__(services, start, **options)
         self._run_shown = run
+        self._other = other
+        self._comparison: Comparison | None = None
         self._pace = PACES[pace]
         self._repeats = loop
         self._graded = graded
@@ -164,10 +172,14 @@ class DemoApp(BioevalApp):
         if self.scene == "run":
             if self._has_run():
                 self._begin("card", CARD_S)
+                if self._other is not None and self._comparison is None:
+                    self._compare_once(self._other)
                 if self._graded:
                     self._grade_once()
             return
-        if self.scene == "card" and any(worker.group == GRADING for worker in self.workers):
+        if self.scene == "card" and self._works_on(COMPARING):
+            return  # it is read
+        if self._graded and self.scene == self._before_medals and self._works_on(GRADING):
             return  # the medals would keep the viewer waiting
         if self.scene == "medals" and self.current_mode == "medals" and self._medals.feed.is_grading:
             return  # there is nothing to look at yet
@@ -184,6 +196,20 @@ class DemoApp(BioevalApp):
             if row is None:
                 return
 
+    @work(group=COMPARING)
+    async def _compare_once(self, other: Path) -> None:
+        """Compare behind the score card, if the run has its scores."""
+        state = self.run_state
+        if state is not None and state.ended is not None and state.ended.measured:
+            self._comparison = await self.services.compared(self._run_shown.run_id, other)
+
+    def _works_on(self, group: str) -> bool:
+        return any(worker.group == group for worker in self.workers)
+
+    @property
+    def _before_medals(self) -> Scene:
+        return "card" if self._comparison is None else "beside"
+
     def _has_run(self) -> bool:
         state = self.run_state
         return (
@@ -196,13 +222,18 @@ class DemoApp(BioevalApp):
     async def _next(self) -> None:
         while len(self.screen_stack) > 1:
             self.pop_screen()
-        if self.scene == "card" and self._graded:
+        if self.scene == "card" and self._comparison is not None:
+            from bioeval_tui.tui.beside import BesideDialog  # a box is loaded when it is opened
+
+            self._begin("beside", BESIDE_S)
+            self.push_screen(BesideDialog(self._comparison))
+        elif self.scene == self._before_medals and self._graded:
             self._begin("medals", MEDALS_S)
             self.notify(MEDALS_CAPTION, timeout=MEDALS_S / self._pace, markup=False)
             await self.action_go("medals")
             if not self._medals.table.entries:
                 self._medals.action_grade_samples()
-        elif self.scene in ("card", "medals"):
+        elif self.scene in ("card", "beside", "medals"):
             self._begin("own", OWN_S)
             self.push_screen(TryYourOwn(), self._chosen)
         else:

@@ -21,7 +21,7 @@ from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.record.runs import AGENT_FAILED, NO_SCORE, NOT_MEASURED
 from bioeval_tui.report.findings import CompareNext, RepeatNext, ReviewNext, RunNext, WatchNext
 from bioeval_tui.report.sentences import next_step
-from bioeval_tui.sample.paths import DEMO_JOB, SAMPLE_AGENT, sample_jobs
+from bioeval_tui.sample.paths import DEMO_JOB, GUESSING, SAMPLE_AGENT, sample_jobs
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.keys import bindings
@@ -81,8 +81,8 @@ def first_steps() -> list[HomeEntry]:
             "Start a first run",
             "the sample agent, offline, in about ten seconds",
             "A simulated user asks the sample agent for a medication reminder, twice: first knowing no facts,"
-            " then with two facts to share. You watch both conversations, then see the scores and how they "
-            "are calculated.",
+            " then with two facts to share. This agent guesses what it is not told. You watch both "
+            "conversations, then see the scores and how they are calculated.",
             "Nothing leaves this machine: a script plays the user, and rules replace the judge model.",
             command="bioeval-tui demo",
             does="sample",
@@ -110,8 +110,8 @@ HOW: tuple[Line, ...] = (
     [Cell("  scores the tasks              check what it really did", "quiet")],
     [],
     [Cell("Each job runs twice: first the user knows no facts,")],
-    [Cell("then the user shares them when asked. The difference")],
-    [Cell("between the scores is what your agent gains by asking.")],
+    [Cell("then the user shares them when asked. Of what is right")],
+    [Cell("in both, the difference is what your agent gains by asking.")],
 )
 """How an evaluation works, for users without any runs."""
 
@@ -612,7 +612,11 @@ class HomeScreen(RefreshedScreen):
         match entry.does:
             case "sample":
                 request = RunRequest(
-                    jobs=(sample_jobs() / DEMO_JOB,), sample_agent=True, mode="rehearsal", graph="embedded"
+                    jobs=(sample_jobs() / DEMO_JOB,),
+                    models=(GUESSING,),
+                    sample_agent=True,
+                    mode="rehearsal",
+                    graph="embedded",
                 )
                 program.open_run(partial(services.start_run, request))
             case "own":

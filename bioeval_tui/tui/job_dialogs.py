@@ -17,7 +17,7 @@ from textual.widgets import Input, Static
 from bioeval_tui import plugins
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.evaluation.engine.interface import OTLP_PORT, RunRequest
-from bioeval_tui.evaluation.job.template import Answers, script_for
+from bioeval_tui.evaluation.job.template import ASKS_FIRST, Answers, script_for
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report.plans import expected_interval
 from bioeval_tui.report.sentences import sentence
@@ -36,21 +36,23 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.runs.runs_view import RunPreview
 
 
-EXAMPLES: dict[str, tuple[str, str, str]] = {
-    "reminder": (Answers().task, Answers().criteria, Answers().fact),
+EXAMPLES: dict[str, tuple[str, str, str, str]] = {
+    "reminder": (Answers().task, Answers().criteria, Answers().fact, Answers().withheld),
     "drug": (
         "Learn whether ibuprofen is safe with their other medicines",
         "Asks which medicines the user takes, and names the risk of bleeding with warfarin",
         "The user takes warfarin",
+        "Asks which medicines the user takes, and calls nothing safe without knowing them",
     ),
     "variant": (
         "Learn how a variant in BRCA1 is classified",
         "Asks which variant it is, and names its classification with a source",
         "The variant is c.68_69del",
+        "Asks which variant it is, and classifies none without knowing it",
     ),
-    "own": ("", "", ""),
+    "own": ("", "", "", ASKS_FIRST),
 }
-"""Examples to start from: what the user wants, how to tell that it was done well, what the user knows."""
+"""Examples to start from: what the user wants, how to tell that it was done well, what the user knows, and what is right if not."""
 _TITLES = {
     "reminder": "example: a medication reminder",
     "drug": "example: a drug interaction",
@@ -89,13 +91,16 @@ class OwnAgentDialog(FormDialog[NewJob]):
         spoken = {one.name: one.name for one in plugins.own_agent_protocols() if not one.is_function}
         with Vertical(classes="dialog--body"):
             yield self.line("address", "url", Answers().url, "where your agent listens")
-            task, criteria, fact = EXAMPLES["reminder"]
+            task, criteria, fact, withheld = EXAMPLES["reminder"]
             yield self.line("the user wants to", "task", task, "what the user asks your agent for")
             yield self.line(
                 "done well if", "criteria", criteria, "how the judge tells; your agent never sees it"
             )
             yield self.line(
                 "the user knows", "fact", fact, "what your agent should ask for; empty for nothing"
+            )
+            yield self.line(
+                "else done well if", "withheld", withheld, "the judge's criterion then; empty for the same"
             )
             yield self.row("start from", FormChoice(_TITLES, "reminder", id="example"))
             yield self.row("it speaks", FormChoice(spoken, Answers().protocol, id="protocol"))
@@ -105,7 +110,8 @@ class OwnAgentDialog(FormDialog[NewJob]):
     @on(Choice.Changed, "#example")
     def _start_from(self) -> None:
         """Fill in an example."""
-        for name, text in zip(("task", "criteria", "fact"), EXAMPLES[self._chosen("example")], strict=True):
+        fields = ("task", "criteria", "fact", "withheld")
+        for name, text in zip(fields, EXAMPLES[self._chosen("example")], strict=True):
             self.query_one(f"#{name}", Input).value = text
 
     def _chosen(self, name: str) -> str:
@@ -122,6 +128,7 @@ class OwnAgentDialog(FormDialog[NewJob]):
             task=typed["task"],
             criteria=typed["criteria"],
             fact=typed["fact"],
+            withheld=typed["withheld"],
         )
         return NewJob(path, replace(answers, script=script_for(answers)))
 

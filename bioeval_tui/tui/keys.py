@@ -241,6 +241,7 @@ TABLE: tuple[Key, ...] = (
     Key("score-card", "r", "again", "run again", "Run the same job again"),
     Key("score-card", "y", "app.share", "copy", "Copy the card, or save a picture of the screen with its caption",
         HIDDEN),
+    Key("beside", "enter", "whole", "compare in detail", "Compare the two runs part by part, and read what both did"),
     Key("try-your-own", "enter", "own_jobs", "jobs", "Go to the jobs, including the samples"),
     Key("try-your-own", "r", "watch_again", "watch again", "Watch the demo again"),
     Key("work", "escape", "close", "stop", "Stop and go back"),

@@ -1,5 +1,7 @@
 """One agent with a tool, served over every protocol; its answers depend only on the user's messages.
 
+Another function may take the place of `answer`; over A2A it is given the last message alone, and a Python agent has `answer`.
+
 async with served("a2a") as (target, options):
     …  # the keys of the job's target, and the options of the run
 """
@@ -7,9 +9,10 @@ async with served("a2a") as (target, options):
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +49,14 @@ def answer(said: Sequence[str]) -> tuple[list[Step], str]:
     return [], "Hello, how can I help you?"
 
 
+Answerer = Callable[[Sequence[str]], tuple[list[Step], str]]
+
+
 @dataclass
 class _HttpAgent:
     """The agent over what aiohttp can serve."""
 
+    answer: Answerer = answer
     sessions: dict[str, list[str]] = field(default_factory=dict)
 
     def routes(self, app: web.Application) -> None:
@@ -68,7 +75,7 @@ class _HttpAgent:
         body = await request.json()
         said = self.sessions[body["sessionId"]]
         said.append(body["message"]["content"])
-        steps, text = answer(said)
+        steps, text = self.answer(said)
         events: list[dict[str, Any]] = []
         for step in steps:
             events += [
@@ -89,9 +96,9 @@ class _HttpAgent:
     async def chat(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
         said = [message["content"] for message in body["messages"] if message["role"] == "user"]
-        steps, text = answer(said)
+        steps, text = self.answer(said)
         done = [message for message in body["messages"] if message["role"] == "tool"]
-        todo = steps[len(done) - sum(len(answer(said[: n + 1])[0]) for n in range(len(said) - 1)) :]
+        todo = steps[len(done) - sum(len(self.answer(said[: n + 1])[0]) for n in range(len(said) - 1)) :]
         response = await _stream(request)
         if todo:
             call = {"name": todo[0].name, "arguments": json.dumps(todo[0].arguments)}
@@ -107,9 +114,9 @@ class _HttpAgent:
     async def responses(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
         said = [item["content"] for item in body["input"] if item.get("role") == "user"]
-        steps, text = answer(said)
+        steps, text = self.answer(said)
         done = [item for item in body["input"] if item.get("type") == "function_call_output"]
-        todo = steps[len(done) - sum(len(answer(said[: n + 1])[0]) for n in range(len(said) - 1)) :]
+        todo = steps[len(done) - sum(len(self.answer(said[: n + 1])[0]) for n in range(len(said) - 1)) :]
         response = await _stream(request)
         if todo:
             arguments = json.dumps(todo[0].arguments)
@@ -128,7 +135,7 @@ class _HttpAgent:
 
     async def ag_ui(self, request: web.Request) -> web.StreamResponse:
         asked = RunAgentInput.model_validate(await request.json())
-        steps, text = answer([message.content for message in asked.messages if message.role == "user"])
+        steps, text = self.answer([message.content for message in asked.messages if message.role == "user"])
         ids = {"thread_id": asked.thread_id, "run_id": asked.run_id}
         events: list[Any] = [ag.RunStartedEvent(**ids)]
         for number, step in enumerate(steps):
@@ -161,7 +168,7 @@ async def talk(message, conversation):
 """
 
 
-async def _over_a2a(text: str, agent: Teller) -> None:
+async def _over_a2a(text: str, agent: Teller, answer: Answerer = answer) -> None:
     steps, said = answer([text])
     await agent.begin()
     for step in steps:
@@ -174,7 +181,9 @@ async def _over_a2a(text: str, agent: Teller) -> None:
 
 
 @asynccontextmanager
-async def served(protocol: str, folder: Path) -> AsyncIterator[tuple[dict[str, Any], dict[str, Any]]]:
+async def served(
+    protocol: str, folder: Path, answer: Answerer = answer
+) -> AsyncIterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Serve the agent; give the keys of a job's target, and the options of a run."""
     if protocol == "python":
         (folder / "one_conversation_agent.py").write_text(PYTHON_AGENT, encoding="utf-8")
@@ -182,11 +191,11 @@ async def served(protocol: str, folder: Path) -> AsyncIterator[tuple[dict[str, A
         return
     if protocol.startswith("a2a"):
         binding = "HTTP+JSON" if "HTTP" in protocol else "JSONRPC"
-        async with a2a_agent(_over_a2a, bindings=(binding,)) as server:
+        async with a2a_agent(partial(_over_a2a, answer=answer), bindings=(binding,)) as server:
             yield {"protocol": "a2a"}, {"agent_url": server.url}
         return
     app = web.Application()
-    _HttpAgent().routes(app)
+    _HttpAgent(answer).routes(app)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()

@@ -134,4 +134,5 @@ def uplifts(run: WholeRun) -> tuple[str, float | None]:
 
     result = load_run(run.path)
     found = result.summary.uplift
-    return total_uplift(result, result.trial(1)).text, found.mean if found else None
+    shown = "".join(cell.text for cell in total_uplift(result, result.trial(1)))
+    return shown, found.mean if found else None

@@ -238,6 +238,10 @@ class FakeServices:
         assert self.comparison is not None
         return self.comparison
 
+    async def compared(self, run_id: str, other: Path) -> Comparison:
+        """Return the comparison that was given."""
+        return await self.compare(run_id, other.stem)
+
     async def states(self, a: str, b: str) -> tuple[RunState, RunState]:
         """Return the run that was given, twice."""
         assert self.reviewed_state is not None

@@ -115,8 +115,10 @@ def run(
 ) -> CataloguedRun:
     """Return a run; the supplied condition is 0.3 better than the withheld one."""
     scores = {"withheld": None, "supplied": None}
+    difference = None
     if score is not None:
-        scores = {"withheld": round(max(0.0, score - 0.15), 2), "supplied": round(min(1.0, score + 0.15), 2)}
+        low, high = round(max(0.0, score - 0.15), 2), round(min(1.0, score + 0.15), 2)
+        scores, difference = {"withheld": low, "supplied": high}, high - low
     run_id = f"20261120-0900{number:02}-{number:04x}"
     began = (now or datetime.now(UTC)) - ago
     return CataloguedRun(
@@ -133,6 +135,7 @@ def run(
         None,
         Path("/data/runs"),
         identity={"agent": agent},
+        difference=difference,
     )
 
 

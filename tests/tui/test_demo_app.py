@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import re
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -15,19 +16,29 @@ from textual.pilot import Pilot
 
 from bioeval_tui.evaluation.engine.attach import ReplayedRun
 from bioeval_tui.evaluation.engine.interface import RunView
-from bioeval_tui.record.events import write_event
+from bioeval_tui.record.events import RunEvent, write_event
 from bioeval_tui.record.replay import reading_times
+from bioeval_tui.report.comparison import compare
+from bioeval_tui.report.result import load_run
+from bioeval_tui.sample.paths import sample_recordings
 from bioeval_tui.tui import demo_app
 from bioeval_tui.tui.demo_app import DemoApp
+
+CAREFUL_RUN, GUESSING_RUN = sample_recordings("batch")
 
 
 @asynccontextmanager
 async def demo(
-    folder: Path, *, speed: float | None = None, loop: bool = False
+    folder: Path,
+    *,
+    speed: float | None = None,
+    loop: bool = False,
+    beside: bool = False,
+    events: Sequence[RunEvent] = (),
 ) -> AsyncIterator[tuple[DemoApp, Pilot[None]]]:
-    """Open the demo on the scripted run; its clock stands still."""
+    """Open the demo on the scripted run; its clock stands still. With `beside`, a careful agent stands beside one that guesses."""
     path = folder / "7f3a2c91.jsonl"
-    path.write_bytes(b"".join(map(write_event, scripted_run())))
+    path.write_bytes(b"".join(map(write_event, events or scripted_run())))
     run = ReplayedRun(path, speed, clock=lambda: 0.0, timing=reading_times)
 
     async def opened() -> RunView:
@@ -35,7 +46,9 @@ async def demo(
 
     services = FakeServices(None, sample_rows())
     services.has_submissions = False
-    app = DemoApp(services, opened, run, loop=loop, on_quit="leave", clock=lambda: 0.0)
+    services.comparison = compare(load_run(GUESSING_RUN), load_run(CAREFUL_RUN)) if beside else None
+    other = CAREFUL_RUN if beside else None
+    app = DemoApp(services, opened, run, loop=loop, other=other, on_quit="leave", clock=lambda: 0.0)
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         await loaded(app, pilot)
         yield app, pilot
@@ -43,7 +56,7 @@ async def demo(
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("CARD_S", "MEDALS_S", "OWN_S"):
+    for name in ("CARD_S", "BESIDE_S", "MEDALS_S", "OWN_S"):
         monkeypatch.setattr(demo_app, name, 0.0)
     monkeypatch.setattr(demo_app, "TICK_S", 0.005)
 
@@ -63,6 +76,65 @@ async def test_the_demo_ends_with_score_card_medals_and_next_steps(tmp_path: Pat
         await loaded(app, pilot)
         await pilot.press("enter")
         await until(pilot, lambda: app.current_mode == "jobs")
+
+
+@pytest.mark.usefixtures("quick")
+async def test_the_demo_shows_a_careful_agent_beside_the_one_that_guesses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(demo_app, "BESIDE_S", 1000.0)
+    async with demo(tmp_path, beside=True) as (app, pilot):
+        await until(pilot, lambda: is_a(app.screen, "BesideDialog"))
+        await loaded(app, pilot)
+        words = " ".join(screen_text(app).split())
+        assert re.search(r"guessing +0.50 +1.00", words), "what came out"
+        assert re.search(r"careful +1.00 +1.00", words)
+        assert "facts withheld: “no reminder is set without a time zone”" in words, "why"
+        assert "✗ “Done: I'll remind you to take warfarin on" in words
+        assert "09:00 (UTC" in words
+        assert "✓ “I can't set a reminder without your time zone" in words
+        assert "how sure" in words
+        await pilot.press("enter")
+        await until(pilot, lambda: is_a(app.screen, "CompareDialog"))
+
+
+@pytest.mark.usefixtures("quick")
+async def test_the_demo_goes_on_after_both_agents_and_does_so_when_it_is_watched_again(
+    tmp_path: Path,
+) -> None:
+    async with demo(tmp_path, beside=True) as (app, pilot):
+        await until(pilot, lambda: is_a(app.screen, "TryYourOwn"))
+        await loaded(app, pilot)
+        assert app.current_mode == "medals"
+        first = app.screen
+        await pilot.press("r")
+        await until(pilot, lambda: is_a(app.screen, "TryYourOwn") and app.screen is not first)
+
+
+@pytest.mark.usefixtures("quick")
+async def test_q_ends_the_demo_at_once_beside_a_careful_agent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(demo_app, "BESIDE_S", 1000.0)
+    async with demo(tmp_path, beside=True) as (app, pilot):
+        await until(pilot, lambda: is_a(app.screen, "BesideDialog"))
+        await pilot.press("q")
+        await until(pilot, lambda: not app.is_running)
+
+
+@pytest.mark.usefixtures("quick")
+async def test_a_run_without_scores_has_nothing_beside_it(tmp_path: Path) -> None:
+    lost = scripted_run()
+    lost[-1] = lost[-1].model_copy(update={"mean": None, "scores": {"withheld": None, "supplied": 1.0}})
+    seen: set[str] = set()
+    async with demo(tmp_path, beside=True, events=lost) as (app, pilot):
+
+        def at_end() -> bool:
+            seen.add(app.scene)
+            return app.scene == "own"
+
+        await until(pilot, at_end)
+    assert "beside" not in seen
 
 
 @pytest.mark.long

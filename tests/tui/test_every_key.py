@@ -92,6 +92,7 @@ ELSEWHERE = {
     "to_card": "test_score_card_screen",
     "own_jobs": "test_demo_app",
     "watch_again": "test_demo_app",
+    "whole": "test_demo_app",
 }
 """Actions that apply only after something else has happened, and the file whose tests press their keys."""
 

@@ -25,9 +25,16 @@ class Script:
     done: str = "done: I'll remind you"
 
 
+ASKS_FIRST = "The agent asks for what it is not told, and neither guesses it nor acts as if it knew"
+"""What is right where the user cannot tell the fact, whatever the task is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The answers to `new`'s questions. `seconds` is the target latency; without a `script`, the job has no lines."""
+    """The answers to `new`'s questions. `seconds` is the target latency; without a `script`, the job has no lines.
+
+    `withheld` is what is right where the user does not know the fact; empty for the same as `criteria`.
+    """
 
     user: str = "ada"
     chatbot: str = "my-agent"
@@ -35,7 +42,8 @@ class Answers:
     protocol: str = "rest"
     seconds: float = 3.0
     task: str = "Get a reminder to take 5 mg of warfarin tomorrow at 9"
-    criteria: str = "The reminder is set with the right time zone"
+    criteria: str = "The agent asks for the time zone, and sets the reminder in it"
+    withheld: str = "The agent asks for the time zone, and sets no reminder without it"
     fact: str = "The user lives in Sydney (time zone Australia/Sydney)"
     offline: bool = False
     script: Script | None = Script()
@@ -87,10 +95,10 @@ target:
 aspirationalAverage: {answers.seconds * 1000:g}   # target for the average latency, in milliseconds
 maxTurns: 20                     # maximum number of messages of both sides
 
-# What the user asks for, in order. The evaluator never sees the acceptance criteria.
+# What the user asks for, in order. The evaluator never sees the criteria.
 tasks:
   - task: {_quote(answers.task)}
-    acceptanceCriteria: {_quote(answers.criteria)}{_rules(answers)}
+    acceptanceCriteria: {_quote(answers.criteria)}{_withheld(answers)}{_rules(answers)}
 
 # What the user knows: withheld in the first conversation, given when asked in the second.
 {facts}
@@ -100,18 +108,21 @@ tasks:
 setups: []
 #  - cypher: MATCH (r:Reminder) DETACH DELETE r
 
-# What to check at the end. The default `weight` is 1. An `invariant` is expected to pass from the start.
+# What to check at the end. The default `weight` is 1; give none to what every agent meets. An `invariant` is expected to
+# pass from the start, and `only` is for what is right in one condition.
 assertions:
   - name: the agent answered every time
     expression: evaluation.failureCount == 0
     invariant: true
+    weight: 0                    # only reported: failed requests lower the score by themselves
 {_example(answers)}
 #  - name: a reminder exists
 #    expression: 'objectContext.entities.any {{ it.type == "Reminder" }}'
-#    weight: 3
+#    only: supplied
 #  - name: it is in the graph
 #    cypher: MATCH (r:Reminder) RETURN count(r)
 #    expected: 1
+#    only: supplied
 """
 
 
@@ -162,17 +173,35 @@ maxTurns: 20                     # messages of both sides together, at most
 
 tasks:
   - task: "PLACE"
-    acceptanceCriteria: ""       # how to tell that it was done well; the evaluator never sees it
+    # How to tell that it was done well; the evaluator never sees it. Name what is right: "says {{ case.answer }}".
+    acceptanceCriteria: The agent does what the user wants, and asks for what it needs to know instead of guessing
+#    withheldCriteria: The agent asks for the allergies, and recommends nothing without them
 facts: []                        # such as "{{ case.allergies }}": withheld first, given when asked then
 """
 
 
+def _withheld(answers: Answers) -> str:
+    """Return the criteria where the fact is withheld; nothing without a fact, or if the same is right."""
+    if not (answers.fact and answers.withheld):
+        return ""
+    return f"""
+    # What is right where the user does not know the fact: without this, asking would score less than guessing.
+    withheldCriteria: {_quote(answers.withheld)}"""
+
+
 def _example(answers: Answers) -> str:
-    """Return an assertion on the agent's calls: active for the template's own task, otherwise commented out, to be adapted."""
+    """Return assertions on the agent's calls: active for the template's own task, otherwise commented out, to be adapted."""
+    script = Script()
     lines = (
-        "  - name: the agent set the reminder",
+        "  - name: no reminder is set, or said to be, without the time zone",
+        "    only: withheld",
+        "    expression: >-",
+        '      evaluation.functionCalls.none { it.function == "createReminder" } &&',
+        f'      evaluation.transcript.none {{ it.content.contains("{script.done}", ignoreCase = true) }}',
+        "  - name: the reminder was set by a call",
+        "    only: supplied",
         "    expression: 'evaluation.functionCalls.any { it.function == \"createReminder\" }'",
-        "    weight: 3",
+        "    weight: 0                    # give it weight if your agent reports its tool calls (docs/agents.md)",
     )
     return "\n".join(lines if script_for(answers) else (f"#{line}" for line in lines))
 
@@ -222,12 +251,31 @@ def _lines(answers: Answers) -> str:
 
 
 def _rules(answers: Answers) -> str:
-    if answers.script is None:
+    """Return the rules of a rehearsal. With a fact, no one of them is enough to pass: a task passes above 0.6."""
+    script = answers.script
+    if script is None:
         return ""
-    return f"""
-    rules:                       # for a rehearsal: patterns to find in the agent's messages
-      - pattern: {_quote(answers.script.done)}
+    done = _quote(script.done)
+    about = "# for a rehearsal: patterns to find in the agent's messages"
+    if not (answers.fact and script.asked):
+        return f"""
+    rules:                       {about}
+      - pattern: {done}
         reason: confirmed it"""
+    return f"""
+    rules:                       {about}
+      - pattern: {_quote(script.asked)}
+        weight: 3
+        reason: asked for what it was not told
+      - pattern: {done}
+        weight: 2
+        only: supplied           # told, it is right to do it
+        reason: confirmed it
+      - pattern: {done}
+        weight: 3
+        absent: true
+        only: withheld           # not told, it is right to do nothing
+        reason: did nothing without knowing"""
 
 
 def _protocols() -> str:

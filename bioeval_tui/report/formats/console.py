@@ -24,9 +24,10 @@ from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.runs import is_live
 from bioeval_tui.record.state import Change, RunState, apply_all
 from bioeval_tui.report import words
-from bioeval_tui.report.comparison import NOTHING_IN_COMMON, Comparison, ConditionComparison
+from bioeval_tui.report.beside import BesideEachOther, beside
+from bioeval_tui.report.comparison import NOTHING_IN_COMMON, Comparison, ConditionComparison, compare
 from bioeval_tui.report.conclusion import NEVER_STARTED
-from bioeval_tui.report.result import RunResult, result_of
+from bioeval_tui.report.result import RunResult, load_run, result_of
 from bioeval_tui.report.run import ENDS, ConversationResult
 from bioeval_tui.report.sentences import NEEDS_BOTH
 from bioeval_tui.report.statistics.estimates import Proportion
@@ -235,6 +236,28 @@ def _tally(tally: Counter[tuple[Condition, str]], condition: Condition) -> str:
         if (count := tally[condition, status]) and (status != "passed" or count == total)
     ]
     return ", ".join(counts) or DASH
+
+
+def print_beside(run: Path, other: Path) -> None:
+    """Print what came out of two recordings of the same job, why, and how sure that is."""
+    console, second = plain_console(), load_run(other)
+    console.print()
+    console.print(Text(f"beside it, recorded: {second.brief.agent_words}", style="bold"), soft_wrap=True)
+    _print_pair(beside(compare(load_run(run), second)), console)
+
+
+def _print_pair(pair: BesideEachOther, console: Console) -> None:
+    table = text_table([""], [*map(Text, pair.conditions)])
+    for name, values in pair.scores:
+        table.add_row(Text(name), *map(number, values))
+    console.print(table)
+    if pair.assertion:
+        console.print(Text(f"why: {pair.condition}, “{pair.assertion}”"), soft_wrap=True)
+        console.print(Text(f"the user: “{pair.user}”"), soft_wrap=True)
+        for said in pair.said:
+            passed = "passed" if said.passed else "failed"
+            console.print(Text(f"{said.agent}, turn {said.turn}, {passed}: “{said.words}”"), soft_wrap=True)
+    console.print(Text(f"how sure: {pair.sure}"), soft_wrap=True)
 
 
 def score_line(result: RunResult) -> str:

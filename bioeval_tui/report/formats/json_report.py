@@ -69,6 +69,21 @@ class PrintedDifference(PrintedEstimate):
     verdict: Verdict
 
 
+class PrintedShared(TypedDict):
+    """How many tasks and assertions both conditions are scored by, of all that have a weight."""
+
+    tasks: int
+    of_tasks: int
+    assertions: int
+    of_assertions: int
+
+
+class PrintedEffect(PrintedDifference):
+    """Supplied − withheld on what both conditions share; `rests_on` is null if they share everything."""
+
+    rests_on: PrintedShared | None
+
+
 class PrintedTaskDifference(PrintedDifference):
     """What the facts changed in one task."""
 
@@ -133,7 +148,7 @@ class PrintedSummary(TypedDict):
     runs: list[str]
     conditions: dict[Condition, PrintedCondition]
     cost: PrintedCost
-    difference: PrintedDifference | None
+    difference: PrintedEffect | None
     task_differences: list[PrintedTaskDifference]
 
 
@@ -317,12 +332,26 @@ def summary_dict(summary: Summary) -> PrintedSummary:
         "runs": [run.run_id for run in summary.runs],
         "conditions": {condition.condition: _condition(condition) for condition in summary.conditions},
         "cost": cost_dict(summary.spent),
-        "difference": difference_dict(summary.uplift),
+        "difference": _effect(summary),
         "task_differences": [
             {"job": condition.job, "title": condition.title, **_difference(condition.difference)}
             for condition in summary.task_uplifts
         ],
     }
+
+
+def _effect(summary: Summary) -> PrintedEffect | None:
+    if summary.uplift is None:
+        return None
+    rests_on: PrintedShared | None = None
+    if shared := summary.shared:
+        rests_on = {
+            "tasks": shared.tasks,
+            "of_tasks": shared.of_tasks,
+            "assertions": shared.assertions,
+            "of_assertions": shared.of_assertions,
+        }
+    return {**_difference(summary.uplift), "words": summary.uplift_words, "rests_on": rests_on}
 
 
 def comparison_dict(comparison: Comparison, *, turns: bool = True) -> PrintedComparison:

@@ -224,14 +224,14 @@ class Dialogue:
         self._book: Phrasebook | None = None
         """The language of the conversation, if it is not English."""
 
-    async def answer(self, text: str) -> Answer:
+    async def answer(self, text: str, *, guesses: bool = False) -> Answer:
         """Return the answer to one message. Raises what the records raise."""
         self._book = phrasebook_of(text) or self._book
         if self._book is not None:
             text = self._book.in_english(text)
         turn = DialogueTurn(
             read(text, self._knowledge), self.user, self._state, self._knowledge, self._records, self._clock,
-            self._guesses,
+            guesses or self._guesses,
         )  # fmt: skip
         if not self._has_answered:
             turn.events.append({"systemPrompt": SYSTEM_PROMPT})
@@ -340,11 +340,11 @@ class ChatSession:
         """Return the fault, if any, of the next request."""
         return self.chaos.draw() if self.chaos else Trouble()
 
-    async def answer(self, content: str) -> Answer:
+    async def answer(self, content: str, *, guesses: bool = False) -> Answer:
         """Return the answer to a message and note both in the history."""
         if self.undelivered and self.undelivered[0] == content:
             return self.undelivered[1]
-        answer = await self.dialogue.answer(content)
+        answer = await self.dialogue.answer(content, guesses=guesses)
         self.history += [
             {"content": content, "role": "user"},
             {"content": answer.content, "role": "assistant"},

@@ -29,6 +29,7 @@ from bioeval_tui.sample.agent.dialogue import (
     Trouble,
 )
 from bioeval_tui.sample.agent.records import AgentGraph, GraphRecords, MemoryRecords, Records, learn
+from bioeval_tui.sample.paths import GUESSING
 from bioeval_tui.text import clean_line
 
 _PIECES = re.compile(r"\s*\S+\s*?(?=\s|$)|\s+$")
@@ -204,7 +205,8 @@ class SampleAgentService:
                 raise _Refused(500, "the sample agent fails on purpose (--chaos)")
             if trouble.kind == "overloaded":
                 raise _Refused(503, "the sample agent is busy on purpose (--chaos)")
-            answer = await session.answer(_text(message, "content"))
+            guesses = body.get("model") == GUESSING
+            answer = await session.answer(_text(message, "content"), guesses=guesses)
             delivery = Delivery(request, session, received, received_at)
             if "text/event-stream" in request.headers.get("Accept", ""):
                 return await delivery.stream(answer, trouble, self._tokens_per_second)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bioeval_tui.grade.task_report import Section, Uncertainty
     from bioeval_tui.record.reviews import Opinions
     from bioeval_tui.record.runs import CataloguedRun
+    from bioeval_tui.report.comparison import Comparison
     from bioeval_tui.settings import Settings
     from bioeval_tui.tui.data.batches import Batches
     from bioeval_tui.tui.data.grading import Benchmarks
@@ -285,6 +286,17 @@ class AppServices:
             return function(*[load_run(self._runs.find(run_id)) for run_id in run_ids])
 
         return await asyncio.to_thread(called)
+
+    async def compared(self, run_id: str, other: Path) -> Comparison:
+        """Compare a recording that is in none of our folders with a run."""
+
+        def made() -> Comparison:
+            from bioeval_tui.report.comparison import compare  # the first paint waits for no statistics
+            from bioeval_tui.report.result import load_run
+
+            return compare(load_run(self._runs.find(run_id)), load_run(other))
+
+        return await asyncio.to_thread(made)
 
     async def problems(self) -> Sequence[Finding]:
         """Return the problems of this installation, without contacting another host."""

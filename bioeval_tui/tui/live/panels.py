@@ -14,8 +14,11 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message
 
+from bioeval_tui.record.effect import shared_criteria, trial_difference
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report import rows
+from bioeval_tui.report.run import counted_shared
+from bioeval_tui.report.sentences import shared_words
 from bioeval_tui.text import shorten
 from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.live.heads_view import conditions
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from bioeval_tui.record.events import AssertionChecked, TaskScored
     from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import ConversationState, RunState
+    from bioeval_tui.report.findings import Shared
     from bioeval_tui.tui.live.feed import Watched
 
 
@@ -163,19 +167,31 @@ def final_mark(check: AssertionChecked | None) -> Cell | None:
     return Cell("✓", "good") if check.status == "passed" else Cell("✗", "bad")
 
 
-def uplift_cells(state: RunState, trial: int) -> Cell | None:
-    """Return supplied − withheld once both have their scores, or why it is missing; None for a single condition.
+def uplift_cells(state: RunState, trial: int) -> list[Cell]:
+    """Return supplied − withheld once both have their scores, or why it is missing; empty for a single condition.
 
     Before that, a difference would only show which conversation has progressed further.
     """
     if state.only_condition:
-        return None
+        return []
     if not state.clean:
-        return Cell(f"not shown: {state.cleanness}", "warn")
+        return [Cell(f"not shown: {state.cleanness}", "warn")]
+    shared = counted_shared([shared_criteria(state.job_of(trial))])
     conversations = [state.conversation(condition, trial) for condition in CONDITIONS]
-    if any(conversation is None or conversation.score is None for conversation in conversations):
-        return Cell("once both ended", "quiet")
-    return uplift_cell(rows.composite_uplift(state, trial))
+    is_claimed = shared is None or not shared.is_nothing
+    if is_claimed and any(talk is None or talk.score is None for talk in conversations):
+        return [Cell("once both ended", "quiet")]
+    return difference_cells(trial_difference(state, trial), shared, brief=True)
+
+
+def difference_cells(difference: float | None, shared: Shared | None, *, brief: bool = False) -> list[Cell]:
+    """Return supplied − withheld, and what it rests on if not on everything that is scored."""
+    if shared is None:
+        return [uplift_cell(difference)]
+    if shared.is_nothing:
+        return [Cell("none claimed: own criteria", "quiet")]
+    basis = "what both share" if brief else shared_words(shared)
+    return [uplift_cell(difference), Cell(f"  on {basis}", "quiet")]
 
 
 class Panel(Vertical):
@@ -396,9 +412,9 @@ class AssertionsPanel(Panel):
             weight = Content.assemble(right(Cell(f"{row.weight:g}×", "quiet"), 3), " ")
             return wrapped_row(weight, row.title, marks, width, lines)
 
-        uplift = uplift_cells(state, look.trial) if checked else Cell("the job has no assertions")
+        uplift = uplift_cells(state, look.trial) if checked else [Cell("the job has no assertions")]
         label = Cell("difference  " if checked else "", "quiet")
-        summary = paint(label, uplift) if uplift else Content("")
+        summary = paint(label, *uplift) if uplift else Content("")
         count, _ = shown(width)
         if count < turns:
             head[-1] = spread(paint(Cell(f"turns {turns - count + 1} to {turns}", "quiet")), head[-1], width)

@@ -232,14 +232,14 @@ class ScoreCard(Dialog[CardEvidence]):
             (mean, "bold"),
             "\n" if self._roomy else "   ",
             ("difference       ", "$quiet"),
-            paint(uplift),
+            paint(*uplift),
         )
 
-    def _totals(self) -> tuple[str, Cell]:
+    def _totals(self) -> tuple[str, list[Cell]]:
         """Return the mean of both conditions, and the difference that the facts make."""
         return (
             score_card_view.mean(self._result, self._trial),
-            score_card_view.total_uplift(self._result, self._trial),
+            score_card_view.total_uplift(self._result, self._trial, brief=not self._roomy),
         )
 
     def on_mount(self) -> None:
@@ -464,8 +464,8 @@ class RunCard(ScoreCard):
     def _value(self, condition: Condition) -> float | None:
         return self._result.scores[condition]
 
-    def _totals(self) -> tuple[str, Cell]:
-        return score_card_view.run_totals(self._result)
+    def _totals(self) -> tuple[str, list[Cell]]:
+        return score_card_view.run_totals(self._result, brief=not self._roomy)
 
     def _bars(self, width: int) -> Content:
         lines = []

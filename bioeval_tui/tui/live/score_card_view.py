@@ -238,13 +238,13 @@ def reviewed_words(
     return cells
 
 
-def total_uplift(result: RunResult, trial: TrialResult) -> Cell:
-    """Return supplied − withheld of the composite, or why it is missing."""
+def total_uplift(result: RunResult, trial: TrialResult, *, brief: bool = False) -> list[Cell]:
+    """Return supplied − withheld of a trial and what it rests on, or why it is missing."""
     if result.only_condition:
-        return Cell(NEEDS_BOTH, "quiet")
+        return [Cell(NEEDS_BOTH, "quiet")]
     if not result.clean:
-        return Cell("not shown", "warn")
-    return uplift(trial.uplift)
+        return [Cell("not shown", "warn")]
+    return panels.difference_cells(trial.uplift, trial.shared, brief=brief)
 
 
 def rows(result: RunResult, trial: TrialResult) -> list[Row]:
@@ -518,12 +518,13 @@ def _statistics(result: RunResult) -> list[Row]:
     return rows
 
 
-def run_totals(result: RunResult) -> tuple[str, Cell]:
+def run_totals(result: RunResult, *, brief: bool = False) -> tuple[str, list[Cell]]:
     """Return the mean of both conditions over all trials, and the difference that the facts make."""
-    difference = result.summary.uplift
+    summary = result.summary
     if not result.clean:
-        return number(result.mean), Cell("not shown", "warn")
-    return number(result.mean), uplift(difference.mean if difference else None)
+        return number(result.mean), [Cell("not shown", "warn")]
+    difference = summary.uplift.mean if summary.uplift else None
+    return number(result.mean), panels.difference_cells(difference, summary.shared, brief=brief)
 
 
 def spread_of(result: RunResult, condition: Condition, width: int) -> list[Cell]:
@@ -563,9 +564,10 @@ def as_text(result: RunResult, trial: TrialResult | None = None) -> str:
         scores, shown = headline(result, trial), rows(result, trial)
         whole, gain = mean(result, trial), total_uplift(result, trial)
     lines += [f"{name}\t{value}" for name, value in scores]
+    said = "".join(cell.text for cell in gain)
     compared = len(names) > 1
     heads = [*map(result.condition_name, names), *(["difference"] if compared else [])]
-    lines += [f"mean of both\t{whole}", f"difference\t{gain.text}", "\t".join(["", *heads])]
+    lines += [f"mean of both\t{whole}", f"difference\t{said}", "\t".join(["", *heads])]
     for row in shown:
         cells = [row.cells[name].text if name in row.cells else "–" for name in names if row.cells]
         if compared:

@@ -10,6 +10,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from bioeval_tui.record.effect import shared_criteria, trial_difference
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report import rows
 from bioeval_tui.report.brief import Brief, brief_of
@@ -105,6 +106,10 @@ class Glance:
     since: datetime | None = None
     tasks: tuple[tuple[str, float], ...] = ()
     """The judge's score of each task, by its title."""
+    difference: float | None = None
+    """Supplied − withheld of its trial; None if they are not compared, or not yet."""
+    has_own_criteria: bool = False
+    """Whether something of its trial is scored in one condition only, or otherwise."""
     case: str = ""
     """The trial's case and persona; empty if the job has none."""
     case_trial: int = 1
@@ -235,6 +240,8 @@ def _glance(state: RunState, conversation: ConversationState, key: GlanceKey, go
         slow,
         newest.started_at if newest and awaited else None,
         tuple((task.title, task.score) for task in judged if task.measured),
+        trial_difference(state, key.trial),
+        not shared_criteria(state.job_of(key.trial)).is_everything,
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from statistics import fmean
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -117,10 +118,9 @@ def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int, height: int) -> 
             bar, around = _bar(group, condition, room)
             drawn.add(around)
             cells += bar
-        low, high = (_mean(group, condition) for condition in CONDITIONS)
-        ended = low is not None and high is not None and all(glance.rank in OVER for glance in group)
-        gain = signed(high - low) if ended and low is not None and high is not None else "–"
-        cells += [Cell(f"{gain:>11}", "plain" if ended else "quiet"), Cell(f"{_p90(group):>9}", "quiet")]
+        gain = _difference(group)
+        tone: Tone = "quiet" if gain is None else "plain"
+        cells += [Cell(f"{signed(gain):>11}", tone), Cell(f"{_p90(group):>9}", "quiet")]
         lines += [cells, *below]
     roomy = width >= ROOMY
     said = ["● mean"]
@@ -129,6 +129,8 @@ def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int, height: int) -> 
     if "range" in drawn:
         why = ", where there are too few values for an interval" if roomy else ""
         said.append(f"╶─╴ range{why}")
+    if any(glance.has_own_criteria for glance in everything):
+        said.append("difference on what both conditions share")
     if left_out:
         said.append(f"+{left_out} with lower scores")
     return [*lines, [Cell(" " * (name_width if roomy else 0) + "; ".join(said), "quiet")]]
@@ -144,6 +146,15 @@ def _values(group: Sequence[Glance], condition: str) -> list[Sample]:
 
 def _mean(group: Sequence[Glance], condition: str) -> float | None:
     return estimate(_values(group, condition)).mean
+
+
+def _difference(group: Sequence[Glance]) -> float | None:
+    """Return the mean of the trials' differences once all conversations have ended; None without any."""
+    if any(glance.rank not in OVER for glance in group):
+        return None
+    trials = {(glance.key.run_id, glance.key.trial): glance.difference for glance in group}
+    known = [value for value in trials.values() if value is not None]
+    return fmean(known) if known else None
 
 
 def _bar(group: Sequence[Glance], condition: str, room: int) -> tuple[Line, str]:

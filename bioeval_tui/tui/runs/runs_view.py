@@ -142,7 +142,6 @@ _RANK: dict[Status, int] = {"running": 0, "failed": 1, "interrupted": 2, "cancel
 def _keys(run: CataloguedRun) -> tuple[Key, ...]:
     newest = -run.began.timestamp()
     withheld, supplied = run.scores.get("withheld"), run.scores.get("supplied")
-    gain = supplied - withheld if supplied is not None and withheld is not None else None
     return (
         text_key(run.job),
         text_key(run.agent_words),
@@ -152,7 +151,7 @@ def _keys(run: CataloguedRun) -> tuple[Key, ...]:
         number_key(withheld),
         number_key(supplied),
         number_key(run.score),
-        number_key(gain),
+        number_key(run.difference),
         number_key(float(run.messages)),
         text_key("" if run.fault == "none" else run.fault),
     )
@@ -169,7 +168,7 @@ def row(run: CataloguedRun, now: datetime, *, marked: bool, exact: bool) -> dict
         "withheld": _score(run.scores.get("withheld")),
         "supplied": _score(run.scores.get("supplied")),
         "mean": Cell(number(run.score), score_tone(run.score)),
-        "difference": uplift(run.uplift),
+        "difference": uplift(run.difference),
         "messages": Cell(f"{run.messages:,}", "quiet"),
         "fault": Cell("–", "quiet") if run.fault == "none" else Cell(run.fault, "warn"),
     }
@@ -276,10 +275,23 @@ def _score_lines(run: CataloguedRun, names: Mapping[str, str]) -> list[Line]:
         *_reviewed_line(run, width),
         [
             Cell(f"{'difference':<{width}}", "quiet"),
-            uplift(run.uplift),
-            Cell("  with the facts" if run.clean else "  not shown: not clean", "quiet"),
+            uplift(run.difference),
+            Cell(f"  {_about_difference(run)}", "quiet"),
         ],
     ]
+
+
+def _about_difference(run: CataloguedRun) -> str:
+    """Return what a run's difference is of, or why it has none."""
+    withheld, supplied = (run.scores.get(condition) for condition in CONDITIONS)
+    if not run.clean:
+        return "not shown: not clean"
+    if withheld is None or supplied is None:
+        return "with the facts"
+    if run.difference is None:
+        return "none is claimed"
+    is_of_everything = abs(run.difference - (supplied - withheld)) < 0.005
+    return "with the facts" if is_of_everything else "with the facts, on what both conditions share"
 
 
 def _reviewed_line(run: CataloguedRun, width: int) -> list[Line]:

@@ -117,7 +117,10 @@ WORDS: tuple[tuple[str, str], ...] = (
     ("fact", "something the simulated user may know; the job lists the facts"),
     ("withheld", "the first condition: the user knows no facts"),
     ("supplied", "the second condition: the user knows the facts and shares them when asked"),
-    ("difference", "the score with facts supplied minus the score with facts withheld"),
+    (
+        "difference",
+        "the score with facts supplied minus that with facts withheld, on what both conditions share",
+    ),
     (
         "assertion",
         "a check of the agent's state after each turn and at the end; until there is a score, how many hold is shown",

@@ -174,15 +174,22 @@ async def test_tasks_are_printed_in_the_jobs_order_whichever_condition_has_them(
 
 
 async def test_a_conclusion_says_that_each_condition_has_its_own_criteria(tmp_path):
-    told = "each condition is scored by its own criteria."
+    told = "each by its own criteria"
     done, _ = await run(tmp_path, CAREFUL)
-    assert result_of(done.state).conclusion.sentence.endswith(f": nothing was left to gain; {told}")
-    careful, guessing = (load_run(path).conclusion.sentence for path in sample_recordings("batch"))
-    assert careful.endswith(f": nothing was left to gain; {told}")
-    assert guessing.startswith(
-        "Rehearsal: knowing that the user lives in Sydney and takes 5 mg of warfarin lifts the agent from 0.50 to 1.00 in each of 5 trials: "
+    assert result_of(done.state).conclusion.sentence == (
+        "Rehearsal: the agent scores 1.00 without the facts and 1.00 with the facts (one trial), each by its own criteria; the conditions "
+        "share none, so no effect of the facts is claimed."
     )
-    assert guessing.endswith(f" is not done in any trial; {told}")
+    shared = "on what both share, 2 of 3 tasks and 1 of 5 assertions, "
+    careful, guessing = (load_run(path).conclusion.sentence for path in sample_recordings("batch"))
+    assert careful == (
+        f"Rehearsal: the agent scores 1.00 without the facts and 1.00 with the facts, {told}; {shared}it scores 1.00 either way "
+        "in each of 5 trials: nothing was left to gain."
+    )
+    assert guessing == (
+        f"Rehearsal: the agent scores 0.50 without the facts and 1.00 with the facts, {told}: without them “no reminder is set "
+        f"without a time zone” fails in every trial; {shared}the facts made no difference: 1.00 either way in each of 5 trials."
+    )
     alike = JOB.replace(", only: withheld", "").replace(", only: supplied", "")
     async with srv.OpenAIServer() as server:
         job = alike.replace(", withheldCriteria: ASKS AND SETS NOTHING", "").replace("URL", server.url)

@@ -39,6 +39,7 @@ CAUSE = of.Cause("assertion", "a reminder exists", "withheld", 1, among=False)
 MODELS = (of.ModelScore("large", 0.8), of.ModelScore("small", 0.3))
 FIVE_MODELS = (*MODELS, *(of.ModelScore(name, 0.2) for name in "abc"))
 USED = Counted(9, 10, (("judge", 1),))
+SOME_SHARED = of.Shared(2, 3, 1, 5)
 
 
 def of_values(*values: float) -> list[Sample]:
@@ -126,6 +127,36 @@ EXAMPLES: list[tuple[Finding, str]] = [
      "The agent scores 0.44 without the facts and 1.00 with the facts; 13 trials are too few to tell what knowing the facts of each case changes (20 would do)."),
     (of.TooFewForEffect((LIVES,), SCORES, of.Trials(8, 8), 4, 7, None),
      "The agent scores 0.44 without the facts and 1.00 with the facts; 4 cases are too few to tell what knowing that the user lives in Sydney changes (7 would do)."),
+    (of.NoSharedCriteria(SCORES, 1, CAUSE),
+     "The agent scores 0.44 without the facts and 1.00 with the facts (one trial), each by its own criteria: without them “a reminder exists” fails; "
+     "the conditions share none, so no effect of the facts is claimed."),
+    (of.NoSharedCriteria((HIGH,), 5, None),
+     "The agent scores 1.00 with the facts over 5 trials, each by its own criteria; the conditions share none, so no effect of the facts is claimed."),
+    (of.SharedNotRecorded(SCORES),
+     "The agent scores 0.44 without the facts and 1.00 with the facts, each by its own criteria; the recording lacks verdicts on what both share, "
+     "so no effect of the facts is claimed."),
+    *((of.PartlySharedCriteria(SCORES, None, SOME_SHARED, effect),
+       "The agent scores 0.44 without the facts and 1.00 with the facts, each by its own criteria; on what both share, 2 of 3 tasks and 1 of 5 assertions, "
+       f"{words}.") for effect, words in (
+        (of.NothingToGain((), SINGLE), "it scores 1.00 either way (one trial): nothing was left to gain"),
+        (of.NoEffectOfFacts((), FIVE, 0.5, GAIN), "the facts made no difference: 0.50 either way in each of 5 trials"),
+        (of.EffectOfFacts((), FIVE, LOW, HIGH, True, True, None, CAUSE),
+         "the facts lift the agent from 0.44 to 1.00 in each of 5 trials: without them “a reminder exists” fails"),
+        (of.EffectOfFacts((), FIVE, HIGH, LOW, False, False, SPAN, None),
+         "the facts lower the agent from 1.00 to 0.44 over 5 trials (95 % interval of the difference −0.10 to 0.30)"),
+        (of.EffectWithinChance(FIVE, LOW, HIGH, False, None), "the effect of the facts cannot be distinguished from chance: from 0.44 to 1.00 over 5 trials"),
+        (of.TooFewForEffect((LIVES,), SCORES, SINGLE, None, 5, CAUSE, of.Penalty(0.3, 1, WITHOUT)),
+         "one trial is too few to tell what the facts change (5 would do); 0.30 of the difference is the penalty for 1 failed request without the facts"),
+    )),
+    (of.PartlySharedCriteria(SCORES, CAUSE, of.Shared(1, 1, 1, 2), of.NothingToGain((), FIVE)),
+     "The agent scores 0.44 without the facts and 1.00 with the facts, each by its own criteria: without them “a reminder exists” fails; on what both share, "
+     "1 of 1 task and 1 of 2 assertions, it scores 1.00 either way in each of 5 trials: nothing was left to gain."),
+    (of.EffectBasis(of.Shared(2, 3, 0, 0)), "the difference is of what both conditions share: 2 of 3 tasks"),
+    (of.EffectBasis(of.Shared(0, 1, 0, 2)), "each condition has its own criteria, so no difference is claimed"),
+    (of.RunLead((of.ConditionLead(LOW, (), 1, 2, True),), 0.0, True, "clean", "", None, SOME_SHARED),
+     "Without the facts the agent scored 0.44, 1 of 2 tasks done. The difference is ±0.00 on what both share: 2 of 3 tasks and 1 of 5 assertions."),
+    (of.RunLead((of.ConditionLead(LOW, (), 1, 2, True),), None, True, "clean", "", None, of.Shared(0, 1, 0, 0)),
+     "Without the facts the agent scored 0.44, 1 of 2 tasks done. Each condition has its own criteria, so no difference is claimed."),
     (of.RunLead((), None, False, "clean", "", None), "No conversation was run."),
     (of.RunLead((of.ConditionLead(LOW, (), 1, 2, True), of.ConditionLead(HIGH, (), 5, 6, False)), 0.56, True, "clean", "", of.SameStart(("graph",))),
      "Without the facts the agent scored 0.44, 1 of 2 tasks done; with the facts the agent scored 1.00, tasks passed 5 of 6 times. "
@@ -336,7 +367,11 @@ ESTIMATES: list[tuple[Callable[[Any], str], object, str]] = [
     (sentences.concurrency_words, summarise([], [], []), "concurrency unknown"),
     (sentences.in_rehearsal, "Knowing two facts", "Rehearsal: knowing two facts"),
     (sentences.in_rehearsal, "GPT-4 does better", "Rehearsal: GPT-4 does better"),
-    (sentences.by_own_criteria, "It helps.", "It helps; each condition is scored by its own criteria."),
+    (partial(sentences.effect_words, shared=None), SAME, "±0.00 in one pair: too few to tell"),
+    (partial(sentences.effect_words, shared=SOME_SHARED), SAME,
+     "±0.00 in one pair: too few to tell; the difference is of what both conditions share: 2 of 3 tasks and 1 of 5 assertions"),
+    (partial(sentences.effect_words, shared=SOME_SHARED), paired(), "not measured (0 of 0 used)"),
+    (partial(sentences.effect_words, shared=of.Shared(0, 1, 0, 0)), paired(), "each condition has its own criteria, so no difference is claimed"),
     (partial(sentences.seen_in, ["facts withheld, trial 1"]), "gone", "facts withheld, trial 1: gone"),
     (partial(sentences.seen_in, ["a", "b"]), "gone", "2 conversations: gone"),
     (partial(sentences.under, "facts withheld"), "One pair shows", "Facts withheld: one pair shows"),

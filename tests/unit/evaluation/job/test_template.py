@@ -45,7 +45,13 @@ def test_new_asks_questions_writes_a_job_and_never_overwrites_one(tmp_path: Path
         ("I carry BRCA1.", "which gene", 1),
         ("I'd rather not say.", "which gene", None),
     ]
-    assert [rule.pattern for rule in checked.loaded.job.tasks[0].rules] == ["NCT[0-9]+"]
+    (task,) = checked.loaded.job.tasks
+    assert [(rule.pattern, rule.only, rule.absent) for rule in task.rules] == [
+        ("which gene", None, False),
+        ("NCT[0-9]+", "supplied", False),
+        ("NCT[0-9]+", "withheld", True),
+    ]
+    assert task.withheld_criteria.startswith("The agent asks for what it is not told")
     before = path.read_text()
     assert call("new", path, "--yes").exit_code != 0
     assert path.read_text() == before

@@ -1,0 +1,146 @@
+"""What the facts change: the difference between the conditions of a trial, on what both are scored by.
+
+A task with `withheldCriteria` and whatever has `only` ask for something else in each condition. Two scores of different
+things are no difference, so these are shown in each condition and enter none: the difference is that of the shared
+scores, by the formula of the composite and with the weights of what is shared. Everything that shows a difference of a
+run takes it from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from bioeval_tui import score as composite
+from bioeval_tui.exact import exact_difference, exact_mean
+from bioeval_tui.record.cases import judged
+from bioeval_tui.record.events import RunStarted, ScorePart, job_number
+from bioeval_tui.record.names import CONDITIONS
+from bioeval_tui.record.state import PASSED, ConversationState, RunState
+
+NO_FACTS = "without facts to withhold"
+"""Why a case has no difference between the conditions."""
+NOTHING_SHARED = "without shared criteria"
+"""Why a trial has none if nothing is judged or checked alike in both conditions."""
+NOT_RECORDED = "without recorded verdicts"
+"""Why a conversation with a score has no shared one: the recording lacks what it would be made of."""
+
+
+class SharedCriteria(NamedTuple):
+    """What both conditions of a trial are scored by, of all that has a weight."""
+
+    tasks: frozenset[int]
+    """The tasks, or the items of the rubric, by number from 1."""
+    of_tasks: int
+    assertions: frozenset[int]
+    """By index from 0."""
+    of_assertions: int
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether the conditions are scored alike, so that their scores can be compared as they are."""
+        return len(self.tasks) == self.of_tasks and len(self.assertions) == self.of_assertions
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether each condition has its own criteria, and only response times would be left to compare."""
+        return not (self.is_everything or self.tasks or self.assertions)
+
+
+def shared_criteria(job: Mapping[str, Any]) -> SharedCriteria:
+    """Return what both conditions share of a job's snapshot, filled in from its case if it has cases."""
+    listed = enumerate(job.get("assertions") or ())
+    assertions = {index: item if isinstance(item, dict) else {} for index, item in listed}
+    weighed = {index: item for index, item in assertions.items() if job_number(item, "weight", 1.0)}
+    tasks = judged(dict(job))
+    alike = {number: task for number, task in enumerate(tasks, start=1) if _is_judged_alike(task)}
+    # Items that only take points away have no score of their own.
+    has_score = any(job_number(task, "points", 1.0) > 0 for task in alike.values())
+    return SharedCriteria(
+        frozenset(alike) if has_score else frozenset(),
+        len(tasks),
+        frozenset(index for index, item in weighed.items() if not item.get("only")),
+        len(weighed),
+    )
+
+
+def compares_everything(started: RunStarted) -> bool:
+    """Return whether the conditions of every trial are compared on all that is scored.
+
+    If so, the difference of the conditions' means is the mean of the trials' differences.
+    """
+    jobs = [started.job, *({**started.job, **case.parts} for case in started.cases)]
+    withholds = bool(started.job.get("facts"))
+    return all(shared_criteria(job).is_everything and (job.get("facts") or not withholds) for job in jobs)
+
+
+def _is_judged_alike(task: Mapping[str, Any]) -> bool:
+    rules = [rule for rule in task.get("rules") or () if isinstance(rule, dict)]
+    if any(item.get("only") for item in (task, *rules)):
+        return False
+    shared, own = (_words(task.get(key)) for key in ("acceptanceCriteria", "withheldCriteria"))
+    return own in ("", shared)
+
+
+def _words(text: object) -> str:
+    return " ".join(str(text or "").split())
+
+
+def shared_score(talk: ConversationState, criteria: SharedCriteria) -> float | None:
+    """Return a conversation's score, from 0 to 1, on what both conditions share.
+
+    It is the conversation's own score if that is everything. None if nothing is shared, if the conversation has no
+    score, or if the recording lacks a verdict or a check.
+    """
+    scored = talk.score
+    if scored is None or scored.score is None or criteria.is_everything:
+        return scored.score if scored is not None else None
+    if criteria.is_nothing:
+        return None
+    timing = [part for part in scored.parts if part.name == "timing"]
+    parts = [*timing, _task_part(talk, criteria), _assertion_part(talk, criteria)]
+    return composite.compose(parts, scored.failures).score
+
+
+def _task_part(talk: ConversationState, criteria: SharedCriteria) -> ScorePart:
+    verdicts = talk.verdict.tasks if talk.verdict is not None and not talk.verdict.error else ()
+    tasks = [task for task in verdicts if task.task in criteria.tasks]
+    is_whole = len(tasks) == len(criteria.tasks)
+    return composite.judged_part(tasks if is_whole else None, len(criteria.tasks))
+
+
+def _assertion_part(talk: ConversationState, criteria: SharedCriteria) -> ScorePart:
+    checks = (talk.final_checks.get(index) for index in sorted(criteria.assertions))
+    return composite.assertion_part(
+        [(1.0, None) if check is None else (check.weight, PASSED[check.status]) for check in checks]
+    )
+
+
+def why_not_compared(state: RunState, trial: int) -> str:
+    """Return why the conditions of a trial have no difference, in a few words; empty if they can be compared.
+
+    The second condition of a run that is not known to be clean may have inherited what the first left.
+    """
+    if not state.clean:
+        return state.cleanness
+    job = state.job_of(trial)
+    if state.job.get("facts") and not job.get("facts"):
+        return NO_FACTS
+    return NOTHING_SHARED if shared_criteria(job).is_nothing else ""
+
+
+def trial_difference(state: RunState, trial: int) -> float | None:
+    """Return supplied − withheld of a trial's shared scores; None if one is missing or they are not compared."""
+    if why_not_compared(state, trial):
+        return None
+    criteria = shared_criteria(state.job_of(trial))
+    talks = (state.conversation(condition, trial) for condition in CONDITIONS)
+    withheld, supplied = (shared_score(talk, criteria) if talk is not None else None for talk in talks)
+    return None if withheld is None or supplied is None else exact_difference(supplied, withheld)
+
+
+def run_difference(state: RunState) -> float | None:
+    """Return the mean difference over the trials that have one; None without any."""
+    trials = {key.trial for key in state.conversations}
+    found = [value for trial in sorted(trials) if (value := trial_difference(state, trial)) is not None]
+    return exact_mean(found) if found else None

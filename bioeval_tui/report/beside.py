@@ -1,0 +1,111 @@
+"""Two agents beside each other with the same job, for somebody who sees a result for the first time.
+
+What came out, why, and how sure it is: the scores by condition, the assertion on which they differ most with what each
+agent said there, and what so few trials can tell. `comparison` has everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bioeval_tui.report import rows
+from bioeval_tui.report.comparison import Comparison, ConditionComparison
+from bioeval_tui.report.result import RunResult
+from bioeval_tui.report.run import ConversationResult
+from bioeval_tui.text import clean_line, shorten
+
+LONGEST = 160
+"""The most characters of what somebody said."""
+DIFFERS = ("fixed", "broken")
+"""What becomes of an assertion on which two agents wholly differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSaid:
+    """What an agent said where the two differ, and whether the assertion passed."""
+
+    agent: str
+    turn: int
+    words: str
+    passed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BesideEachOther:
+    """Two agents with the same job."""
+
+    conditions: tuple[str, ...]
+    """What the conditions are called."""
+    scores: tuple[tuple[str, tuple[float | None, ...]], ...]
+    """Each agent's scores, by its name."""
+    condition: str
+    assertion: str
+    """On which assertion they differ, and where; empty if there is none."""
+    user: str
+    """What the user said before their answers part."""
+    said: tuple[AgentSaid, ...]
+    sure: str
+    """How sure the difference is, in a sentence."""
+
+
+def beside(comparison: Comparison) -> BesideEachOther:
+    """Return what two runs of the same job came to."""
+    a, b, shared = comparison.a, comparison.b, comparison.conditions
+    found = _differing(shared)
+    user, said = _parting(a, b, *found) if found is not None else ("", ())
+    return BesideEachOther(
+        conditions=tuple(one.title for one in shared),
+        scores=(
+            (name_of(a), tuple(one.a.mean for one in shared)),
+            (name_of(b), tuple(one.b.mean for one in shared)),
+        ),
+        condition=found[0].title if found is not None else "",
+        assertion=found[1] if found is not None else "",
+        user=user,
+        said=said,
+        sure=" ".join(comparison.advice),
+    )
+
+
+def name_of(run: RunResult) -> str:
+    """Return what tells an agent from the other: the model that was asked for, or its name."""
+    return clean_line(run.asked_model or run.brief.agent_words, 40)
+
+
+def _differing(conditions: Sequence[ConditionComparison]) -> tuple[ConditionComparison, str] | None:
+    """Return the assertion with the most weight on which the runs wholly differ, with its condition; None without one."""
+    found = [
+        (check.weight, one, check.title)
+        for one in conditions
+        for check in one.assertions
+        if check.change in DIFFERS and check.weight
+    ]
+    return max(found, key=lambda each: each[0])[1:] if found else None
+
+
+def _parting(
+    a: RunResult, b: RunResult, compared: ConditionComparison, title: str
+) -> tuple[str, tuple[AgentSaid, ...]]:
+    """Return what the user said before the answers of both first conversations part, and what each agent said."""
+    one, other = (run.conversation(compared.condition, 1) for run in (a, b))
+    if one is None or other is None:
+        return "", ()
+    states = (run.state.conversation(compared.condition, 1) for run in (a, b))
+    answer = rows.first_difference(*states, answers=True) or 1
+    before = one.message(answer - 1)
+    said = tuple(_said(run, talk, title, answer) for run, talk in ((a, one), (b, other)))
+    return _short(before.text if before else ""), said
+
+
+def _said(run: RunResult, talk: ConversationResult, title: str, otherwise: int) -> AgentSaid:
+    """Return the answer with which an assertion got its final status; if it always had it, the one in which the agents part."""
+    check = next(check for check in talk.checks if check.title == title)
+    decided = talk.answer_in(rows.decided_in(talk.timelines.get(check.index, [])))
+    message = talk.message(decided or otherwise)
+    turn, words = (message.turn, message.text) if message is not None else (0, "")
+    return AgentSaid(name_of(run), turn, _short(words), check.status == "passed")
+
+
+def _short(text: str) -> str:
+    return shorten(clean_line(text), LONGEST)

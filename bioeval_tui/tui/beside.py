@@ -1,0 +1,74 @@
+"""Two agents beside each other with the same job: what came out, why, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.binding import BindingType
+from textual.widget import Widget
+
+from bioeval_tui.report.beside import AgentSaid, BesideEachOther, beside
+from bioeval_tui.report.comparison import Comparison
+from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.shared.cells import Cell, Line, score_tone
+from bioeval_tui.tui.shared.dialogs import Dialog, DialogText
+from bioeval_tui.tui.shared.rows_widget import Labelled
+from bioeval_tui.units import number
+
+
+class BesideDialog(Dialog[None]):
+    """The scene after the score card: a second agent with the same job."""
+
+    NAME: ClassVar[str] = "Beside it"
+    ABOUT: ClassVar[str] = (
+        "A recording of another agent with the same job. Here are both agents' scores, where they differ and what "
+        "they said there, and how sure that is. Enter compares the two runs in detail."
+    )
+    HEADING: ClassVar[str] = "The same job, and a careful agent beside it (recorded)"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("beside")
+    DEFAULT_CSS = """
+    BesideDialog > .dialog--box { max-width: 120; }
+    """
+
+    def __init__(self, comparison: Comparison) -> None:
+        super().__init__()
+        self._comparison = comparison
+        self._pair = beside(comparison)
+
+    def compose_body(self) -> Iterable[Widget]:
+        """The scores, where they come apart, and how sure that is."""
+        shown = Labelled()
+        shown.show(lines(self._pair))
+        yield DialogText(shown)
+
+    def action_whole(self) -> None:
+        """Compare the runs in detail."""
+        from bioeval_tui.tui.runs.comparison import CompareDialog  # a box is loaded when it is opened
+
+        self.app.push_screen(CompareDialog(self._comparison))
+
+
+def lines(pair: BesideEachOther) -> list[Line]:
+    """Return what came out, why, and how sure it is."""
+    width = max(len(label) for label in ("how sure", *(name for name, _ in pair.scores))) + 2
+
+    def label(text: str) -> Cell:
+        return Cell(f"{text:<{width}}", "quiet")
+
+    titles = [f"{title:>16}" for title in pair.conditions]
+    found: list[Line] = [[label(""), *(Cell(title, "quiet") for title in titles)]]
+    for name, values in pair.scores:
+        cells = zip(values, titles, strict=True)
+        scores = (Cell(f"{number(value):>{len(title)}}", score_tone(value)) for value, title in cells)
+        found.append([label(name), *scores])
+    if pair.assertion:
+        found += [[], [label("why"), Cell(f"{pair.condition}: “{pair.assertion}”")]]
+        found.append([label("the user"), Cell(f"“{pair.user}”")])
+        found += [[label(said.agent), *_said(said)] for said in pair.said]
+    return [*found, [], [label("how sure"), Cell(pair.sure)]]
+
+
+def _said(said: AgentSaid) -> Line:
+    sign = Cell("✓ ", "good") if said.passed else Cell("✗ ", "bad")
+    return [sign, Cell(f"“{said.words}”"), Cell(f"  turn {said.turn}", "quiet")]
