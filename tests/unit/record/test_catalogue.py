@@ -527,7 +527,7 @@ def test_a_damaged_value_of_any_column_is_replaced(
         "update runs set scores = '{\"withheld\": 1e999}'",
         "update runs set scores = '{' || printf('%.*c', 100000, '[') || '}'",
         "insert into runs select '20269999-000000-aaaa' || char(0) || '/../x', size, modified, ended, job, status, "
-        "started_at, started, score, fault, scores, messages, model, rehearsal, batch_id, clean, imported, identity from runs limit 1",
+        "started_at, started, score, fault, scores, messages, model, rehearsal, batch_id, clean, imported, identity, difference from runs limit 1",
     ],
 )
 def test_tables_that_this_program_did_not_make_are_replaced(
