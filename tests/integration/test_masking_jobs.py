@@ -15,8 +15,8 @@ import pytest
 from pyarrow import parquet
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from bioeval_tui.archives import ZipFile, is_zipfile
 from bioeval_tui.evaluation.job.models import EvaluationJob, JobPart
-from bioeval_tui.formats import ZipFile, is_zipfile
 from bioeval_tui.record.masking import use
 from bioeval_tui.record.masking.mask import FREE, JOB_KEYS, Mask
 from bioeval_tui.record.masking.rules import load_rules

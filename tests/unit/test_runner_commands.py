@@ -132,7 +132,7 @@ def test_what_becomes_a_command_only_in_the_streams_encoding_is_broken(encoding:
 @pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="a name for stdout")
 @pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1"])
 def test_a_file_that_stands_for_stdout_is_a_runners_log(name: str) -> None:
-    script = f"from bioeval_tui.files import write_whole; write_whole({name!r}, {EVIL!r})"
+    script = f"import pathlib; from bioeval_tui.files import write_named; write_named(pathlib.Path({name!r}), {EVIL!r})"
     run = [sys.executable, "-P", "-c", script]
     for runner, obeyed in (("", True), ("true", False)):
         done = subprocess.run(

@@ -189,9 +189,7 @@ def test_what_needs_no_cleaning_is_left_as_it_is(text: str) -> None:
         assert clean(text) == text
 
 
-@pytest.mark.parametrize(
-    "changed", ["\x1b[2J", "\x07", "\x9b1m", "a\u00adb", "\u202e", "\ufeff", "\u0e49" * 9]
-)
+@pytest.mark.parametrize("changed", ["\x1b[2J", "\x07", "\x9b1m", "\u202e", "\u2028", "\u0e49" * 9])
 def test_a_text_that_is_changed_needs_cleaning(changed: str) -> None:
     assert clean(changed) != changed
     assert needs_cleaning(f"every day {changed} at nine")
