@@ -11,6 +11,7 @@ from itertools import accumulate, pairwise
 from operator import itemgetter
 from time import monotonic
 
+from bioeval_tui.languages.segments import word_count
 from bioeval_tui.record.events import (
     AssertionChecked,
     ConversationScored,
@@ -255,7 +256,7 @@ class _Reader:
         if isinstance(event, MessageDelta):
             return _STREAMING_S * len(event.text) / max(len(text[1]), _STREAMED_AT_LEAST) / hurry
         self._has_read.add(text)
-        seconds = min(0.3 + len(event.content.split()) / WORDS_PER_S, _LONGEST_READ_S)
+        seconds = min(0.3 + word_count(event.content) / WORDS_PER_S, _LONGEST_READ_S)
         # Much of an agent's answer was read while it was streamed.
         return (max(0.6, seconds - _STREAMING_S) if event.role == "assistant" else seconds) / hurry
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
+from bioeval_tui.languages import language_of
+from bioeval_tui.languages.english import ENGLISH
 from bioeval_tui.record.events import ROLE_RULES
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.report.findings import MannerBasis
@@ -309,16 +311,22 @@ class RunManner:
 
 
 def manners(runs: Sequence[RecordedRun]) -> list[RunManner]:
-    """Return how the simulated user speaks in each condition; nothing without messages, or if it follows a script."""
+    """Return how the simulated user speaks in each condition; nothing without messages in English, or if it follows a script."""
     made = []
     runs = [run for run in runs if run.kind_of("evaluator") != "scripted"]
     for condition in CONDITIONS:
         transcripts = [_transcript(run, talk) for run in runs for talk in run.conversations_in(condition)]
-        figures = realism(transcripts)
+        figures = realism(filter(_is_english, transcripts))
         if figures.words_per_turn.value is not None:
             title, count = condition_title(runs, condition), figures.words_per_turn.conversations
             made.append(RunManner(condition, title, count, tuple(_rows(figures)), REFERENCES[0]))
     return made
+
+
+def _is_english(transcript: UserTranscript) -> bool:
+    """Return whether the user speaks English, as far as it can be told: the words and the people compared with are English."""
+    said = "\n".join(text for role, text in transcript.messages if role == "user")
+    return language_of(said) in (None, ENGLISH)
 
 
 def _rows(figures: Realism) -> list[MannerRow]:

@@ -101,3 +101,16 @@ def test_reports_of_a_rehearsal_compare_no_script_with_people_and_name_no_model_
     assert "gpt-4.1-mini" not in printed.getvalue()
     run.state.job["target"]["model"] = "gpt-4.1-mini"
     assert "gpt-4.1-mini" in document_of("html", run)
+
+
+def test_a_user_who_speaks_another_language_is_not_compared_with_english_people(tmp_path: Path) -> None:
+    said = [
+        {"role": "assistant", "content": "Seit wann haben Sie die Schmerzen?"},
+        {
+            "role": "user",
+            "content": "Ich habe seit drei Tagen Schmerzen im Knie, und es wird leider nicht besser.",
+        },
+    ]
+    path = tmp_path / "german.jsonl"
+    path.write_text(json.dumps({"id": "a", "messages": said}) + "\n", "utf-8")
+    assert manners([load_run(import_file(path, tmp_path / "runs").path)]) == []
