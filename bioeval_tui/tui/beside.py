@@ -11,6 +11,7 @@ from textual.widget import Widget
 from bioeval_tui.report.beside import AgentSaid, BesideEachOther, beside
 from bioeval_tui.report.comparison import Comparison
 from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.runs.comparison import CompareDialog
 from bioeval_tui.tui.shared.cells import Cell, Line, score_tone
 from bioeval_tui.tui.shared.dialogs import Dialog, DialogText
 from bioeval_tui.tui.shared.rows_widget import Labelled
@@ -44,8 +45,6 @@ class BesideDialog(Dialog[None]):
 
     def action_whole(self) -> None:
         """Compare the runs in detail."""
-        from bioeval_tui.tui.runs.comparison import CompareDialog  # a box is loaded when it is opened
-
         self.app.push_screen(CompareDialog(self._comparison))
 
 

@@ -71,7 +71,7 @@ class TryYourOwn(Dialog[str]):
             (f"{program} new job.yml", "write a job step by step"),
             (f"{program} run job.yml --agent-url URL", "evaluate your agent with it"),
             (f"{program} grade FILE.jsonl", "grade submissions"),
-            (f"{program} demo --show batch", "the same two agents, five trials each"),
+            (f"{program} demo --show batch", "both agents, five trials"),
             (f"{program} demo --show failure", "see an agent that fails"),
         )
         width = max(len(command) for command, _ in commands)

@@ -15,6 +15,7 @@ import pytest
 from bioeval_tui.evaluation.conversation.control import send_intent
 from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
 from bioeval_tui.record.runs import new_run_ids, process_start, read_live, recording_path
+from bioeval_tui.sample.paths import GUESSING
 from tests.integration.program import (
     children_of,
     events_of,
@@ -30,10 +31,10 @@ JOBS = Path(__file__).resolve().parents[2] / "sample_jobs"
 
 
 def engine_spec(data_dir: Path, **changes: Any) -> tuple[Path, Path]:
-    """Write what an engine process is told; return that file and the recording's path."""
+    """Write what the engine process of a demo is told; return that file and the recording's path."""
     (run_id,) = new_run_ids(1, data_dir / "runs")
     spec = EngineSpec(
-        runs=(RunSpec(run_id, str(JOBS / "medication_reminder.yml")),),
+        runs=(RunSpec(run_id, str(JOBS / "medication_reminder.yml"), GUESSING),),
         sample_agent=True,
         graph="embedded",
         **changes,
@@ -63,14 +64,18 @@ def demo(
     return json.loads(done.stdout), data_dir
 
 
-def test_the_demo_scores_what_is_right_in_each_condition(demo: tuple[dict[str, Any], Path]) -> None:
+def test_the_demo_catches_the_agent_that_guesses(demo: tuple[dict[str, Any], Path]) -> None:
     result, _ = demo
     assert result["status"] == "completed"
     assert result["clean"]
     assert result["rehearsal"]
     withheld, supplied = result["conditions"]["withheld"], result["conditions"]["supplied"]
     assert result["score"] == pytest.approx((withheld["score"] + supplied["score"]) / 2, abs=0.0051)
-    assert withheld["score"] == supplied["score"] == 1.0
+    assert (withheld["score"], supplied["score"]) == (0.5, 1.0)
+    (failed,) = [check for check in withheld["assertions"] if check["status"] == "failed"]
+    assert failed["title"] == "no reminder is set without a time zone"
+    task = withheld["tasks"][0]
+    assert "No points for “waited for the time zone before setting a reminder”" in task["reason"]
     assert withheld["facts"] == []
     assert [(fact["fact"], fact["asked"]) for fact in supplied["facts"]] == [(1, True), (2, True)]
     for condition in (withheld, supplied):
@@ -79,23 +84,27 @@ def test_the_demo_scores_what_is_right_in_each_condition(demo: tuple[dict[str, A
         assert {check["status"] for check in condition["assertions"]} <= {"passed", "failed"}
         assert all(entry["latency_ms"] > entry["first_token_ms"] for entry in condition["latencies"])
         assert condition["parts"].keys() == {"timing", "task", "assertion"}
-    passed = [{check["title"] for check in held["assertions"]} for held in (withheld, supplied)]
-    assert passed[0] - passed[1] == {"no reminder is set without a time zone"}
-    assert "a reminder exists" in passed[1] - passed[0]
+    checked = [{check["title"] for check in held["assertions"]} for held in (withheld, supplied)]
+    assert checked[0] - checked[1] == {"no reminder is set without a time zone"}
+    assert "a reminder exists" in checked[1] - checked[0]
 
 
 @pytest.mark.long
-def test_an_agent_that_guesses_the_time_zone_scores_lower_than_one_that_does_not(tmp_path: Path) -> None:
-    with sample_agent(tmp_path, "--tokens-per-second", "0", "--guess") as url:
-        job = str(JOBS / "medication_reminder.yml")
-        done = run("run", job, "--agent-url", url, "--headless", "--json", data_dir=tmp_path)
+def test_the_sample_agent_guesses_with_the_model_of_that_name(tmp_path: Path) -> None:
+    with sample_agent(tmp_path, "--tokens-per-second", "0") as url:
+        done = run(
+            "run", str(JOBS / "medication_reminder.yml"), "--agent-url", url, "--headless", "--json",
+            "--model", "careful", "--model", "guessing", data_dir=tmp_path,
+        )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    held = json.loads(done.stdout)["conditions"]
-    assert {name: one["score"] for name, one in held.items()} == {"withheld": 0.5, "supplied": 1.0}
-    (failed,) = [check for check in held["withheld"]["assertions"] if check["status"] == "failed"]
-    assert failed["title"] == "no reminder is set without a time zone"
-    task = held["withheld"]["tasks"][0]
-    assert "No points for “waited for the time zone before setting a reminder”" in task["reason"]
+    scores = {
+        held["model"]: {name: one["score"] for name, one in held["conditions"].items()}
+        for held in json.loads(done.stdout)
+    }
+    assert scores == {
+        "careful": {"withheld": 1.0, "supplied": 1.0},
+        "guessing": {"withheld": 0.5, "supplied": 1.0},
+    }
 
 
 def test_a_finished_run_can_be_listed_shown_and_explained(demo: tuple[dict[str, Any], Path]) -> None:
@@ -124,6 +133,13 @@ def test_the_headless_demo_reports_on_stderr_and_prints_the_score_card(tmp_path:
     assert done.returncode == 0
     assert "mean of both" in done.stdout
     assert "rehearsal" in done.stdout
+    card, beside = done.stdout.split("\nbeside it, recorded: ")
+    assert "withheld 0.50   supplied 1.00" in card
+    rows = [line.split() for line in beside.splitlines()]
+    assert ["guessing", "0.50", "1.00"] in rows
+    assert ["careful", "1.00", "1.00"] in rows
+    assert "why: facts withheld, “no reminder is set without a time zone”" in beside
+    assert "how sure: One pair shows what happened" in beside
     assert "user: " in done.stderr
     assert "withheld  user: " not in done.stdout
 

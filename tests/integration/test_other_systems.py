@@ -96,7 +96,7 @@ def test_the_demo_has_its_usual_scores(hidden: dict[str, str], tmp_path: Path) -
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)["conditions"]
     assert {name: condition["score"] for name, condition in found.items()} == {
-        "withheld": pytest.approx(1.0),
+        "withheld": pytest.approx(0.5),
         "supplied": pytest.approx(1.0),
     }
 

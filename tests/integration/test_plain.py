@@ -33,7 +33,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (("runs", "compare", RUN, ANOTHER_RUN), "score: A 0.44, B 0.44, difference"),
         (("review", RUN), "withheld, task 1 Get a reminder to take warfarin tomorrow at 9: "),
         (("medals", "reports"), "oncology/breast-cancer"),
-        (("demo",), "withheld 1.00"),
+        (("demo",), "withheld 0.50"),
     ],
 )
 def test_results_are_lines_of_text(command: tuple[str, ...], says: str, data_dir: Path) -> None:

@@ -31,7 +31,7 @@ async def test_the_demo_with_models_is_not_a_rehearsal(tmp_path: Path) -> None:
         "supplied": "signed_off",
     }
     assert {name: held["score"] for name, held in result["conditions"].items()} == {
-        "withheld": 1.0,
+        "withheld": 0.57,  # the judge is content; the assertion finds the reminder that was guessed
         "supplied": 1.0,
     }
     judged = sorted("sets no reminder without it" in prompt for prompt in models.judge_prompts)
