@@ -108,7 +108,7 @@ create index runs_open on runs (ended);
 create table overlays ({_OVERLAYS}, primary key (run_id)) without rowid;
 create table folder ({_columns(modified="integer")});
 insert into folder values ({_UNKNOWN});
-"""  # noqa: S608 (our own words)
+"""  # noqa: S608  # nosec B608 - our own words
 _TABLES = "select type, name, tbl_name, sql from sqlite_master order by type, name"
 _INSERT = """
 insert or replace into runs values (
