@@ -4,6 +4,7 @@ wrong."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
@@ -17,7 +18,7 @@ from bioeval_tui.grade.ledger import ordinal
 from bioeval_tui.grade.outcomes import Verdict
 from bioeval_tui.grade.task_report import PRIVATE, percent
 from bioeval_tui.report.conclusion import conclude_grading
-from bioeval_tui.text import for_terminal, plural
+from bioeval_tui.text import for_terminal, home_relative, plural
 from bioeval_tui.tui import review_view
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals import histogram_view, medals_view
@@ -62,7 +63,11 @@ def card(row: MedalRow, width: int, height: int) -> list[Line]:
         lines: list[Line] = [[Cell("not graded: ", "warn"), Cell(row.not_graded or "no reason given")]]
         return [*lines, [], [Cell("you can prepare its data here", "busy")]] if row.lacks_data else lines
     if standing(row) == "invalid":
-        return [[Cell("invalid: ", "bad"), Cell(_why_invalid(report))], [], [Cell(row.file, "quiet")]]
+        return [
+            [Cell("invalid: ", "bad"), Cell(_why_invalid(report))],
+            [],
+            [Cell(home_relative(Path(row.file)), "quiet")],
+        ]
     leaderboard = report.extra.leaderboard if report.extra else ""
     return [
         *_warning_lines(report),
@@ -72,7 +77,7 @@ def card(row: MedalRow, width: int, height: int) -> list[Line]:
         *_board_lines(row, report),
         [],
         [Cell(f"leaderboard: {leaderboard}", "quiet")] if leaderboard else [],
-        [Cell(row.file, "quiet")],
+        [Cell(home_relative(Path(row.file)), "quiet")],
     ]
 
 
