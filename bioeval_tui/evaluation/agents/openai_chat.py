@@ -23,7 +23,7 @@ from bioeval_tui.evaluation.models.answer import ChatAnswer, ModelToolCall, text
 from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
 from bioeval_tui.evaluation.seams import AgentTerms, Delta, Generation, PeerError, Reply
 from bioeval_tui.peer_limits import MAX_ROUNDS
-from bioeval_tui.record.attachments import without_picture
+from bioeval_tui.record.attachments import attachment_event, bytes_of, without_picture
 from bioeval_tui.record.names import Role
 from bioeval_tui.record.spans import known_sum
 from bioeval_tui.record.tool_calls import UNREAD, call_event, parse_arguments, result_event
@@ -251,9 +251,26 @@ def _is_attachment(part: Mapping[str, Any]) -> bool:
 
 
 def _part_event(part: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a part of a content that is no text as an event: reasoning, or an attachment."""
-    event: dict[str, Any] = {"part": dict(part)} if _is_attachment(part) else {"reasoning": _thoughts(part)}
+    """Return a part of a content that is no text as an event: reasoning, or an attachment with the part itself."""
+    event: dict[str, Any] = {"reasoning": _thoughts(part)}
+    if _is_attachment(part):
+        event = {**_attached(part), "part": dict(part)}
     return clean_value(event, 100_000)  # type: ignore[no-any-return]
+
+
+def _attached(part: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a picture, sound or file is: its name, media type and size, or its address."""
+    kind = str(part.get("type"))
+    inside = part.get(kind)
+    told = inside if isinstance(inside, Mapping) else {"url": inside}
+    url, name, given = (str(told.get(key) or "") for key in ("url", "filename", "file_data"))
+    data = given or str(told.get("data") or "") or (url if url.startswith("data:") else "")
+    media = data.partition(";")[0].removeprefix("data:") if data.startswith("data:") else ""
+    if not media and kind == "input_audio":
+        media = f"audio/{told.get('format') or 'unknown'}"
+    count = bytes_of(data.rpartition(",")[2]) if data else None
+    usual = {"image_url": "image", "input_image": "image"}.get(kind, "")
+    return attachment_event(name, media or usual, count, "" if url.startswith("data:") else url)
 
 
 def _thoughts(part: Mapping[str, Any]) -> str:

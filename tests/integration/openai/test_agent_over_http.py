@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import pytest
 from aiohttp import web
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.protocols import Delta, Generation, PeerError, Reply
+from bioeval_tui.record.attachments import file_words
 from tests.servers import openai_server as srv
 from tests.servers.agents import chat_agent
 
@@ -157,3 +159,37 @@ async def test_cancelling_an_agent_request_closes_the_connection(agent, server):
 def test_an_invalid_agent_url_is_reported(url):
     with pytest.raises(UsageError, match="not an http or https URL"):
         chat_agent(url, model="m")
+
+
+PICTURE = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{'A' * 4000}"}}
+FILE = {
+    "type": "file",
+    "file": {"filename": "lab.pdf", "file_data": f"data:application/pdf;base64,{'A' * 400}"},
+}
+
+
+@pytest.mark.parametrize("streaming", [True, False])
+async def test_the_text_of_a_content_in_parts_is_the_answer_and_the_rest_is_told_beside_it(server, streaming):
+    said = [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "See this:"}, PICTURE, FILE]
+    chunks = [srv.chunk({"content": said}), srv.chunk({}, "stop")]
+    stream = "".join(f"data: {json.dumps(each)}\n\n" for each in chunks) + "data: [DONE]\n\n"
+    whole = json.dumps(srv.completion({"role": "assistant", "content": said}))
+    server.will(srv.raw(stream, "text/event-stream") if streaming else srv.raw(whole))
+    made = chat_agent(server.url, model="m", streaming=streaming)
+    try:
+        _, reply = await answer(made)
+    finally:
+        await made.aclose()
+    assert reply.content == "See this:"
+    assert [event["reasoning"] for event in reply.generation if "reasoning" in event] == ["Hm."]
+    assert file_words(reply.generation) == [
+        "[picture: image/png, 3 kB]",
+        "[file: lab.pdf, application/pdf, 300 bytes]",
+    ]
+
+
+async def test_an_answer_that_is_only_a_picture_is_one(agent, server):
+    server.will(srv.raw(json.dumps(srv.completion({"role": "assistant", "content": [PICTURE]}))))
+    _, reply = await answer(agent)
+    assert reply.content == ""
+    assert file_words(reply.generation) == ["[picture: image/png, 3 kB]"]
