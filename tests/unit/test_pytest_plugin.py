@@ -97,14 +97,15 @@ def test_a_result_that_was_not_measured_fails_or_skips_as_configured() -> None:
 
 
 def test_one_run_can_serve_many_tests(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The example of docs/ci.md, with the job and a function in the place of the agent of docs/python.md."""
+    """The example of docs/ci.md, with the job of docs/python.md and an agent that guesses what it is not told."""
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(pytester.path / "data"))
     pytester.makeini("[pytest]\nbioeval_not_measured = skip\nasyncio_default_fixture_loop_scope = function\n")
     pytester.mkdir("eval").joinpath("job.yml").write_text(block("python.md", "job.yml"), encoding="utf-8")
     pytester.makepyfile(
         my_agent="""
         def answer(message, conversation):
-            if "Sydney" not in message:
+            told, untold = "Sydney" in message, "rather not say" in message
+            if not told and not untold:
                 return "In which time zone are you?"
             conversation.object_context = {"resources": [{"name": "warfarin"}]}
             return "I'll remind you."
@@ -132,7 +133,7 @@ def test_wrong(bioeval):
     done.assert_outcomes(passed=2, failed=2, skipped=1)
     done.stdout.fnmatch_lines_random(
         [
-            "*facts withheld scored 0.14, the threshold is 0.9*",
+            "*facts withheld scored 0.43, the threshold is 0.9*",
             "*not measured: *pass^6 is not defined: too few trials*",
             "*could not run (exit 2)*",
             "*Invalid value for '--repeat': 0 is not in the range*",

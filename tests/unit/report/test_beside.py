@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.evaluation.job.loading import job_snapshot, load_job
+from bioeval_tui.evaluation.job.loading import job_from_data, load_job
 from bioeval_tui.report.beside import BesideEachOther, beside
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.result import load_run
@@ -50,4 +50,4 @@ def test_agents_that_do_the_same_differ_in_nothing() -> None:
 def test_the_recorded_demos_have_the_job_as_it_is(path: Path) -> None:
     """A demo that was recorded with an earlier job would stand beside a live run with another."""
     recorded = json.loads(path.read_text(encoding="utf-8").splitlines()[0])["job"]
-    assert recorded == job_snapshot(load_job(sample_jobs() / DEMO_JOB).job)
+    assert job_from_data(recorded) == load_job(sample_jobs() / DEMO_JOB).job
