@@ -190,13 +190,13 @@ def _write_error(sentence: str) -> None:
 
 def _defect(error: Exception) -> None:
     """Write the traceback to a log file; show the user one sentence with its path."""
-    from bioeval_tui.files import below, open_own, private_dir
-    from bioeval_tui.settings import Settings
+    from bioeval_tui import files, settings
     from bioeval_tui.text import clean_line, home_relative
 
     try:
-        log = below(private_dir(Settings.from_environment().logs_dir), "errors.log")
-        descriptor = open_own(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        folder = files.private_dir(settings.Settings.from_environment().logs_dir)
+        log = files.below(folder, "errors.log")
+        descriptor = files.open_own(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         with os.fdopen(descriptor, "a", encoding="utf-8") as file:
             file.write("".join(traceback.format_exception(error)))
         where = (

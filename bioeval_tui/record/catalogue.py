@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import quote
 
 from bioeval_tui.errors import RecordingError, UsageError
-from bioeval_tui.exact import TINY
+from bioeval_tui.exact import TINY, exact_difference
 from bioeval_tui.files import below, check_database, database_files, make_database
 from bioeval_tui.record.masking import masked
 from bioeval_tui.record.names import CONDITIONS
@@ -562,16 +562,15 @@ def _difference(state: RunState) -> float | None:
 
 def _outlined_difference(path: Path, outlined: Outline) -> float | None:
     """Return the same of an outline, which has enough for it unless the conditions have criteria or cases of their own."""
-    from bioeval_tui.record.effect import compares_everything
-    from bioeval_tui.record.reading import fold_file
+    from bioeval_tui.record import effect, reading
 
     withheld, supplied = (outlined.scores().get(condition) for condition in CONDITIONS)
     if outlined.started is None or not outlined.clean or withheld is None or supplied is None:
         return None
-    if compares_everything(outlined.started):
-        return supplied - withheld
+    if effect.compares_everything(outlined.started):
+        return exact_difference(supplied, withheld)
     try:
-        return _difference(fold_file(path, light=True))
+        return _difference(reading.fold_file(path, light=True))
     except RecordingError:
         return None
 

@@ -291,10 +291,10 @@ class AppServices:
         """Compare a recording that is in none of our folders with a run."""
 
         def made() -> Comparison:
-            from bioeval_tui.report.comparison import compare  # the first paint waits for no statistics
-            from bioeval_tui.report.result import load_run
+            from bioeval_tui.report import comparison, result  # the first paint waits for no statistics
 
-            return compare(load_run(self._runs.find(run_id)), load_run(other))
+            ours, theirs = result.load_run(self._runs.find(run_id)), result.load_run(other)
+            return comparison.compare(ours, theirs)
 
         return await asyncio.to_thread(made)
 
