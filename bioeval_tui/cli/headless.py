@@ -28,6 +28,7 @@ from bioeval_tui.evaluation.wiring.start import (
 )
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
+from bioeval_tui.record.masking import masked
 from bioeval_tui.record.names import CONDITIONS, SPEAKERS
 from bioeval_tui.record.reading import fold_file
 from bioeval_tui.record.runs import recording_path
@@ -119,7 +120,7 @@ def open_progress(wanted: bool, hosts: Sequence[str], conversations: int) -> Sho
     """Return a function that shows the events of a batch; first, it prints the `hosts` that receive transcripts."""
     if not wanted:
         return lambda state, event, change: None
-    first = f"transcripts are sent to: {', '.join(hosts)}"
+    first = masked(f"transcripts are sent to: {', '.join(hosts)}")
     if _in_a_notebook():
         return NotebookProgress(first, conversations).show
     console = plain_console(stderr=True)
@@ -254,7 +255,7 @@ def _show_outcome(
 
 def dry_run(spec: EngineSpec, settings: Settings, *, as_json: bool) -> int:
     """Print the batch's calls and cost, send nothing, and return the exit code."""
-    estimates = estimate_batch(spec, settings)
+    estimates = masked(estimate_batch(spec, settings))
     if as_json:
         print_json(estimates, indent=2)
     else:

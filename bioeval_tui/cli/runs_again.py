@@ -40,7 +40,7 @@ from bioeval_tui.evaluation.wiring.start import rerun_offer, resume_spec
 from bioeval_tui.printed import Fields
 from bioeval_tui.record.catalogue import find_recording
 from bioeval_tui.record.events import SentinelsJudged
-from bioeval_tui.record.masking import current
+from bioeval_tui.record.masking import current, masked
 from bioeval_tui.report.agreement import change, rated_tasks
 from bioeval_tui.report.findings import JudgeFault
 from bioeval_tui.report.formats.agreement import (
@@ -190,7 +190,7 @@ def rescore(run_ids: tuple[str, ...], as_json: bool, **judge: Any) -> int:
 
 def _say_hosts(judges: Sequence[Rescorer]) -> None:
     if hosts := dict.fromkeys(host for judge in judges for host in judge.hosts):
-        say(f"transcripts are sent to: {', '.join(hosts)}", err=True)
+        say(masked(f"transcripts are sent to: {', '.join(hosts)}"), err=True)
 
 
 class PrintedSentinels(TypedDict):

@@ -302,6 +302,8 @@ class Makers:
         hosts += [*self._reader_host("evaluator"), *self._reader_host("judge")]
         if self._hands_texts() and not self.spec.sample_agent:
             hosts.append(host_of(self.knowledge_url()))
+        if state := self.job.target.object_context_url:  # it receives the session's id
+            hosts.append(host_of(state))
         models = [*self._model_urls("evaluator"), *self._model_urls("judge")]
         if self.pays_agent and not self.spec.starts_agent:
             models.insert(0, self.agent_url)
