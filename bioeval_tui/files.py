@@ -64,8 +64,12 @@ def checked_below(folder: Path, *parts: str | Path) -> Path:
 def _checked(folder: Path, inside: Path) -> Path:
     try:
         root, path = folder.resolve(), inside.resolve()
+        # From 3.13 on, a circle is no error: what it cannot resolve still has links.
+        circular = any(part.is_symlink() for one in (root, path) for part in (one, *one.parents))
     except (OSError, RuntimeError):
-        raise StorageError(f"{_shown(inside)} is not used, because its links form a circle") from None
+        circular = True
+    if circular:
+        raise StorageError(f"{_shown(inside)} is not used, because its links form a circle")
     if not path.is_relative_to(root):
         raise StorageError(
             f"{_shown(inside)} is not used, because it leads out of {_shown(folder)}, to {_shown(path)}"

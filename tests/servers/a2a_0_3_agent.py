@@ -63,7 +63,7 @@ def main(streaming: bool) -> None:
 
             await updater.start_work(text("Looking…"))
             if asked == "never end":
-                await updater.add_artifact([Part(root=TextPart(text="One moment"))], artifact_id="a")
+                await updater.add_artifact([Part(root=TextPart(text="One moment"))], artifact_id=f"a-{updater.task_id}")
                 await asyncio.Event().wait()
             if asked == "ask back":
                 await updater.requires_input(text("Which time zone?"))
@@ -73,7 +73,7 @@ def main(streaming: bool) -> None:
                 call = DataPart(data={"id": "c1", "name": "lookUp", "args": {"dose": 5.0}}, metadata={"adk_type": "function_call"})  # fmt: skip
                 await updater.update_status(TaskState.working, updater.new_agent_message([Part(root=call)]))
                 for number, piece in enumerate(("Aspirin ", "interacts ", "with it.")):
-                    await updater.add_artifact([Part(root=TextPart(text=piece))], artifact_id="a", append=number > 0, last_chunk=number == 2)  # fmt: skip
+                    await updater.add_artifact([Part(root=TextPart(text=piece))], artifact_id=f"a-{updater.task_id}", append=number > 0, last_chunk=number == 2)  # fmt: skip
                 await updater.complete(text("Ask me more."))
 
         async def cancel(self, context, event_queue):
