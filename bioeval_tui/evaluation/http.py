@@ -345,6 +345,15 @@ class _LostError(aiohttp.ClientConnectionError):
     """Whether it had been used before, and was closed before any byte of an answer."""
 
 
+class _Answer(aiohttp.ClientResponse):
+    """An answer with a reason phrase in ASCII: any byte may stand there (RFC 9112), and the transport cannot encode each."""
+
+    async def start(self, connection: aiohttp.connector.Connection) -> aiohttp.ClientResponse:
+        await super().start(connection)
+        self.reason = (self.reason or "").encode("ascii", "replace").decode()
+        return self
+
+
 async def _send_once(
     request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
 ) -> aiohttp.ClientResponse:
@@ -400,6 +409,7 @@ def make_client(
             connector=connector,
             middlewares=(_send_once,),
             cookie_jar=aiohttp.DummyCookieJar(),
+            response_class=_Answer,
             trace_configs=[tracing],
         )
 

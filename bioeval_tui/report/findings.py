@@ -937,6 +937,12 @@ class NotExcused(Finding):
     counted: Counted
 
 
+class HeldAgain(Finding):
+    """Conversations that were held again, whose agent may have broken the connection when it went badly."""
+
+    counted: Counted
+
+
 class NothingRun(Finding):
     """A gate without a conversation."""
 

@@ -263,7 +263,7 @@ def evaluate(runs: Sequence[RunResult], rules: GateRules) -> GateResult:
             ]
             found += _assertions(same) if rules.on_assertion else ()
             checks += (replace(check, job=job) for check in found)
-    unmeasured = why_unmeasured(counted)
+    unmeasured = why_unmeasured(counted, gated=rules.given)
     notes: list[Finding] = [*unmeasured]
     if checks or len(runs) > 1:  # the card of a single run says it
         notes += _unclean(runs)
@@ -277,8 +277,11 @@ def count_planned(runs: Sequence[RecordedRun]) -> Counted:
     return count([sample for run in runs for sample in _planned(run)])
 
 
-def why_unmeasured(counted: Counted) -> tuple[Finding, ...]:
-    """Return why no threshold can be met, whatever the scores: too few conversations count, or one must not be left out."""
+def why_unmeasured(counted: Counted, *, gated: bool = True) -> tuple[Finding, ...]:
+    """Return why no threshold can be met, whatever the scores: too few conversations count, or one must not be left out.
+
+    Where there are thresholds (`gated`), also if one was held again: else an agent had a second try at whatever went badly.
+    """
     if not counted.held:
         return (of.NothingRun(),)
     found: list[Finding] = []
@@ -286,6 +289,8 @@ def why_unmeasured(counted: Counted) -> tuple[Finding, ...]:
         found.append(of.ManyExcluded(counted, MOST_EXCLUDED))
     if counted.unexcused:
         found.append(of.NotExcused(counted))
+    if gated and counted.again:
+        found.append(of.HeldAgain(counted))
     return tuple(found)
 
 

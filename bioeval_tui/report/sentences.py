@@ -101,6 +101,8 @@ TEXTS: dict[type, str] = {
     of.TrialsDiffer: "A has {0.a:trial}, B {0.b}: only trials with the same number are paired",
     of.JudgeNotCalibrated: "judge not calibrated: no sample of its verdicts was reviewed",
     of.ManyExcluded: "more than {0.most:share} of the conversations could not be used: {0.counted:counted}",
+    of.HeldAgain: "{0.counted.again:conversation} held again, because the connection to the agent broke; an agent may break it "
+    "where it does badly, so no threshold is met: run it again",
     of.NoLongerHolds: "No longer true {0.side:side}: {0.title:title}.",
     of.AgentAsks: "The agent asks. This user knows no facts, so the agent has to go on without the answer.",
 }  # fmt: skip

@@ -66,7 +66,8 @@ def test_a_conversation_whose_connection_broke_before_the_first_answer_is_held_a
     with serving(agent := Agent(fault=peers.reset)):
         done = program.run(agent.url, program.job())
     assert (done.ended()["reason"], done.ended()["fault"]) == ("signed_off", "none")
-    assert (done.scored()["score"], done.code) == (1.0, 0)
+    assert (done.scored()["score"], done.code) == (1.0, 3)
+    assert "1 conversation held again" in done.err, "an agent could break it where it does badly"
     the_second_is_whole(done)
 
 

@@ -69,7 +69,7 @@ def headed(more: str, code: str = "200 OK", kind: str = "application/json") -> F
     async def fault(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, due: bytes) -> None:
         body = due.partition(b"\r\n\r\n")[2]
         head = f"HTTP/1.1 {code}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n"
-        writer.write(head.encode() + more.encode("latin-1") + b"\r\n" + body)
+        writer.write(head.encode("latin-1") + more.encode("latin-1") + b"\r\n" + body)
 
     return fault
 
@@ -237,6 +237,7 @@ LEGAL = {
     "utf-16": headed("", kind="application/json; charset=utf-16"),
     "identity": headed("Content-Encoding: Identity\r\n"),
     "Retry-After": headed("Retry-After: \xd9\xa3\r\n"),
+    "a reason in Latin-1": headed("", code="200 D\xe1cc\xf6rd\xf6"),
     "the largest double": answer(call('{"a":[1e308,-1e308,1' + "0" * 308 + "]}"), "I made a note of it"),
 }  # fmt: skip
 

@@ -63,7 +63,9 @@ def main(streaming: bool) -> None:
 
             await updater.start_work(text("Looking…"))
             if asked == "never end":
-                await updater.add_artifact([Part(root=TextPart(text="One moment"))], artifact_id=f"a-{updater.task_id}")
+                await updater.add_artifact(
+                    [Part(root=TextPart(text="One moment"))], artifact_id=f"a-{updater.task_id}"
+                )
                 await asyncio.Event().wait()
             if asked == "ask back":
                 await updater.requires_input(text("Which time zone?"))

@@ -283,6 +283,11 @@ EXAMPLES: list[tuple[Finding, str]] = [
         "left out: 1 conversation because of what the agent sent, or did not send; 2 conversations because of a bug in "
         "this program: please report it; no gate passes over that, however few they are",
     ),
+    (
+        of.HeldAgain(Counted(9, 9, (), again=2)),
+        "2 conversations held again, because the connection to the agent broke; an agent may break it where it does badly, so "
+        "no threshold is met: run it again",
+    ),
     (of.NothingRun(), "no conversation was run"),
     (
         of.ScoreBasis((("withheld", Counted(1, 2, (("judge", 1),), causes=(("judge", "it gave no verdict"),))),)),
