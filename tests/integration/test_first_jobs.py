@@ -30,7 +30,7 @@ from tests.servers import openai_server as srv
 from tests.servers.models import StandIns, record_in
 from tests.servers.one_conversation import Answerer, Step, answer as careful, served
 
-GATE = "supplied:0.85,withheld:0.5"
+GATE = "supplied:0.85,withheld:0.75"
 """The first gate of docs/ci.md."""
 
 

@@ -145,6 +145,8 @@ def _split(data: Mapping[str, Any], path: Keys = ()) -> tuple[dict[str, Any], di
         is_harmless = OF_STRANGERS.get(here)
         if is_harmless is None and not path and isinstance(value, dict):
             kept[key], left[key] = _split(value, here)
+            if not kept[key]:  # an empty part may have defaults, such as the port of `telemetry`
+                del kept[key]
         elif is_harmless is None:
             left[key] = value
         elif isinstance(value, list):

@@ -47,6 +47,7 @@ from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.evaluation.wiring.prepare import assemble, prepare_run
 from bioeval_tui.record import events
 from bioeval_tui.record.events import Case, RunStarted
+from bioeval_tui.record.masking import masked
 from bioeval_tui.record.overlay import in_force, read_overlay
 from bioeval_tui.record.reading import follow, read_recording, started_run
 from bioeval_tui.record.runs import is_imported, is_live, recording_path
@@ -96,7 +97,7 @@ def hosts_of(prepared: Sequence[PreparedRun]) -> list[str]:
 def who_receives(prepared: Sequence[PreparedRun]) -> list[str]:
     """Return a sentence on the hosts that will receive transcripts, if any, and one for each judge that sees more."""
     hosts = hosts_of(prepared)
-    receive = [f"transcripts are sent to: {', '.join(hosts)}"] if hosts else []
+    receive = [masked(f"transcripts are sent to: {', '.join(hosts)}")] if hosts else []
     return [*receive, *dict.fromkeys(run.plan.judge_sees for run in prepared if run.plan.judge_sees)]
 
 
