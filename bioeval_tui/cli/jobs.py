@@ -35,6 +35,7 @@ from bioeval_tui.evaluation.job.template import (
     Script,
     cases_text,
     in_first_person,
+    is_published_table,
     job_text,
     script_for,
 )
@@ -289,7 +290,12 @@ def new(
 
 def _cases_text(job: Path, cases: Path) -> str:
     table = read_cases(cases, None)
-    return cases_text(Answers(), cases.name if _beside(job, cases) else "", table.columns, table.places())
+    places = table.places()
+    if not places and not is_published_table(table.columns):
+        raise UsageError(
+            f"{clean_line(str(cases))}: no text or number is in every row; a row must have one that makes its task"
+        )
+    return cases_text(Answers(), cases.name if _beside(job, cases) else "", table.columns, places)
 
 
 def _beside(job: Path, cases: Path) -> bool:

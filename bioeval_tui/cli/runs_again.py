@@ -136,9 +136,9 @@ class PrintedRescored(TypedDict):
 def rescore(run_ids: tuple[str, ...], as_json: bool, **judge: Any) -> int:
     """Judge recorded transcripts again, without calling the agent. The recording does not change.
 
-    With --job, by the criteria, rubric and judge of a changed job; tasks and facts stay those of the conversations. Its
-    verdicts count once every conversation has one; if interrupted, the same command goes on. If people reviewed the scores,
-    also prints whether the new verdicts agree better with them.
+    With --job, the criteria, rubric and judge are those of a changed job; tasks and facts stay those of the conversations.
+    The new verdicts count only once every conversation has one. After an interruption, run the same command again to
+    continue. If people reviewed the scores, also prints whether the new verdicts agree better with them.
     """
     runs = [find_run(run_id) for run_id in run_ids]
     rescorers = [Rescorer(path, settings, **judge) for settings, path in runs]

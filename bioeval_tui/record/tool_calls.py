@@ -106,6 +106,17 @@ def _arguments_of(request: Mapping[str, Any]) -> Any:
     return given if isinstance(given, Mapping) else json.dumps(given, default=str)
 
 
+def readable_event(event: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an event as assertions see it: a call's arguments are always an object, as `call_event` writes them."""
+    request = request_of(event)
+    if request is None or isinstance(request.get("arguments"), Mapping):
+        return dict(event)
+    given = _arguments_of(request)
+    if isinstance(given, Mapping):
+        return {**event, "request": {**request, "arguments": given}}
+    return {**event, "request": {**request, "arguments": {"arguments": given}, "argumentsRead": False}}
+
+
 def result_of(event: Mapping[str, Any]) -> tuple[Any, bool] | None:
     """Return an event's result, and whether the call failed; None without a result."""
     result = next((event[key] for key in _RESULTS if key in event), None)

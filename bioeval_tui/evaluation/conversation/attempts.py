@@ -139,7 +139,7 @@ def _tokens_problem(*counts: object) -> str:
     """Return what is wrong with numbers of tokens; empty for whole numbers, and where they are not told."""
     for count in counts:
         if count is not None and not (type(count) is int and 0 <= count <= MAX_TOKENS):
-            return f"a number of tokens that is none: {shorten(str(count), 40)}"
+            return f"a token count that is not a whole number up to {MAX_TOKENS:,}: {shorten(str(count), 40)}"
     return ""
 
 

@@ -20,7 +20,7 @@ from bioeval_tui.languages.speech import says, sentences_of, spoken_in
 from bioeval_tui.record.attachments import has_contents
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import ConversationState, MessageState
-from bioeval_tui.record.tool_calls import request_of
+from bioeval_tui.record.tool_calls import readable_event, request_of
 
 
 @dataclass
@@ -134,7 +134,7 @@ class SpokenTranscript:
             "content": message.content,
             "role": message.role,
             "timeTakenMillis": round(message.latency_ms or 0.0) if counts else 0,
-            "events": [dict(event) for event in generation],
+            "events": [readable_event(event) for event in generation],
         }
 
     @property

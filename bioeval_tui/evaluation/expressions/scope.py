@@ -27,6 +27,7 @@ from bioeval_tui.evaluation.expressions.values import (
     to_units,
     whole,
 )
+from bioeval_tui.record.tool_calls import request_of
 
 DOMAIN_NODE = "DomainNode"
 
@@ -216,9 +217,7 @@ def _record(value: Any, kind: str, place: str) -> Record | None:
     if not isinstance(value, Mapping):
         raise ExpressionError(f"{place} must be an object with properties, not {type(value).__name__}")
     if kind == "GenerationEvent":
-        kind = next(
-            (name for key, name in _EVENTS.items() if value.get(key) is not None), "BoogieRequestEvent"
-        )
+        kind = _kind_of_event(value)
     known = RECORDS[kind]
     value = {**_DEFAULTS.get(kind, {}), **value}
     fields = {
@@ -235,6 +234,14 @@ def _record(value: Any, kind: str, place: str) -> Record | None:
     return Record(
         kind, fields, tuple(name for name, prop in known.items() if prop.component and name in fields)
     )
+
+
+def _kind_of_event(event: Mapping[str, Any]) -> str:
+    """Return the class of an event. One odd event of an agent must not fail the expressions that never look at it."""
+    kind = next((name for key, name in _EVENTS.items() if event.get(key) is not None), "BoogieRequestEvent")
+    if kind == "FunctionCallEvent" and request_of(event) is None:
+        return "BoogieRequestEvent"
+    return kind
 
 
 def _derive(kind: str, fields: dict[str, Value]) -> None:

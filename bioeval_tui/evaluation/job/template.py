@@ -126,13 +126,19 @@ assertions:
 """
 
 
+def is_published_table(columns: Sequence[str]) -> bool:
+    """Return whether a table has HealthBench's columns: `prompt`, a list of messages, and `rubrics`."""
+    return {"prompt", "rubrics"} <= set(columns)
+
+
 def cases_text(answers: Answers, file: str, columns: Sequence[str], places: Sequence[str]) -> str:
     """Return the commented YAML of a job that runs once for each row of a table of cases.
 
-    `file` is empty for a table in another folder. `places` are expressions of what every row has. A table with HealthBench's columns (`prompt`, a list
-    of messages, and `rubrics`) is evaluated as in that benchmark: one answer to the last message, scored by the row's rubric.
+    `file` is empty for a table in another folder. `places` are expressions of what every row has, at least one unless it
+    is HealthBench's table, which is evaluated as in that benchmark: one answer to the last message, scored by the row's
+    rubric.
     """
-    published = {"prompt", "rubrics"} <= set(columns)
+    published = is_published_table(columns)
     name = next((column for column in ("prompt_id", "id", "case_id") if column in columns), "")
     given = {key: value for key, value in (("file", file), ("id", name)) if value}
     table = f"cases: {{{', '.join(f'{key}: {_quote(value)}' for key, value in given.items())}}}"
@@ -142,7 +148,7 @@ def cases_text(answers: Answers, file: str, columns: Sequence[str], places: Sequ
 # yaml-language-server: $schema=job.schema.json
 
 {table}
-# Every row has {clean_line(", ".join(places) or "nothing in common", 2_000)}
+# Every row has {clean_line(", ".join(places) or "no text or number in common", 2_000)}
 
 target:
   user: {_quote(answers.user)}
@@ -155,8 +161,8 @@ aspirationalAverage: {answers.seconds * 1000:g}   # the average latency you wish
 
 
 def _first_but(name: str, places: Sequence[str]) -> str:
-    """Return the first place in a row but that of its id."""
-    return next((place for place in places if place != f"case.{name}"), "case.COLUMN")
+    """Return the first place in a row but that of its id; the id's, if there is no other."""
+    return next((place for place in places if place != f"case.{name}"), places[0])
 
 
 _PUBLISHED = """\

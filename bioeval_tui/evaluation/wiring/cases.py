@@ -312,12 +312,12 @@ def _rows_of_document(file: BinaryIO, shown: str, *, one_line: bool) -> Iterator
 def _rows_of_object(document: Any, shown: str, *, one_line: bool) -> list[Any]:
     if not isinstance(document, dict):
         raise _wrong("a list of objects, or one object a line, is needed", shown)
+    if rows := _wrapped_rows(document):
+        return rows
     lists = {key: value for key, value in document.items() if isinstance(value, list)}
     of_objects = [
         key for key, value in lists.items() if value and all(isinstance(each, dict) for each in value)
     ]
-    if len(document) == 1 and of_objects:
-        return lists[of_objects[0]]
     lengths = {len(value) for value in lists.values()}
     if lists and len(lists) == len(document) and len(lengths) == 1 and not of_objects:
         return [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]
@@ -326,6 +326,14 @@ def _rows_of_object(document: Any, shown: str, *, one_line: bool) -> list[Any]:
         message = f"one object, with objects under {shown_names}; write the rows as a list of objects, or one object a line"
         raise _wrong(message, shown)
     return [document]
+
+
+def _wrapped_rows(document: dict[str, Any]) -> list[Any]:
+    """Return the list of objects to which single keys lead, as in `{"data": {"items": [{…}, {…}]}}`; empty without one."""
+    inner: Any = document
+    while isinstance(inner, dict) and len(inner) == 1:
+        (inner,) = inner.values()
+    return inner if isinstance(inner, list) and all(isinstance(each, dict) for each in inner) else []
 
 
 def _probable_rows(document: dict[str, Any], of_objects: Sequence[str], *, one_line: bool) -> Sequence[str]:

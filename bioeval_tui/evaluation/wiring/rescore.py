@@ -334,8 +334,8 @@ class Rescorer:
         verdict = events.TranscriptScored(**where, **fields, **asked)
         if judged.tasks is not None:
             return Rescored(talk.key, verdict, self._score(talk, verdict, author), warnings=warnings)
-        # By the recorded criteria, the verdict before stays. By others, there is none, and that is the judge's fault; whether
-        # it could be reached says nothing of the conversation.
+        # With the recorded criteria, the earlier verdict stands. With changed criteria there is no verdict yet, and a judge
+        # that gives none is at fault. One that could not be reached says nothing about the conversation.
         if by_others and judged.fault == "judge":
             score = self._score(talk, verdict, author)
             return Rescored(talk.key, verdict, score, error=judged.error, warnings=warnings)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.job.loading import load_job
 from tests.command import call
 from tests.servers.rest_agent import RestAgentServer
@@ -46,6 +47,8 @@ IN_COLUMNS = {"complaint": ["cough", "rash"], "age": [61, 4]}
         json.dumps(ROWS, indent=1),
         json.dumps({"data": ROWS}),
         json.dumps({"data": ROWS}, indent=1),
+        json.dumps({"data": {"items": ROWS}}),
+        json.dumps({"data": {"items": ROWS}}, indent=1),
     ],
     ids=[
         "lines",
@@ -55,6 +58,8 @@ IN_COLUMNS = {"complaint": ["cough", "rash"], "age": [61, 4]}
         "indented list",
         "one list in an object",
         "the same, indented",
+        "one list in two objects",
+        "in two objects, indented",
     ],
 )
 def test_json_and_lines_are_told_apart_by_what_is_in_the_file(name: str, text: str, tmp_path: Path) -> None:
@@ -151,3 +156,18 @@ def test_a_part_of_a_row_that_is_no_text_says_how_to_name_one(place: str, said: 
     job = f"cases: cases.json\nfacts: []\ntasks: [{{task: 'x {{{{ {place} }}}}'}}]\n"
     found = checked(tmp_path, job, json.dumps(ROWS), "cases.json")
     assert said in str(found.errors[0])
+
+
+def test_new_writes_no_job_for_a_table_without_anything_to_ask(tmp_path: Path) -> None:
+    (tmp_path / "cases.jsonl").write_text('{"a": []}\n{"b": "x"}\n', encoding="utf-8")
+    done = call("new", tmp_path / "job.yml", "--cases", tmp_path / "cases.jsonl")
+    assert isinstance(done.exception, UsageError)
+    assert "cases.jsonl: no text or number is in every row" in str(done.exception)
+    assert not (tmp_path / "job.yml").exists()
+
+
+def test_a_table_of_ids_alone_makes_a_job_that_check_accepts(tmp_path: Path) -> None:
+    (tmp_path / "cases.jsonl").write_text('{"id": "a"}\n{"id": "b"}\n', encoding="utf-8")
+    job = tmp_path / "job.yml"
+    assert call("new", job, "--cases", tmp_path / "cases.jsonl").exit_code == 0
+    assert f"{job}: no problems, 2 cases" in call("check", job).output
