@@ -341,8 +341,9 @@ def _found(group: Group, path: tuple[str, ...]) -> EntryPoints:
 
 @lru_cache(maxsize=2)
 def _all_on(path: tuple[str, ...]) -> EntryPoints:
-    """Return the entry points of all groups: to find those of one, all metadata is read, too."""
-    return entry_points()
+    """Return the entry points of all our groups: to find those of one, all metadata is read, too."""
+    found = entry_points()  # before Python 3.12, groups; both can select
+    return EntryPoints(entry for group in BUILT_IN for entry in found.select(group=f"bioeval_tui.{group}"))
 
 
 def _is_bundled(entry: EntryPoint) -> bool:
