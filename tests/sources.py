@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 import functools
 import gc
+import importlib.util
+import sys
 from pathlib import Path
+from types import ModuleType
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "bioeval_tui"
@@ -33,3 +36,15 @@ def nodes(folder: str = "bioeval_tui") -> dict[str, list[ast.AST]]:
 
 def _is_script(path: Path) -> bool:
     return path.is_file() and not path.suffix and b"python" in path.read_bytes().partition(b"\n")[0]
+
+
+def load_script(name: str) -> ModuleType:
+    """Load a Python file of `scripts/`, whose name no import statement can have, such as `guard-rates.py`."""
+    module_name = name.removesuffix(".py").replace("-", "_")
+    spec = importlib.util.spec_from_file_location(module_name, ROOT / "scripts" / name)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module  # dataclasses look their module up there
+    spec.loader.exec_module(module)
+    return module

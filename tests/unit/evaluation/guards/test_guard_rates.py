@@ -1,23 +1,13 @@
 """The rates in docs/guards.md are those measured on the published conversations."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
 
-ROOT = Path(__file__).parents[4]
+from tests.sources import ROOT, load_script
 
 
 @pytest.fixture(scope="module")
 def script():
-    spec = importlib.util.spec_from_file_location("guard_rates", ROOT / "scripts" / "guard-rates.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["guard_rates"] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_script("guard-rates.py")
 
 
 @pytest.fixture(scope="module")

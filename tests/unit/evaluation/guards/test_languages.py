@@ -1,9 +1,5 @@
 """Guards and ledger in languages other than English: what is found, and that nothing is concluded where they cannot read."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
 
 from bioeval_tui.evaluation.conversation.transcript import only_goodbye
@@ -13,8 +9,7 @@ from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.languages import LANGUAGES, language_of
 from bioeval_tui.languages.segments import word_count
 from bioeval_tui.protocols import EvaluatorView, TranscriptMessage
-
-ROOT = Path(__file__).parents[4]
+from tests.sources import ROOT, load_script
 
 
 def view_of(facts=(), *said, task="", supplied=True):
@@ -37,13 +32,7 @@ def found(view, text):
 
 @pytest.fixture(scope="module")
 def script():
-    spec = importlib.util.spec_from_file_location("language_rates", ROOT / "scripts" / "language-rates.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["language_rates"] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_script("language-rates.py")
 
 
 @pytest.fixture(scope="module")
