@@ -20,7 +20,7 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
-from http.cookiejar import CookieJar, DefaultCookiePolicy
+from http.cookiejar import CookieJar
 from typing import Any
 from weakref import WeakSet
 
@@ -374,6 +374,13 @@ async def _note_reuse(*_: object) -> None:
     _reused.set(True)
 
 
+class _NoCookies(CookieJar):
+    """Keeps and sends none: to read a peer's cookie can fail, and the library then prints a traceback."""
+
+    def extract_cookies(self, response: Any, request: Any) -> None:
+        """Read nothing."""
+
+
 def make_client(
     urls: Sequence[str],
     timeouts: Timeouts,
@@ -424,7 +431,7 @@ def make_client(
             **(headers or {}),
         },
         timeout=httpx2.Timeout(None, connect=timeouts.connect),
-        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+        cookies=_NoCookies(),
         trust_env=False,  # It would read passwords from ~/.netrc as well.
     )
 

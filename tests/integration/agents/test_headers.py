@@ -93,3 +93,20 @@ async def test_code_is_loaded_only_from_the_folder_that_the_user_names(tmp_path:
     assert "wherever my_test_answers:answer sends them" in done.stderr
     sensitive = await run_job(tmp_path, {**what, "sensitive": True}, "--code", ".")
     assert sensitive.returncode == 2
+
+
+class Baking(RestAgentServer):
+    """A REST agent that sets a cookie whose age no clock can hold."""
+
+    async def _message(self, request):  # type: ignore[no-untyped-def]
+        response = await super()._message(request)
+        response.headers["Set-Cookie"] = f"a=b; Max-Age={'9' * 400}"
+        return response
+
+
+async def test_a_cookie_is_never_read_so_an_odd_one_prints_nothing(tmp_path: Path) -> None:
+    async with Baking() as agent:
+        done = await run_job(tmp_path, job(agent.url), "--fail-under", "withheld:0.99")
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "cookie" not in done.stderr
