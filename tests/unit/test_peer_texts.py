@@ -1,9 +1,11 @@
 """No function that reads a peer's text takes long, whatever a looping model or a hostile one sends.
 
-Time is this process's own processor time: other work on the machine does not count. The limit is some 20 times what most
-readers need for a text of this length, and five times what the guards do; a quadratic reader exceeds it.
+Time is this process's own processor time: other work on the machine does not count, nor does the collector
+of garbage, which visits whatever earlier tests left. The limit is some 30 times what most readers need for
+a text of this length, and three times what the slowest do; a quadratic reader exceeds it each time.
 """
 
+import gc
 import json
 import signal
 from contextlib import contextmanager, suppress
@@ -43,7 +45,7 @@ from tests.rendered import evaluator_prompt
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer of processor time here")
 
-LENGTH, LIMIT_S = 3_000, 0.3
+LENGTH, LIMIT_S, TRIES = 3_000, 0.5, 2
 
 UNITS = [
     *"a1 \n\t\"'([<|*_`~>#=-?!.,:;&\\@$%{}/+",
@@ -225,11 +227,13 @@ def limited(shown):
         raise AssertionError(f"{shown}: more than {LIMIT_S:g} s of processor time")
 
     before = signal.signal(signal.SIGVTALRM, expire)
+    gc.disable()
     signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT_S)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        gc.enable()
         signal.signal(signal.SIGVTALRM, before)
 
 
@@ -239,11 +243,19 @@ def read_all(name, units, frames):
         READERS[name]("a")
     for unit, (begin, end) in zip(units, cycle(frames)):
         t = begin + (unit * (LENGTH // len(unit) + 1))[:LENGTH] + end
-        with (
-            limited(f"{name}, {begin!r}, {unit!r}"),
-            suppress(PeerError, MalformedAnswerError, NotMeasuredError),
-        ):
-            READERS[name](t)
+        read_quickly(name, t, f"{name}, {begin!r}, {unit!r}")
+
+
+def read_quickly(name, t, shown):
+    """Read the text within the limit; a machine that was slow once is asked again."""
+    for tries_left in reversed(range(TRIES)):
+        try:
+            with limited(shown), suppress(PeerError, MalformedAnswerError, NotMeasuredError):
+                READERS[name](t)
+            return
+        except AssertionError:
+            if not tries_left:
+                raise
 
 
 @pytest.mark.parametrize("begin", ["the case ", "the case i", "the information ", "my instructions "])
