@@ -17,6 +17,7 @@ from bioeval_tui.evaluation.agents.connection import (
     told_history as told_history,
 )
 from bioeval_tui.evaluation.agents.tools import NO_RESULT as NO_RESULT, DeclaredTools as DeclaredTools
+from bioeval_tui.evaluation.hosts import may_be_set as may_be_set
 from bioeval_tui.evaluation.http import (
     Timeouts as Timeouts,
     received_text as received_text,

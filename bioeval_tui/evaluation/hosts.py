@@ -18,6 +18,18 @@ if TYPE_CHECKING:
     import httpx2
 
 OPENAI_URL = "https://api.openai.com/v1"
+HEADER_NAME = r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"
+"""A header's name (RFC 9110)."""
+OUR_HEADERS = frozenset(
+    {"host", "content-length", "content-type", "transfer-encoding", "connection", "upgrade", "te", "trailer",
+     "expect", "accept", "accept-encoding"}
+)  # fmt: skip
+"""The headers that say how a request is sent: neither a job nor a peer sets them."""
+
+
+def may_be_set(header: str) -> bool:
+    """Return whether a job, or what an agent says of itself, may set a header of this name."""
+    return re.fullmatch(HEADER_NAME, header) is not None and header.lower() not in OUR_HEADERS
 
 
 def host_of(url: str, *, any_scheme: bool = False) -> str:

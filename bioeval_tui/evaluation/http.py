@@ -303,8 +303,10 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
                 async with exchange.step():
                     response = await self._inner.handle_async_request(request)
                 break
-            except BaseException:  # cancelled, too: the exchange is over whatever ended it
+            except BaseException as error:  # cancelled, too: the exchange is over whatever ended it
                 exchange.finish()
+                # A library's own message may quote the header that it refuses, with the key in it.
+                error.args = tuple(hider.text(arg) if isinstance(arg, str) else arg for arg in error.args)
                 if not (exchange.lost and self._stateless):
                     raise
         response.headers = _readable_headers(response.headers, hider)

@@ -36,6 +36,7 @@ from bioeval_tui.http_agents import (
     drain,
     host_of_url,
     is_stream,
+    may_be_set,
     objects,
     parse_arguments,
     parse_object,
@@ -167,6 +168,12 @@ class A2AAgent:
         self.identity = " ".join(text.strip() for text in values if isinstance(text, str))
         self._interface = self._chosen(card, host_of_url(url))
         header = _key_header(card)
+        if header is not None and not may_be_set(header):
+            raise PeerError(
+                "agent",
+                f"the agent card of {host_of_url(url)} wants the key in the header {clean_line(header, 80)!r}, "
+                "in which no key can be sent",
+            )
         if header is not None or self._interface.is_old:
             await self._connection.aclose()
             version = version_0_3.VERSION if self._interface.is_old else VERSION
@@ -614,8 +621,7 @@ def _key_header(card: Mapping[str, Any]) -> str | None:
         if not isinstance(inner, dict) or not inner.get("name"):
             continue
         if inner.get("location") == "header" or (inner.get("type"), inner.get("in")) == ("apiKey", "header"):
-            name = str(inner["name"])
-            return name if name.replace("-", "").isalnum() and name.isascii() else None
+            return str(inner["name"])
     return None
 
 

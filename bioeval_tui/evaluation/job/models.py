@@ -18,6 +18,7 @@ from pydantic.alias_generators import to_camel, to_snake
 from pydantic_core import PydanticCustomError
 
 from bioeval_tui import plugins
+from bioeval_tui.evaluation.hosts import HEADER_NAME, OUR_HEADERS
 from bioeval_tui.record.events import LONGEST_CONDITION_NAME, MET_ABOVE
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.tool_calls import tool_calls_text
@@ -33,16 +34,11 @@ Positive = Annotated[float, Field(gt=0, le=1e9)]
 Text = Annotated[str, Field(min_length=1)]
 VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 FunctionName = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")]
-_HEADER = r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"
 _SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "x-api-key", "api-key"})
-_OUR_HEADERS = frozenset(
-    {"host", "content-length", "content-type", "transfer-encoding", "connection", "upgrade", "te", "trailer",
-     "expect", "accept", "accept-encoding"}
-)  # fmt: skip
 
 
 def _no_header_of_ours(name: str) -> str:
-    if name.lower() in _OUR_HEADERS:
+    if name.lower() in OUR_HEADERS:
         raise PydanticCustomError("header", "this header is set by the program itself")
     return name
 
@@ -56,8 +52,8 @@ def _no_secret_header(name: str) -> str:
     return _no_header_of_ours(name)
 
 
-HeaderName = Annotated[str, Field(pattern=_HEADER), AfterValidator(_no_secret_header)]
-HeaderOfSecret = Annotated[str, Field(pattern=_HEADER), AfterValidator(_no_header_of_ours)]
+HeaderName = Annotated[str, Field(pattern=HEADER_NAME), AfterValidator(_no_secret_header)]
+HeaderOfSecret = Annotated[str, Field(pattern=HEADER_NAME), AfterValidator(_no_header_of_ours)]
 HeaderValue = Annotated[str, Field(pattern=r"^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$")]
 HeaderFrom = Annotated[str, Field(pattern=r"^([A-Za-z][A-Za-z0-9-]* )?[A-Za-z_][A-Za-z0-9_]*$")]
 Api = Literal["chat", "responses"]

@@ -157,6 +157,25 @@ async def test_a_card_of_an_older_place_is_found_and_its_key_header_is_used() ->
     assert asked[0][1]["x-agent-key"] == "s3cret"
 
 
+@pytest.mark.parametrize(
+    "name", ["Content-Length", "host", "Transfer-Encoding", "X-A\r\nEvil: 1", "\u202eX", "Zürich", ""]
+)
+async def test_a_card_names_no_header_that_says_how_a_request_is_sent(name: str) -> None:
+    asked: list[Any] = []
+    schemes = {"securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": name}}}
+    async with replayed("strands", asked, card=schemes) as url:
+        agent = connect(url, key="s3cret-of-8")
+        if name:
+            with pytest.raises(
+                PeerError, match=r"wants the key in the header '.+', in which no key can be sent"
+            ):
+                await agent.open()
+        else:
+            await agent.open()
+        await agent.aclose()
+    assert "s3cret-of-8" not in str(asked)
+
+
 async def test_where_no_card_is_found_the_place_that_1_0_names_is_told() -> None:
     async with replayed("strands", [], card_at="/elsewhere") as url:
         agent = connect(url)

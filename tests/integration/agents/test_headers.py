@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bioeval_tui.evaluation.http import Timeouts, make_client
 from tests.integration.program import run_job
 from tests.integration.test_key_hosts import job
 from tests.servers.rest_agent import RestAgentServer
@@ -110,3 +111,15 @@ async def test_a_cookie_is_never_read_so_an_odd_one_prints_nothing(tmp_path: Pat
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     assert "cookie" not in done.stderr
+
+
+async def test_what_a_library_says_of_a_header_it_refuses_has_no_key_in_it() -> None:
+    """None of the names that can be given reaches it; a library may learn to refuse another one."""
+    headers = {"Content-Length": SECRET}
+    async with (
+        Noting() as agent,
+        make_client([agent.url], Timeouts(), headers=headers, secrets=[SECRET]) as client,
+    ):
+        with pytest.raises(ValueError, match=r"Content-Length header: '\[key\]'"):
+            await client.post(agent.url, json={})
+    assert agent.headers == []
