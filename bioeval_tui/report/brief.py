@@ -123,7 +123,7 @@ def brief_of(state: RunState, started: RunStarted, trial: int | None = None) -> 
         graph=_graph_words(state, started),
         facts=tuple(map(str, [facts] if isinstance(facts := job.get("facts") or (), str) else facts)),
         tasks=tuple(tasks),
-        cases=len(started.cases) if trial is None else 0,
+        cases=len({case.name for case in started.cases}) if trial is None else 0,
         source=started.source,
     )
 

@@ -16,6 +16,7 @@ from bioeval_tui.report import rows
 from bioeval_tui.report.brief import Brief, brief_of
 from bioeval_tui.report.sentences import rank_words
 from bioeval_tui.report.statistics.differences import rank as ranking_of
+from bioeval_tui.report.statistics.estimates import Sample
 from bioeval_tui.text import for_terminal, plural, shorten
 from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.shared.cells import Cell, Tone, spark
@@ -110,6 +111,8 @@ class Glance:
     """Supplied − withheld of its trial; None if they are not compared, or not yet."""
     has_own_criteria: bool = False
     """Whether something of its trial is scored in one condition only, or otherwise."""
+    cluster: str = ""
+    """The trial's case, by which statistics are clustered; empty if the job has none."""
     case: str = ""
     """The trial's case and persona; empty if the job has none."""
     case_trial: int = 1
@@ -123,6 +126,10 @@ class Glance:
     def condition(self) -> str:
         """What the condition is called."""
         return self.named or self.key.condition
+
+    def sample(self, value: float | None) -> Sample:
+        """Return a value of this conversation as statistics take it."""
+        return Sample(self.job, value, case=self.cluster)
 
     @property
     def trial(self) -> str:
@@ -203,9 +210,10 @@ def _with_names(state: RunState, glance: Glance) -> Glance:
     case, named = state.case(glance.key.trial), state.condition_name(glance.key.condition)
     brief = brief_of(state, state.started) if state.started else None
     glance = replace(glance, named=named, brief=brief)
-    return (
-        glance if case is None else replace(glance, case=for_terminal(case.words, 120), case_trial=case.trial)
-    )
+    if case is None:
+        return glance
+    words = for_terminal(case.words, 120)
+    return replace(glance, cluster=case.name, case=words, case_trial=case.trial)
 
 
 def _not_run(state: RunState, key: GlanceKey) -> Glance:
@@ -236,7 +244,7 @@ def _glance(state: RunState, conversation: ConversationState, key: GlanceKey, go
         score.score if score else None,
         started.job_name,
         state.asked_model or "",
-        tuple(latencies[-MOST_LATENCIES:]),
+        tuple(latencies),
         slow,
         newest.started_at if newest and awaited else None,
         tuple((task.title, task.score) for task in judged if task.measured),
@@ -347,13 +355,14 @@ def lines_of(
     if len(state_text) > room:  # how many messages it took is the first thing to go
         state_text = shorten(state_text.partition(" · ")[0], room)
     state = Cell(state_text + waited, "warn" if slow else glance.state.tone)
-    most = max([glance.slow_ms, *glance.latencies_ms, 1.0])
+    newest_ms = glance.latencies_ms[-MOST_LATENCIES:]
+    most = max([glance.slow_ms, *newest_ms, 1.0])
     newest = latency_short(glance.latencies_ms[-1]) if glance.latencies_ms else ""
     if now is not None and glance.waited_ms(now) > glance.slow_ms:
         newest = ""  # the wait is what is slow, and stands beside the state
     newest_text = f"{'◷ slow  ' if slow else ''}{newest}".rstrip()
     room = max(1, width - len(newest_text) - 1)
-    bars = f"{spark(glance.latencies_ms, room, 0.0, most):<{room}} "
+    bars = f"{spark(newest_ms, room, 0.0, most):<{room}} "
     return (
         first,
         (Cell(which, "quiet"), state),

@@ -8,7 +8,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from statistics import fmean
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -22,7 +21,7 @@ from bioeval_tui.errors import BioevalError
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report.conclusion import conclude_batch
 from bioeval_tui.report.result import RunResult
-from bioeval_tui.report.statistics.estimates import Estimate, Sample, estimate
+from bioeval_tui.report.statistics.estimates import Estimate, Sample, estimate, percentile
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs import batch_view
@@ -33,7 +32,8 @@ from bioeval_tui.tui.shared.cells import Cell, Line, Tone, joined, packed, paint
 from bioeval_tui.tui.shared.line_widgets import FilterLine
 from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import Labelled, hanging
-from bioeval_tui.units import DASH, clock, latency_short, number, signed
+from bioeval_tui.uncertainty import CHANGE
+from bioeval_tui.units import clock, latency_short, number, signed
 
 NARROWEST, ROOMY = 60, 110
 """Minimum widths for the table, and for its long words."""
@@ -138,7 +138,7 @@ def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int, height: int) -> 
 
 def _values(group: Sequence[Glance], condition: str) -> list[Sample]:
     return [
-        Sample(glance.job, glance.value)
+        glance.sample(glance.value)
         for glance in group
         if glance.key.condition == condition and glance.value is not None
     ]
@@ -152,9 +152,8 @@ def _difference(group: Sequence[Glance]) -> float | None:
     """Return the mean of the trials' differences once all conversations have ended; None without any."""
     if any(glance.rank not in OVER for glance in group):
         return None
-    trials = {(glance.key.run_id, glance.key.trial): glance.difference for glance in group}
-    known = [value for value in trials.values() if value is not None]
-    return fmean(known) if known else None
+    trials = {(glance.key.run_id, glance.key.trial): glance.sample(glance.difference) for glance in group}
+    return estimate(list(trials.values()), CHANGE, paired=True).mean
 
 
 def _bar(group: Sequence[Glance], condition: str, room: int) -> tuple[Line, str]:
@@ -178,10 +177,7 @@ def _bar(group: Sequence[Glance], condition: str, room: int) -> tuple[Line, str]
 
 
 def _p90(group: Sequence[Glance]) -> str:
-    latencies = sorted(ms for glance in group for ms in glance.latencies_ms)
-    if not latencies:
-        return DASH
-    return latency_short(latencies[min(len(latencies) - 1, int(0.9 * len(latencies)))])
+    return latency_short(percentile([ms for glance in group for ms in glance.latencies_ms], 0.9))
 
 
 # The heat map
@@ -229,10 +225,10 @@ def _score_at(group: Sequence[Glance], column: str, condition: str, by_job: bool
     """Return the score of a job, or of a task, in a condition."""
     there = [glance for glance in group if glance.key.condition == condition]
     if by_job:
-        values = [glance.value for glance in there if glance.job == column and glance.value is not None]
-    else:
-        values = [value for glance in there for title, value in glance.tasks if title == column]
-    return estimate([Sample(column, value) for value in values])
+        return estimate([glance.sample(glance.value) for glance in there if glance.job == column])
+    return estimate(
+        [glance.sample(value) for glance in there for title, value in glance.tasks if title == column]
+    )
 
 
 def _field(estimated: Estimate, width: int) -> Cell:
