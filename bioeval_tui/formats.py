@@ -15,7 +15,6 @@ from bioeval_tui.archives import (
     open_archive as open_archive,
 )
 from bioeval_tui.errors import InputError as InputError
-from bioeval_tui.exact import exact_mean as exact_mean
 from bioeval_tui.record.events import Case as Case, EndReason as EndReason, Fault as Fault
 from bioeval_tui.record.importing.chat import (
     ROLES as ROLES,
@@ -62,7 +61,8 @@ from bioeval_tui.report.formats.registry import Asked as Asked
 from bioeval_tui.report.frames import to_arrow as to_arrow
 from bioeval_tui.report.result import RunResult as RunResult, talks as talks
 from bioeval_tui.report.run import ConversationResult as ConversationResult, reason_of as reason_of
-from bioeval_tui.report.statistics.estimates import grouped as grouped
+from bioeval_tui.statistics.estimates import grouped as grouped
+from bioeval_tui.statistics.means import exact_mean as exact_mean
 from bioeval_tui.text import compact_json as compact_json
 
 LoadedRun = RunResult

@@ -40,10 +40,10 @@ from bioeval_tui.report.formats.json_report import json_report
 from bioeval_tui.report.frames import TableName, table_rows, to_arrow, to_frame
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.sentences import effect_words, spread_words
-from bioeval_tui.report.statistics.differences import Difference
 from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
 from bioeval_tui.sample.paths import find_job
 from bioeval_tui.settings import Settings
+from bioeval_tui.statistics.differences import Difference
 from bioeval_tui.text import clean_line
 from bioeval_tui.units import number
 

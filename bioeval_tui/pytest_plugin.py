@@ -20,9 +20,9 @@ from typing import Any, Literal
 import pytest
 
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.exact import exact_mean, reaches
 from bioeval_tui.isolation import program_command
 from bioeval_tui.record.names import CONDITIONS
+from bioeval_tui.statistics.means import exact_mean, reaches
 from bioeval_tui.streams import in_runner, without_commands
 from bioeval_tui.units import number_beside
 

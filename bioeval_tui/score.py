@@ -12,11 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum, isfinite
-from statistics import fmean
 
-from bioeval_tui.exact import exact_mean
 from bioeval_tui.record.events import EXCUSED, AssertionChecked, Fault, ScorePart, TaskScored
 from bioeval_tui.record.names import CONDITIONS, Condition
+from bioeval_tui.statistics.means import average, exact_mean
 from bioeval_tui.text import clean_line, shorten
 
 TIMING_WEIGHT = 1.0
@@ -56,8 +55,8 @@ def timing_part(
     if not latencies_ms:
         reason = "the agent never answered" if ended else "no answer yet"
         return ScorePart(name="timing", weight=TIMING_WEIGHT, value=0.0 if ended else None, reason=reason)
-    average = fmean(latencies_ms)
-    value = 1.0 if average <= 0 else min(1.0, aspirational_ms / average)
+    average_ms = average(latencies_ms)
+    value = 1.0 if average_ms <= 0 else min(1.0, aspirational_ms / average_ms)
     return ScorePart(name="timing", weight=TIMING_WEIGHT, value=value)
 
 

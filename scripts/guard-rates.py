@@ -16,7 +16,7 @@ from pathlib import Path
 
 from bioeval_tui.evaluation.guards.checks import Hit, check_transcripts
 from bioeval_tui.record.events import ROLE_RULES
-from bioeval_tui.uncertainty import share_interval
+from bioeval_tui.statistics.intervals import share_interval
 
 DATA = Path(__file__).parent.parent / "tests" / "golden" / "guards"
 CRAFT = DATA / "craft-md-gpt4.jsonl"

@@ -47,9 +47,9 @@ from bioeval_tui.report.formats.registry import TARGET, Asked, Format, choose, k
 from bioeval_tui.report.gate import Gate, GateRules, print_checks, with_people
 from bioeval_tui.report.plans import planned, print_plan
 from bioeval_tui.report.result import load_run
-from bioeval_tui.report.statistics.planning import ASSUMED, VarianceComponents
 from bioeval_tui.report.summary import ranking_dicts, rankings, summarise_runs
 from bioeval_tui.settings import Settings
+from bioeval_tui.statistics.planning import ASSUMED, VarianceComponents
 from bioeval_tui.streams import keep_exit_code
 from bioeval_tui.terminal import print_json, say
 from bioeval_tui.text import clean_line, plural

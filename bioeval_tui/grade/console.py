@@ -26,7 +26,7 @@ from typing_extensions import TypedDict
 from bioeval_tui.consoles import CellColumn, plain_console, write_table
 from bioeval_tui.errors import BioevalError, Problem
 from bioeval_tui.files import csv_text
-from bioeval_tui.grade.outcomes import load_reports
+from bioeval_tui.grade.outcomes import STANDINGS, Tally, load_reports, others_words
 from bioeval_tui.grade.submissions import UNKNOWN_AGENT
 from bioeval_tui.grade.tasks.sources import BoardSource, PublishedBoard
 from bioeval_tui.streams import is_plain
@@ -125,12 +125,6 @@ def batch_summary(result: BatchResult) -> None:
     out.print(f"report: {result.report_path}")
 
 
-def others_words(invalid: int, not_graded: int) -> str:
-    """Return what a mean over valid submissions excludes, such as `3 invalid and 2 not graded`; empty if nothing."""
-    counts = [f"{invalid:,} invalid" if invalid else "", f"{not_graded:,} not graded" if not_graded else ""]
-    return " and ".join(filter(None, counts))
-
-
 def _say_invalid(result: BatchResult, out: Console) -> None:
     """Print which submissions are invalid, and why."""
     invalid = [report for report in load_reports(result.report_path) if not report.valid_submission]
@@ -199,18 +193,17 @@ def medal_table(
         _say_one("not graded", item.task_id, item.submission_path, item.reason, lines_out())
     if len(not_graded) > LISTED:
         console.print(f"… and {len(not_graded) - LISTED:,} more")
-    valid = sum(report.valid_submission for report in reports)
-    medals = [f"{sum(report.medal == name for report in reports):,} {name}" for name in MEDAL_STYLE]
-    others = others_words(len(reports) - valid, len(not_graded))
+    tally = Tally.of(reports, len(not_graded))
+    medals = [f"{tally.by[name]:,} {name}" for name in STANDINGS[:3]]
+    others = tally.others_words
     left_out = f", {others}" if others else ""
     console.print(
-        f"{plural(len(reports) + len(not_graded), 'submission')}: {valid:,} valid{left_out}; {', '.join(medals)}"
+        f"{plural(tally.submissions, 'submission')}: {tally.valid:,} valid{left_out}; {', '.join(medals)}"
     )
-    known = [r.leaderboard_percentile for r in reports if r.leaderboard_percentile is not None]
-    if known:
-        total = len(known) + len(reports) - valid + len(not_graded)
-        zeros = f", {sum(known) / total:.1f} with {others} as 0" if others else ""
-        console.print(f"average percentile {sum(known) / len(known):.1f} over {len(known):,} valid{zeros}")
+    if tally.percentile is not None:
+        zeros = f", {tally.percentile_with_zeros:.1f} with {others} as 0" if others else ""
+        over = f"{len(tally.percentiles):,} valid"
+        console.print(f"average percentile {tally.percentile:.1f} over {over}{zeros}")
 
 
 def _agent(report: TaskReport) -> str:

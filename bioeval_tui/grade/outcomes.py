@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import fsum
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar, cast
 
 from bioeval_tui.errors import InputError, NotMeasuredError, Problem
 from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.statistics.means import average_if_any
 from bioeval_tui.text import clean_line, clean_value, json_problem, plural
 
 
@@ -172,6 +174,97 @@ def problem_from_dict(data: dict[str, Any]) -> Problem:
 
 
 _Loadable = TypeVar("_Loadable", TaskReport, NotGraded)
+
+
+Standing = Literal["gold", "silver", "bronze", "none", "invalid", "not_graded"]
+"""A submission's medal, or why it has none."""
+STANDINGS: tuple[Standing, ...] = ("gold", "silver", "bronze", "none", "invalid", "not_graded")
+
+
+def standing_of(report: TaskReport | None) -> Standing:
+    """Return the medal of a submission, or why it has none; `report` is None if it was not graded."""
+    if report is None:
+        return "not_graded"
+    if not report.valid_submission:
+        return "invalid"
+    return cast("Standing", report.medal or "none")
+
+
+@dataclass(slots=True)
+class Tally:
+    """What submissions came to, added one at a time: the one place of their counts and mean percentiles."""
+
+    by: dict[Standing, int] = field(default_factory=lambda: dict.fromkeys(STANDINGS, 0))
+    submissions: int = 0
+    above_median: int = 0
+    beats_human: int = 0
+    partial: int = 0
+    """How many were scored on only a part of the rows."""
+    percentiles: list[float] = field(default_factory=list)
+    """Of the valid ones on a task with a leaderboard."""
+
+    @classmethod
+    def of(cls, reports: Iterable[TaskReport], not_graded: int = 0) -> Self:
+        """Return the tally of these reports, and of so many submissions that were not graded."""
+        tally = cls()
+        for report in reports:
+            tally.add(report)
+        for _ in range(not_graded):
+            tally.add(None)
+        return tally
+
+    def add(self, report: TaskReport | None) -> None:
+        """Count a submission; `report` is None if it was not graded."""
+        self.submissions += 1
+        self.by[standing_of(report)] += 1
+        if report is None or not report.valid_submission:
+            return
+        self.partial += report.rows_missing > 0
+        self.above_median += report.above_median
+        self.beats_human += bool(report.beats_human)
+        if report.leaderboard_percentile is not None:
+            self.percentiles.append(report.leaderboard_percentile)
+
+    @property
+    def invalid(self) -> int:
+        """The number of files that cannot be scored."""
+        return self.by["invalid"]
+
+    @property
+    def not_graded(self) -> int:
+        """The number of submissions that were not graded, through no fault of theirs."""
+        return self.by["not_graded"]
+
+    @property
+    def valid(self) -> int:
+        """The number of graded, valid submissions."""
+        return self.submissions - self.invalid - self.not_graded
+
+    @property
+    def percentile(self) -> float | None:
+        """The mean percentile of the valid submissions that have one; None without any."""
+        return average_if_any(self.percentiles)
+
+    @property
+    def percentile_with_zeros(self) -> float | None:
+        """The mean percentile with invalid and not graded submissions as 0; None if there are none at all."""
+        return percentile_with_zeros(self.percentiles, self.invalid + self.not_graded)
+
+    @property
+    def others_words(self) -> str:
+        """What a mean over valid submissions excludes, such as `3 invalid and 2 not graded`; empty if nothing."""
+        return others_words(self.invalid, self.not_graded)
+
+
+def percentile_with_zeros(percentiles: Sequence[float], others: int) -> float | None:
+    """Return the mean of the percentiles and of so many others, which count as 0; None without any."""
+    return fsum(percentiles) / (len(percentiles) + others) if percentiles or others else None
+
+
+def others_words(invalid: int, not_graded: int) -> str:
+    """Return what a mean over valid submissions excludes, such as `3 invalid and 2 not graded`; empty if nothing."""
+    counts = [f"{invalid:,} invalid" if invalid else "", f"{not_graded:,} not graded" if not_graded else ""]
+    return " and ".join(filter(None, counts))
 
 
 class ReportTotals:

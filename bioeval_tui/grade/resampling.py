@@ -1,7 +1,7 @@
 """The distribution of a metric over resampled rows: the scores on other, similar test rows.
 
 Shares, bounded means, ROC AUC and what is computed from counts of right and wrong labels have an interval of some width
-also where every row is right: `bioeval_tui.uncertainty` makes it (`intervals.py`, which has the chances of medals,
+also where every row is right: `bioeval_tui.statistics.intervals` makes it (`intervals.py`, which has the chances of medals,
 too). For other metrics rows are drawn with replacement 2,000 times and the metric is computed each time. Means of
 unbounded losses need no drawing: their percentiles come from the saddlepoint approximation, with a relative error of
 about 1 / rows, corrected for skewness (BCa; Efron 1987). With more than `LARGE` rows Spearman's and Pearson's
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval_tui.grade.metrics import Metric, average_ranks, counts_metric, log_losses
-from bioeval_tui.uncertainty import (
+from bioeval_tui.statistics.intervals import (
     CHANGE,
     FEWEST,
     FEWEST_CURVED,
@@ -37,6 +37,7 @@ from bioeval_tui.uncertainty import (
     special,
     t_quantile,
 )
+from bioeval_tui.statistics.means import quantiles
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -87,7 +88,7 @@ def drawn(scores: Floats, method: str, rows: int, skew: float = 0.0) -> Draws:
     Raises:
         CannotResampleError: all scores are the same.
     """
-    low, high = (float(each) for each in np.quantile(scores, percentiles(rows, skew)))
+    low, high = (float(each) for each in quantiles(scores, percentiles(rows, skew)))
     if not high > low:
         raise CannotResampleError(
             "every draw of these rows scores the same, which says nothing of other rows"

@@ -29,7 +29,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import quote
 
 from bioeval_tui.errors import RecordingError, UsageError
-from bioeval_tui.exact import TINY, exact_difference
 from bioeval_tui.files import below, check_database, database_files, make_database
 from bioeval_tui.record.masking import masked
 from bioeval_tui.record.names import CONDITIONS
@@ -44,6 +43,7 @@ from bioeval_tui.record.runs import (
     overlay_path,
     recording_path,
 )
+from bioeval_tui.statistics.means import TINY, exact_difference
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:  # reading recordings is needed for new ones only, and its modules load slowly

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from bioeval_tui import score as composite
-from bioeval_tui.exact import exact_difference, exact_mean
 from bioeval_tui.record.cases import judged
 from bioeval_tui.record.events import RunStarted, ScorePart, job_number
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.record.state import PASSED, ConversationState, RunState
+from bioeval_tui.statistics.means import exact_difference, exact_mean
 
 NO_FACTS = "without facts to withhold"
 """Why a case has no difference between the conditions."""

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from typing_extensions import TypedDict
 
 from bioeval_tui import score as composite, units
-from bioeval_tui.exact import exact_mean
 from bioeval_tui.record.cases import counts_in, judged, judged_in, question_of
 from bioeval_tui.record.events import (
     EXCUSED,
@@ -25,6 +24,7 @@ from bioeval_tui.record.events import (
     job_number,
 )
 from bioeval_tui.record.state import PASSED, ConversationKey
+from bioeval_tui.statistics.means import exact_mean
 from bioeval_tui.text import clean, clean_line
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 
 from typing_extensions import TypedDict
 
@@ -17,9 +16,10 @@ from bioeval_tui.grade.submissions import UNKNOWN_AGENT, extract_agent_from_subm
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.report.findings import AgentRanksBasis, BehindNext
 from bioeval_tui.report.sentences import sentence
-from bioeval_tui.report.statistics.differences import AgentRank, Difference, difference, rank
-from bioeval_tui.report.statistics.estimates import Sample
-from bioeval_tui.uncertainty import FEWEST_UNITS, UNIT, Interval, mean_of
+from bioeval_tui.statistics.differences import AgentRank, Difference, difference, rank
+from bioeval_tui.statistics.estimates import Sample
+from bioeval_tui.statistics.intervals import FEWEST_UNITS, UNIT, Interval, mean_of
+from bioeval_tui.statistics.means import average
 from bioeval_tui.units import number1
 
 
@@ -165,7 +165,7 @@ def standings(entries: Sequence[AgentEntry]) -> Standings:
     graded = {agent: _percentiles(tasks, others_as_zero=False) for agent, tasks in by_agent.items()}
     ranking, ranking_graded = rank(everything), rank(graded)
     ranks_graded = {one.name: one for one in ranking_graded.ranks}
-    means = {agent: fmean(map(fmean, tasks.values())) for agent, tasks in everything.items()}
+    means = {agent: average(map(average, tasks.values())) for agent, tasks in everything.items()}
     # Of equal means, an agent with a valid submission comes before one without.
     order = sorted(ranking.ranks, key=lambda one: (-means[one.name], not graded[one.name], one.name))
     ranked = []
@@ -188,7 +188,7 @@ def _standing(
     entries = [entry for of_task in tasks.values() for entry in of_task]
     valid = [entry for entry in entries if entry.percentile is not None]
     medals = mean_of(
-        {task: [fmean(entry.medal for entry in of_task)] for task, of_task in tasks.items()},
+        {task: [average(entry.medal for entry in of_task)] for task, of_task in tasks.items()},
         UNIT,
         unit="task",
     )
@@ -197,7 +197,7 @@ def _standing(
     if before is not None:
         shared = sorted(everything.keys() & before.keys())
         behind = difference(
-            [Sample(task, fmean(everything[task]) - fmean(before[task])) for task in shared], unit=False
+            [Sample(task, average(everything[task]) - average(before[task])) for task in shared], unit=False
         )
     return Standing(
         agent=one.name,
@@ -207,9 +207,9 @@ def _standing(
         passes=max(map(len, tasks.values())),
         medal_share=medals.value,
         medal_interval=medals.interval,
-        medal_share_graded=fmean(entry.medal for entry in valid) if valid else None,
-        percentile=fmean(map(fmean, everything.values())),
-        percentile_graded=fmean(map(fmean, graded.values())) if graded else None,
+        medal_share_graded=average(entry.medal for entry in valid) if valid else None,
+        percentile=average(map(average, everything.values())),
+        percentile_graded=average(map(average, graded.values())) if graded else None,
         rank=one,
         rank_graded=one_graded,
         behind=behind,

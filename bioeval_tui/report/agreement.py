@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
-from statistics import fmean, median
 from typing import TYPE_CHECKING, NamedTuple
 
 from bioeval_tui.errors import InputError
@@ -19,9 +18,9 @@ from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.record.state import ConversationKey
 from bioeval_tui.report.reviews import recorded_prompts
 from bioeval_tui.report.run import RecordedRun
-from bioeval_tui.report.statistics.differences import Difference, difference, differences
-from bioeval_tui.report.statistics.estimates import Sample
-from bioeval_tui.report.statistics.judges import (
+from bioeval_tui.statistics.differences import Difference, difference, differences
+from bioeval_tui.statistics.estimates import Sample
+from bioeval_tui.statistics.judges import (
     Agreement,
     JudgeAgreement,
     RatedTwice,
@@ -30,6 +29,7 @@ from bioeval_tui.report.statistics.judges import (
     krippendorff_alpha,
     units_of,
 )
+from bioeval_tui.statistics.means import average, median
 from bioeval_tui.text import clean_line, plural
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ def _among(items: Sequence[RatedTask]) -> AmongJudges | None:
             [
                 Sample(
                     item.job,
-                    members[name] - fmean(s for other, s in members.items() if other != name),
+                    members[name] - average(s for other, s in members.items() if other != name),
                     case=item.cluster,
                 )
                 for item, members in scored

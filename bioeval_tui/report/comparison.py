@@ -6,10 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from statistics import fmean
 from typing import Any, Literal
 
-from bioeval_tui.exact import exact_mean
 from bioeval_tui.record.events import ScorePart
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.state import PASSED, MessageState
@@ -22,14 +20,16 @@ from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.reviews import verdicts_replaced
 from bioeval_tui.report.run import ConversationResult
 from bioeval_tui.report.sentences import PARTS, part_title, sentence, under
-from bioeval_tui.report.statistics.differences import (
+from bioeval_tui.report.summary import condition_title
+from bioeval_tui.score import Composite, assertion_part, contributions, judged_part, reweighted
+from bioeval_tui.statistics.differences import (
     FOUND_AT,
     Difference,
     corrected,
     difference,
     differences,
 )
-from bioeval_tui.report.statistics.estimates import (
+from bioeval_tui.statistics.estimates import (
     Estimate,
     Proportion,
     Sample,
@@ -37,8 +37,7 @@ from bioeval_tui.report.statistics.estimates import (
     grouped,
     proportion,
 )
-from bioeval_tui.report.summary import condition_title
-from bioeval_tui.score import Composite, assertion_part, contributions, judged_part, reweighted
+from bioeval_tui.statistics.means import average, exact_mean
 from bioeval_tui.text import clean_line, shorten
 from bioeval_tui.units import date, day
 
@@ -574,7 +573,7 @@ def _average(talk: ConversationResult) -> Sample:
     job, case = talk.sample.job, talk.sample.case
     if not talk.latencies_ms:
         return Sample(job, None, "the agent never answered", case)
-    return Sample(job, fmean(talk.latencies_ms), case=case)
+    return Sample(job, average(talk.latencies_ms), case=case)
 
 
 class _Compared:

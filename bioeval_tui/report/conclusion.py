@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from bioeval_tui.exact import exact_mean
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.effect import NO_FACTS, NOT_RECORDED
 from bioeval_tui.record.events import EndReason
@@ -18,11 +17,12 @@ from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.report import findings as of, sentences
 from bioeval_tui.report.findings import ConclusionFinding, Outcome
 from bioeval_tui.report.run import ConversationResult, RecordedRun
-from bioeval_tui.report.statistics.differences import Difference, difference, differences
-from bioeval_tui.report.statistics.estimates import Sample
 from bioeval_tui.report.summary import Summary, summarise_runs
 from bioeval_tui.score import contributions, penalty_of
-from bioeval_tui.uncertainty import FEWEST
+from bioeval_tui.statistics.differences import Difference, difference, differences
+from bioeval_tui.statistics.estimates import Sample
+from bioeval_tui.statistics.intervals import FEWEST
+from bioeval_tui.statistics.means import exact_mean
 
 Standing = Literal["good", "bad", "unsure", "plain"]
 

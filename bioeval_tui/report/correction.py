@@ -12,7 +12,6 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from statistics import fmean
 from typing import Literal
 
 from bioeval_tui.errors import UsageError
@@ -22,13 +21,14 @@ from bioeval_tui.record.overlay import append_numbered, read_overlay
 from bioeval_tui.report.agreement import JudgeId, RatedTask, rated_tasks
 from bioeval_tui.report.findings import PeopleWouldSay
 from bioeval_tui.report.run import RecordedRun
-from bioeval_tui.report.statistics.judges import (
+from bioeval_tui.statistics.judges import (
     CorrectedMean,
     JudgedItem,
     NotCorrectable,
     corrected_mean,
     draw_reviews,
 )
+from bioeval_tui.statistics.means import average
 from bioeval_tui.text import compact_json, plural
 from bioeval_tui.units import number, number3
 
@@ -169,7 +169,7 @@ def people_say(run: RecordedRun) -> tuple[PeopleWouldSay, ...]:
         try:
             one = _corrected("score", some, drawn, why, counted)
         except NotCorrectable as problem:
-            return PeopleWouldSay(title, fmean(score for _, score in some), refused=str(problem))
+            return PeopleWouldSay(title, average(score for _, score in some), refused=str(problem))
         return PeopleWouldSay(title, one.judge, one.estimate, one.interval, one.reviews, one.items)
 
     conditions = [name for name in CONDITIONS if any(item.key.condition == name for item, _ in known)]

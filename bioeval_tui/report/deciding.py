@@ -7,12 +7,12 @@ from pathlib import Path
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
-from bioeval_tui.exact import exact_difference, exact_mean
 from bioeval_tui.record.events import ConversationScored, RunEvent
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.report.findings import StopDecision
 from bioeval_tui.report.sentences import sentence
-from bioeval_tui.report.statistics.planning import ConfidenceSequence
+from bioeval_tui.statistics.means import exact_difference, exact_mean
+from bioeval_tui.statistics.planning import ConfidenceSequence
 
 DIFFERENCE = "difference"
 """The decision for a batch of two models: which of them is better."""

@@ -22,8 +22,8 @@ from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.reviews import PrintedJudging, judged_again_dicts
 from bioeval_tui.report.run import ConversationResult as Conversation
 from bioeval_tui.report.sentences import sentence
-from bioeval_tui.report.statistics.differences import Verdict
 from bioeval_tui.report.summary import Summary
+from bioeval_tui.statistics.differences import Verdict
 
 Score = float | None
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal, dataclass_transform
 from bioeval_tui.record.names import Condition
 
 if TYPE_CHECKING:
-    from bioeval_tui.report.statistics.differences import Difference
-    from bioeval_tui.report.statistics.estimates import Counted
-    from bioeval_tui.uncertainty import Interval
+    from bioeval_tui.statistics.differences import Difference
+    from bioeval_tui.statistics.estimates import Counted
+    from bioeval_tui.statistics.intervals import Interval
 
 Outcome = Literal[
     "not_started", "unfinished", "cancelled", "not_run",

@@ -18,7 +18,6 @@ from typing_extensions import TypedDict
 
 from bioeval_tui import score, units
 from bioeval_tui.errors import ExitCode, UsageError
-from bioeval_tui.exact import reaches
 from bioeval_tui.files import write_private
 from bioeval_tui.printed import Fields
 from bioeval_tui.record.events import RunStarted
@@ -29,16 +28,16 @@ from bioeval_tui.report.formats.registry import format_of
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.run import ConversationResult, RecordedRun, conversations_of
 from bioeval_tui.report.sentences import NEEDS_BOTH, sentence
-from bioeval_tui.report.statistics.estimates import (
+from bioeval_tui.report.summary import by_job, conditions_of, groups, task_tries
+from bioeval_tui.statistics.estimates import (
     Counted,
     Estimate,
     Sample,
     count,
     estimate,
     pass_k,
-    percentile,
 )
-from bioeval_tui.report.summary import by_job, conditions_of, groups, task_tries
+from bioeval_tui.statistics.means import percentile, reaches
 from bioeval_tui.text import plural
 
 MOST_EXCLUDED = 0.10

@@ -14,15 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import floor, fsum, sqrt
-from statistics import NormalDist, fmean
+from math import floor, fsum
 from typing import TYPE_CHECKING
 
 from bioeval_tui.record.events import SentinelsJudged
 from bioeval_tui.report.findings import JudgeFault, JudgeOnSentinels
-from bioeval_tui.report.statistics.differences import holm
-from bioeval_tui.report.statistics.estimates import grouped
-from bioeval_tui.uncertainty import CHANGE, UNIT, Interval, Measured, mean_of
+from bioeval_tui.statistics.differences import binomial_p, holm, signed_rank_p
+from bioeval_tui.statistics.estimates import grouped
+from bioeval_tui.statistics.intervals import CHANGE, UNIT, Interval, Measured, mean_of
+from bioeval_tui.statistics.means import average
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.wiring.rescore import JudgeAsked
@@ -38,9 +38,6 @@ ACCUSED_AT = 0.005
 
 TOLERATED_FLIPS = 0.10
 """The share of verdicts that a judge may flip when asked the same thing twice."""
-
-MOST_EXACT = 100
-"""With more differences than this the signed-rank test uses the normal approximation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +134,6 @@ def _p_of_flips(answers: Sequence[AskedAgain]) -> float:
     return binomial_p(flips.value, n, TOLERATED_FLIPS)
 
 
-def binomial_p(share: float, n: int, tolerated: float) -> float:
-    """Return the one-sided p-value of a share of `n` (rounded down to whole ones) where `tolerated` would be right."""
-    from scipy.stats import binom  # as for the signed ranks
-
-    return float(binom.sf(floor(share * n + 1e-9) - 1, n, tolerated))
-
-
 def _flips(answers: Sequence[AskedAgain]) -> Measured:
     groups = grouped((one.cluster, float(one.passed_before != one.passed_after)) for one in answers)
     measured = mean_of(groups, UNIT, unit="conversation")
@@ -153,30 +143,6 @@ def _flips(answers: Sequence[AskedAgain]) -> Measured:
 
 def _signed_rank_of_clusters(shifts: Iterable[tuple[str, float]]) -> float:
     return signed_rank_p([fsum(values) for values in grouped(shifts).values()])
-
-
-def signed_rank_p(differences: Sequence[float]) -> float:
-    """Return the two-sided p-value of "the differences lie symmetrically about 0"; zeros are left out.
-
-    Up to 100 differences the distribution over all 2ⁿ signs is exact, also where ranks are tied, which
-    `scipy.stats.wilcoxon` is not. Values before and after a meaningless change are exchangeable, so their differences
-    are symmetric whatever their distribution.
-    """
-    import numpy as np  # with SciPy a second that only this test waits for
-    from scipy.stats import rankdata
-
-    known = np.array([round(x, 12) for x in differences if abs(x) > 1e-12])
-    ranks = (2 * rankdata(np.abs(known))).astype(int)  # mid-ranks, doubled: whole numbers
-    total = int(ranks.sum())
-    positive = int(ranks[known > 0].sum())
-    larger = max(positive, total - positive)
-    if len(known) > MOST_EXACT:
-        z = (larger - total / 2) / (sqrt((ranks**2).sum()) / 2)
-        return min(1.0, 2 * NormalDist().cdf(-z))
-    chances = np.ones(1)  # of each sum of the positive ranks
-    for rank in ranks:
-        chances = (np.pad(chances, (0, rank)) + np.pad(chances, (rank, 0))) / 2
-    return min(1.0, 2 * float(chances[larger:].sum()))
 
 
 TOLERATED = 0.2
@@ -227,13 +193,13 @@ def sentinel_checks(
         ],
     }
     tested = {
-        fault: (fmean(value for _, value in values), len(dict(values)), _beyond(fault, values))
+        fault: (average(value for _, value in values), len(dict(values)), _beyond(fault, values))
         for fault, values in wrong.items()
         if values
     }
     if known:
         invented = grouped((one.sentinel, one.invented) for one in first)
-        share = fmean(any(each) for each in invented.values())
+        share = average(any(each) for each in invented.values())
         tested["inventing"] = (share, len(invented), binomial_p(share, len(invented), INVENTS))
     adjusted = holm({fault: p for fault, (_, _, p) in tested.items()})
     return [SentinelCheck(fault, size, count, adjusted[fault]) for fault, (size, count, _) in tested.items()]
@@ -247,8 +213,8 @@ def scores_of(judged: SentinelsJudged) -> dict[str, float]:
 def _beyond(fault: JudgeFault, values: Sequence[tuple[str, float]]) -> float:
     """Return the p-value of "no further from what is right than is tolerated", or of "no shift", by conversation."""
     allowed = TOLERATED if fault in ("lenient", "strict") else 0.0
-    means = [fmean(each) - allowed for each in grouped(values).values()]
-    return 1.0 if allowed and fmean(means) <= 0 else signed_rank_p(means)
+    means = [average(each) - allowed for each in grouped(values).values()]
+    return 1.0 if allowed and average(means) <= 0 else signed_rank_p(means)
 
 
 def on_sentinels(checks: Sequence[SentinelCheck]) -> JudgeOnSentinels:
@@ -285,7 +251,7 @@ def reactions_of(asked: Sequence[JudgeAsked]) -> dict[str, Reaction]:
             one.score for one in asked if one.kind == "unchanged" and (one.cluster, one.task) in about
         ]
         if scored and recorded:
-            reactions[control] = Reaction(fmean(one.score for one in scored), fmean(recorded))
+            reactions[control] = Reaction(average(one.score for one in scored), average(recorded))
     return reactions
 
 

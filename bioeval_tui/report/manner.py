@@ -21,7 +21,7 @@ from bioeval_tui.report.findings import MannerBasis
 from bioeval_tui.report.run import ConversationResult, RecordedRun
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.report.summary import condition_title
-from bioeval_tui.uncertainty import FEWEST_UNITS, UNIT, Interval, mean_of
+from bioeval_tui.statistics.intervals import FEWEST_UNITS, UNIT, Interval, mean_of
 from bioeval_tui.units import number1, share
 
 _HEDGES = (

@@ -7,7 +7,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from math import sqrt
-from statistics import fmean
 from typing import Any
 
 from rich.console import Console
@@ -23,8 +22,10 @@ from bioeval_tui.report.costs import spent
 from bioeval_tui.report.findings import Finding
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.run import ConversationResult, conversations_of
-from bioeval_tui.report.statistics.differences import Difference
-from bioeval_tui.report.statistics.planning import (
+from bioeval_tui.statistics.differences import Difference
+from bioeval_tui.statistics.intervals import FEWEST, FEWEST_UNITS, LEVEL, share_interval, t_quantile
+from bioeval_tui.statistics.means import average, average_if_any
+from bioeval_tui.statistics.planning import (
     ASSUMED,
     Costs,
     Plan,
@@ -37,7 +38,6 @@ from bioeval_tui.report.statistics.planning import (
     variance_components,
 )
 from bioeval_tui.text import clean_line, plural
-from bioeval_tui.uncertainty import FEWEST, FEWEST_UNITS, LEVEL, share_interval, t_quantile
 from bioeval_tui.units import DASH, count, dollars, number, number1, number3
 
 CORRELATION = 0.5
@@ -161,9 +161,9 @@ def _costs(runs: Sequence[RunResult], concurrency: int, arms: int) -> Costs:
     cost = spent(runs)
     seconds = [talk.ended.duration_ms / 1000 for _, talk in talks if talk.ended and talk.ended.duration_ms]
     return Costs(
-        calls=fmean(_calls(talk) for _, talk in talks) if known else None,
+        calls=average(_calls(talk) for _, talk in talks) if known else None,
         cost=cost.known / len(talks) if not cost.unknown else None,
-        seconds=fmean(seconds) if seconds else None,
+        seconds=average_if_any(seconds),
         concurrency=concurrency,
         arms=arms,
     )

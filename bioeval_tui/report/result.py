@@ -59,12 +59,12 @@ from bioeval_tui.report.manner import RunManner, manners
 from bioeval_tui.report.reviews import judged_again, reviews_of, verdicts_replaced
 from bioeval_tui.report.run import ConversationResult, RecordedRun, counted_shared
 from bioeval_tui.report.sentences import concurrency_words, seen_in, sentence
-from bioeval_tui.report.statistics.estimates import Proportion
 from bioeval_tui.report.summary import ConditionSummary, Summary, assertion_share, summarise_runs
 from bioeval_tui.report.words import (
     answer_notes,
 )
 from bioeval_tui.score import Needed, needed
+from bioeval_tui.statistics.estimates import Proportion
 from bioeval_tui.text import clean_line, plural
 from bioeval_tui.units import date, latency
 

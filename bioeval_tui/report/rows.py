@@ -13,7 +13,7 @@ from bioeval_tui.record.events import RESULT_REASONS, AssertionChecked, TaskScor
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.state import ConversationState, MessageState, RunState
 from bioeval_tui.record.tool_calls import tool_calls_text
-from bioeval_tui.report.statistics.estimates import LatencySummary, summarise
+from bioeval_tui.statistics.estimates import LatencySummary, summarise
 
 Talks = dict[Condition, ConversationState | None]
 

@@ -59,7 +59,7 @@ from bioeval_tui.report.findings import (
 )
 from bioeval_tui.report.reviews import JudgedAgain, Review
 from bioeval_tui.report.sentences import LONGEST_LOSS, sentence
-from bioeval_tui.report.statistics.estimates import LatencySummary, Sample
+from bioeval_tui.statistics.estimates import LatencySummary, Sample
 from bioeval_tui.text import clean_line, shorten
 
 

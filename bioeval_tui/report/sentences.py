@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Finding, NextFinding, Outcome
+from bioeval_tui.statistics.intervals import FEWEST
 from bioeval_tui.text import clean_line, plural, shorten, upper_first
-from bioeval_tui.uncertainty import FEWEST
 from bioeval_tui.units import latency, number, number3, number_up, share, signed, signless
 
 if TYPE_CHECKING:
-    from bioeval_tui.report.statistics.differences import AgentRank, Difference
-    from bioeval_tui.report.statistics.estimates import Counted, Estimate, LatencySummary
-    from bioeval_tui.uncertainty import Interval
+    from bioeval_tui.statistics.differences import AgentRank, Difference
+    from bioeval_tui.statistics.estimates import Counted, Estimate, LatencySummary
+    from bioeval_tui.statistics.intervals import Interval
 
 LONGEST_DETAIL = 140
 LONGEST_TITLE = 60

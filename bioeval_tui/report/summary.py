@@ -15,7 +15,8 @@ from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.findings import RanksBasis, Shared
 from bioeval_tui.report.run import ConversationResult, RecordedRun, shared_by
 from bioeval_tui.report.sentences import effect_words, rank_words, sentence
-from bioeval_tui.report.statistics.differences import (
+from bioeval_tui.score import rubric_score
+from bioeval_tui.statistics.differences import (
     AgentRank,
     AgentRanking,
     Difference,
@@ -24,7 +25,7 @@ from bioeval_tui.report.statistics.differences import (
     differences,
     rank,
 )
-from bioeval_tui.report.statistics.estimates import (
+from bioeval_tui.statistics.estimates import (
     Estimate,
     LatencySummary,
     PassK,
@@ -37,8 +38,7 @@ from bioeval_tui.report.statistics.estimates import (
     proportion,
     summarise,
 )
-from bioeval_tui.score import rubric_score
-from bioeval_tui.uncertainty import FEWEST_UNITS
+from bioeval_tui.statistics.intervals import FEWEST_UNITS
 
 ALL_ITEMS = "all items"
 """The tag of all items of a rubric: the rubric's own score, without timing and assertions."""

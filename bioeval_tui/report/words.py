@@ -17,8 +17,8 @@ from bioeval_tui.report.sentences import (
     difference_words,
     spread_words,
 )
-from bioeval_tui.report.statistics.estimates import Estimate, LatencySummary, PassK
 from bioeval_tui.report.summary import Asking, ConditionSummary, Summary
+from bioeval_tui.statistics.estimates import Estimate, LatencySummary, PassK
 from bioeval_tui.text import compact_json, plural, shorten
 from bioeval_tui.units import DASH, count, dollars, number, number3
 

@@ -6,7 +6,6 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequenc
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -23,6 +22,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from bioeval_tui.errors import BioevalError
+from bioeval_tui.statistics.means import median
 from bioeval_tui.text import clean_line, plural
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Board, MedalRow
 from bioeval_tui.tui.keys import bindings

@@ -22,6 +22,7 @@ from bioeval_tui.record.runs import AGENT_FAILED, NO_SCORE, NOT_MEASURED
 from bioeval_tui.report.findings import CompareNext, RepeatNext, ReviewNext, RunNext, WatchNext
 from bioeval_tui.report.sentences import next_step
 from bioeval_tui.sample.paths import DEMO_JOB, GUESSING, SAMPLE_AGENT, sample_jobs
+from bioeval_tui.statistics.intervals import FEWEST_UNITS
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.keys import bindings
@@ -31,7 +32,6 @@ from bioeval_tui.tui.shared.base import AtRest, RefreshedScreen
 from bioeval_tui.tui.shared.cells import Cell, Line, bulleted, joined, paint, score_tone, spark
 from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, Labelled, RowList
-from bioeval_tui.uncertainty import FEWEST_UNITS
 from bioeval_tui.units import ago, number
 
 if TYPE_CHECKING:

@@ -21,6 +21,7 @@ from bioeval_tui.evaluation.job.template import ASKS_FIRST, Answers, script_for
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report.plans import expected_interval
 from bioeval_tui.report.sentences import sentence
+from bioeval_tui.statistics.intervals import FEWEST_UNITS
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.data.job_list import ENDINGS
 from bioeval_tui.tui.items import JobItem
@@ -28,7 +29,6 @@ from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs.runs_view import preview
 from bioeval_tui.tui.shared.cells import Cell, paint_lines
 from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog
-from bioeval_tui.uncertainty import FEWEST_UNITS
 from bioeval_tui.units import dollars, duration
 
 if TYPE_CHECKING:

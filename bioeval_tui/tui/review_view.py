@@ -15,12 +15,13 @@ from textual.containers import Vertical
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from bioeval_tui.grade.outcomes import standing_of
 from bioeval_tui.record import reviews
 from bioeval_tui.report.messages import plain
 from bioeval_tui.text import clean, for_terminal, shorten
 from bioeval_tui.tui.items import NewReview, ReviewItem
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.medals.medals_view import MEDALS, standing
+from bioeval_tui.tui.medals.medals_view import MEDALS
 from bioeval_tui.tui.shared.cells import Cell, Line
 from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog
 from bioeval_tui.units import date, number
@@ -108,7 +109,7 @@ def outcome(item: ReviewItem, blind: bool, me: str) -> Cell:
         # The judge's scores would colour those that are still to be given.
         return Cell("hidden", "quiet") if mine is None else Cell(number(mine.after), "strong")
     if item.row is not None:
-        return with_mark(MEDALS[standing(item.row)], item.graded, reviews.mark_of(item.opinions))
+        return with_mark(MEDALS[standing_of(item.row.report)], item.graded, reviews.mark_of(item.opinions))
     before = item.judged.score if item.judged else None
     after = reviews.score_of(item.opinions)
     shown = number(before)
@@ -221,7 +222,7 @@ def _judged_lines(item: ReviewItem) -> list[Line]:
 
 def _graded_lines(item: ReviewItem) -> list[Line]:
     assert item.row is not None
-    shown: list[Line] = [[label("graded"), MEDALS[standing(item.row)]]]
+    shown: list[Line] = [[label("graded"), MEDALS[standing_of(item.row.report)]]]
     mark = reviews.mark_of(item.opinions)
     if mark is not None:
         word = "accepted" if mark == item.graded else mark

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bioeval_tui.uncertainty import FEWEST
+from bioeval_tui.statistics.intervals import FEWEST
 from tests.integration.program import run, sample_agent
 from tests.integration.test_first_light import JOBS
 

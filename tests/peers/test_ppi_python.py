@@ -11,7 +11,7 @@ import numpy as np
 import ppi_py
 import pytest
 
-from bioeval_tui.report.statistics.judges import JudgedItem, corrected_mean
+from bioeval_tui.statistics.judges import JudgedItem, corrected_mean
 
 
 @pytest.mark.parametrize(

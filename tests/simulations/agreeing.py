@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from random import Random
 from statistics import fmean
 
-from bioeval_tui.report.statistics.estimates import Tries, pass_k_interval
-from bioeval_tui.report.statistics.judges import RatedTwice, judge_agreement
+from bioeval_tui.statistics.estimates import Tries, pass_k_interval
+from bioeval_tui.statistics.judges import RatedTwice, judge_agreement
 
 
 def rated(conversations: int, random: Random, verdicts: int = 5) -> list[RatedTwice]:

@@ -8,7 +8,7 @@ from random import Random
 
 from bioeval_tui.formats import RunResult
 from bioeval_tui.report.comparison import Comparison, compare
-from bioeval_tui.report.statistics.differences import Difference
+from bioeval_tui.statistics.differences import Difference
 from tests.unit.report.recorded import Recorded, Talk
 
 

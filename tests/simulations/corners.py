@@ -21,9 +21,9 @@ import numpy as np
 
 from bioeval_tui.grade.resampling import CannotResampleError, draws
 from bioeval_tui.grading.metrics import METRICS
-from bioeval_tui.report.statistics.estimates import Sample, Tries, estimate, pass_k_interval, proportion
-from bioeval_tui.report.statistics.judges import JudgedItem, RatedTwice, corrected_mean, judge_agreement
-from bioeval_tui.uncertainty import Interval, share_interval, t_quantile
+from bioeval_tui.statistics.estimates import Sample, Tries, estimate, pass_k_interval, proportion
+from bioeval_tui.statistics.intervals import Interval, share_interval, t_quantile
+from bioeval_tui.statistics.judges import JudgedItem, RatedTwice, corrected_mean, judge_agreement
 
 Ends = tuple[float, float]
 Drawn = tuple[Interval | Ends | None, Ends | None]

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from random import Random
 from statistics import fmean
 
-from bioeval_tui.report.statistics.judges import JudgedItem, corrected_mean, draw_reviews
-from bioeval_tui.uncertainty import share_interval
+from bioeval_tui.statistics.intervals import share_interval
+from bioeval_tui.statistics.judges import JudgedItem, corrected_mean, draw_reviews
 
 TRUE_POSITIVES, FALSE_POSITIVES, FALSE_NEGATIVES, TRUE_NEGATIVES = 15_933, 5_481, 3_871, 4_225
 """gpt-4o-mini's verdicts against physicians', as published."""

@@ -7,8 +7,8 @@ from math import sqrt
 from random import Random
 from statistics import fmean
 
-from bioeval_tui.report.statistics.planning import VarianceComponents
-from bioeval_tui.uncertainty import t_quantile
+from bioeval_tui.statistics.intervals import t_quantile
+from bioeval_tui.statistics.planning import VarianceComponents
 
 Noise = Callable[[Random], float]
 

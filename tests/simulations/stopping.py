@@ -8,8 +8,8 @@ from math import sqrt
 from random import Random
 from statistics import median
 
-from bioeval_tui.report.statistics.planning import ConfidenceSequence
-from bioeval_tui.uncertainty import t_quantile
+from bioeval_tui.statistics.intervals import t_quantile
+from bioeval_tui.statistics.planning import ConfidenceSequence
 
 Round = Callable[[Random, float], list[float]]
 

@@ -161,7 +161,11 @@ class A2AAgent:
         )
 
     async def open(self) -> str:
-        """Read the agent's card; return the id of the context, empty until the agent has given one."""
+        """Read the agent's card; return the id of the context, empty until the agent has given one.
+
+        Raises:
+            PeerError: there is no card, or what it says cannot be done.
+        """
         url = self._base if self._base.endswith(".json") else self._base + CARD
         card = await self._card(url)
         values = (card.get(name) for name in ("name", "version"))

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from statistics import fmean, median
 from typing import Any, Literal
 
 import yaml
@@ -33,9 +32,9 @@ from bioeval_tui.evaluation.seams import (
     TranscriptMessage,
     Verdict,
 )
-from bioeval_tui.exact import exact_difference, exact_mean
 from bioeval_tui.record.events import EndReason, EvidenceQuoted, Fault, ScorePart, SentinelScored, TaskScored
 from bioeval_tui.record.names import Condition
+from bioeval_tui.statistics.means import average_if_any, exact_difference, exact_mean, median
 from bioeval_tui.text import clean, clean_line, compact_json, shorten
 
 
@@ -347,7 +346,7 @@ def unscored_fields(transcript: SpokenTranscript, reason: str, fault: Fault) -> 
         "parts": (),
         "penalty": score.penalty_of(transcript.failures),
         "failures": transcript.failures,
-        "average_latency_ms": fmean(transcript.latencies_ms) if transcript.latencies_ms else None,
+        "average_latency_ms": average_if_any(transcript.latencies_ms),
         "reason": reason,
         "fault": fault,
     }

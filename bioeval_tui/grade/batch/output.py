@@ -33,7 +33,7 @@ from bioeval_tui.files import (
     write_whole,
     writing_whole,
 )
-from bioeval_tui.grade.outcomes import ReportTotals, report_text
+from bioeval_tui.grade.outcomes import ReportTotals, percentile_with_zeros, report_text
 from bioeval_tui.grade.submissions import Submission, SubmissionList
 from bioeval_tui.grade.task_report import numpy_round
 from bioeval_tui.portable import lock
@@ -169,9 +169,9 @@ class BatchOutput:
         ranked = [value for value in self._percentiles if not math.isnan(value)]
         summary = self._totals.to_dict(ranked, numpy_round)
         failed = tuple(self._failed[number] for number in sorted(self._failed))
-        everything = self._totals.runs + len(failed)
-        zeros = numpy_round(sum(ranked) / everything, 1) if everything else None
         invalid = self._totals.runs - self._totals.valid
+        with_zeros = percentile_with_zeros(ranked, invalid + len(failed))
+        zeros = None if with_zeros is None else numpy_round(with_zeros, 1)
         extra = {
             "total_invalid_submissions": invalid,
             "total_not_graded": len(failed),

@@ -26,9 +26,9 @@ from bioeval_tui.report.findings import JudgeFault
 from bioeval_tui.report.formats.console import print_lines, text_table
 from bioeval_tui.report.judge_checks import Reaction, SentinelCheck, Stability, on_sentinels
 from bioeval_tui.report.sentences import difference_words, p_words, sentence
-from bioeval_tui.report.statistics.judges import Agreement, CorrectedMean, Figure, JudgeAgreement
+from bioeval_tui.statistics.intervals import Interval
+from bioeval_tui.statistics.judges import Agreement, CorrectedMean, Figure, JudgeAgreement
 from bioeval_tui.text import as_cell, plural, shorten
-from bioeval_tui.uncertainty import Interval
 from bioeval_tui.units import number, share, signed
 
 SHOWN = 12

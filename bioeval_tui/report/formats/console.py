@@ -30,7 +30,6 @@ from bioeval_tui.report.conclusion import NEVER_STARTED
 from bioeval_tui.report.result import RunResult, load_run, result_of
 from bioeval_tui.report.run import ENDS, ConversationResult
 from bioeval_tui.report.sentences import NEEDS_BOTH
-from bioeval_tui.report.statistics.estimates import Proportion
 from bioeval_tui.report.summary import ConditionRanking
 from bioeval_tui.report.words import (
     CUT_OFF,
@@ -41,6 +40,7 @@ from bioeval_tui.report.words import (
     tag_lines,
     verdict,
 )
+from bioeval_tui.statistics.estimates import Proportion
 from bioeval_tui.text import clean, plural, shorten
 from bioeval_tui.units import DASH, latency, number, signed
 

@@ -19,8 +19,6 @@ from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.gate import GateResult, GateRules, PrintedGate, count_planned, why_unmeasured
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.sentences import difference_words, sentence, spread_words
-from bioeval_tui.report.statistics.differences import Difference, Verdict
-from bioeval_tui.report.statistics.estimates import Estimate, LatencySummary, Proportion
 from bioeval_tui.report.summary import (
     Asking,
     ConditionSummary,
@@ -30,7 +28,9 @@ from bioeval_tui.report.summary import (
     rankings,
     summarise_runs,
 )
-from bioeval_tui.uncertainty import Interval
+from bioeval_tui.statistics.differences import Difference, Verdict
+from bioeval_tui.statistics.estimates import Estimate, LatencySummary, Proportion
+from bioeval_tui.statistics.intervals import Interval
 
 VERSION = 1
 

@@ -24,6 +24,7 @@ from bioeval_tui.report.gate import GateResult, GateRules, evaluate
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.run import ConversationResult, reason_of, why_not_asked
 from bioeval_tui.report.words import UNPROVED
+from bioeval_tui.statistics.means import average
 from bioeval_tui.units import latency, number
 
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -297,9 +298,9 @@ def _latency_case(run: RunResult, talk: ConversationResult | None, missing: JUni
     name = f"latency: {budget / 1000:g} s on average"
     if talk is None or not talk.latencies_ms:
         return replace(missing or JUnitCase("", "failure", "the agent never answered"), name=name)
-    average = sum(talk.latencies_ms) / len(talk.latencies_ms)
-    words = f"average {latency(average)} over {len(talk.latencies_ms)} answers"
-    return JUnitCase(name, "failure" if average > budget > 0 else "passed", words, average / 1000)
+    average_ms = average(talk.latencies_ms)
+    words = f"average {latency(average_ms)} over {len(talk.latencies_ms)} answers"
+    return JUnitCase(name, "failure" if average_ms > budget > 0 else "passed", words, average_ms / 1000)
 
 
 def _score_case(talk: ConversationResult | None, missing: JUnitCase | None, bar: float | None) -> JUnitCase:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from statistics import fmean
 from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
 from bioeval_tui import __version__
 from bioeval_tui.files import csv_text
-from bioeval_tui.grade.outcomes import NotGraded
+from bioeval_tui.grade.outcomes import NotGraded, Tally
 from bioeval_tui.grade.submissions import UNKNOWN_AGENT
 from bioeval_tui.grade.task_report import ReportExtra, TaskReport, Uncertainty
 from bioeval_tui.report.agents import Standings, entries_of, standings
@@ -34,52 +32,17 @@ MOST_CARDS = 500
 """Maximum number of reports with cards in the HTML file; with more, it has only the table."""
 
 
-@dataclass(frozen=True, slots=True)
-class MedalTally:
-    """The counts of medals. `percentile` is over valid submissions, `with_zeros` counts all others as 0."""
-
-    reports: int
-    gold: int
-    silver: int
-    bronze: int
-    above_median: int
-    invalid: int
-    not_graded: int
-    percentile: float | None
-    with_zeros: float | None
-    partial: int = 0
-    """How many were scored on only a part of the rows."""
-
-    @property
-    def words(self) -> str:
-        """Such as `5 gold, 7 silver, 9 bronze; 27 above the median; 3 invalid; 1 not graded`."""
-        counts = f"{self.gold} gold, {self.silver} silver, {self.bronze} bronze"
-        line = f"{counts}; {self.above_median} above the median; {self.invalid} invalid"
-        line += f"; {self.not_graded} not graded"
-        line += f"; {self.partial} scored on a part of the rows" if self.partial else ""
-        if self.percentile is None:
-            return line
-        others = self.invalid + self.not_graded
-        beside = f" ({number1(self.with_zeros)} with invalid and not graded as 0)" if others else ""
-        return f"{line}; average percentile {number1(self.percentile)}{beside}"
-
-
-def tally(reports: Sequence[TaskReport], not_graded: int = 0) -> MedalTally:
-    """Count medals and the like."""
-    known = [r.leaderboard_percentile for r in reports if r.leaderboard_percentile is not None]
-    invalid = sum(not report.valid_submission for report in reports)
-    return MedalTally(
-        len(reports),
-        sum(report.gold_medal for report in reports),
-        sum(report.silver_medal for report in reports),
-        sum(report.bronze_medal for report in reports),
-        sum(report.above_median for report in reports),
-        invalid,
-        not_graded,
-        fmean(known) if known else None,
-        sum(known) / (len(known) + invalid + not_graded) if known else None,
-        sum(report.rows_missing > 0 for report in reports),
-    )
+def tally_words(tally: Tally) -> str:
+    """Return such as `5 gold, 7 silver, 9 bronze; 27 above the median; 3 invalid; 1 not graded`."""
+    by = tally.by
+    line = f"{by['gold']} gold, {by['silver']} silver, {by['bronze']} bronze"
+    line += f"; {tally.above_median} above the median; {tally.invalid} invalid; {tally.not_graded} not graded"
+    line += f"; {tally.partial} scored on a part of the rows" if tally.partial else ""
+    if tally.percentile is None:
+        return line
+    zeros = number1(tally.percentile_with_zeros)
+    beside = f" ({zeros} with invalid and not graded as 0)" if tally.others_words else ""
+    return f"{line}; average percentile {number1(tally.percentile)}{beside}"
 
 
 AGENT_COLUMNS = (
@@ -132,7 +95,7 @@ def medals_html(
             reports=reports,
             reviews=reviews or [""] * len(reports),
             not_graded=not_graded,
-            tally=tally(reports, len(not_graded)),
+            tally_words=tally_words(Tally.of(reports, len(not_graded))),
             agents=agents,
             agent_columns=AGENT_COLUMNS,
             agent_rows=agent_rows(agents) if agents else [],
@@ -181,7 +144,7 @@ def medals_markdown(
     ]
     if any(reviews):
         head.append("reviewed")
-    words = tally(reports, len(not_graded)).words
+    words = tally_words(Tally.of(reports, len(not_graded)))
     lines = ["# Medals", "", f"{words}.", "", *table(head, rows), ""]
     agents = _agents(reports, not_graded)
     if agents is not None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bioeval_tui.record.reviews import ReviewedScores
     from bioeval_tui.report.result import RunResult, TrialResult
     from bioeval_tui.report.run import ConversationResult
-    from bioeval_tui.report.statistics.estimates import Proportion
+    from bioeval_tui.statistics.estimates import Proportion
 
 SIGNS: dict[str, tuple[str, Tone]] = {
     "timing": ("─", "plain"),

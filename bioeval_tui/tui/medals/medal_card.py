@@ -15,14 +15,14 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from bioeval_tui.grade.ledger import ordinal
-from bioeval_tui.grade.outcomes import Verdict
+from bioeval_tui.grade.outcomes import Verdict, standing_of
 from bioeval_tui.grade.task_report import PRIVATE, percent
 from bioeval_tui.report.conclusion import conclude_grading
 from bioeval_tui.text import for_terminal, home_relative, plural
 from bioeval_tui.tui import review_view
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals import histogram_view, medals_view
-from bioeval_tui.tui.medals.medals_view import column_number, medal_cell, standing
+from bioeval_tui.tui.medals.medals_view import column_number, medal_cell
 from bioeval_tui.tui.shared.cells import Cell, Line, Tone, packed, paint
 from bioeval_tui.tui.shared.dialogs import Dialog, DialogText, Tell, WorkDialog
 from bioeval_tui.tui.shared.output import Copied
@@ -51,7 +51,7 @@ def head(row: MedalRow, width: int) -> list[Line]:
     name = Cell(row.task_id if row.agent == UNKNOWN else f"{row.task_id} · {row.agent}", "strong")
     fits = len(medal.text) + 3 + len(name.text) <= width
     lines: list[Line] = [[medal, Cell("   "), name]] if fits else [[medal], [name]]
-    if row.report is not None and standing(row) != "invalid":
+    if row.report is not None and standing_of(row.report) != "invalid":
         lines += [[Cell(conclude_grading(row.report).sentence, "strong")]]
     return lines
 
@@ -62,7 +62,7 @@ def card(row: MedalRow, width: int, height: int) -> list[Line]:
     if report is None:
         lines: list[Line] = [[Cell("not graded: ", "warn"), Cell(row.not_graded or "no reason given")]]
         return [*lines, [], [Cell("you can prepare its data here", "busy")]] if row.lacks_data else lines
-    if standing(row) == "invalid":
+    if standing_of(row.report) == "invalid":
         return [
             [Cell("invalid: ", "bad"), Cell(_why_invalid(report))],
             [],
@@ -383,7 +383,7 @@ class MedalDetail(Dialog[None]):
         """Offer findings only for an invalid file, and error views only for a scored one."""
         if action == "explain":
             return self._row.report is not None and self._row.report.valid_submission
-        return action != "validate" or medals_view.standing(self._row) == "invalid"
+        return action != "validate" or standing_of(self._row.report) == "invalid"
 
     def action_explain(self) -> None:
         """Show why the score is what it is."""

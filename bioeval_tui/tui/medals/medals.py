@@ -168,7 +168,7 @@ class MedalsScreen(BaseScreen):
         notes = [
             *([Cell("shipped samples", "warn")] if self.feed.samples else []),
             Cell(plural(count, "report"), "quiet"),
-            Cell(plural(len(self.table.tally.agents), "agent"), "quiet"),
+            Cell(plural(len(self.table.agents), "agent"), "quiet"),
         ]
         if self.table.filter:
             notes.append(Cell(f"{shown:,} shown: “{self.table.filter}”", "warn"))

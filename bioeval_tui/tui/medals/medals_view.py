@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from io import StringIO
 from math import inf
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from bioeval_tui.grade.outcomes import NotGraded
+from bioeval_tui.grade.outcomes import NotGraded, Standing, Tally, standing_of
 from bioeval_tui.record.reviews import mark_words
 from bioeval_tui.report.formats.registry import Format, format_of
 from bioeval_tui.text import plural
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from bioeval_tui.record.reviews import Opinions
     from bioeval_tui.tui.items import MedalRow
 
-Standing = Literal["gold", "silver", "bronze", "none", "invalid", "not_graded"]
 
 MEDALS: dict[Standing, Cell] = {
     "gold": Cell("● gold", "gold"),
@@ -52,19 +50,9 @@ MIN_TASK, TASK_WIDTH = 18, 36
 """Minimum width of the first column, and what is enough for it, in cells."""
 
 
-def standing(row: MedalRow) -> Standing:
-    """Return the medal, or why the submission has none."""
-    if row.report is None:
-        return "not_graded"
-    if not row.report.valid_submission:
-        return "invalid"
-    medal = row.report.medal
-    return medal if medal in ("gold", "silver", "bronze") else "none"  # type: ignore[return-value]
-
-
 def medal_cell(row: MedalRow) -> Cell:
     """Return the medal; with `!` if only a part of the rows was scored."""
-    medal = MEDALS[standing(row)]
+    medal = MEDALS[standing_of(row.report)]
     partial = row.report is not None and row.report.rows_missing
     return medal._replace(text=f"{medal.text} !") if partial else medal
 
@@ -150,7 +138,7 @@ def _yes_cell(value: bool | None) -> Cell:
 def totals_lines(totals: Tally, width: int = 200) -> list[list[Cell]]:
     """Return the lines under the table: two, or three where two would not fit into `width` cells."""
     by = totals.by
-    counts = [Cell(f"{plural(totals.rows, 'report')}   ", "strong")]
+    counts = [Cell(f"{plural(totals.submissions, 'report')}   ", "strong")]
     for name in ("gold", "silver", "bronze"):
         counts += [MEDALS[name], Cell(f" {by[name]:,}   ")]
     counts.append(Cell(f"invalid {by['invalid']:,}", "bad" if by["invalid"] else "quiet"))
@@ -160,16 +148,16 @@ def totals_lines(totals: Tally, width: int = 200) -> list[list[Cell]]:
         above.append(Cell(f"   above human {totals.beats_human:,}"))
     if totals.partial:
         above.append(Cell(f"   ! scored on a part of the rows {totals.partial:,}", "warn"))
-    if totals.average is None or totals.average_with_zeros is None:
+    if totals.percentile is None:
         average = [Cell("no percentile yet", "quiet")]
     else:
         average = [
             Cell("average percentile "),
-            Cell(f"{totals.average:.1f}", "strong"),
-            Cell(f" over {totals.valid:,} valid of {totals.rows:,}", "quiet"),
+            Cell(f"{totals.percentile:.1f}", "strong"),
+            Cell(f" over {len(totals.percentiles):,} valid of {totals.submissions:,}", "quiet"),
         ]
-        if totals.valid < totals.rows:
-            average.append(Cell(f", {totals.average_with_zeros:.1f} if the others count as 0", "quiet"))
+        if totals.others_words:
+            average.append(Cell(f", {totals.percentile_with_zeros:.1f} if the others count as 0", "quiet"))
     together = [*average, Cell("   "), *above]
     if sum(len(cell.text) for cell in together) <= width:
         return [counts, together]
@@ -192,46 +180,6 @@ class Entry(NamedTuple):
         return self.row.domain or self.row.task_id.partition("/")[0]
 
 
-@dataclass(slots=True)
-class Tally:
-    """Counts that grow with every row."""
-
-    by: dict[Standing, int] = field(default_factory=lambda: dict.fromkeys(MEDALS, 0))
-    rows: int = 0
-    above_median: int = 0
-    beats_human: int = 0
-    valid: int = 0
-    partial: int = 0
-    percentiles: float = 0.0
-    agents: set[str] = field(default_factory=set)
-
-    def add(self, entry: Entry) -> None:
-        """Count one row."""
-        self.rows += 1
-        self.by[entry.standing] += 1
-        self.agents.add(entry.row.agent)
-        report = entry.row.report
-        if report is None or entry.standing == "invalid":
-            return
-        self.partial += report.rows_missing > 0
-        self.above_median += report.above_median
-        self.beats_human += bool(report.beats_human)
-        if report.leaderboard_percentile is not None:
-            self.valid += 1
-            self.percentiles += report.leaderboard_percentile
-
-    @property
-    def average(self) -> float | None:
-        """The average percentile of valid submissions."""
-        return self.percentiles / self.valid if self.valid else None
-
-    @property
-    def average_with_zeros(self) -> float | None:
-        """The average percentile with invalid and not graded submissions as 0."""
-        ended = self.valid + self.by["invalid"] + self.by["not_graded"]
-        return self.percentiles / ended if ended else None
-
-
 class MedalTable(Sorted):
     """Rows, sorted and filtered, best or first letter on top. `visible` has the shown rows in order; call `arrange` after `add`."""
 
@@ -244,6 +192,7 @@ class MedalTable(Sorted):
         self.filter = ""
         self.tally = Tally()
         """Counts and averages over all rows, filtered or not."""
+        self.agents: set[str] = set()
         self._names: list[str] = []
         self._by_name: list[int] = []
         self._words: list[str] = []
@@ -251,14 +200,16 @@ class MedalTable(Sorted):
 
     def add(self, row: MedalRow) -> None:
         """Add one row."""
-        entry = Entry(row, standing(row))
+        entry = Entry(row, standing_of(row.report))
         self.entries.append(entry)
         self._names.append(f"{row.task_id} {row.agent}".lower())
-        self.tally.add(entry)
+        self.tally.add(row.report)
+        self.agents.add(row.agent)
 
     def put(self, rows: Mapping[int, MedalRow]) -> None:
         """Replace rows, which are found by identity; call `arrange` afterwards."""
         before, self.entries, self.tally, self._keys = self.entries, [], Tally(), {}
+        self.agents = set()
         self._names, self._by_name, self._words = [], [], []
         for entry in before:
             self.add(rows.get(id(entry.row), entry.row))

@@ -15,16 +15,18 @@ from textual.content import Content
 from textual.message import Message
 
 from bioeval_tui.errors import BioevalError
+from bioeval_tui.grade.outcomes import Tally
 from bioeval_tui.record.reviews import mark_of
 from bioeval_tui.report import agents
 from bioeval_tui.report.agents import Standing, standings
 from bioeval_tui.report.sentences import rank_words
 from bioeval_tui.tui.medals import medals_view
-from bioeval_tui.tui.medals.medals_view import Entry, MedalTable, Tally, medal_cell, next_medal
+from bioeval_tui.tui.medals.medals_view import Entry, MedalTable, medal_cell, next_medal
 from bioeval_tui.tui.review_view import with_mark
 from bioeval_tui.tui.shared.cells import Cell, Tone, paint
 from bioeval_tui.tui.shared.list_table import Column, ListTable, Sorting, TableHead
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, RowList
+from bioeval_tui.units import number1
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.task_report import Uncertainty
@@ -341,8 +343,8 @@ def groups(entries: Iterable[Entry]) -> list[Group]:
     parts: dict[str, dict[str, Tally]] = {}
     for entry in entries:
         agent = entry.row.agent
-        whole.setdefault(agent, Tally()).add(entry)
-        parts.setdefault(agent, {}).setdefault(entry.domain, Tally()).add(entry)
+        whole.setdefault(agent, Tally()).add(entry.row.report)
+        parts.setdefault(agent, {}).setdefault(entry.domain, Tally()).add(entry.row.report)
     grouped: list[Group] = []
     for agent, totals in sorted(whole.items(), key=lambda pair: _rank(*pair)):
         grouped.append(Group(agent, None, totals))
@@ -354,7 +356,7 @@ def groups(entries: Iterable[Entry]) -> list[Group]:
 def _rank(agent: str, totals: Tally) -> tuple[float, ...] | tuple[float | str, ...]:
     by = totals.by
     # With invalid and not graded ones as 0: a file that cannot be scored must not lift its agent above another.
-    zeros = totals.average_with_zeros or 0.0
+    zeros = totals.percentile_with_zeros or 0.0
     return (-by["gold"], -by["silver"], -by["bronze"], -zeros, -totals.valid, agent.lower())
 
 
@@ -399,11 +401,11 @@ def group_cells(group: Group, standing: agents.Standing | None = None) -> dict[s
     def count(number: int, tone: Tone) -> Cell:
         return Cell(f"{number:,}", tone) if number else Cell("·", "quiet")
 
-    average = "–" if totals.average is None else f"{totals.average:.1f}"
-    zeros = "–" if totals.average_with_zeros is None else f"{totals.average_with_zeros:.1f}"
+    average = number1(totals.percentile)
+    zeros = number1(totals.percentile_with_zeros)
     return {
         "agent, domain": name,
-        "reports": Cell(f"{totals.rows:,}", "strong" if whole else "plain"),
+        "reports": Cell(f"{totals.submissions:,}", "strong" if whole else "plain"),
         "● gold": count(by["gold"], "gold"),
         "◐ silver": count(by["silver"], "silver"),
         "◔ bronze": count(by["bronze"], "bronze"),

@@ -15,12 +15,12 @@ from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report import rows
 from bioeval_tui.report.brief import Brief, brief_of
 from bioeval_tui.report.sentences import rank_words
-from bioeval_tui.report.statistics.differences import rank as ranking_of
-from bioeval_tui.report.statistics.estimates import Sample
+from bioeval_tui.statistics.differences import rank as ranking_of
+from bioeval_tui.statistics.estimates import Sample
+from bioeval_tui.statistics.intervals import FEWEST_UNITS
 from bioeval_tui.text import for_terminal, plural, shorten
 from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.shared.cells import Cell, Tone, spark
-from bioeval_tui.uncertainty import FEWEST_UNITS
 from bioeval_tui.units import duration, latency_short, number
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from bioeval_tui.report.comparison import (
     ValueComparison,
     compare,
 )
-from bioeval_tui.report.statistics.differences import Difference
-from bioeval_tui.report.statistics.estimates import Proportion
+from bioeval_tui.statistics.differences import Difference
+from bioeval_tui.statistics.estimates import Proportion
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells import Cell, Line, Tone, paint

@@ -21,7 +21,9 @@ from bioeval_tui.errors import BioevalError
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report.conclusion import conclude_batch
 from bioeval_tui.report.result import RunResult
-from bioeval_tui.report.statistics.estimates import Estimate, Sample, estimate, percentile
+from bioeval_tui.statistics.estimates import Estimate, Sample, estimate
+from bioeval_tui.statistics.intervals import CHANGE
+from bioeval_tui.statistics.means import percentile
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs import batch_view
@@ -32,7 +34,6 @@ from bioeval_tui.tui.shared.cells import Cell, Line, Tone, joined, packed, paint
 from bioeval_tui.tui.shared.line_widgets import FilterLine
 from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import Labelled, hanging
-from bioeval_tui.uncertainty import CHANGE
 from bioeval_tui.units import clock, latency_short, number, signed
 
 NARROWEST, ROOMY = 60, 110

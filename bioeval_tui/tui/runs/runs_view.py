@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.record.runs import REHEARSAL
+from bioeval_tui.statistics.means import average_if_any
 from bioeval_tui.text import clean_line, plural, shorten
 from bioeval_tui.tui.shared.cells import Cell, Line, Tone, lost_lines, score_tone, spark, uplift, who_and_what
 from bioeval_tui.tui.shared.list_table import Column, Key, Listing, Sorting, number_key, text_key
@@ -114,7 +114,7 @@ def preview(run: RunResult) -> RunPreview:
         conclusion.brief,
         run.brief,
         trials,
-        fmean(times) if times else None,
+        average_if_any(times),
         None if cost is None else cost / len(conversations),
     )
 

@@ -21,10 +21,10 @@ from bioeval_tui.report.formats.console import print_comparison
 from bioeval_tui.report.gate import GateRules, evaluate
 from bioeval_tui.report.result import load_run
 from bioeval_tui.report.sentences import counted_words, difference_words
-from bioeval_tui.report.statistics.differences import Difference, corrected, difference
-from bioeval_tui.report.statistics.estimates import Sample
-from bioeval_tui.report.statistics.planning import VarianceComponents, trials_for_difference
 from bioeval_tui.report.summary import rankings, summarise_runs
+from bioeval_tui.statistics.differences import Difference, corrected, difference
+from bioeval_tui.statistics.estimates import Sample
+from bioeval_tui.statistics.planning import VarianceComponents, trials_for_difference
 from tests.command import call
 from tests.documents import comparison_of
 from tests.simulations.comparing import Design, alarms, compared

@@ -13,9 +13,9 @@ from bioeval_tui.formats import RunResult
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.result import load_run
 from bioeval_tui.report.sentences import rank_words
-from bioeval_tui.report.statistics.differences import Difference, difference, differences
-from bioeval_tui.report.statistics.estimates import Sample
 from bioeval_tui.report.summary import rankings, summarise_runs
+from bioeval_tui.statistics.differences import Difference, difference, differences
+from bioeval_tui.statistics.estimates import Sample
 from tests.command import call
 from tests.documents import document_of
 from tests.unit.report.recorded import Recorded, Talk, import_scores

@@ -14,7 +14,7 @@ from bioeval_tui.record.attachments import attachment_event, file_words
 from bioeval_tui.report import words
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.frames import table_rows
-from bioeval_tui.report.statistics.estimates import PassK
+from bioeval_tui.statistics.estimates import PassK
 from tests.documents import document_of
 from tests.tui.test_transcript import seen, shown
 from tests.unit.report.formats.test_documents import graded

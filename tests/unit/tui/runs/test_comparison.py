@@ -7,8 +7,8 @@ from dataclasses import replace
 import history
 from driving import is_a, loaded, opened, screen_text, until
 
-from bioeval_tui.report.statistics.differences import Difference, difference, differences
-from bioeval_tui.report.statistics.estimates import Sample
+from bioeval_tui.statistics.differences import Difference, difference, differences
+from bioeval_tui.statistics.estimates import Sample
 from tests.tui.test_runs_screen import given
 
 

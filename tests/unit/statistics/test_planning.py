@@ -8,7 +8,7 @@ from statistics import fmean
 
 import pytest
 
-from bioeval_tui.report.statistics.planning import (
+from bioeval_tui.statistics.planning import (
     Costs,
     VarianceComponents,
     design_power,

@@ -11,8 +11,9 @@ from hypothesis import given, strategies as st
 from bioeval_tui import score as composite
 from bioeval_tui.record.events import ScorePart
 from bioeval_tui.report.sentences import concurrency_words, difference_words
-from bioeval_tui.report.statistics.differences import difference, differences
-from bioeval_tui.report.statistics.estimates import (
+from bioeval_tui.score import needed, reweighted
+from bioeval_tui.statistics.differences import difference, differences
+from bioeval_tui.statistics.estimates import (
     Sample,
     Tries,
     pass_hat,
@@ -21,7 +22,6 @@ from bioeval_tui.report.statistics.estimates import (
     percentile,
     summarise,
 )
-from bioeval_tui.score import needed, reweighted
 
 
 @given(st.integers(1, 8).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n), st.integers(1, 8))))

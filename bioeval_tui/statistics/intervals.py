@@ -17,17 +17,18 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import fsum, inf, sqrt
-from statistics import NormalDist, fmean
+from statistics import NormalDist
 from typing import Any, TypeVar
 
-from bioeval_tui.exact import TINY, exact_mean
+from bioeval_tui.statistics.means import TINY, average, exact_mean
 
 LEVEL = 0.95
 """The level of every interval that this program shows."""
 
 TAIL = (1 - LEVEL) / 2
 
-Z = NormalDist().inv_cdf(1 - TAIL)
+NORMAL = NormalDist()
+Z = NORMAL.inv_cdf(1 - TAIL)
 """The quantile of the standard normal distribution for that level."""
 
 FEWEST = 5
@@ -148,7 +149,7 @@ def _of_mean(
     # Clusters cannot make values more certain than independent ones; few clusters may look so by chance.
     alone = fsum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values)
     variance = max(error**2, alone) / span**2
-    piled = _piled([fmean(each) for each in clusters], high if share >= 0.5 else low)
+    piled = _piled([average(each) for each in clusters], high if share >= 0.5 else low)
     more = piled**2 / (1 - piled)  # in proportion to how few values decide the mean
     # Means of several values pile up less than single ones, of which all but a few may be at the bound.
     more *= 3 if len(clusters) == len(values) else _OF_CLUSTERS * min(1.0, measured.units / _OF_CLUSTERS_FROM)
@@ -186,7 +187,7 @@ def _piled(values: Sequence[float], bound: float) -> float:
     What is rarely far from there decides the mean, and may not have been drawn.
     """
     distances = [abs(value - bound) for value in values]
-    share = sum(each <= 0.1 * fmean(distances) for each in distances) / len(distances)
+    share = sum(each <= 0.1 * average(distances) for each in distances) / len(distances)
     return max(0.0, (share - FEW_PILED) / (1 - FEW_PILED))
 
 

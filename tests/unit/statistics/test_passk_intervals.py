@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.report.statistics.estimates import Tries, pass_k_interval, pass_series
+from bioeval_tui.statistics.estimates import Tries, pass_k_interval, pass_series
 from tests.simulations.agreeing import pass_k_coverage
 
 AIRLINE = json.loads(
-    (Path(__file__).parents[3] / "golden" / "published" / "tau-bench-airline.json").read_text("utf-8")
+    (Path(__file__).parents[2] / "golden" / "published" / "tau-bench-airline.json").read_text("utf-8")
 )
 
 

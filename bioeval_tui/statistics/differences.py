@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from math import ceil, comb, inf, sqrt
+from math import ceil, comb, floor, inf, sqrt
 from typing import Any, Literal, TypeVar
 
-from bioeval_tui.exact import TINY, exact_difference, exact_mean
-from bioeval_tui.report.statistics.estimates import Estimate, Sample, estimate
-from bioeval_tui.uncertainty import CHANGE, FEWEST, FEWEST_UNITS, LEVEL, special
+from bioeval_tui.statistics.estimates import Estimate, Sample, estimate
+from bioeval_tui.statistics.intervals import CHANGE, FEWEST, FEWEST_UNITS, LEVEL, NORMAL, special
+from bioeval_tui.statistics.means import TINY, exact_difference, exact_mean
 
 Verdict = Literal["better", "worse", "same", "not distinguishable", "too few", "not measured"]
 Name = TypeVar("Name", bound=Hashable)
@@ -218,6 +218,39 @@ def t_test_p(t: float, degrees: float) -> float:
 
 DRAWS = 1000
 """Number of draws of signs."""
+
+
+MOST_EXACT = 100
+"""With more differences than this the signed-rank test uses the normal approximation."""
+
+
+def signed_rank_p(differences: Sequence[float]) -> float:
+    """Return the two-sided p-value of "the differences lie symmetrically about 0"; zeros are left out.
+
+    Up to 100 differences the distribution over all 2ⁿ signs is exact, also where ranks are tied, which
+    `scipy.stats.wilcoxon` is not. Values before and after a meaningless change are exchangeable, so their differences
+    are symmetric whatever their distribution.
+    """
+    import numpy as np  # with SciPy a second that only this test waits for
+    from scipy.stats import rankdata
+
+    known = np.array([round(x, 12) for x in differences if abs(x) > 1e-12])
+    ranks = (2 * rankdata(np.abs(known))).astype(int)  # mid-ranks, doubled: whole numbers
+    total = int(ranks.sum())
+    positive = int(ranks[known > 0].sum())
+    larger = max(positive, total - positive)
+    if len(known) > MOST_EXACT:
+        z = (larger - total / 2) / (sqrt((ranks**2).sum()) / 2)
+        return min(1.0, 2 * NORMAL.cdf(-z))
+    chances = np.ones(1)  # of each sum of the positive ranks
+    for rank in ranks:
+        chances = (np.pad(chances, (0, rank)) + np.pad(chances, (rank, 0))) / 2
+    return min(1.0, 2 * float(chances[larger:].sum()))
+
+
+def binomial_p(share: float, n: int, tolerated: float) -> float:
+    """Return the one-sided p-value of a share of `n` (rounded down to whole ones) where `tolerated` would be right."""
+    return float(special().bdtrc(floor(share * n + 1e-9) - 1, n, tolerated))
 
 
 @dataclass(frozen=True, slots=True)

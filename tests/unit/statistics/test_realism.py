@@ -11,7 +11,7 @@ import pytest
 from bioeval_tui.evaluation.guards.checks import messages_out_of_role
 from bioeval_tui.report.manner import REFERENCES, UserTranscript, realism
 
-PUBLISHED = Path(__file__).parents[3] / "golden" / "published"
+PUBLISHED = Path(__file__).parents[2] / "golden" / "published"
 
 
 def published() -> list[UserTranscript]:

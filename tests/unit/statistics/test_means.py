@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bioeval_tui.exact import exact_difference, exact_mean, reaches
+from bioeval_tui.statistics.means import exact_difference, exact_mean, reaches
 
 
 def test_means_and_differences_are_those_of_the_numbers_as_they_are_written() -> None:

@@ -30,10 +30,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import zip_longest
 from math import exp, fsum, log, log1p, sqrt
-from statistics import fmean
 from typing import Literal
 
-from bioeval_tui.uncertainty import LEVEL, Bounds, Interval, t_quantile
+from bioeval_tui.statistics.intervals import LEVEL, Bounds, Interval, t_quantile
+from bioeval_tui.statistics.means import average
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def variance_components(groups: Mapping[str, Sequence[float]]) -> VarianceCompon
     if len(cases) < 2:
         return VarianceComponents(0.0, within or 0.0, 1, n)
     mean = fsum(fsum(values) for values in cases) / n
-    squares = fsum(len(values) * (fmean(values) - mean) ** 2 for values in cases)
+    squares = fsum(len(values) * (average(values) - mean) ** 2 for values in cases)
     size = (n - fsum(len(values) ** 2 for values in cases) / n) / (len(cases) - 1)
     between = (squares / (len(cases) - 1) - (within or 0.0)) / size
     return VarianceComponents(max(0.0, between), within or 0.0, len(cases), n)
@@ -101,10 +101,10 @@ def paired_components(
         return None
     within_a = _within(a[case] for case in common) or 0.0
     within_b = _within(b[case] for case in common) or 0.0
-    gaps = [fmean(b[case]) - fmean(a[case]) for case in common]
-    mean = fmean(gaps)
+    gaps = [average(b[case]) - average(a[case]) for case in common]
+    mean = average(gaps)
     spread = fsum((gap - mean) ** 2 for gap in gaps) / (len(gaps) - 1)
-    noise = fmean(within_a / len(a[case]) + within_b / len(b[case]) for case in common)
+    noise = average(within_a / len(a[case]) + within_b / len(b[case]) for case in common)
     trials = sum(len(a[case]) + len(b[case]) for case in common)
     return VarianceComponents(max(0.0, spread - noise), within_a + within_b, len(common), trials)
 
@@ -113,7 +113,7 @@ def _within(cases: Iterable[Sequence[float]]) -> float | None:
     """Return the pooled variance within cases; None when no case has a second value."""
     squares, degrees = 0.0, 0
     for values in cases:
-        mean = fmean(values)
+        mean = average(values)
         squares += fsum((value - mean) ** 2 for value in values)
         degrees += len(values) - 1
     return squares / degrees if degrees else None
@@ -342,7 +342,7 @@ class ConfidenceSequence:
         """
         if not values or not all(self.low <= value <= self.high for value in values):
             raise ValueError(f"a round must have values from {self.low} to {self.high}, not {list(values)}")
-        scaled = self._scaled(fmean(values))
+        scaled = self._scaled(average(values))
         stake = self._stake()
         self.rounds += 1
         self._rounds.append((stake, scaled))

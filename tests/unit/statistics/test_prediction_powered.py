@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bioeval_tui.report.statistics.judges import (
+from bioeval_tui.statistics.judges import (
     JudgedItem,
     NotCorrectable,
     corrected_mean,

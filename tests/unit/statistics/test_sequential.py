@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from bioeval_tui.report.statistics.estimates import Sample, estimate
-from bioeval_tui.report.statistics.planning import ConfidenceSequence
+from bioeval_tui.statistics.estimates import Sample, estimate
+from bioeval_tui.statistics.planning import ConfidenceSequence
 from tests.simulations.stopping import passes, scores, sharing, stops, twelve_cases
 
 

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from bioeval_tui.report.sentences import rank_words
-from bioeval_tui.report.statistics.differences import AgentRank, holm, rank
+from bioeval_tui.statistics.differences import AgentRank, holm, rank
 from tests.simulations.ranking import AGENTS, rank_coverage, scores_of
 
 

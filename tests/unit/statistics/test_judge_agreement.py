@@ -8,8 +8,9 @@ from random import Random
 
 import pytest
 
-from bioeval_tui.report.statistics.estimates import proportion
-from bioeval_tui.report.statistics.judges import (
+from bioeval_tui.statistics.estimates import proportion
+from bioeval_tui.statistics.intervals import Interval
+from bioeval_tui.statistics.judges import (
     Confusion,
     RatedTwice,
     Weights,
@@ -18,7 +19,6 @@ from bioeval_tui.report.statistics.judges import (
     units_of,
     weighted_kappa,
 )
-from bioeval_tui.uncertainty import Interval
 from tests.simulations.agreeing import agreement_coverage, rated
 
 KRIPPENDORFF_2011 = (

@@ -25,11 +25,10 @@ from dataclasses import dataclass
 from functools import partial
 from math import fsum
 from random import Random
-from statistics import fmean
 from typing import Any, Literal
 
-from bioeval_tui.report.statistics.estimates import grouped
-from bioeval_tui.uncertainty import (
+from bioeval_tui.statistics.estimates import grouped
+from bioeval_tui.statistics.intervals import (
     UNIT,
     Interval,
     Z,
@@ -40,6 +39,7 @@ from bioeval_tui.uncertainty import (
     statistic_of,
     t_quantile,
 )
+from bioeval_tui.statistics.means import average, average_if_any
 
 GRADES = 10
 """Weighted kappa has this many steps from 0 to 1."""
@@ -72,8 +72,8 @@ def agreement(a: Sequence[tuple[float, bool]], b: Sequence[tuple[float, bool]]) 
         kappa=weighted_kappa(Counter((x, y) for (_, x), (_, y) in zip(a, b, strict=True))),
         weighted_kappa=weighted_kappa(Counter((_tenths(x), _tenths(y)) for x, y in pairs), "quadratic"),
         alpha=krippendorff_alpha(Counter(pairs)),
-        mean_absolute_difference=fmean(map(abs, gaps)) if gaps else None,
-        bias=fmean(gaps) if gaps else None,
+        mean_absolute_difference=average(map(abs, gaps)) if gaps else None,
+        bias=average_if_any(gaps),
     )
 
 
@@ -341,7 +341,7 @@ def corrected_mean(items: Sequence[JudgedItem], sampling: Sampling) -> Corrected
     whole, plain = _Parted(parts, items, clusters), _Parted(list(strata.values()), items, clusters)
     interval = whole.interval(1.0)
     return CorrectedMean(
-        judge=fmean(item.judge for item in items),
+        judge=average(item.judge for item in items),
         estimate=min(interval.high, max(interval.low, estimate)),
         interval=interval,
         reviews_only=plain.interval(1.0),
@@ -408,7 +408,7 @@ class _Parted:
     ) -> None:
         self._shares = [len(part) / len(items) for part in parts]
         self._scores = [[item.people for item in part if item.people is not None] for part in parts]
-        self._means = [fmean(scores) for scores in self._scores]
+        self._means = [average(scores) for scores in self._scores]
         self._reviews, self._items, self._clusters = sum(map(len, self._scores)), len(items), clusters
         mean = fsum(w * m for w, m in zip(self._shares, self._means, strict=True))
         sums: dict[object, float] = {}
@@ -451,7 +451,7 @@ def _tuned(items: Sequence[JudgedItem], clusters: int | None) -> tuple[float, fl
     reviewed = [(item.people, item.judge) for item in items if item.people is not None]
     unreviewed = [item.judge for item in items if item.people is None]
     judge, people, known = (
-        fmean(each)
+        average(each)
         for each in ([item.judge for item in items], [y for y, _ in reviewed], [f for _, f in reviewed])
     )
     n, tuning = len(reviewed), 0.0
@@ -459,7 +459,7 @@ def _tuned(items: Sequence[JudgedItem], clusters: int | None) -> tuple[float, fl
     if variance and (clusters is None or clusters >= FEWEST_TUNED_CLUSTERS):
         covariance = fsum((y - people) * (f - known) for y, f in reviewed) / n
         tuning = min(1.0, max(0.0, covariance / ((1 + n / len(unreviewed)) * variance)))
-    return tuning * fmean(unreviewed) + people - tuning * known, tuning
+    return tuning * average(unreviewed) + people - tuning * known, tuning
 
 
 def _strata(items: Sequence[JudgedItem]) -> Mapping[str, list[JudgedItem]]:

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from bioeval_tui.report.statistics.estimates import Tries, pass_k
-from bioeval_tui.uncertainty import CHANGE, UNIT, joined, mean_of, share_interval
+from bioeval_tui.statistics.estimates import Tries, pass_k
+from bioeval_tui.statistics.intervals import CHANGE, UNIT, joined, mean_of, share_interval
 from tests.simulations import corners
 
-PACKAGE = Path(__file__).parents[2] / "bioeval_tui"
+PACKAGE = Path(__file__).parents[3] / "bioeval_tui"
 
 
 @given(st.lists(st.one_of(st.floats(0, 1), st.sampled_from((0.0, 1.0))), min_size=10, max_size=40))
@@ -58,8 +58,8 @@ def test_every_interval_is_made_by_the_engine() -> None:
             elif isinstance(node, ast.ImportFrom) and node.module == "statistics":
                 spreads |= {name.name for name in node.names}
     assert makers == {
-        "uncertainty.py",
-        "report/statistics/planning.py",  # the betting sequence, which is valid at every look
+        "statistics/intervals.py",
+        "statistics/planning.py",  # the betting sequence, which is valid at every look
     }
     assert spreads <= {"NormalDist", "fmean", "median"}
 

@@ -1,6 +1,6 @@
 """Means, shares, pass^k and latencies of conversations, with their errors and intervals, as docs/statistics.md describes.
 
-`bioeval_tui.uncertainty` makes the intervals. The independent units are jobs or cases if there are several, else the
+`bioeval_tui.statistics.intervals` makes the intervals. The independent units are jobs or cases if there are several, else the
 trials of the one; with fewer than ten there are the points and their range instead of an interval. Latencies always
 come with the concurrency, because a busy agent answers later.
 """
@@ -11,13 +11,10 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil, comb, fsum, inf
-from statistics import fmean
+from math import comb, fsum, inf
 from typing import TypeVar
 
-from bioeval_tui.exact import exact_mean
-from bioeval_tui.report.statistics.planning import stopped_interval
-from bioeval_tui.uncertainty import (
+from bioeval_tui.statistics.intervals import (
     FEWEST_CURVED,
     FEWEST_UNITS,
     UNIT,
@@ -26,6 +23,8 @@ from bioeval_tui.uncertainty import (
     left_out,
     mean_of,
 )
+from bioeval_tui.statistics.means import average, average_if_any, exact_mean, percentile
+from bioeval_tui.statistics.planning import stopped_interval
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
@@ -264,7 +263,7 @@ def pass_k_interval(tasks: Sequence[Tries], k: int) -> Interval | None:
         measured = mean_of(values, UNIT)
         return measured.interval if measured else None
     talks = sorted({talk for task in known for talk in task.passed})
-    whole = fmean(comb(task.successes, k) / comb(task.trials, k) for task in known)
+    whole = average(comb(task.successes, k) / comb(task.trials, k) for task in known)
     without = [
         {
             one: pass_hat(task.successes - bool(one), task.trials - (one is not None), k)
@@ -279,7 +278,7 @@ def pass_k_interval(tasks: Sequence[Tries], k: int) -> Interval | None:
     if len(talks) < fewest or any(value is None for values in left for value in values):
         return None
     size = len(talks)
-    means = [fmean(value for value in values if value is not None) for values in left]
+    means = [average(value for value in values if value is not None) for values in left]
     one = left_out(whole, means, UNIT, size / k)  # k trials are one draw of "all succeed"
     return replace(one, scope=f"these tasks only, {size} conversations")
 
@@ -301,21 +300,13 @@ class LatencySummary:
     concurrency: tuple[int, ...]
 
 
-def percentile(values: Sequence[float], share: float) -> float | None:
-    """Return the smallest value that at least `share` of the values do not exceed (nearest rank)."""
-    if not values:
-        return None
-    ranked = sorted(values)
-    return ranked[max(0, ceil(share * len(ranked) - 1e-9) - 1)]
-
-
 def summarise(
     latencies_ms: Sequence[float], first_tokens_ms: Sequence[float], concurrency: Sequence[int]
 ) -> LatencySummary:
     """Sum up the answers' latencies and first tokens (ms), measured at these numbers of conversations at once."""
     return LatencySummary(
         answers=len(latencies_ms),
-        average_ms=fmean(latencies_ms) if latencies_ms else None,
+        average_ms=average_if_any(latencies_ms),
         p50_ms=percentile(latencies_ms, 0.5),
         p90_ms=percentile(latencies_ms, 0.9),
         p95_ms=percentile(latencies_ms, 0.95),

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from bioeval_tui.report.statistics.judges import agreement, krippendorff_alpha, units_of, weighted_kappa
+from bioeval_tui.statistics.judges import agreement, krippendorff_alpha, units_of, weighted_kappa
 
-ALPHAS = Path(__file__).parents[3] / "golden" / "krippendorff_alpha.json"
+ALPHAS = Path(__file__).parents[2] / "golden" / "krippendorff_alpha.json"
 
 ANXIETY = (
     [3, 3, 3, 4, 5, 5, 2, 3, 5, 2, 2, 6, 1, 5, 2, 2, 1, 2, 4, 3],
