@@ -107,6 +107,9 @@ def medals(
 def _agents_table(standings: Standings) -> None:
     console = plain_console()
     console.print()
+    if not standings.agents:
+        console.print("no submission says which agent made it, so no agents are compared")
+        return
     cells = zip(*agent_rows(standings), strict=True)
     columns = [
         CellColumn(title, [clean_line(cell, 200) for cell in column], lead=title == "agent")

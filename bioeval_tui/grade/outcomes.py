@@ -204,8 +204,8 @@ class Tally:
     """Of the valid ones on a task with a leaderboard."""
 
     @classmethod
-    def of(cls, reports: Iterable[TaskReport], not_graded: int = 0) -> Self:
-        """Return the tally of these reports, and of so many submissions that were not graded."""
+    def of(cls, reports: Iterable[TaskReport | None], not_graded: int = 0) -> Self:
+        """Return the tally of these reports, None for one that was not graded, and of so many more of those."""
         tally = cls()
         for report in reports:
             tally.add(report)

@@ -6,7 +6,7 @@ only; it is not used for ranking, because an agent could gain by submitting only
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from typing_extensions import TypedDict
@@ -17,24 +17,25 @@ from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.report.findings import AgentRanksBasis, BehindNext
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.statistics.differences import AgentRank, Difference, difference, rank
-from bioeval_tui.statistics.estimates import Sample
+from bioeval_tui.statistics.estimates import Sample, grouped
 from bioeval_tui.statistics.intervals import FEWEST_UNITS, UNIT, Interval, mean_of
-from bioeval_tui.statistics.means import average
+from bioeval_tui.statistics.means import average, average_if_any
 from bioeval_tui.units import number1
 
 
 @dataclass(frozen=True, slots=True)
 class AgentEntry:
-    """One submission: its percentile, None where it is invalid or was not graded.
-
-    `partial` is whether it was scored on only a part of the rows.
-    """
+    """One submission of an agent."""
 
     agent: str
     task_id: str
     percentile: float | None
+    """None where it is unknown, because the task has no leaderboard, or the submission no valid score."""
     medal: bool
     partial: bool = False
+    """Whether it was scored on only a part of the rows."""
+    graded: bool = True
+    """Whether it was graded and valid."""
 
 
 class PrintedStanding(TypedDict):
@@ -49,7 +50,7 @@ class PrintedStanding(TypedDict):
     any_medal_share: float
     any_medal_interval: list[float] | None
     any_medal_share_graded: float | None
-    percentile: float
+    percentile: float | None
     percentile_graded: float | None
     rank: list[int]
     rank_graded: list[int]
@@ -61,9 +62,9 @@ class PrintedStanding(TypedDict):
 class Standing:
     """An agent over its tasks. Shares and percentiles count submissions that were not graded as 0; those named `_graded` exclude them.
 
-    `medal_share` is the mean over tasks of the share of submissions with any medal. `rank` is among the agents on the tasks
-    that all of them have. `behind` is the paired difference in percentile between the next better agent and this one, on the
-    tasks that both have.
+    Each is the mean over tasks of the mean over a task's submissions; percentiles are None where none is known. `rank` is
+    among the agents on the tasks that all of them have. `behind` is the paired difference in percentile between the next
+    better agent and this one, on the tasks that both have.
     """
 
     agent: str
@@ -74,7 +75,7 @@ class Standing:
     medal_share: float
     medal_interval: Interval | None
     medal_share_graded: float | None
-    percentile: float
+    percentile: float | None
     percentile_graded: float | None
     rank: AgentRank
     rank_graded: AgentRank
@@ -135,22 +136,20 @@ class Standings:
         return sentence(AgentRanksBasis(self.shared, FEWEST_UNITS))
 
 
+def entry_of(agent: str, task_id: str, report: TaskReport | None) -> AgentEntry:
+    """Return a submission of an agent; `report` is None if it was not graded."""
+    if report is None or not report.valid_submission:
+        return AgentEntry(agent, task_id, None, medal=False, graded=False)
+    return AgentEntry(
+        agent, task_id, report.leaderboard_percentile, report.medal is not None, report.rows_missing > 0
+    )
+
+
 def entries_of(reports: Sequence[TaskReport], not_graded: Sequence[NotGraded]) -> list[AgentEntry]:
     """Return the submissions of agents that are known by name, in their order."""
-    entries = [
-        AgentEntry(
-            report.agent,
-            report.task_id,
-            report.leaderboard_percentile if report.valid_submission else None,
-            report.medal is not None,
-            report.rows_missing > 0,
-        )
-        for report in reports
-    ]
+    entries = [entry_of(report.agent, report.task_id, report) for report in reports]
     entries += [
-        AgentEntry(
-            item.agent or extract_agent_from_submission_path(item.submission_path), item.task_id, None, False
-        )
+        entry_of(item.agent or extract_agent_from_submission_path(item.submission_path), item.task_id, None)
         for item in not_graded
     ]
     return [entry for entry in entries if entry.agent != UNKNOWN_AGENT]
@@ -165,7 +164,7 @@ def standings(entries: Sequence[AgentEntry]) -> Standings:
     graded = {agent: _percentiles(tasks, others_as_zero=False) for agent, tasks in by_agent.items()}
     ranking, ranking_graded = rank(everything), rank(graded)
     ranks_graded = {one.name: one for one in ranking_graded.ranks}
-    means = {agent: average(map(average, tasks.values())) for agent, tasks in everything.items()}
+    means = {agent: over_tasks(tasks) or 0.0 for agent, tasks in everything.items()}
     # Of equal means, an agent with a valid submission comes before one without.
     order = sorted(ranking.ranks, key=lambda one: (-means[one.name], not graded[one.name], one.name))
     ranked = []
@@ -186,7 +185,7 @@ def _standing(
     before: Mapping[str, Sequence[float]] | None,
 ) -> Standing:
     entries = [entry for of_task in tasks.values() for entry in of_task]
-    valid = [entry for entry in entries if entry.percentile is not None]
+    valid = {task: [one.medal for one in of_task if one.graded] for task, of_task in tasks.items()}
     medals = mean_of(
         {task: [average(entry.medal for entry in of_task)] for task, of_task in tasks.items()},
         UNIT,
@@ -194,22 +193,21 @@ def _standing(
     )
     assert medals is not None
     behind = None
-    if before is not None:
-        shared = sorted(everything.keys() & before.keys())
+    if before and (shared := sorted(everything.keys() & before.keys())):
         behind = difference(
             [Sample(task, average(everything[task]) - average(before[task])) for task in shared], unit=False
         )
     return Standing(
         agent=one.name,
         submissions=len(entries),
-        graded=len(valid),
+        graded=sum(entry.graded for entry in entries),
         tasks=len(tasks),
         passes=max(map(len, tasks.values())),
         medal_share=medals.value,
         medal_interval=medals.interval,
-        medal_share_graded=average(entry.medal for entry in valid) if valid else None,
-        percentile=average(map(average, everything.values())),
-        percentile_graded=average(map(average, graded.values())) if graded else None,
+        medal_share_graded=over_tasks({task: won for task, won in valid.items() if won}),
+        percentile=over_tasks(everything),
+        percentile_graded=over_tasks(graded),
         rank=one,
         rank_graded=one_graded,
         behind=behind,
@@ -217,14 +215,26 @@ def _standing(
     )
 
 
+def over_tasks(values: Mapping[str, Sequence[float]]) -> float | None:
+    """Return the mean over tasks of the mean over each task's submissions; None without any."""
+    return average_if_any([average(of_task) for of_task in values.values()])
+
+
+def mean_percentile(entries: Iterable[AgentEntry], *, others_as_zero: bool) -> float | None:
+    """Return the mean percentile over tasks; None where none is known. Others are those that were not graded."""
+    by_task = grouped((entry.task_id, entry) for entry in entries)
+    return over_tasks(_percentiles(by_task, others_as_zero=others_as_zero))
+
+
 def _percentiles(
     tasks: Mapping[str, Sequence[AgentEntry]], *, others_as_zero: bool
 ) -> dict[str, list[float]]:
+    """Return the percentiles of each task that has any; that of a graded submission may be unknown."""
     percentiles = {}
     for task, entries in tasks.items():
-        values = [
-            entry.percentile or 0.0 for entry in entries if others_as_zero or entry.percentile is not None
-        ]
+        values = [entry.percentile for entry in entries if entry.percentile is not None]
+        if others_as_zero:
+            values += [0.0 for entry in entries if not entry.graded]
         if values:
             percentiles[task] = values
     return percentiles

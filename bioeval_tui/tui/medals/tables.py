@@ -17,9 +17,9 @@ from textual.message import Message
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.grade.outcomes import Tally
 from bioeval_tui.record.reviews import mark_of
-from bioeval_tui.report import agents
-from bioeval_tui.report.agents import Standing, standings
+from bioeval_tui.report.agents import AgentEntry, Standing, entry_of, mean_percentile, standings
 from bioeval_tui.report.sentences import rank_words
+from bioeval_tui.statistics.estimates import grouped
 from bioeval_tui.tui.medals import medals_view
 from bioeval_tui.tui.medals.medals_view import Entry, MedalTable, medal_cell, next_medal
 from bioeval_tui.tui.review_view import with_mark
@@ -330,6 +330,18 @@ class Group(NamedTuple):
     agent: str
     domain: str | None
     totals: Tally
+    percentile: float | None
+    """The mean percentile over tasks, invalid and not graded submissions as 0."""
+    percentile_graded: float | None
+    """The mean percentile over tasks of valid submissions."""
+
+    @classmethod
+    def of(cls, agent: str, domain: str | None, entries: Sequence[Entry]) -> Group:
+        """Return the group of these submissions."""
+        tally = Tally.of(entry.row.report for entry in entries)
+        own = submissions_of(entries)
+        means = (mean_percentile(own, others_as_zero=zero) for zero in (True, False))
+        return cls(agent, domain, tally, *means)
 
     @property
     def words(self) -> str:
@@ -339,38 +351,25 @@ class Group(NamedTuple):
 
 def groups(entries: Iterable[Entry]) -> list[Group]:
     """Return every agent, most gold first, then silver, bronze and percentile of all; its domains by name, if there are several."""
-    whole: dict[str, Tally] = {}
-    parts: dict[str, dict[str, Tally]] = {}
-    for entry in entries:
-        agent = entry.row.agent
-        whole.setdefault(agent, Tally()).add(entry.row.report)
-        parts.setdefault(agent, {}).setdefault(entry.domain, Tally()).add(entry.row.report)
-    grouped: list[Group] = []
-    for agent, totals in sorted(whole.items(), key=lambda pair: _rank(*pair)):
-        grouped.append(Group(agent, None, totals))
-        domains = parts[agent] if len(parts[agent]) > 1 else {}
-        grouped += [Group(agent, domain, domains[domain]) for domain in sorted(domains)]
-    return grouped
+    by_agent = grouped((entry.row.agent, entry) for entry in entries)
+    found: list[Group] = []
+    for group in sorted((Group.of(agent, None, own) for agent, own in by_agent.items()), key=_rank):
+        domains = grouped((entry.domain, entry) for entry in by_agent[group.agent])
+        parts = [Group.of(group.agent, domain, domains[domain]) for domain in sorted(domains)]
+        found += [group, *(parts if len(parts) > 1 else [])]
+    return found
 
 
-def _rank(agent: str, totals: Tally) -> tuple[float, ...] | tuple[float | str, ...]:
-    by = totals.by
+def _rank(group: Group) -> tuple[float | str, ...]:
+    by = group.totals.by
     # With invalid and not graded ones as 0: a file that cannot be scored must not lift its agent above another.
-    zeros = totals.percentile_with_zeros or 0.0
-    return (-by["gold"], -by["silver"], -by["bronze"], -zeros, -totals.valid, agent.lower())
+    zeros = group.percentile or 0.0
+    return (-by["gold"], -by["silver"], -by["bronze"], -zeros, -group.totals.valid, group.agent.lower())
 
 
-def entries(table: Iterable[Entry]) -> list[agents.AgentEntry]:
+def submissions_of(table: Iterable[Entry]) -> list[AgentEntry]:
     """Return the submissions in the form that the statistics of agents need."""
-    made = []
-    for entry in table:
-        report = entry.row.report
-        valid = report is not None and entry.standing != "invalid"
-        percentile = report.leaderboard_percentile if report is not None and valid else None
-        won = entry.standing in ("gold", "silver", "bronze")
-        partial = report is not None and report.rows_missing > 0
-        made.append(agents.AgentEntry(entry.row.agent, entry.row.task_id, percentile, won, partial))
-    return made
+    return [entry_of(entry.row.agent, entry.row.task_id, entry.row.report) for entry in table]
 
 
 def submission_lines(group: Group, submissions: Iterable[Entry]) -> list[list[Cell]]:
@@ -389,7 +388,7 @@ def submission_lines(group: Group, submissions: Iterable[Entry]) -> list[list[Ce
     return lines
 
 
-def group_cells(group: Group, standing: agents.Standing | None = None) -> dict[str, Cell]:
+def group_cells(group: Group, standing: Standing | None = None) -> dict[str, Cell]:
     """Return a group's cells by the names of the columns; `standing` is the agent's, once it is known."""
     waiting = "…" if group.domain is None else ""
     totals, by = group.totals, group.totals.by
@@ -401,8 +400,6 @@ def group_cells(group: Group, standing: agents.Standing | None = None) -> dict[s
     def count(number: int, tone: Tone) -> Cell:
         return Cell(f"{number:,}", tone) if number else Cell("·", "quiet")
 
-    average = number1(totals.percentile)
-    zeros = number1(totals.percentile_with_zeros)
     return {
         "agent, domain": name,
         "reports": Cell(f"{totals.submissions:,}", "strong" if whole else "plain"),
@@ -413,8 +410,8 @@ def group_cells(group: Group, standing: agents.Standing | None = None) -> dict[s
         "invalid": count(by["invalid"], "bad"),
         "not graded": count(by["not_graded"], "warn"),
         "> median": count(totals.above_median, "plain"),
-        "pctl valid": Cell(average, "plain"),
-        "pctl all": Cell(zeros, "strong" if whole else "plain"),
+        "pctl valid": Cell(number1(group.percentile_graded), "plain"),
+        "pctl all": Cell(number1(group.percentile), "strong" if whole else "plain"),
         "any medal": Cell(standing.medal_words if standing and whole else waiting),
         "rank": Cell(rank_words(standing.rank).removeprefix("rank ") if standing and whole else waiting),
     }
@@ -474,7 +471,7 @@ class Agents(ListTable):
     @work(exclusive=True)
     async def rank(self, submissions: Sequence[Entry]) -> None:
         """Compare the agents beside the screen: with many of them it takes a moment."""
-        ranked = await asyncio.to_thread(standings, entries(submissions))
+        ranked = await asyncio.to_thread(standings, submissions_of(submissions))
         self._standings = {one.agent: one for one in ranked.agents}
         self.draw(submissions)
 

@@ -21,7 +21,13 @@ def drawn(levels: dict[str, float], tasks: int, passes: int = 1, fails: str = ""
                 value = min(100.0, max(0.0, level + ease + chance.gauss(0, 4)))
                 failed = agent == fails and task % 2
                 found.append(
-                    AgentEntry(agent, f"lab/{task}", None if failed else value, not failed and value > 60)
+                    AgentEntry(
+                        agent,
+                        f"lab/{task}",
+                        None if failed else value,
+                        not failed and value > 60,
+                        graded=not failed,
+                    )
                 )
     return found
 
@@ -79,11 +85,25 @@ def test_ungraded_submissions_count_as_no_medal_and_the_share_of_graded_ones_is_
 
 
 def test_an_agent_without_graded_submissions_has_no_percentile() -> None:
-    found = by_name([AgentEntry("ada", "lab/a", None, False)])["ada"]
+    found = by_name([AgentEntry("ada", "lab/a", None, False, graded=False)])["ada"]
     assert (found.percentile, found.percentile_graded, found.medal_share_graded) == (0.0, None, None)
 
 
 def test_of_agents_with_the_same_percentile_one_with_a_valid_submission_comes_first() -> None:
-    found = standings([AgentEntry("broken", "lab/1", None, False), AgentEntry("hasty", "lab/1", 0.0, False)])
+    found = standings(
+        [AgentEntry("broken", "lab/1", None, False, graded=False), AgentEntry("hasty", "lab/1", 0.0, False)]
+    )
     assert [one.agent for one in found.agents] == ["hasty", "broken"]
     assert found.agents[1].behind_words.startswith("±0.0 percentiles on 1 shared task")
+
+
+def test_a_percentile_that_is_unknown_is_no_zero_and_its_submission_is_graded() -> None:
+    """On a task without a leaderboard; two agents of which none has a percentile are not "the same" either."""
+    entries = [
+        AgentEntry(agent, f"lab/{task}", None, medal=task < won) for agent, won in (("ada", 8), ("bob", 3)) for task in range(12)
+    ]  # fmt: skip
+    ada, bob = standings(entries).agents
+    assert (ada.graded_words, bob.graded_words) == ("12 of 12 graded", "12 of 12 graded")
+    assert (ada.percentile, ada.percentile_graded, bob.behind) == (None, None, None)
+    known = standings([*entries, AgentEntry("ada", "lab/20", 40.0, medal=False)]).agents[0]
+    assert (known.agent, known.percentile) == ("ada", 40.0)
