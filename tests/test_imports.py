@@ -73,34 +73,3 @@ def test_heavy_modules_are_loaded_when_they_are_needed() -> None:
     assert done.returncode == 0, done.stderr
     found = {name: set(loaded) for name, loaded in map(json.loads, done.stdout.splitlines())}
     assert found == {name: set(loaded) for name, (_, _, loaded) in LOADS.items()}
-
-
-OPENAI_AS_IT_IS = "import openai"
-OPENAI_FROM_HERE = "from bioeval_tui.evaluation.models.openai_package import openai"
-NAMES = """
-import json, sys, threading
-everything = sorted(name for name in sys.modules if name.split(".")[0] == "openai")
-print(len(everything))
-found = []
-def look():
-    from openai.types import ChatModel, Completion
-    from openai.types.responses import Response
-    found.append((Response.__module__, Completion.__module__))
-threads = [threading.Thread(target=look) for _ in range(8)]
-for thread in threads: thread.start()
-for thread in threads: thread.join()
-assert len(found) == 8, found
-print(json.dumps({name: [dir(sys.modules[name]), str(sys.modules[name].__spec__.loader.path)]
-    for name in sorted(sys.modules) if name.startswith("openai.types")}))
-"""
-
-
-def test_openai_is_imported_without_its_types_and_has_them_all_the_same() -> None:
-    as_it_is, from_here = (
-        subprocess.run(
-            [sys.executable, "-c", first + NAMES], capture_output=True, text=True, timeout=300, check=True
-        ).stdout.splitlines()
-        for first in (OPENAI_AS_IT_IS, OPENAI_FROM_HERE)
-    )
-    assert int(from_here[0]) < 0.7 * int(as_it_is[0])
-    assert from_here[1] == as_it_is[1]

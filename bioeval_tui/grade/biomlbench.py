@@ -41,7 +41,7 @@ from bioeval_tui.grade.submissions import extract_agent_from_submission_path
 from bioeval_tui.grade.tables import read_as_published, read_exactly
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.grade.tasks import registry
-from bioeval_tui.grade.tasks.sources import get_source, source_types
+from bioeval_tui.grade.tasks.source_types import get_source, source_types
 from bioeval_tui.grade.tasks.task import Task
 from bioeval_tui.grade.tasks.task_code import NEEDS_POLARIS, MissingPackageError, load_as
 from bioeval_tui.isolation import find_installed

@@ -16,6 +16,8 @@ from functools import partial
 from typing import Any
 
 import httpx2
+import openai
+from openai import providers
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation import spending
@@ -31,7 +33,6 @@ from bioeval_tui.evaluation.models.answer import (
     refusal,
 )
 from bioeval_tui.evaluation.models.google_credentials import GoogleCredentials
-from bioeval_tui.evaluation.models.openai_package import openai, providers
 from bioeval_tui.evaluation.models.templates import Templates
 from bioeval_tui.evaluation.seams import PeerError
 from bioeval_tui.evaluation.sse import drain, read_events

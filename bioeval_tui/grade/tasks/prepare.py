@@ -44,7 +44,8 @@ from bioeval_tui.files import (
     write_whole,
 )
 from bioeval_tui.grade.batch.containment import LINUX, enter_domain, hide_process, supervise
-from bioeval_tui.grade.tasks.sources import BuiltinSource, DataSource, get_source
+from bioeval_tui.grade.tasks.source_types import BuiltinSource, get_source
+from bioeval_tui.grade.tasks.sources import DataSource
 from bioeval_tui.grade.tasks.task import SHIPPED_TASKS, Task
 from bioeval_tui.isolation import find_installed, module_command
 from bioeval_tui.settings import plain_environment

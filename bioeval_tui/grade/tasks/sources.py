@@ -1,8 +1,8 @@
 """Where the data of tasks and their leaderboards come from.
 
 Data comes by the `type` of `data_source` in config.yaml. Each source answers the same two questions (see
-`DataSource`): download the raw files, give the leaderboard. Those that download are in `downloads`, which is imported
-when such a task is prepared. No source has scores of people: a task includes them.
+`DataSource`): download the raw files, give the leaderboard. Those that download are in `downloads`, and `source_types`
+has the table of all of them. No source has scores of people: a task includes them.
 
 The published leaderboards, ProteinGym's supervised results and those of Open Problems, are included, one board for each
 task: `scripts/collect-leaderboards` created the files in `grade/published`; `sources.json` names the commits.
@@ -11,7 +11,6 @@ task: `scripts/collect-leaderboards` created the files in `grade/published`; `so
 from __future__ import annotations
 
 import csv
-import importlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from bioeval_tui.errors import InputError, UnavailableError
-from bioeval_tui.text import clean_line, plural
+from bioeval_tui.text import plural
 
 
 class SourceError(UnavailableError):
@@ -66,49 +65,6 @@ def required(config: Mapping[str, Any], key: str, kind: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise InputError(f"data_source.{key} is missing: a task of type {kind} needs it in its config.yaml")
     return value.strip()
-
-
-class BuiltinSource:
-    """The preparer finds the data; one that needs a missing file fails with its name."""
-
-    def download(self, config: Mapping[str, Any], raw: Path) -> Path | None:
-        """Download nothing."""
-        return None
-
-    def leaderboard(self, config: Mapping[str, Any]) -> list[BoardRow]:
-        """Return nothing: the leaderboard ships with the task."""
-        return []
-
-
-_BY_HAND = ("builtin", "manual")
-_DOWNLOADED = {
-    "kaggle": "KaggleSource",
-    "polaris": "PolarisSource",
-    "proteingym": "ProteinGymSource",
-    "proteingym-dms": "ProteinGymSource",
-}
-
-
-def source_types() -> list[str]:
-    """Return the types that `data_source.type` may have."""
-    return sorted([*_BY_HAND, *_DOWNLOADED])
-
-
-def get_source(data_source: Mapping[str, Any] | None) -> DataSource:
-    """Return the source that a task's `data_source` names; without one, the data is put there by hand.
-
-    Raises:
-        InputError: the type is unknown; the sentence lists those there are.
-    """
-    kind = str((data_source or {}).get("type") or "manual")
-    if kind in _BY_HAND:
-        return BuiltinSource()
-    if kind not in _DOWNLOADED:
-        known = ", ".join(source_types())
-        raise InputError(f"data_source.type `{clean_line(kind, 60)}` is unknown; use one of {known}")
-    downloads = importlib.import_module("bioeval_tui.grade.tasks.downloads")  # brings an HTTP client
-    source: DataSource = getattr(downloads, _DOWNLOADED[kind])()
-    return source
 
 
 PUBLISHED = Path(__file__).parents[1] / "published"

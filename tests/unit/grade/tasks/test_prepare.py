@@ -14,7 +14,8 @@ import pytest
 
 from bioeval_tui.errors import BioevalError, InputError
 from bioeval_tui.grade.tasks.prepare import UNFINISHED, PrepareError, remove_drafts
-from bioeval_tui.grade.tasks.sources import BoardRow, SourceError, get_source
+from bioeval_tui.grade.tasks.source_types import get_source
+from bioeval_tui.grade.tasks.sources import BoardRow, SourceError
 from bioeval_tui.grading import prepare_task
 
 from .conftest import PREPARER, Toy

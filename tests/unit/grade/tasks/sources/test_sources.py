@@ -26,7 +26,8 @@ from bioeval_tui.grade.tasks.downloads import (
     competition,
     read_board,
 )
-from bioeval_tui.grade.tasks.sources import BoardRow, SourceError, get_source
+from bioeval_tui.grade.tasks.source_types import get_source
+from bioeval_tui.grade.tasks.sources import BoardRow, SourceError
 
 
 class Server:
