@@ -58,8 +58,8 @@ def one_run(rounds: int) -> dict[str, list[float | None]]:
     with agent(100) as url, tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         path = folder / "bench.yml"
-        path.write_text(job(200))
-        program = program_command("run", str(path), "--agent-url", url, "--parallel")
+        path.write_text(job(200, "parallel"))
+        program = program_command("run", str(path), "--agent-url", url)
         screen = Screen(program, folder / "data")
         try:
             while screen.first_seen(b"drug 1?") is None:

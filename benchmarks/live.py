@@ -127,8 +127,8 @@ def agent(tokens_per_second: int) -> Iterator[str]:
         process.stdin.close()
 
 
-def job(turns: int) -> str:
-    """Return a job whose script asks so many questions."""
+def job(turns: int, order: str = "withheld-first") -> str:
+    """Return a job whose script asks so many questions, in conditions of this order."""
     return json.dumps(
         {
             "target": {"user": "bench", "chatbot": "bench"},
@@ -143,20 +143,20 @@ def job(turns: int) -> str:
             "facts": [],
             "assertions": ASSERTIONS,
             "greetings": ["Hello"],
-            "order": "withheld-first",
+            "order": order,
         }
     )
 
 
 @contextmanager
 def run_on_screen(
-    url: str, turns: int, program: list[str], *options: str, **more: str
+    url: str, turns: int, program: list[str], *options: str, order: str = "withheld-first", **more: str
 ) -> Iterator[tuple[Screen, list[dict[str, Any]]]]:
     """Run a job in the pseudo-terminal until it has ended; give the screen and the recording's events."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         path = folder / "bench.yml"
-        path.write_text(job(turns))
+        path.write_text(job(turns, order))
         command = [*program, "run", str(path), "--agent-url", url, *options]
         screen = Screen(command, folder / "data", **more)
         try:
@@ -204,7 +204,7 @@ def both_at_once(turns: int) -> Figures:
     """Return how late the ticker was in the screen's process, in ms, and its processor time in % of one core."""
     program = [sys.executable, str(HERE / "live.py"), "--inside"]
     with tempfile.NamedTemporaryFile() as file, agent(100) as url:
-        with run_on_screen(url, turns, program, "--parallel", BENCH_TICKS=file.name) as (_, events):
+        with run_on_screen(url, turns, program, order="parallel", BENCH_TICKS=file.name) as (_, events):
             kinds = [event["kind"] for event in events]
             begin = seconds(events[kinds.index("message_delta")])
             end = seconds(events[-1 - kinds[::-1].index("message_delta")])

@@ -102,7 +102,7 @@ def held(expert: str, file: Path) -> tuple[dict[str, Any], float]:
             began = time.monotonic()
             done = subprocess.run(
                 [*program_command(), "run", "mediq", "--agent-url", url, "--cases-file", file, "--headless", "--json",
-                 "--graph", "none", "--concurrency", "8", "--seed", "1"],
+                 "--graph", "none", "--concurrency", "8"],
                 capture_output=True, text=True, check=False,
                 env={**os.environ, "BIOEVAL_DATA_DIR": os.environ.get("BIOEVAL_DATA_DIR", folder)},
             )  # fmt: skip

@@ -3,7 +3,7 @@
     uv run python benchmarks/otlp.py                    # five runs; two minutes
     uv run python benchmarks/otlp.py --rate 10000 --runs 1
 
-The program runs in a pseudo-terminal of 160×45 (`bioeval-tui run … --parallel --otlp`), its engine and the agent are
+The program runs in a pseudo-terminal of 160×45 (`bioeval-tui run … --otlp`, `order: parallel`), its engine and the agent are
 processes of their own. While the agent answers, it sends spans by OTLP/HTTP (protobuf, gzip, 512 at a time, as
 the SDKs do) at the given rate over both conversations together. Compared are the ids that it sent, by answer, with those
 in the recording; measured is how late a task that wants to run every 10 ms runs in the screen's event loop, and the
@@ -157,9 +157,12 @@ def once(rate: float, turns: int) -> Figures:
     port = free_port()
     program = [sys.executable, str(HERE / "live.py"), "--inside"]
     with tempfile.NamedTemporaryFile() as file, agent(f"http://127.0.0.1:{port}", rate / 2) as url:
-        options = ("--parallel", "--otlp", str(port))
+        options = ("--otlp", str(port))
         with (
-            run_on_screen(url, turns, program, *options, BENCH_TICKS=file.name) as (_, events),
+            run_on_screen(url, turns, program, *options, order="parallel", BENCH_TICKS=file.name) as (
+                _,
+                events,
+            ),
             urllib.request.urlopen(f"{url}/sent") as given,
         ):
             sent: dict[str, int] = json.load(given)

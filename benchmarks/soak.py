@@ -194,7 +194,8 @@ def soak(
     for kind, judge in (("llm", "llm"), ("scripted", "rules")):
         jobs.append(data_dir / f"{kind}.yml")
         jobs[-1].write_text(
-            JOB.format(timeout_ms=timeout_s * 1000, evaluator=kind, judge=judge), encoding="utf-8"
+            JOB.format(timeout_ms=timeout_s * 1000, evaluator=kind, judge=judge) + "order: parallel\n",
+            encoding="utf-8",
         )
     with peers_beside(share, without) as (urls, done):
         os.environ["OPENAI_BASE_URL"] = f"{urls['models']}/v1"
@@ -202,7 +203,7 @@ def soak(
         began = time.monotonic()
         tasks, memory, said = _run(
             ["run", *map(str, jobs), "--agent-url", urls["agent"], "--graph", "none", "--headless",
-             "--parallel", "--repeat", str(trials), "--concurrency", str(at_once)]
+             "--repeat", str(trials), "--concurrency", str(at_once)]
         )  # fmt: skip
         took = time.monotonic() - began
         left = left_since(before)

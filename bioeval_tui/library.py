@@ -8,29 +8,30 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
-from collections.abc import Callable, Coroutine, Generator, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cache, cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from click import ClickException
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
-from typing_extensions import TypedDict  # pydantic takes typing's own from Python 3.12 on
+from pydantic import TypeAdapter, ValidationError
 
 from bioeval_tui.cli.headless import open_progress
 from bioeval_tui.cli.options import request_of
 from bioeval_tui.cli.run import run as command
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.engine.interface import Order, RunRequest, spec_of
+from bioeval_tui.evaluation.engine.interface import RunRequest, spec_of
 from bioeval_tui.evaluation.engine.processes import fair_loop
 from bioeval_tui.evaluation.spending import FILE_NAME, load_prices
 from bioeval_tui.evaluation.wiring.start import hosts_of, prepare_batch, run_followed, run_prepared
 from bioeval_tui.record.catalogue import find_recording
+from bioeval_tui.record.events import checked_type
 from bioeval_tui.record.names import CONDITIONS, Condition
+from bioeval_tui.record.run_options import Kind, absolute, as_several, kinds
 from bioeval_tui.record.runs import recording_path
 from bioeval_tui.report import result
 from bioeval_tui.report.conclusion import conclude_batch
@@ -62,83 +63,15 @@ LOOK_S = 0.2
 T = TypeVar("T")
 
 
-def _several(value: Any) -> Any:
-    return (value,) if isinstance(value, str | Path) else value
+@cache
+def _python_options() -> dict[str, TypeAdapter[Any]]:
+    """Return what checks each option that `evaluate` takes, by its field in `RunOptions`."""
+    taken = {kind.name: checked_type(kind) for kind in kinds() if kind.option.python}
+    return {name: TypeAdapter(kind) for name, kind in (taken | _OF_PYTHON).items()}
 
 
-def _in_order(conditions: Sequence[Condition]) -> tuple[Condition, ...]:
-    return tuple(name for name in CONDITIONS if name in conditions)
-
-
-def _absolute(folders: Sequence[str | Path]) -> tuple[str, ...]:
-    return tuple(str(Path(folder).absolute()) for folder in folders)
-
-
-Number = Annotated[int, Field(ge=1)]
-Names = Annotated[Sequence[str], BeforeValidator(_several), AfterValidator(tuple)]
-Folders = Annotated[Sequence[str | Path] | str | Path, BeforeValidator(_several), AfterValidator(_absolute)]
-
-
-class EvaluateOptions(TypedDict, total=False):
-    """The options of `bioeval-tui run`. Without a value, the job's own or the default applies."""
-
-    __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
-
-    models: Names
-    """The agent's models: a run with each."""
-    trials: Annotated[int, Field(ge=1, le=10_000)]
-    """Number of trials of each condition (`--repeat`), for each of the job's cases."""
-    cases: str
-    """Use only these cases of the job, by row and id: `1-20,case_7`."""
-    sample: Number
-    """Size of a random sample of the job's cases."""
-    cases_file: Annotated[str | Path, AfterValidator(lambda file: str(Path(file).absolute()))]
-    """A table of cases (CSV, JSON, JSONL, Parquet), instead of the job's own."""
-    conditions: Annotated[
-        Annotated[Sequence[Condition], Field(min_length=1)] | Condition,
-        BeforeValidator(_several),
-        AfterValidator(_in_order),
-    ]
-    """`withheld`, `supplied`, or both."""
-    rehearsal: bool
-    """Scripted evaluator and rules judge instead of models."""
-    evaluator_model: str
-    """The evaluator's model, which plays the user."""
-    judge_model: Names
-    """The judge's model; several are a panel."""
-    concurrency: Number
-    """Maximum number of concurrent conversations."""
-    parallel: bool
-    """Run both conditions at the same time; conversations must not affect each other."""
-    order: Order
-    """Which condition comes first."""
-    seed: int
-    """Random seed."""
-    graph: str
-    """`auto`, `embedded`, `neo4j`, `none`, or a plug-in."""
-    unrestricted_setups: bool
-    """Pass the job's setups to Neo4j unchanged."""
-    max_calls: Number
-    """Start no more conversations after this many calls."""
-    max_cost: Annotated[float, Field(gt=0)]
-    """Start no more conversations after this many dollars."""
-    requests_per_minute: Annotated[float, Field(gt=0)]
-    """Maximum number of requests per minute to the agent, and to the models."""
-    otlp: Annotated[int, Field(ge=0, le=65_535)]
-    """The port of 127.0.0.1 on which the agent's OpenTelemetry spans are received; 0 chooses a free one."""
-    allow_hosts: Names
-    """Hosts to which the job's keys and transcripts may be sent."""
-    code: Folders
-    """Folders from which the job's Python functions may be loaded."""
-    submissions: Folders
-    """Folders in which medal assertions may look for files."""
-    leaderboard: str
-    """The leaderboard of medal assertions: `own`, `published` or a file."""
-    keep_prompts: bool
-    """Whether prompts and retrieved contexts are recorded."""
-
-
-OPTIONS = TypeAdapter(EvaluateOptions)
+_OF_PYTHON: dict[str, Any] = {"models": tuple[str, ...], "rehearsal": bool}
+"""What `evaluate` takes besides, or in other words: the agent's models, and models replaced by a script and rules."""
 
 
 def evaluate(
@@ -146,7 +79,7 @@ def evaluate(
     *,
     agent: Agent | None = None,
     progress: bool = True,
-    **options: Unpack[EvaluateOptions],
+    **options: Any,
 ) -> Results:
     """Run a job's conversations with an agent, with facts withheld and supplied, and return the results.
 
@@ -159,7 +92,7 @@ def evaluate(
             returns or yields the answer. A second parameter `conversation` gives access to more (docs/agents.md). None is the
             job's own agent.
         progress: show progress: in place in a notebook, otherwise one line for each conversation on stderr.
-        options: see `EvaluateOptions`.
+        options: the fields of `RunOptions` that docs/python.md lists, such as `trials=5`; `models`, and `rehearsal`.
 
     Raises:
         BioevalError: the job, the agent or an option is wrong; raised before anything is sent. Failures while
@@ -174,7 +107,7 @@ async def evaluate_async(
     *,
     agent: Agent | None = None,
     progress: bool = True,
-    **options: Unpack[EvaluateOptions],
+    **options: Any,
 ) -> Results:
     """Like `evaluate`, but in the running event loop, which an async agent then shares. Cancelling the task cancels the run.
 
@@ -257,7 +190,7 @@ def _in_a_thread(main: Callable[[asyncio.Event], Coroutine[Any, Any, T]]) -> T:
         return running.result()
 
 
-def _request(job: Job | Sequence[Job], agent: Agent | None, options: EvaluateOptions) -> RunRequest:
+def _request(job: Job | Sequence[Job], agent: Agent | None, options: Mapping[str, Any]) -> RunRequest:
     """Return the validated request.
 
     Raises:
@@ -266,13 +199,7 @@ def _request(job: Job | Sequence[Job], agent: Agent | None, options: EvaluateOpt
     jobs = [job] if isinstance(job, str | Path) else list(job)
     if not jobs:
         raise UsageError("job: give a YAML file or the name of a sample, or several")
-    try:
-        checked = OPTIONS.validate_python(
-            {name: value for name, value in options.items() if value is not None}
-        )
-    except ValidationError as error:
-        raise UsageError(_what_is_wrong(error)) from None
-    given: dict[str, Any] = {**checked}
+    given = {name: _checked(name, value) for name, value in options.items() if value is not None}
     if given.pop("rehearsal", False):
         given["mode"] = "rehearsal"
     if callable(agent):
@@ -285,15 +212,38 @@ def _request(job: Job | Sequence[Job], agent: Agent | None, options: EvaluateOpt
     return RunRequest(jobs=tuple(find_job(Path(one)) for one in jobs), **given)
 
 
-def _what_is_wrong(error: ValidationError) -> str:
-    first = error.errors(include_url=False)[0]
-    name, known = clean_line(str(first["loc"][0]), 40), list(EvaluateOptions.__annotations__)
-    if first["type"] == "extra_forbidden":
+def _checked(name: str, value: Any) -> Any:
+    """Return an option's value as `RunOptions` holds it.
+
+    Raises:
+        UsageError: there is no such option, or it is not such a value.
+    """
+    known = _python_options()
+    if name not in known:
         near = get_close_matches(name, known, 1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
-        return f"there is no option {name}: {hint}"
-    message = first["msg"]
-    return clean_line(f"{name}: {message[:1].lower()}{message[1:]}, not {first['input']!r}", 300)
+        raise UsageError(f"there is no option {clean_line(name, 40)}: {hint}")
+    kind = next((one for one in kinds() if one.name == name), None)
+    if (kind is None and name == "models") or (kind is not None and kind.is_several):
+        value = as_several(value) if isinstance(value, str | Path | Sequence) else value
+    elif isinstance(value, Path):
+        value = str(value)
+    try:
+        checked = known[name].validate_python(_texts(kind, value))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        message = f"{first['msg'][:1].lower()}{first['msg'][1:]}"
+        raise UsageError(clean_line(f"{name}: {message}, not {first['input']!r}", 300)) from None
+    if name == "conditions":
+        return tuple(one for one in CONDITIONS if one in checked)
+    return checked if kind is None else absolute(kind, checked)
+
+
+def _texts(kind: Kind | None, value: Any) -> Any:
+    """Return paths as texts, in which form options hold them."""
+    if kind is None or kind.option.path is None or not isinstance(value, tuple):
+        return value
+    return tuple(map(str, value))
 
 
 def _require_message(agent: Callable[..., Any]) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bioeval_tui.cli.options import HEADLESS, with_options
+from bioeval_tui.cli.options import HEADLESS
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.engine.interface import RunRequest, spec_of
 from bioeval_tui.installation import need_local_model
@@ -46,14 +46,12 @@ if TYPE_CHECKING:
     help="A small language model on this machine is the agent, in place of the sample agent (needs two more packages).",
 )
 @click.option("--neo4j", is_flag=True, help="Use Neo4j for the agent's graph (NEO_URI, NEO_PASSWORD).")
-@with_options("seed")
 def demo(
     headless: bool,
     as_json: bool,
     llm: bool,
     local_model: bool,
     neo4j: bool,
-    seed: int | None,
     show: str,
     pace: Pace,
     loop: bool,
@@ -68,9 +66,9 @@ def demo(
     """
     settings = Settings.from_environment()
     if show != "conversation":
-        if headless or as_json or llm or local_model or neo4j or seed is not None:
+        if headless or as_json or llm or local_model or neo4j:
             raise UsageError(
-                f"--show {show} plays a recording; it cannot be combined with --headless, --json, --llm, --local-model, --neo4j or --seed"
+                f"--show {show} plays a recording; it cannot be combined with --headless, --json, --llm, --local-model or --neo4j"
             )
         from bioeval_tui.cli.show_demo import (
             show_recorded_demo,  # a headless run does not need it
@@ -87,7 +85,6 @@ def demo(
         local_model=local_model,
         mode="llm" if llm else "rehearsal",
         graph="neo4j" if neo4j else graph,
-        seed=seed,
     )
     spec = spec_of(request, settings.runs_dir)
     if headless or as_json or is_plain():

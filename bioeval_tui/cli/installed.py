@@ -119,7 +119,7 @@ def samples(folder: Path | None, force: bool, as_json: bool) -> int:
 
 @click.command(epilog="\b\nExamples:\n  bioeval-tui doctor --json\n  bioeval-tui doctor job.yml")
 @click.argument("job", required=False, type=click.Path(path_type=Path))
-@with_options("models", "agent_url", "evaluator_model", "judge_models", "allow_hosts", "code")
+@with_options("models", "agent_url", "evaluator_model", "judge_model", "allow_hosts", "code")
 @JSON_LIST
 def doctor(job: Path | None, as_json: bool, **options: Any) -> int:
     """Check each component, and print the command that installs it if it is missing.
@@ -133,16 +133,8 @@ def doctor(job: Path | None, as_json: bool, **options: Any) -> int:
     settings = Settings.from_environment()
     findings = examine(settings)
     if job is not None:
-        asked = RunRequest(
-            jobs=(find_job(job),),
-            models=options["models"],
-            agent_url=options["agent_url"],
-            agent_url_is_given=options["agent_url"] is not None,
-            evaluator_model=options["evaluator_model"],
-            judge_model=options["judge_models"] or None,
-            allow_hosts=options["allow_hosts"],
-            code=tuple(str(folder.absolute()) for folder in options["code"]),
-        )
+        is_given = options["agent_url"] is not None
+        asked = RunRequest(jobs=(find_job(job),), agent_url_is_given=is_given, **options)
         findings += [replace(found, part=f"job: {found.part}") for found in connections(asked, settings)]
     if as_json:
         print_json([finding.to_dict() for finding in findings], indent=2)

@@ -65,7 +65,7 @@ _NO_OPTION = re.compile(r"-(?!-?[a-z][a-z-]*(?:=|$)|$)")
 
 @click.command(epilog="\b\nExamples:\n  bioeval-tui check job.yml\n  bioeval-tui check medication_reminder")
 @click.argument("jobs", nargs=-1, required=True, type=click.Path(path_type=Path))
-@with_options("code", "cases", "sample", "seed", "cases_file")
+@with_options("code", "cases", "cases_file")
 @JSON_LIST
 def check(jobs: tuple[Path, ...], code: tuple[Path, ...], as_json: bool, **cases: Any) -> int:
     """Check job files and their cases: keys, types, expressions and Cypher. All problems are listed at once.
@@ -73,8 +73,7 @@ def check(jobs: tuple[Path, ...], code: tuple[Path, ...], as_json: bool, **cases
     No server is asked: `bioeval-tui doctor JOB` looks whether the agent is there and the models are served.
     """
     embedded = is_embedded(Settings.from_environment())
-    file = cases["cases_file"]
-    choice = CaseChoice(str(file) if file else None, cases["cases"], cases["sample"], cases["seed"])
+    choice = CaseChoice(cases["cases_file"], cases["cases"], None, None)
     checked = [check_job(path, embedded=embedded, code=code, choice=choice) for path in map(find_job, jobs)]
     if as_json:
         print_json([_as_printed(problem) for job in checked for problem in job.problems], indent=2)

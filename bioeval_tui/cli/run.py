@@ -14,6 +14,7 @@ from bioeval_tui.cli.options import (
     THRESHOLDS,
     JsonFileCommand,
     gate_files,
+    in_group,
     request_of,
     with_gate_files_and_json,
     with_options,
@@ -27,11 +28,11 @@ from bioeval_tui.streams import has_screen
 
 DEFAULT_JOB = "data/eval/agent.yml"
 GROUPS = {
-    "Agent": ("models", "agent_url", "allow_hosts", "code", "otlp"),
-    "User and judge": ("evaluator_model", "judge_models", "rehearsal"),
-    "Conversations": ("repeat", "until_decided", "condition", "cases", "cases_file"),
-    "Graph and medals": ("graph", "unrestricted_setups", "submissions", "leaderboard"),
-    "Limits": ("dry_run", "max_calls", "max_cost", "concurrency"),
+    "Agent": ("models", *in_group("Agent")),
+    "User and judge": in_group("User and judge"),
+    "Conversations": (*in_group("Conversations"), "until_decided"),
+    "Graph and medals": in_group("Graph and medals"),
+    "Limits": ("dry_run", *in_group("Limits")),
     "Pass or fail": ("fail_under", "fail_on_assertion", "min_pass_k"),
     "Output": ("headless", "verbose", "as_json", "write_md", "write_junit", "redact"),
 }  # fmt: skip
@@ -65,7 +66,6 @@ class RunCommand(JsonFileCommand):
     ),
 )
 @click.argument("jobs", metavar="[JOB]...", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--file", "file", type=click.Path(path_type=Path), hidden=True)
 @with_options(*OPTIONS)
 @click.option(
     "--until-decided", is_flag=True,
@@ -89,21 +89,19 @@ class RunCommand(JsonFileCommand):
 )
 @with_thresholds
 @with_gate_files_and_json
-def run(jobs: tuple[Path, ...], file: Path | None, **options: Any) -> int:
+def run(jobs: tuple[Path, ...], **options: Any) -> int:
     """Evaluate an agent: run a job's conversations with facts withheld and supplied, and score them.
 
     JOB is a YAML file [data/eval/agent.yml], or the name of a sample (see `bioeval-tui samples`). Several jobs or models form a batch: one
     run for each job and model, with --repeat trials.
     """
-    if jobs and file is not None:
-        raise UsageError("give the job as an argument or with --file, not both")
-    if not jobs and file is None and not Path(DEFAULT_JOB).exists():
+    if not jobs and not Path(DEFAULT_JOB).exists():
         raise UsageError(
             f"no job given, and {DEFAULT_JOB} does not exist: give a job file or the name of a sample, "
             "such as medication_reminder, or create one with `bioeval-tui new job.yml`"
         )
     settings = Settings.from_environment()
-    request = request_of(jobs or (file or Path(DEFAULT_JOB),), options)
+    request = request_of(jobs or (Path(DEFAULT_JOB),), options)
     if options["until_decided"]:
         request = _until_decided(request, options["fail_under"])
     spec = spec_of(request, settings.runs_dir)
@@ -139,7 +137,7 @@ def _until_decided(request: RunRequest, fail_under: tuple[str, ...]) -> RunReque
             "--until-decided needs one threshold (--fail-under supplied:0.8) or two models (--model A --model B)"
         )
     until = next((f"{name}:{bar:g}" for name, bar in under.items()), "difference")
-    return replace(request, until=until, trials=request.trials if request.trials > 1 else MOST_ROUNDS)
+    return replace(request, until_decided=until, trials=request.trials if request.trials > 1 else MOST_ROUNDS)
 
 
 def _is_headless(options: dict[str, Any]) -> bool:

@@ -122,7 +122,7 @@ class PrintedRescored(TypedDict):
 )
 @click.argument("run_ids", metavar="RUN...", nargs=-1, required=True, shell_complete=complete_run)
 @click.option(
-    "--judge-model", "--model", "judge_models", multiple=True,
+    "--judge-model", "judge_model", multiple=True,
     help="The judge's model [the job's judge]. Repeat for a panel.",
 )  # fmt: skip
 @click.option(
@@ -223,7 +223,7 @@ class PrintedJudgeTest(TypedDict):
     help="Number of conversations to sample from all runs.",
 )
 @click.option("--seed", type=int, default=1, help="Random seed of the sample.")
-@with_options("judge_models", "allow_hosts")
+@with_options("judge_model", "allow_hosts")
 @click.option("--rules", is_flag=True, help="Test the job's rules judge.")
 @JOB_FILE
 @with_options("cases_file")

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from functools import cache
 from itertools import chain
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_type_hints
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from typing_extensions import TypedDict
 
 from bioeval_tui.record.names import CONDITIONS, Condition, Peer, Role
+from bioeval_tui.record.run_options import Kind, kinds
 from bioeval_tui.record.spans import AgentSpan
 from bioeval_tui.settings import DEFAULT_MODEL
 from bioeval_tui.text import clean_line, compact_json, shorten
@@ -78,46 +81,47 @@ class EventBase(BaseModel):
 Texts = Annotated[list[str] | tuple[str, ...], Field(max_length=1000)]
 
 
-class AskedFor(BaseModel):
-    """The keys of `RunStarted.options`: the options of the run that resuming it needs.
+class WhatCameOfOptions(TypedDict, total=False):
+    """The keys of `RunStarted.options` that are no options: what they and the job came to."""
 
-    Unknown keys of newer versions are kept.
-    """
-
-    model_config = ConfigDict(extra="ignore", strict=True, allow_inf_nan=False)
-
-    job_file: str | None = None
-    agent_url: str | None = None
-    sample_agent: bool | None = None
-    local_model: bool | None = None
-    mode: str | None = None
-    evaluator_model: str | None = None
-    judge_model: str | Texts | None = None
-    evaluator_host: str | None = None
-    judge_host: str | None = None
-    models_host: str | None = None
-    order: Literal["withheld-first", "supplied-first", "random"] | None = None
-    parallel: bool | None = None
-    concurrency: Trial | None = None
-    requests_per_minute: Annotated[float, Field(gt=0, le=LARGEST)] | None = None
-    graph: str | None = None
-    keep_prompts: bool | None = None
-    otlp: Annotated[int, Field(ge=0, le=65_535)] | None = None
-    submissions: Texts | None = None
-    unrestricted_setups: bool | None = None
-    until_decided: str | None = None
-    """What was to be decided, if the run could stop before its last trial: its results then stop where they are far out."""
-    agent_function: str | None = None
+    job_file: str | None
+    evaluator_host: str | None
+    judge_host: str | None
+    models_host: str | None
+    agent_function: str | None
     """The agent, if it is a Python object that only the calling program has."""
 
 
 def _asked_for(options: dict[str, Any]) -> dict[str, Any]:
     try:
-        AskedFor.model_validate(options)
+        _recorded_options().validate_python(
+            {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
+        )
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise ValueError(f"options.{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     return options
+
+
+@cache
+def _recorded_options() -> TypeAdapter[Any]:
+    """Return what checks the types of the recorded options; unknown keys of newer versions are left alone."""
+    types: dict[str, Any] = get_type_hints(WhatCameOfOptions)
+    for kind in kinds():
+        if kind.option.recorded:
+            types[kind.name] = checked_type(kind) | None
+    keys = TypedDict("keys", types, total=False)  # type: ignore[misc]
+    config = ConfigDict(extra="ignore", strict=True, allow_inf_nan=False)
+    keys.__pydantic_config__ = config  # type: ignore[attr-defined]  # where pydantic looks for it
+    return TypeAdapter(keys)
+
+
+def checked_type(kind: Kind) -> Any:
+    """Return an option's type with its bounds, as pydantic checks them."""
+    if kind.is_several:
+        return Annotated[kind.type, Field(max_length=1000)]
+    option = kind.option
+    return Annotated[kind.type, Field(ge=option.least, gt=option.above, le=option.most)]
 
 
 class ImportedFrom(BaseModel):
@@ -197,7 +201,7 @@ class RunStarted(EventBase):
     batch_id: str | None = None
     git_revision: str | None = None
     options: Annotated[dict[str, Any], AfterValidator(_asked_for)] = Field(default_factory=dict)
-    """The run's options (`AskedFor`), without credentials."""
+    """The run's options that are recorded, and what they came to (`WhatCameOfOptions`), without credentials."""
     source: ImportedFrom | None = None
     """The foreign file that the run was made of; None for one of this program's."""
     cases: Annotated[tuple[JobCase, ...], Field(max_length=MOST_TRIALS)] = ()

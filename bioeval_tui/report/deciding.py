@@ -20,7 +20,8 @@ DIFFERENCE = "difference"
 
 def decider_of(spec: EngineSpec) -> Decider | None:
     """Return the stop rule of a batch; None if all trials should run."""
-    return Decider(spec.until, spec.runs, spec.conditions) if spec.until else None
+    decided = spec.until_decided
+    return Decider(decided, spec.runs, spec.conditions) if decided else None
 
 
 class Decider:

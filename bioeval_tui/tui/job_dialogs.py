@@ -16,9 +16,10 @@ from textual.widgets import Input, Static
 
 from bioeval_tui import plugins
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.evaluation.engine.interface import OTLP_PORT, RunRequest
+from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.evaluation.job.template import ASKS_FIRST, Answers, script_for
 from bioeval_tui.record.names import CONDITIONS
+from bioeval_tui.record.run_options import OTLP_PORT
 from bioeval_tui.report.plans import expected_interval
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.statistics.intervals import FEWEST_UNITS
@@ -298,7 +299,7 @@ class RunForm:
             url = self.url.strip().rstrip("/")
             request = replace(request, agent_url=url, agent_url_is_given=True)
         if self.played == "job":
-            evaluator, judges = self.evaluator.strip() or None, self.judge_names or None
+            evaluator, judges = self.evaluator.strip() or None, self.judge_names
             request = replace(request, evaluator_model=evaluator, judge_model=judges)
         if job.cases:
             request = replace(request, cases=self.cases.strip() or None, sample=self.sample_size)

@@ -265,7 +265,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Prog
     agent = Agent()
     with pytest.MonkeyPatch.context() as patch, serving(agent):
         program = Program(tmp_path_factory.mktemp("undisturbed"), patch, None)
-        with Running(program, agent.url, "--repeat", "2", "--seed", "7") as run:
+        with Running(program, agent.url, "--repeat", "2") as run:
             assert run.result()[0] == 0
         yield program, conversations(events_of(run.recording)), len(agent.received)
 
@@ -280,7 +280,7 @@ def test_a_killed_run_loses_nothing_and_resumes_to_the_same_result(
     agent.at, agent.before_answer = drawn.randint(1, requests), drawn.random() < 0.5
     agent.delay_s = drawn.choice([0.0, 0.001, 0.003, 0.01])
     with serving(agent):
-        with Running(program, agent.url, "--repeat", "2", "--seed", "7") as run:
+        with Running(program, agent.url, "--repeat", "2") as run:
             agent.process = run.process
             run.process.wait(300)
         recorded = events_of(run.recording)

@@ -51,7 +51,7 @@ def demo_with_credentials(
     """Return how a demo ended that was given credentials, which it does not need, and its data folder."""
     data_dir = tmp_path_factory.mktemp("demo")
     secrets = {"OPENAI_API_KEY": "marker-openai", "NEO_PASSWORD": "", "BIOEVAL_AGENT_API_KEY": "marker-agent"}
-    done = run("demo", "--headless", "--json", "--seed", "7", data_dir=data_dir, **secrets)
+    done = run("demo", "--headless", "--json", data_dir=data_dir, **secrets)
     assert done.returncode == 0, done.stderr
     return done, data_dir
 

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,9 @@ import pytest
 
 from bioeval_tui import Results, evaluate, evaluate_async, load_run
 from bioeval_tui.errors import JobError, UsageError
-from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.evaluation.wiring.start import resume_spec
-from bioeval_tui.library import EvaluateOptions
 from bioeval_tui.record.catalogue import Catalogue
+from bioeval_tui.record.run_options import kinds
 from bioeval_tui.report.frames import TABLES
 from tests.integration.program import environment
 
@@ -220,12 +218,11 @@ def test_wrong_arguments_are_reported_before_anything_is_sent(folder: Path, opti
 
 def test_every_option_of_run_is_available_from_python() -> None:
     """But how it is shown, the demo's own agents, and `--until-decided`."""
-    own = {"agent_url", "agent_url_is_given", "agent_function", "mode"}
-    others = {"sample_agent", "local_model", "typing_delay_s", "until"}
-    told = {*EvaluateOptions.__annotations__} - {"rehearsal"}
-    assert {field.name for field in fields(RunRequest)} - own - others - {"jobs"} == told
+    not_from_python = {"agent_url", "mode", "sample_agent", "local_model", "until_decided"}
+    assert {kind.name for kind in kinds() if not kind.option.python} == not_from_python
     listed = PAGE.partition("## The agent")[0]
-    assert [name for name in EvaluateOptions.__annotations__ if f"`{name}`" not in listed] == []
+    taken = {"models", "rehearsal", *(kind.name for kind in kinds() if kind.option.python)}
+    assert [name for name in taken if f"`{name}`" not in listed] == []
 
 
 def test_models_are_never_pooled(folder: Path) -> None:

@@ -26,7 +26,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]
 
 
 def evaluate(agent: str, data_dir: Path, *options: str) -> Any:
-    given = ("--rehearsal", "--headless", "--agent-url", agent, "--seed", "7")
+    given = ("--rehearsal", "--headless", "--agent-url", agent)
     return run("run", JOB, *given, *options, data_dir=data_dir)
 
 

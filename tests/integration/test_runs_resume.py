@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 from pathlib import Path
 from typing import Any
@@ -56,7 +57,7 @@ def test_a_killed_run_resumes_and_ends_like_an_undisturbed_one(
     result = json.loads(done.stdout)
     assert recording.read_bytes().startswith(before), "what was recorded stays as it was"
     assert conversations(recording) == [("withheld", 1), ("supplied", 1), ("supplied", 2)]
-    undisturbed = json.loads(run("demo", "--headless", "--json", "--seed", "7", data_dir=data_dir).stdout)
+    undisturbed = json.loads(run("demo", "--headless", "--json", data_dir=data_dir).stdout)
     assert result["status"] == "completed"
     assert result["score"] == undisturbed["score"]
     assert result["clean"]
@@ -74,7 +75,7 @@ def test_a_second_resume_that_was_suspended_at_its_start_destroys_nothing(
 ) -> None:
     """Read, suspended, overtaken by another program that runs the missing conversations, woken up."""
     data_dir = tmp_path
-    assert run("demo", "--headless", "--json", "--seed", "7", data_dir=data_dir).returncode == 0
+    assert run("demo", "--headless", "--json", data_dir=data_dir).returncode == 0
     recording = next((data_dir / "runs").glob("*.jsonl"))
     for name, value in environment(data_dir).items():
         monkeypatch.setenv(name, value)
@@ -96,7 +97,7 @@ def test_a_second_resume_that_was_suspended_at_its_start_destroys_nothing(
 
 def test_resuming_a_run_that_only_lacks_its_end_ends_it(tmp_path: Path) -> None:
     data_dir = tmp_path
-    assert run("demo", "--headless", "--json", "--seed", "7", data_dir=data_dir).returncode == 0
+    assert run("demo", "--headless", "--json", data_dir=data_dir).returncode == 0
     recording = next((data_dir / "runs").glob("*.jsonl"))
     whole = recording.read_bytes()
     assert kinds_of(recording)[-1] == "run_ended"
@@ -159,7 +160,7 @@ def test_a_changed_job_is_refused_with_a_diff_unless_forced(tmp_path: Path) -> N
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     data_dir = tmp_path_factory.mktemp("finished")
-    done = run("demo", "--headless", "--json", "--seed", "7", data_dir=data_dir)
+    done = run("demo", "--headless", "--json", data_dir=data_dir)
     return data_dir, data_dir / "runs" / f"{json.loads(done.stdout)['run_id']}.jsonl"
 
 
@@ -280,12 +281,14 @@ def answers(recording: Path, condition: str) -> int:
 def test_prompts_can_be_left_out_of_a_recording_and_verbose_shows_tool_calls(
     tmp_path: Path,
 ) -> None:
-    job = str(JOBS / "medication_reminder.yml")
+    text = (JOBS / "medication_reminder.yml").read_text(encoding="utf-8")
+    job, silent = tmp_path / "job.yml", tmp_path / "silent.yml"
+    job.write_text(text, encoding="utf-8")
+    silent.write_text(re.sub(r"(?m)^target:\n", "target:\n  recordEvents: false\n", text), encoding="utf-8")
     with sample_agent(tmp_path, "--tokens-per-second", "0") as url:
-        kept = run("run", job, "--agent-url", url, "--headless", "--json", "--verbose", data_dir=tmp_path)
-        left_out = run(
-            "run", job, "--agent-url", url, "--headless", "--json", "--no-events", data_dir=tmp_path
-        )
+        asked = ("--agent-url", url, "--headless", "--json")
+        kept = run("run", str(job), *asked, "--verbose", data_dir=tmp_path)
+        left_out = run("run", str(silent), *asked, data_dir=tmp_path)
     first, second = (
         (tmp_path / "runs" / f"{json.loads(done.stdout)['run_id']}.jsonl").read_text(encoding="utf-8")
         for done in (kept, left_out)

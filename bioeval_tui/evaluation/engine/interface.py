@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from bioeval_tui.files import below, private_dir, write_whole
-from bioeval_tui.record.names import CONDITIONS, Condition
+from bioeval_tui.record.run_options import RunOptions
 from bioeval_tui.record.runs import new_run_ids
 
 if TYPE_CHECKING:
     from bioeval_tui.record.events import RunEvent
     from bioeval_tui.record.names import Condition
-
-
-Order = Literal["withheld-first", "supplied-first", "random"]
-OTLP_PORT = 4318
-"""Where exporters of OTLP over HTTP send spans by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,88 +24,6 @@ class RunSpec:
     run_id: str
     job_path: str
     model: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
-    """The options of a run, shared by the command line, the run dialog and `runs resume`.
-
-    None means the value of the job or of the environment.
-    """
-
-    agent_url: str | None = None
-    agent_url_is_given: bool = False
-    """Whether the user passed the agent's URL, so that it does not come from a job or recording."""
-    allow_hosts: tuple[str, ...] = ()
-    """Hosts from `--allow-host`, to which a job's keys and transcripts may be sent."""
-    submissions: tuple[str, ...] = ()
-    """Folders outside the job's own in which medal assertions may look for an agent's files."""
-    leaderboard: str | None = None
-    """The leaderboard of medal assertions: `own`, `published` or a file."""
-    code: tuple[str, ...] = ()
-    """Folders from which the job's functions may be loaded; only the command line can set them."""
-    agent_function: Callable[..., Any] | None = None
-    """The agent that a Python program passed, in place of the job's own; it is never written to a file."""
-    sample_agent: bool = False
-    """Start the sample agent for these runs, and stop it at their end."""
-    local_model: bool = False
-    """Start a small language model as the agent for these runs, and stop it at their end."""
-    mode: Literal["job", "rehearsal", "llm"] = "job"
-    """The evaluator and judge: the job's own, the script and rules, or models."""
-    evaluator_model: str | None = None
-    judge_model: str | tuple[str, ...] | None = None
-    """The judge's model; several are a panel."""
-    order: Order | None = None
-    conditions: tuple[Condition, ...] = CONDITIONS
-    """Which conditions each trial runs: both, or only one."""
-    parallel: bool = False
-    concurrency: int | None = None
-    """Maximum number of concurrent conversations; None is one, or both conditions of a trial if `parallel`."""
-    requests_per_minute: float | None = None
-    max_calls: int | None = None
-    max_cost: float | None = None
-    trials: int = 1
-    until: str | None = None
-    """What to decide: `difference` (of two models), or a threshold such as `supplied:0.8`. `trials` is then the maximum."""
-    seed: int | None = None
-    cases_file: str | None = None
-    """A table of cases, instead of the job's own."""
-    cases: str | None = None
-    """Which cases, by row and id, and how many to draw: `1-20,case_7,sample:5`."""
-    sample: int | None = None
-    """The size of a random sample of cases, drawn with the seed."""
-    graph: str = "auto"
-    """auto, embedded, neo4j, none, or the name of a plug-in."""
-    unrestricted_setups: bool = False
-    """Whether setups are passed to Neo4j unchanged, with schema changes, procedures and files; only the command line can set it."""
-    otlp: int | None = None
-    """The port of 127.0.0.1 on which the agent's spans are received; None for the job's `telemetry`, if any."""
-    keep_prompts: bool = True
-    typing_delay_s: float = 0.0
-    """Pause of a scripted evaluator after every few words, in seconds, so that a viewer can read along."""
-
-    @property
-    def starts_agent(self) -> bool:
-        """Whether the run itself starts its agent, so that there is no URL, key or other host."""
-        return self.sample_agent or self.local_model
-
-    def recorded(self) -> dict[str, Any]:
-        """Return the options stored in a recording; `options_of` reads them back."""
-        return {name: getattr(self, name) for name in RECORDED}
-
-
-RECORDED = (
-    "agent_url", "sample_agent", "local_model", "evaluator_model", "judge_model", "order", "parallel", "concurrency",
-    "requests_per_minute", "graph", "keep_prompts", "submissions",
-    "leaderboard", "otlp",
-)  # fmt: skip
-
-
-def options_of(recorded: Mapping[str, Any]) -> RunOptions:
-    """Return a run's options from its recording; unknown ones have their defaults."""
-    known = {name: recorded[name] for name in RECORDED if recorded.get(name) is not None}
-    known |= {name: tuple(value) for name, value in known.items() if isinstance(value, list)}
-    return RunOptions(**known)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,10 +57,8 @@ class EngineSpec(RunOptions):
         """Read what `write` wrote."""
         data: dict[str, Any] = json.loads(path.read_text("utf-8"))
         runs = tuple(RunSpec(**run) for run in data.pop("runs"))
-        for name in ("judge_model", "conditions", "allow_hosts", "submissions", "code", "further"):
-            if isinstance(data.get(name), list):
-                data[name] = tuple(data[name])
-        return cls(runs=runs, **data)
+        lists = {name: tuple(value) for name, value in data.items() if isinstance(value, list)}
+        return cls(runs=runs, **{**data, **lists})
 
     def only(self, run_id: str) -> EngineSpec:
         """Return the same batch with one of its runs."""
@@ -168,11 +79,10 @@ def spec_of(request: RunRequest, runs_dir: Path) -> EngineSpec:
     """Return the batch that a request asks for: a run of its own, with a new id, for each job and model."""
     wanted = [(str(job), model) for job in request.jobs for model in request.models or (None,)]
     ids = new_run_ids(len(wanted), runs_dir)
-    options = {field.name: getattr(request, field.name) for field in fields(RunOptions)}
     return EngineSpec(
         runs=tuple(RunSpec(run_id, *what) for run_id, what in zip(ids, wanted, strict=True)),
         batch_id=ids[0] if len(ids) > 1 else None,
-        **options,
+        **request.values(),
     )
 
 

@@ -21,7 +21,7 @@ from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.conversation.scoring import sentinels
 from bioeval_tui.evaluation.engine.batch import PreparedRun
-from bioeval_tui.evaluation.engine.interface import EngineSpec, RunOptions, RunSpec
+from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
 from bioeval_tui.evaluation.engine.processes import local_model, sample_agent
 from bioeval_tui.evaluation.hosts import without_credentials
 from bioeval_tui.evaluation.job.models import EvaluationJob, MedalAssertion, ModelOptions
@@ -47,6 +47,7 @@ from bioeval_tui.proxies import is_loopback
 from bioeval_tui.record.cases import in_turn
 from bioeval_tui.record.events import MOST_TRIALS
 from bioeval_tui.record.names import Condition
+from bioeval_tui.record.run_options import RunOptions
 from bioeval_tui.sample.paths import SAMPLE_AGENT
 from bioeval_tui.settings import Settings, plain_environment
 from bioeval_tui.text import clean_line
@@ -178,7 +179,7 @@ def _is_rehearsal(job: EvaluationJob) -> bool:
 
 def without_effect(spec: RunOptions, job: EvaluationJob) -> Iterator[str]:
     """Yield a sentence for each given option that has no effect on this job."""
-    given = (spec.judge_model,) if isinstance(spec.judge_model, str) else spec.judge_model or ()
+    given = spec.judge_model
     for model, whose, kind, does in (
         (spec.evaluator_model, "evaluator", job.evaluator.kind, "plays the user"),
         (", ".join(given), "judge", job.scorer.kind, "judges"),
@@ -235,21 +236,16 @@ def _options(spec: EngineSpec, makers: Makers, plan: RunPlan) -> dict[str, Any]:
     options: dict[str, Any] = {
         **spec.recorded(),
         "job_file": str((makers.job_dir or Path()).absolute() / Path(plan.job_path).name),
-        "submissions": list(spec.submissions),
         "agent_url": None if spec.starts_agent else without_credentials(makers.agent_url),
-        "mode": spec.mode,
         "evaluator_model": None,
         "judge_model": list(judges) or None,
         "evaluator_host": None,
         "judge_host": makers.model_host("judge") if judges else None,
-        "unrestricted_setups": spec.unrestricted_setups,
         "agent_function": None if spec.agent_function is None else makers.agent_host(),
     }
     if makers.job.evaluator.kind == "llm":
         options["evaluator_model"] = makers.evaluator_model()
         options["evaluator_host"] = makers.model_host("evaluator")
-    if spec.until:
-        options["until_decided"] = spec.until
     return options
 
 

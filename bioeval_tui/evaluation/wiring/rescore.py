@@ -116,13 +116,13 @@ class Rescorer:
         path: Path,
         settings: Settings,
         *,
-        judge_models: tuple[str, ...] = (),
+        judge_model: tuple[str, ...] = (),
         allow_hosts: tuple[str, ...] = (),
         rules: bool = False,
         job_file: Path | None = None,
         cases_file: Path | None = None,
     ) -> None:
-        """Without `job_file`, the criteria are the recorded ones; without `judge_models` or `rules`, the job's own judge is used.
+        """Without `job_file`, the criteria are the recorded ones; without `judge_model` or `rules`, the job's own judge is used.
 
         With it, that job's criteria, rubric and judge are used, and its prompt is beside it. What the conversation was held
         with stays as recorded: tasks, facts, user, limits. Without it, the prompt is looked for where the run's own job was,
@@ -140,7 +140,7 @@ class Rescorer:
         self._cases = _cases_of(state, started)
         self.already_judged = 0
         """How many conversations an interrupted judging had judged before `judge_again` continued it."""
-        self._models, self._rules = judge_models, rules
+        self._models, self._rules = judge_model, rules
         if cases_file is not None and job_file is None:
             raise UsageError("--cases-file is the table of the job that --job names")
         self._given = GivenJob(job_file, cases_file, started.cases) if job_file is not None else None
@@ -156,7 +156,7 @@ class Rescorer:
         folder = file.parent if file else None
         if folder is None and self.job.scorer.kind == "llm":
             _require_own_prompt(path, self.job.scorer.prompt)
-        spec = EngineSpec(runs=(), judge_model=judge_models or None, allow_hosts=allow_hosts)
+        spec = EngineSpec(runs=(), judge_model=judge_model, allow_hosts=allow_hosts)
         self._makers = Makers(self.job, folder, spec, started.asked_model, settings)
         self.hosts = self._makers.judge_hosts()
         self.judge_sees = self._makers.judge_sees()

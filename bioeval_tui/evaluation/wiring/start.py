@@ -9,7 +9,7 @@ import difflib
 from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from bioeval_tui.evaluation.conversation.resume import (
 from bioeval_tui.evaluation.conversation.traces import Traces
 from bioeval_tui.evaluation.engine.attach import FollowedRun
 from bioeval_tui.evaluation.engine.batch import PreparedRun, Stopping, run_batch
-from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec, options_of
+from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
 from bioeval_tui.evaluation.engine.processes import (
     ends_of,
     make_folder,
@@ -50,6 +50,7 @@ from bioeval_tui.record.events import Case, RunStarted
 from bioeval_tui.record.masking import masked
 from bioeval_tui.record.overlay import in_force, read_overlay
 from bioeval_tui.record.reading import follow, read_recording, started_run
+from bioeval_tui.record.run_options import options_of
 from bioeval_tui.record.runs import is_imported, is_live, recording_path
 from bioeval_tui.record.state import Change, RunState, apply
 from bioeval_tui.sample.paths import SAMPLE_AGENT
@@ -220,8 +221,8 @@ def resume_spec(
     agent_url: str | None = None,
     allow_hosts: tuple[str, ...] = (),
     job_file: Path | None = None,
-    submissions: Sequence[Path] = (),
-    code: Sequence[Path] = (),
+    submissions: tuple[str, ...] = (),
+    code: tuple[str, ...] = (),
     force: bool = False,
     rerun: bool = False,
     max_calls: int | None = None,
@@ -265,9 +266,8 @@ def resume_spec(
         agent_url=agent_url or (None if imported else before.agent_url),
         agent_url_is_given=agent_url is not None,
         allow_hosts=allow_hosts,
-        code=tuple(str(folder.absolute()) for folder in code),
-        submissions=tuple(str(folder.absolute()) for folder in submissions)
-        or (() if imported else before.submissions),
+        code=code,
+        submissions=submissions or (() if imported else before.submissions),
         leaderboard=None if imported else before.leaderboard,
         sample_agent=sample_agent,
         local_model=before.local_model and agent_url is None,
@@ -284,7 +284,7 @@ def resume_spec(
         resume=True,
         force=force,
         further=tuple(again) if state.cases else (),
-        **{field.name: getattr(asked, field.name) for field in fields(asked)},
+        **asked.values(),
     )
 
 

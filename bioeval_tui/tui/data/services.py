@@ -194,24 +194,9 @@ class AppServices:
         """Return a request with the command line's options that the dialog does not have."""
         if self._spec is None:
             return request
-        kept = (
-            "allow_hosts",
-            "submissions",
-            "leaderboard",
-            "graph",
-            "unrestricted_setups",
-            "seed",
-            "cases_file",
-            "cases",
-            "sample",
-            "requests_per_minute",
-            "max_calls",
-            "max_cost",
-            "keep_prompts",
-            "typing_delay_s",
-        )
-        given = {name: getattr(self._spec, name) for name in kept}
-        return replace(request, **given, code=request.code or self._spec.code)
+        given = self._spec.values(lambda option: not option.on_screen)
+        pause, code = self._spec.typing_delay_s, request.code or self._spec.code
+        return replace(request, **{**given, "code": code}, typing_delay_s=pause)
 
     async def connections(self, request: RunRequest) -> Sequence[Finding]:
         """Check once that the agent and models of a run answer; nothing from the job is sent."""

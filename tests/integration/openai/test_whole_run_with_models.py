@@ -51,7 +51,7 @@ async def _run(folder: Path, models: StandIns) -> subprocess.CompletedProcess[st
             assert agent.stdout is not None
             url = json.loads(await agent.stdout.readline())["url"]
             command = ("run", str(folder / "job.yml"), "--agent-url", url, "--headless", "--json")
-            options = ("--seed", "7", "--model", "gpt-4.1-mini")
+            options = ("--model", "gpt-4.1-mini")
             return await asyncio.to_thread(completed, *command, *options, env=variables)
         finally:
             agent.kill()

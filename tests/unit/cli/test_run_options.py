@@ -28,7 +28,7 @@ def read(*arguments: str) -> dict[str, Any]:
     [
         (["job.yml", "--json"], True, None, ["job.yml"]),
         (["--json", "job.yml"], True, None, ["job.yml"]),
-        (["job.yml", "--json", "--seed", "7"], True, None, ["job.yml"]),
+        (["job.yml", "--json", "--repeat", "7"], True, None, ["job.yml"]),
         (["job.yml", "--json", "out.json"], False, "out.json", ["job.yml"]),
         (["--json=out.json", "job.yml"], False, "out.json", ["job.yml"]),
         (["job.yml", "--json", "out.json", "--json"], True, "out.json", ["job.yml"]),

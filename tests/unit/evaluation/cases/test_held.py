@@ -111,7 +111,7 @@ def test_only_the_case_that_could_not_be_judged_is_rerun(held: Path, tmp_path: P
     path.parent.mkdir()
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     assert owed_reruns(path) == [2], "the third of the run's cases"
-    spec = resume_spec(path, rerun=True, code=(held.parents[2],))
+    spec = resume_spec(path, rerun=True, code=(str(held.parents[2]),))
     assert spec is not None
     assert (spec.trials, spec.further) == (5, (2,))
     settings = replace(Settings.from_environment(), data_dir_override=str(tmp_path))

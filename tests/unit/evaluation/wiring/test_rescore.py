@@ -53,7 +53,7 @@ def verdict(body: dict[str, Any]) -> srv.Answer:
 async def test_rescoring_with_a_model_records_the_hash_of_its_prompt(recording: Path) -> None:
     before = read_recording(recording)
     async with srv.OpenAIServer(otherwise=verdict) as server:
-        rescorer = Rescorer(recording, settings(server.url), judge_models=("another",))
+        rescorer = Rescorer(recording, settings(server.url), judge_model=("another",))
         assert rescorer.hosts == (server.url.removeprefix("http://").removesuffix("/v1"),)
         found = await rescorer.judge_again("ada")
     assert [item.error for item in found] == ["", ""]
@@ -74,7 +74,7 @@ async def test_rescoring_with_a_model_records_the_hash_of_its_prompt(recording: 
 
 async def test_a_judge_without_a_verdict_adds_no_score(recording: Path) -> None:
     async with srv.OpenAIServer(otherwise=lambda body: srv.say("They did well.")) as server:
-        found = await Rescorer(recording, settings(server.url), judge_models=("m",)).judge_again("ada")
+        found = await Rescorer(recording, settings(server.url), judge_model=("m",)).judge_again("ada")
     assert all("no usable verdict" in item.error for item in found)
     assert read_overlay(recording).events == ()
 
@@ -84,8 +84,8 @@ def test_rescoring_a_sensitive_job_sends_nothing_to_other_machines(recording: Pa
     rows[0] = rows[0].model_copy(update={"job": {**rows[0].job, "sensitive": True}})  # type: ignore[union-attr]
     recording.write_bytes(b"".join(map(write_event, rows)))
     with pytest.raises(UsageError, match="only loopback"):
-        Rescorer(recording, settings("https://models.example.org/v1"), judge_models=("m",))
-    assert Rescorer(recording, settings("http://127.0.0.1:1/v1"), judge_models=("m",)).hosts
+        Rescorer(recording, settings("https://models.example.org/v1"), judge_model=("m",))
+    assert Rescorer(recording, settings("http://127.0.0.1:1/v1"), judge_model=("m",)).hosts
 
 
 def test_rescoring_by_rules_needs_rules_in_the_job(recording: Path) -> None:
@@ -112,10 +112,10 @@ async def test_rescoring_reads_the_recording_only_while_nobody_writes_it(recordi
     fcntl = pytest.importorskip("fcntl")
     whole = cut_after_the_first_score(recording)
     async with srv.OpenAIServer(otherwise=verdict) as server:
-        rescorer = Rescorer(recording, settings(server.url), judge_models=("another",))
+        rescorer = Rescorer(recording, settings(server.url), judge_model=("another",))
         restore(recording, whole)  # another program finished the run
         assert len(await rescorer.judge_again("ada")) == 2
-        await Rescorer(recording, settings(server.url), judge_models=("another",)).judge_again("ben")
+        await Rescorer(recording, settings(server.url), judge_model=("another",)).judge_again("ben")
         with recording.open("rb") as file:
             fcntl.flock(file.fileno(), fcntl.LOCK_EX)
             with pytest.raises(RecordingError, match="in another process"):
@@ -140,7 +140,7 @@ def test_an_imported_recordings_prompt_is_read_only_from_a_folder_that_you_name(
     imported = import_recording(recording, mine.runs_dir).path
     for path in (imported, recording):  # the second was never imported: `judge-test` takes a file
         with pytest.raises(UsageError, match=r"came from elsewhere.*--job FILE"):
-            Rescorer(path, mine, judge_models=("m",))
-        assert Rescorer(path, mine, judge_models=("m",), job_file=private / "job.yml").hosts
+            Rescorer(path, mine, judge_model=("m",))
+        assert Rescorer(path, mine, judge_model=("m",), job_file=private / "job.yml").hosts
     imported.with_suffix(".imported").unlink()
-    assert Rescorer(imported, mine, judge_models=("m",)).hosts, "a run of one's own"
+    assert Rescorer(imported, mine, judge_model=("m",)).hosts, "a run of one's own"

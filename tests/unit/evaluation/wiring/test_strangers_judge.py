@@ -39,7 +39,7 @@ async def test_neither_address_nor_key_nor_body_of_a_strangers_judge_is_used(
         settings = Settings(
             data_dir_override=str(tmp_path / "data"), openai_api_key=Secret("k"), openai_base_url=own.url
         )
-        rescorer = Rescorer(path, settings, judge_models=("mine",))
+        rescorer = Rescorer(path, settings, judge_model=("mine",))
         assert rescorer.hosts == (own.url.removeprefix("http://").removesuffix("/v1"),)
         found = await rescorer.judge_again("ada")
     assert [item.error for item in found] == ["", ""]
