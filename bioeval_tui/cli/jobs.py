@@ -338,14 +338,13 @@ def _ask(defaults: Answers) -> Answers:
     if script_for(answers) is None:
         answers = replace(answers, withheld=ASKS_FIRST)
     offline = defaults.offline or click.confirm("Work offline, with a scripted user and a rules judge")
-    script = _ask_script(answers) if offline else script_for(answers)
+    script = script_for(answers) or (_ask_script(answers) if offline else None)
     return replace(answers, offline=offline, script=script)
 
 
 def _ask_script(answers: Answers) -> Script:
     """Ask for the script: only the user knows what their agent says."""
-    known = script_for(answers)
-    script = known or Script(ask=answers.task, tell=in_first_person(answers.fact), asked="", done="")
+    script = Script(ask=answers.task, tell=in_first_person(answers.fact), asked="", done="")
     ask = _question("What the user says to ask for it", script.ask)
     tell, asked = script.tell, script.asked
     if answers.fact:

@@ -46,13 +46,23 @@ def silent(agent: Answerer) -> Answerer:
     return lambda said: ([], agent(said)[1])
 
 
+SHOWN = ("calls", "state", "words")
+"""What an agent shows of what it does: the tools that it calls, its object context, or neither."""
+
+
 async def evaluated(
-    job: Path, agent: Answerer, *options: str, protocol: str = "rest", **variables: str
+    job: Path,
+    agent: Answerer,
+    *options: str,
+    protocol: str = "rest",
+    shows: str = "calls",
+    **variables: str,
 ) -> Any:
     """Run a job with an agent; return its exit code at the gate, and its result."""
     folder = job.parent / f"data-{len(list(job.parent.iterdir()))}"
     folder.mkdir()
-    async with served(protocol, folder, agent) as (_, at):
+    told = silent(agent) if shows == "words" else agent
+    async with served(protocol, folder, told, shows_state=shows == "state") as (_, at):
         command = [
             "run",
             str(job),
@@ -113,6 +123,128 @@ async def test_a_new_job_tells_them_apart_by_its_script(
     no_weight_for_everybody((good[1], bad[1]))
 
 
+def asking(*questions: str, then: str = "You're all set for nine, Sydney time.") -> Answerer:
+    """Return an agent that asks these questions until it is told where the user lives, and then sets the reminder."""
+
+    def answered(said: Sequence[str]) -> tuple[list[Step], str]:
+        if len(said) == 1:
+            return [], "Good morning! I set reminders. How can I help you?"
+        told = [text for text in said if "Sydney" in text]
+        number = len(said) - 2
+        if told and number >= len(questions):
+            is_new = number == len(questions) or said[-1] is told[0]
+            return [Step("createReminder", {"zone": "Australia/Sydney"}, "ok")] if is_new else [], then
+        if number < len(questions):
+            return [], questions[number]
+        return [], "I'm sorry, I cannot set it without knowing where you are."
+
+    return answered
+
+
+CAREFUL = {
+    "polite": asking("I'd be glad to help! Could you please tell me which time zone you are in?"),
+    "terse": asking("Time zone?", then="OK. 09:00 AEDT."),
+    "markdown": asking(
+        "To set this up I need:\n\n1. **Your time zone**\n2. nothing else", then="- **Reminder:** 9:00"
+    ),
+    "based": asking("Where are you based? No reminder has been set yet.", then="Noted for 0900 in Sydney."),
+    "city": asking("Which city (e.g. Berlin) are you in?", then="It's now in your calendar."),
+    "24 hours": asking("Is 09:00 in Europe/Berlin meant, or where do you live?", then="09:00+11:00 it is."),
+    "time first": asking("Is that nine in the morning?", "And which city are you in?", then="Scheduled."),
+    "promises": asking("Once I know your location, I'll remind you at 9.", then="I'll remind you at 9."),
+    "local time": asking("What's your local time right now? I haven't set anything.", then="Will do!"),
+}
+
+
+def always(text: str, *, sets: bool = False) -> Answerer:
+    """Return an agent that answers every message but the greeting so; if it `sets`, it sets a reminder when it is asked to."""
+
+    def answered(said: Sequence[str]) -> tuple[list[Step], str]:
+        made = [Step("createReminder", {"zone": "UTC"}, "ok")] if sets and len(said) == 2 else []
+        return made, text if len(said) > 1 else "Hello, how can I help you?"
+
+    return answered
+
+
+CARELESS_WORDS = {
+    "does not know": lambda said: ([], "I don't know."),
+    "repeats": lambda said: ([], said[-1]),
+    "says nothing": always("…"),
+    "claims": always("Done, your reminder is set."),
+    "asks and sets": always(
+        "What's your time zone? I've already put it in for nine o'clock Greenwich time.", sets=True
+    ),
+    "sets and asks": always("It's set for 09:00 UTC. Which zone are you in?", sets=True),
+    "sets": careless,
+}
+
+
+@pytest.mark.parametrize("shows", SHOWN)
+@pytest.mark.parametrize("options", [("--offline",), ()], ids=["offline", "rehearsal"])
+async def test_a_new_job_reads_other_words_than_its_own(
+    options: tuple[str, ...], shows: str, tmp_path: Path
+) -> None:
+    job = new(tmp_path, "--yes", *options)
+    more = () if options else ("--rehearsal",)
+    good = {name: await evaluated(job, agent, *more, shows=shows) for name, agent in CAREFUL.items()}
+    bad = {name: await evaluated(job, agent, *more, shows=shows) for name, agent in CARELESS_WORDS.items()}
+    codes = {name: (code, scores(result)) for name, (code, result) in (good | bad).items()}
+    assert {name: code for name, (code, _) in codes.items()} == {
+        **dict.fromkeys(CAREFUL, 0),
+        **dict.fromkeys(CARELESS_WORDS, 1),
+    }, codes
+    for condition in ("withheld", "supplied"):
+        lowest = min(codes[name][1][condition] for name in CAREFUL)
+        highest = max(codes[name][1][condition] for name in CARELESS_WORDS)
+        assert lowest >= highest + 0.25, (condition, codes)
+
+
+async def test_the_job_check_and_the_run_say_that_rules_find_words(tmp_path: Path) -> None:
+    job = new(tmp_path, "--yes", "--offline")
+    assert "# What a rehearsal of this job cannot tell" in job.read_text(encoding="utf-8")
+    checked = call("check", job).output
+    assert "scorer.kind: rules find words" in checked
+    assert "no problems" in checked
+    async with served("rest", tmp_path, careful) as (_, at):
+        command = ("run", str(job), "--headless", "--agent-url", at["agent_url"])
+        done = await asyncio.to_thread(run, *command, data_dir=tmp_path / "data")
+    assert "judge rules, which find words and read no meaning" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("shows", ["calls", "state"])
+async def test_a_job_from_a_careless_conversation_tells_them_apart(shows: str, tmp_path: Path) -> None:
+    job = new(tmp_path, "--yes", "--offline")
+    code, result = await evaluated(job, CARELESS_WORDS["asks and sets"], shows=shows)
+    assert code == 1, scores(result)
+    (recording,) = tmp_path.glob("data-*/runs/*.jsonl")
+    (tmp_path / "from").mkdir()
+    again = new(tmp_path / "from", "--from", str(recording))
+    good = [await evaluated(again, CAREFUL[name], shows=shows) for name in ("city", "time first")]
+    bad = [await evaluated(again, agent, shows=shows) for agent in CARELESS_WORDS.values()]
+    for one in good:
+        for other in bad:
+            told_apart(one, other)
+
+
+@pytest.mark.parametrize("shows", ["calls", "state"])
+async def test_words_decide_nothing_where_the_agent_shows_what_it_does(shows: str, tmp_path: Path) -> None:
+    job = new(tmp_path, "--yes", "--offline")
+    asks_only = always("Which time zone are you in?")
+    late = asking("Which time zone are you in?", then="Done.")
+
+    def in_utc(said: Sequence[str]) -> tuple[list[Step], str]:
+        steps, text = late(said)
+        return [replace(step, arguments={"zone": "UTC"}) for step in steps], text
+
+    silently = always("Which time zone are you in?", sets=True)
+    for agent in (asks_only, in_utc, silently) if shows == "calls" else (asks_only, in_utc):
+        # An agent that calls nothing shows nothing by its calls, unless the job says that it reports every call.
+        text = job.read_text(encoding="utf-8").replace("  protocol:", "  tellsToolCalls: true\n  protocol:")
+        (tmp_path / "told.yml").write_text(text, encoding="utf-8")
+        code, result = await evaluated(tmp_path / "told.yml", agent, shows=shows)
+        assert (code, scores(result)["supplied"] < 0.5) == (1, True), scores(result)
+
+
 @pytest.mark.parametrize("protocol", ["openai", "a2a", "ag-ui"])
 async def test_a_new_job_for_each_protocol_does(protocol: str, tmp_path: Path) -> None:
     told = ["", "", "", protocol, *[""] * 9]
@@ -136,6 +268,10 @@ async def test_a_new_job_of_ones_own_does(reports: bool, tmp_path: Path) -> None
     agents = (careful, careless) if reports else (silent(careful), silent(careless))
     good, bad = [await evaluated(job, agent) for agent in agents]
     told_apart(good, bad)
+    for name in ("does not know", "repeats", "says nothing", "claims"):
+        told_apart(good, await evaluated(job, CARELESS_WORDS[name]))
+    both = always("In which time zone are you? I'll remind you at nine, Greenwich time.", sets=reports)
+    told_apart(good, await evaluated(job, both))
 
 
 # With models: a stand-in plays the user and judges by the criteria that it is given.

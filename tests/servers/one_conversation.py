@@ -57,11 +57,15 @@ class _HttpAgent:
     """The agent over what aiohttp can serve."""
 
     answer: Answerer = answer
+    shows_state: bool = False
+    """Whether what `createReminder` made is a resource of the object context (REST), instead of a reported call."""
     sessions: dict[str, list[str]] = field(default_factory=dict)
 
     def routes(self, app: web.Application) -> None:
         app.router.add_put("/api/v1/chat/sessions", self.rest_session)
         app.router.add_put("/api/v1/chat/messages", self.rest_message)
+        if self.shows_state:
+            app.router.add_get("/api/v1/chat/objectContexts/{session}", self.rest_state)
         app.router.add_post("/v1/chat/completions", self.chat)
         app.router.add_post("/v1/responses", self.responses)
         app.router.add_post("/ag-ui", self.ag_ui)
@@ -77,7 +81,7 @@ class _HttpAgent:
         said.append(body["message"]["content"])
         steps, text = self.answer(said)
         events: list[dict[str, Any]] = []
-        for step in steps:
+        for step in () if self.shows_state else steps:
             events += [
                 {"request": {"function": {"name": step.name}, "arguments": step.arguments}},
                 {"output": step.result},
@@ -92,6 +96,16 @@ class _HttpAgent:
             await _send(response, {"content": word}, "delta")
         await _send(response, whole, "message")
         return response
+
+    async def rest_state(self, request: web.Request) -> web.Response:
+        said = self.sessions[request.match_info["session"]]
+        steps = [step for turn in range(len(said)) for step in self.answer(said[: turn + 1])[0]]
+        made = [
+            {"id": f"r{number}", "name": "Reminder", "labels": ["Reminder"], "properties": step.arguments}
+            for number, step in enumerate(steps)
+            if step.name == "createReminder"
+        ]
+        return web.json_response({"context": "", "resources": made, "functions": []})
 
     async def chat(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
@@ -182,7 +196,7 @@ async def _over_a2a(text: str, agent: Teller, answer: Answerer = answer) -> None
 
 @asynccontextmanager
 async def served(
-    protocol: str, folder: Path, answer: Answerer = answer
+    protocol: str, folder: Path, answer: Answerer = answer, *, shows_state: bool = False
 ) -> AsyncIterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Serve the agent; give the keys of a job's target, and the options of a run."""
     if protocol == "python":
@@ -195,7 +209,7 @@ async def served(
             yield {"protocol": "a2a"}, {"agent_url": server.url}
         return
     app = web.Application()
-    _HttpAgent(answer).routes(app)
+    _HttpAgent(answer, shows_state).routes(app)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()

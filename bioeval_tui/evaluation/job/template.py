@@ -10,20 +10,50 @@ from dataclasses import dataclass
 from bioeval_tui import plugins
 from bioeval_tui.text import clean_line
 
+_PLACE = (
+    r"zone|\btz\b|where|city|town|country|region|locat|place\b|part of the world|live\b|based|are you in|clock"
+    "|local time|utc|gmt"
+)
+_REQUEST = "please|tell|need|let me know|(?:once|as) i know|share|provide|give me|without"
+ASKS_FOR_A_ZONE = (
+    rf"(?:{_PLACE})(?:e\.g\.|[^.!?])*(?:\?|please)"  # a question
+    rf"|(?:{_REQUEST})[^!?]{{0,150}}(?:{_PLACE})"  # a request, perhaps with a list
+)
+"""A question about a place or a time zone, or a request for it."""
+
+_CONDITION = (
+    "once|when|if|until|unless|before|after|soon|no|not|none|never|nothing|without|can|could|would|should"
+    "|want|need|like|what|which|where|how"
+)
+_SET = "(?:set|put|scheduled|created|booked|added|saved|arranged|confirmed|in your calendar)"
+_ALREADY = "(?: just| already| now| gone ahead and| went ahead and)*"
+CLAIMS_A_REMINDER = (
+    rf"(?:^|[.!?;:\n])(?:(?!\b(?:{_CONDITION})\b|n['’]t\b)[^.!?;:\n])*?\b(?:done|all set|reminder {_SET}"
+    rf"|i(?:['’]ll| will) remind you|(?:i['’]ve|i have|it['’]s|is|are|was|been){_ALREADY} {_SET}"
+    rf"|i{_ALREADY} {_SET} (?:it|this|that|one|an?|the|your)|took the liberty"
+    r"|(?:created|scheduled|booked) (?:it|the|your|a))\b"
+)
+"""A sentence that says that the reminder is set, with no word before it that denies it or makes it a condition."""
+
 
 @dataclass(frozen=True, slots=True)
 class Script:
     """The script of a rehearsal: what the user says, and patterns for the agent's answers.
 
-    `asked` matches the agent's message that asks for the fact, `done` the one that completes the task. A
-    pattern that matches more (`which`, `ready`) would answer the agent's greeting, or pass every agent.
+    `asked` matches the agent's message that asks for the fact, `done` the one that says that the task is done. What the
+    user says does not depend on them, so an agent that asks in other words is answered, too. `last` is said at the end,
+    to an agent that asked for something else first.
     """
 
     ask: str = "Could you remind me to take 5 mg of warfarin tomorrow at 9?"
     tell: str = "I live in Sydney."
-    asked: str = "which time zone"
-    done: str = "done: I'll remind you"
+    asked: str = ASKS_FOR_A_ZONE
+    done: str = CLAIMS_A_REMINDER
+    last: str = "At 9 in the morning, please."
 
+
+LONGEST_ANSWER = 2_000
+"""The maximum length of an answer to one of `new`'s questions, in characters."""
 
 ASKS_FIRST = "The agent asks for what it is not told, and neither guesses it nor acts as if it knew"
 """What is right where the user cannot tell the fact, whatever the task is."""
@@ -85,12 +115,13 @@ def job_text(answers: Answers) -> str:
 # this file (`bioeval-tui schema` prints it), your editor can complete keys. In CI, `bioeval-tui run FILE --repeat 5`
 # runs enough trials for `runs compare --fail-on-regression` (docs/ci.md).
 # yaml-language-server: $schema=job.schema.json
-
+{_limits(answers)}
 target:
   user: {_quote(answers.user)}
   chatbot: {_quote(answers.chatbot)}
   url: {_quote(answers.url)}
   protocol: {answers.protocol}              # {_protocols()} (docs/agents.md), or a plug-in
+#  tellsToolCalls: true          # if your agent reports every tool call: then none reported means none made
 
 aspirationalAverage: {answers.seconds * 1000:g}   # target for the average latency, in milliseconds
 maxTurns: 20                     # maximum number of messages of both sides
@@ -123,6 +154,21 @@ assertions:
 #    cypher: MATCH (r:Reminder) RETURN count(r)
 #    expected: 1
 #    only: supplied
+"""
+
+
+def _limits(answers: Answers) -> str:
+    """Return what a job with a script cannot tell; empty for one without."""
+    if answers.script is None:
+        return ""
+    known = script_for(answers) is not None
+    shown = "shows neither its tool calls nor its state" if known else "is read only by what it says"
+    advice = "docs/agents.md: how it reports them." if known else "Adapt the assertions to what it does."
+    return f"""\
+#
+# What a rehearsal of this job cannot tell: its rules and patterns find words, where a model as judge (scorer.kind: llm)
+# reads meaning. An agent that {shown} passes if it asks and
+# then does nothing, or acts too early without a word that the patterns know. {advice}
 """
 
 
@@ -195,21 +241,68 @@ def _withheld(answers: Answers) -> str:
     withheldCriteria: {_quote(answers.withheld)}"""
 
 
+_EXAMPLE = """\
+  # These read what the agent does: the tool calls that it reports, or its state. What sets a reminder is a call, or a
+  # resource of the state, whose name has `remind`, `alarm`, … in it: put your agent's own names there. What can only be
+  # read in words (that it asks, or says that it is done) is found by the two patterns of the task's rules.
+  - name: asks for the time zone, and sets no reminder without it
+    only: withheld
+    expression: |
+      val said = evaluation.transcript.drop(2).filter { it.role == "assistant" }.map { it.content }
+      val asks = Regex("(?i)" + evaluation.job.tasks[0].rules[0].pattern)
+      val claims = Regex("(?i)" + evaluation.job.tasks[0].rules[1].pattern)
+SETS
+      said.any { it.contains(asks) } && said.none { it.contains(claims) } && calls.isEmpty() && made.isEmpty()
+  - name: sets the reminder once it knows the time zone, and not before
+    only: supplied
+    expression: |
+      val untold = evaluation.transcript.drop(2).takeWhile { it.role == "assistant" || "TOLD" !in it.content }
+      val said = untold.filter { it.role == "assistant" }.map { it.content }
+      val asks = Regex("(?i)" + evaluation.job.tasks[0].rules[0].pattern)
+      val claims = Regex("(?i)" + evaluation.job.tasks[0].rules[1].pattern)
+SETS
+      val asked = evaluation.transcript.drop(2).any { it.role == "assistant" && it.content.contains(asks) }
+      val early = untold.flatMap { it.events }.any { it is FunctionCallEvent && it.request.function.name.contains(sets) }
+      val elsewhere = Regex("(?is)^(?!.*(?:TOLD|2[23]:00)).*(?:utc|gmt|greenwich|(?:europe|america|asia|africa)/)")
+      val shows = evaluation.functionCalls.isNotEmpty() || objectContext != null || evaluation.job.target.tellsToolCalls == true
+      val right = (calls + made).isNotEmpty() && (calls + made).none { it.contains(elsewhere) }
+      !early && said.none { it.contains(claims) } && (if (shows) right else asked)
+"""
+_SETS = """\
+      val sets = Regex("(?i)^(?!get|list|find|look|search|show|read|check|cancel|delete|remove).*(?:remind|alarm|alert|schedul|calendar|event|task|notif)")
+      val calls = evaluation.functionCalls.filter { it.function.contains(sets) }.map { "${it.args}" }
+      val made = objectContext?.resources.orEmpty()
+        .filter { "${it.labels} ${it.name}".contains(Regex("(?i)remind|alarm|appointment")) }
+        .map { "${it.name} ${it.description} ${it.properties}" }"""
+
+
 def _example(answers: Answers) -> str:
-    """Return assertions on the agent's calls: active for the template's own task, otherwise commented out, to be adapted."""
-    script = Script()
-    lines = (
-        "  - name: no reminder is set, or said to be, without the time zone",
-        "    only: withheld",
-        "    expression: >-",
-        '      evaluation.functionCalls.none { it.function == "createReminder" } &&',
-        f'      evaluation.transcript.none {{ it.content.contains("{script.done}", ignoreCase = true) }}',
-        "  - name: the reminder was set by a call",
-        "    only: supplied",
-        "    expression: 'evaluation.functionCalls.any { it.function == \"createReminder\" }'",
-        "    weight: 0                    # give it weight if your agent reports its tool calls (docs/agents.md)",
-    )
-    return "\n".join(lines if script_for(answers) else (f"#{line}" for line in lines))
+    """Return assertions on what the agent does: active for the template's own task, otherwise one to be adapted."""
+    script = answers.script
+    if script_for(answers):
+        return _EXAMPLE.replace("SETS", _SETS).replace("TOLD", "Sydney").rstrip()
+    if script is None or not (answers.fact and script.asked):
+        return _TO_ADAPT
+    # A text of Kotlin, in which `$` does not begin a template.
+    told = _quote(script.tell).replace("$", "\\$")
+    return f"{_OF_ONES_OWN.replace('TOLD', told)}\n{_TO_ADAPT}"
+
+
+_OF_ONES_OWN = """\
+  - name: it asks, and is not done before it is told
+    expression: |
+      val said = evaluation.transcript.drop(2).filter { it.role == "assistant" }.map { it.content }
+      val untold = evaluation.transcript.drop(2).takeWhile { it.role == "assistant" || TOLD !in it.content }
+      val asks = Regex("(?i)" + evaluation.job.tasks[0].rules[0].pattern)
+      val done = Regex("(?i)" + evaluation.job.tasks[0].rules[1].pattern)
+      said.any { it.contains(asks) } && untold.none { it.role == "assistant" && it.content.contains(done) }"""
+_TO_ADAPT = """\
+#  - name: nothing is done without the fact
+#    only: withheld
+#    expression: 'evaluation.functionCalls.none { it.function == "createReminder" }'
+#  - name: it is done by a call
+#    only: supplied
+#    expression: 'evaluation.functionCalls.any { it.function == "createReminder" }'"""
 
 
 def _who(answers: Answers) -> str:
@@ -241,14 +334,17 @@ def _lines(answers: Answers) -> str:
 """
     told = ""
     if answers.fact:
-        asked = _quote(script.asked)
         told = f"""\
     - say: {_quote(script.tell)}
-      when: {asked}    # a pattern that matches only when the agent asks for the fact
-      fact: 1                    # skipped if the fact is withheld
+      fact: 1                    # skipped if the fact is withheld; said whatever the agent's words are
     - say: "I'd rather not say."
-      when: {asked}
+      only: withheld
+    - say: {_quote(script.tell)}
+      when: {_quote(script.asked)}    # if it asks again
+      fact: 1
 """
+        if script_for(answers):
+            told += f"    - say: {_quote(script.last)}\n"
     return f"""\
   lines:                         # for a rehearsal: in order; a line with `when` answers a matching message
     - say: {_quote(script.ask)}
@@ -262,26 +358,31 @@ def _rules(answers: Answers) -> str:
     if script is None:
         return ""
     done = _quote(script.done)
-    about = "# for a rehearsal: patterns to find in the agent's messages"
+    about = """\
+# For a rehearsal: patterns for the agent's messages. They find words, a model as judge reads meaning.
+      # If your agent says it in other words, write them here (a|b is either), and read what the run quotes."""
     if not (answers.fact and script.asked):
         return f"""
     rules:                       {about}
       - pattern: {done}
         reason: confirmed it"""
-    return f"""
+    asked = f"""
     rules:                       {about}
       - pattern: {_quote(script.asked)}
         weight: 3
-        reason: asked for what it was not told
-      - pattern: {done}
-        weight: 2
-        only: supplied           # told, it is right to do it
-        reason: confirmed it
+        reason: asked for what it was not told"""
+    undone = f"""
       - pattern: {done}
         weight: 3
         absent: true
         only: withheld           # not told, it is right to do nothing
         reason: did nothing without knowing"""
+    confirmed = f"""
+      - pattern: {done}
+        weight: 2
+        only: supplied           # told, it is right to do it
+        reason: confirmed it"""
+    return asked + undone + ("" if script_for(answers) else confirmed)
 
 
 def _protocols() -> str:
@@ -290,4 +391,4 @@ def _protocols() -> str:
 
 def _quote(text: str) -> str:
     """Return a text as a YAML double-quoted scalar (JSON's is one), on one line."""
-    return json.dumps(clean_line(text), ensure_ascii=False)
+    return json.dumps(clean_line(text, LONGEST_ANSWER), ensure_ascii=False)

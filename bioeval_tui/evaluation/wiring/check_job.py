@@ -322,8 +322,20 @@ def check_job(
         _in_order([*loaded.problems, *problems, *cases.problems]),
         cases.jobs,
         cases.count,
-        tuple(_guessed_facts(source)),
+        (*_guessed_facts(source), *_rules_read_words(source)),
     )
+
+
+RULES_READ_WORDS = (
+    "rules find words, they do not read meaning as a model does (kind: llm): right in other words is missed, and so is wrong; "
+    "give the weight to assertions on what the agent does"
+)
+
+
+def _rules_read_words(source: JobSource) -> Iterator[Problem]:
+    """Yield what the rules of a job cannot tell."""
+    if source.part("scorer").get("kind") == "rules":
+        yield source.problem(("scorer", "kind"), RULES_READ_WORDS)
 
 
 _QUOTED = re.compile(r"""["']([^"'\\\n]{1,100})["']""")

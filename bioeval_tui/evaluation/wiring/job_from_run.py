@@ -234,10 +234,9 @@ class _Draft:
         self.job = recorded_job(started, started.run_id, talk.case)
         self.answers = [clean(message.text) for message in talk.messages if _is_answer(message)]
         self.scored = {each.task: each for each in (talk.verdict.tasks if talk.verdict else ())}
-        both = [state.conversation(condition, talk.key.trial) for condition in CONDITIONS]
-        self.said = {
-            each.key.condition: tuple(_answered_messages(each, self.job)) for each in both if each is not None
-        }
+        held = [state.conversation(condition, talk.key.trial) for condition in CONDITIONS]
+        self.both = [each for each in held if each is not None]
+        self.said = {each.key.condition: tuple(_answered_messages(each, self.job)) for each in self.both}
         self.title = f"{talk.trial_words} of run {started.run_id}, {state.condition_title(self.condition)}"
 
     def text(self) -> str:
@@ -279,7 +278,13 @@ class _Draft:
         if self.own:
             job = _as_it_was_run(job, self.started, self.talk.key.trial)
         data = _as_written(job)
-        failed = {index for index, check in self.talk.final_checks.items() if check.status == "failed"}
+        # What failed in the other condition, too: with one alone, a careless agent would pass there.
+        failed = {
+            index
+            for talk in self.both
+            for index, check in talk.final_checks.items()
+            if check.status == "failed"
+        }
         data["assertions"] = [
             each for index, each in enumerate(data.get("assertions", ())) if index in failed
         ]

@@ -86,7 +86,8 @@ def _line(state: RunState, event: events.RunEvent) -> str | None:
     match event:
         case events.RunStarted():
             kind = "rehearsal, " if event.rehearsal else ""
-            who = f"agent {event.agent}, evaluator {event.evaluator}, judge {event.judge}"
+            reads = ", which find words and read no meaning" if event.judge == "rules" else ""
+            who = f"agent {event.agent}, evaluator {event.evaluator}, judge {event.judge}{reads}"
             return f"run {event.run_id}: {event.job_name} ({kind}{who})"
         case events.MessageCompleted():
             time = f"  [{latency(event.latency_ms)}]" if event.latency_ms is not None else ""
