@@ -22,6 +22,9 @@ MAX_COMBINING = 8
 # Answers of agents and models, agent cards and states
 MAX_ANSWER_BYTES = 5_000_000
 """Default maximum size of an answer, in bytes; a longer one, or one without an end, is an error."""
+MAX_HEADER_BYTES, MAX_HEADERS = 1 << 16, 250
+"""Maximum number of bytes of a header, and of headers of an answer: long policies and many cookies are usual, also of proxies.
+Together they are no larger than a model's answer."""
 MAX_REFUSAL_BYTES = 100_000
 """Maximum number of bytes read of an error response."""
 MAX_MODEL_BYTES = 16_000_000
