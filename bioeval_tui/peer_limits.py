@@ -71,6 +71,8 @@ MAX_TRACE = 32 << 20
 # Recordings and other files that are imported
 MAX_LINE = 16 << 20
 """Maximum number of bytes of a line; a document with a longer first line is read in pieces."""
+MAX_BLANK_LINES = 1_000_000
+"""Maximum number of blank lines in a file of lines."""
 MAX_DAMAGED = 10_000
 """Maximum number of damaged lines; the rest of the file is left out, because describing each takes time."""
 MAX_OVERLAY = 64_000_000

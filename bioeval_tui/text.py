@@ -213,6 +213,19 @@ def excess_of(value: Any, depth: int = MAX_DEPTH) -> str:
     return f"nested deeper than {MAX_DEPTH}"
 
 
+def is_too_deep(value: Any) -> bool:
+    """Return whether a JSON value is nested deeper than `MAX_DEPTH`; code that walks one is recursive."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        containers = [item for item in level if isinstance(item, dict | list)]
+        level = [
+            child for item in containers for child in (item.values() if isinstance(item, dict) else item)
+        ]
+        if not level:
+            return False
+    return True
+
+
 def _number_words(number: float) -> str:
     """Return what is wrong with a number that no double holds, or that JSON does not know."""
     if number != number:
