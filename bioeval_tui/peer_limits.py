@@ -18,6 +18,8 @@ MAX_NUMBER = sys.float_info.max
 """The largest number: what no double holds cannot be compared, added up or written for other programs."""
 MAX_COMBINING = 8
 """Maximum number of combining characters in a row."""
+MAX_LETTER = 12
+"""Maximum number of characters that are drawn as one letter or emoji; the longest emoji, a couple with skin tones, has 10."""
 
 # Answers of agents and models, agent cards and states
 MAX_ANSWER_BYTES = 5_000_000

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui.peer_limits import MAX_COMBINING, MAX_DEPTH, MAX_NUMBER, MAX_TEXT, MAX_VALUES
+from bioeval_tui.peer_limits import MAX_COMBINING, MAX_DEPTH, MAX_LETTER, MAX_NUMBER, MAX_TEXT, MAX_VALUES
 
 _MOST_DIGITS = 400
 """More digits than any number has that a double holds."""
@@ -41,8 +41,13 @@ _UNSAFE = (  # characters that a terminal or a reader could be fooled by
     r"\ud800-\udfff"  # lone surrogates
 )
 _HALVES = re.compile(r"[\ud800-\udfff]")
+_LEADING, _FOLLOWING = r"\u1100-\u115f\ua960-\ua97c", r"\u1160-\u11ff\ud7b0-\ud7fb"
+"""The parts of a Korean syllable: its first consonants, and the vowels and last consonants, which have no width of their own."""
+_JAMO = re.compile(f"[{_FOLLOWING}]")
 # Marks are neither letters nor spaces: only such a run can hold too many of them, and few texts have one.
-_MAY_HOLD_MARKS = re.compile(rf"[^\w\s\x00-\x7f]{{{MAX_COMBINING + 1},}}")
+_MAY_HOLD_MARKS = re.compile(rf"(?:[^\w\s\x00-\x7f]|[{_FOLLOWING}]){{{MAX_COMBINING + 1},}}")
+_MAY_BE_ONE_LETTER = re.compile(rf"(?:[^\w\s\x00-\x7f]|[{_LEADING}{_FOLLOWING}]){{{MAX_LETTER + 1},}}")
+_SKIN_TONES = re.compile(r"(?<=[\U0001f3fb-\U0001f3ff])[\U0001f3fb-\U0001f3ff]+")
 _JOINERS = "\u200c\u200d"
 _BLOCKS_OF_MARKS = (range(0x1AB0, 0x1B00), range(0x20D0, 0x2100))
 """Blocks whose free places will be marks, which a newer browser knows and this Python does not."""
@@ -65,7 +70,8 @@ def clean(text: str, limit: int = MAX_TEXT) -> str:
     newlines. Characters that languages need are kept: the joiner and non-joiner (emoji, Persian, Indic scripts), the
     narrow no-break space (French), direction marks and isolates, soft hyphens and spaces without width. Of more than
     `MAX_COMBINING` marks in a row, of any script, the rest goes: no word has as many, and they would cover the lines around
-    them. Text beyond `limit` characters is cut and says so. Cleaning twice changes nothing more.
+    them. Of more than `MAX_LETTER` characters that are drawn as one, such as an endless Korean syllable or emoji, the rest is
+    a `⍰`, because no two programs agree on its width. Text beyond `limit` characters is cut and says so. Cleaning twice changes nothing more.
     """
     if len(text) > limit:
         text = text[:limit] + f"\n… cut after {limit:,} characters"
@@ -74,12 +80,12 @@ def clean(text: str, limit: int = MAX_TEXT) -> str:
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\u2029", "\n")
     text = _SEQUENCES.sub("␛", text)
     text = _UNSAFE_INPUT.sub(_picture, text)
-    return text if text.isascii() else _MAY_HOLD_MARKS.sub(_with_few_marks, text)
+    return text if text.isascii() else _with_short_letters(_MAY_HOLD_MARKS.sub(_with_few_marks, text))
 
 
 def needs_cleaning(text: str) -> bool:
     """Return whether `clean` may change a text that is not too long; a false alarm only costs time."""
-    return bool(_UNSAFE_INPUT.search(text) or _MAY_HOLD_MARKS.search(text))
+    return bool(_UNSAFE_INPUT.search(text) or _MAY_HOLD_MARKS.search(text) or _may_hold_long_letters(text))
 
 
 def for_terminal(text: str, limit: int = MAX_TEXT) -> str:
@@ -333,7 +339,7 @@ def _picture(match: re.Match[str]) -> str:
 
 
 def _is_mark(character: str) -> bool:
-    if character in _JOINERS or unicodedata.category(character).startswith("M"):
+    if character in _JOINERS or _JAMO.match(character) or unicodedata.category(character).startswith("M"):
         return True
     return any(ord(character) in block for block in _BLOCKS_OF_MARKS)
 
@@ -346,7 +352,32 @@ def _with_few_marks(match: re.Match[str]) -> str:
         return run
     kept, in_a_row = [], 0
     for character in run:
-        in_a_row = in_a_row + 1 if character in marks else 0
+        if character in marks:
+            in_a_row += 1
+        elif not _INVISIBLE.match(
+            character
+        ):  # a mark after a space without width is drawn on the letter before it
+            in_a_row = 0
         if in_a_row <= MAX_COMBINING:
             kept.append(character)
     return "".join(kept)
+
+
+def _may_hold_long_letters(text: str) -> bool:
+    return bool(_MAY_BE_ONE_LETTER.search(text) or _SKIN_TONES.search(text))
+
+
+def _with_short_letters(text: str) -> str:
+    """Return a text in which no letter or emoji is made of too many characters."""
+    if not _may_hold_long_letters(text):
+        return text
+    return _MAY_BE_ONE_LETTER.sub(_shortened_letters, _SKIN_TONES.sub("⍰", text))
+
+
+def _shortened_letters(match: re.Match[str]) -> str:
+    import regex  # which every start of the program would wait for, and few texts need
+
+    letters: list[str] = regex.findall(r"\X", match.group())
+    return "".join(
+        one if len(one) <= MAX_LETTER else f"{one[:MAX_LETTER].rstrip(_JOINERS)}⍰" for one in letters
+    )
