@@ -64,6 +64,10 @@ class PlainConsole(Console):
     If its reader is gone (`… | head -1`), it stops printing; the work continues, with the same exit code.
     """
 
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Read a text as Rich does, cleaned before it is measured: what has no width is drawn as a sign that has one."""
+        return super().render_str(cleaned(text), **options)
+
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Render as Rich does, with every piece of text cleaned."""
         for segment in super().render(renderable, options):
@@ -134,6 +138,11 @@ def write_table(
     Laid out here, because Rich's table takes six seconds for ten thousand rows. If `paged`, one that does not fit on the
     terminal is shown in the user's pager.
     """
+    # Before they are measured, as above.
+    columns = [
+        column._replace(title=cleaned(column.title), cells=[*map(cleaned, column.cells)])
+        for column in columns
+    ]
     if is_plain():
         write_lines(console, "".join(f"{line}\n" for line in _cells_in_words(columns)))
         return

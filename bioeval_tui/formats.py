@@ -46,6 +46,7 @@ from bioeval_tui.record.importing.conversations import (
 from bioeval_tui.record.importing.looking import (
     LARGEST as LARGEST,
     FileLook as FileLook,
+    json_value as json_value,
     lines as lines,
     members as members,
 )

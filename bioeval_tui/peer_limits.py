@@ -18,10 +18,15 @@ MAX_NUMBER = sys.float_info.max
 """The largest number: what no double holds cannot be compared, added up or written for other programs."""
 MAX_COMBINING = 8
 """Maximum number of combining characters in a row."""
+MAX_LETTER = 12
+"""Maximum number of characters that are drawn as one letter or emoji; the longest emoji, a couple with skin tones, has 10."""
 
 # Answers of agents and models, agent cards and states
 MAX_ANSWER_BYTES = 5_000_000
 """Default maximum size of an answer, in bytes; a longer one, or one without an end, is an error."""
+MAX_HEADER_BYTES, MAX_HEADERS = 1 << 16, 250
+"""Maximum number of bytes of a header, and of headers of an answer: long policies and many cookies are usual, also of proxies.
+Together they are no larger than a model's answer."""
 MAX_REFUSAL_BYTES = 100_000
 """Maximum number of bytes read of an error response."""
 MAX_MODEL_BYTES = 16_000_000
@@ -68,6 +73,8 @@ MAX_TRACE = 32 << 20
 # Recordings and other files that are imported
 MAX_LINE = 16 << 20
 """Maximum number of bytes of a line; a document with a longer first line is read in pieces."""
+MAX_BLANK_LINES = 1_000_000
+"""Maximum number of blank lines in a file of lines."""
 MAX_DAMAGED = 10_000
 """Maximum number of damaged lines; the rest of the file is left out, because describing each takes time."""
 MAX_OVERLAY = 64_000_000

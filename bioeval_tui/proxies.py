@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import ipaddress
 import os
-import re
-import socket
-import unicodedata
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from bioeval_tui.addresses import url_problem
 from bioeval_tui.errors import UsageError
 from bioeval_tui.text import clean_line, join_names
 
 _USUAL_PORTS = {"http": 80, "https": 443}
-_NUMERIC = re.compile(r"[0-9a-fx.]+")
 
 
 def proxy_for(url: str) -> str | None:
@@ -28,10 +25,12 @@ def proxy_for(url: str) -> str | None:
     None for this machine, whatever they say: what is sent to it must not leave it.
 
     Raises:
-        UsageError: the proxy is not an http or https URL.
+        UsageError: the URL or the proxy is not an http or https URL.
     """
+    if problem := url_problem(url):
+        raise UsageError(problem)
     parts = urlsplit(url)
-    host = _plain(parts.hostname or "").rstrip(".")
+    host = (parts.hostname or "").rstrip(".")
     if _is_here(host) or host.endswith(".localhost"):
         return None
     proxies = getproxies()
@@ -81,10 +80,8 @@ def is_loopback(host: str) -> bool:
 
     A name server is asked about `localhost.` and names below it: these are called directly, but are not sure.
     """
-    try:
-        return _is_here(_plain(urlsplit(f"//{host}").hostname or ""))
-    except ValueError:
-        return False
+    url = f"http://{host}"
+    return not url_problem(url) and _is_here(urlsplit(url).hostname or "")
 
 
 def _is_here(name: str) -> bool:
@@ -92,23 +89,12 @@ def _is_here(name: str) -> bool:
     return name == "localhost" or (address is not None and (address.is_loopback or address.is_unspecified))
 
 
-def _plain(host: str) -> str:
-    """Return a host's name as HTTP clients look it up: `１２７。0。0。1` is 127.0.0.1."""
-    return unicodedata.normalize("NFKC", host).replace("。", ".").lower()
-
-
 def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Return the IP address that a name spells, also in the short forms that the system accepts, such as 127.1."""
+    """Return a host's IP address, which is written in one way only (`addresses`); None for a name."""
     try:
         address = ipaddress.ip_address(name)
     except ValueError:
-        # `inet_aton` would ignore whatever follows a space.
-        if not _NUMERIC.fullmatch(name):
-            return None
-        try:
-            return ipaddress.IPv4Address(socket.inet_aton(name))
-        except OSError:
-            return None
+        return None
     return getattr(address, "ipv4_mapped", None) or address
 
 

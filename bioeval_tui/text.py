@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui.peer_limits import MAX_COMBINING, MAX_DEPTH, MAX_NUMBER, MAX_TEXT, MAX_VALUES
+from bioeval_tui.peer_limits import MAX_COMBINING, MAX_DEPTH, MAX_LETTER, MAX_NUMBER, MAX_TEXT, MAX_VALUES
 
 _MOST_DIGITS = 400
 """More digits than any number has that a double holds."""
@@ -41,8 +41,16 @@ _UNSAFE = (  # characters that a terminal or a reader could be fooled by
     r"\ud800-\udfff"  # lone surrogates
 )
 _HALVES = re.compile(r"[\ud800-\udfff]")
-# Marks are neither letters nor spaces: only such a run can hold too many of them, and few texts have one.
-_MAY_HOLD_MARKS = re.compile(rf"[^\w\s\x00-\x7f]{{{MAX_COMBINING + 1},}}")
+_LEADING, _FOLLOWING = r"\u1100-\u115f\ua960-\ua97c", r"\u1160-\u11ff\ud7b0-\ud7fb"
+"""The parts of a Korean syllable: its first consonants, and the vowels and last consonants, which have no width of their own."""
+_TONES = r"\U0001f3fb-\U0001f3ff"
+"""Of skin: each changes the emoji before it."""
+_FIRST, _LATER = re.compile(f"[{_LEADING}]"), re.compile(f"[{_FOLLOWING}{_TONES}]")
+# Marks are neither letters nor spaces: only such a run, and one of parts of syllables, can be drawn as one letter without an
+# end, and few texts have one.
+_MAY_BE_ONE_LETTER = re.compile(rf"(?:[^\w\s\x00-\x7f]|[{_LEADING}{_FOLLOWING}]){{{MAX_COMBINING + 1},}}")
+_SKIN_TONES = re.compile(f"(?<=[{_TONES}])[{_TONES}]+")
+_JOINER = "\u200d"
 _JOINERS = "\u200c\u200d"
 _BLOCKS_OF_MARKS = (range(0x1AB0, 0x1B00), range(0x20D0, 0x2100))
 """Blocks whose free places will be marks, which a newer browser knows and this Python does not."""
@@ -65,7 +73,8 @@ def clean(text: str, limit: int = MAX_TEXT) -> str:
     newlines. Characters that languages need are kept: the joiner and non-joiner (emoji, Persian, Indic scripts), the
     narrow no-break space (French), direction marks and isolates, soft hyphens and spaces without width. Of more than
     `MAX_COMBINING` marks in a row, of any script, the rest goes: no word has as many, and they would cover the lines around
-    them. Text beyond `limit` characters is cut and says so. Cleaning twice changes nothing more.
+    them. Of more than `MAX_LETTER` characters that are drawn as one, such as an endless Korean syllable or emoji, the rest is
+    a `⍰`, because no two programs agree on its width. Text beyond `limit` characters is cut and says so. Cleaning twice changes nothing more.
     """
     if len(text) > limit:
         text = text[:limit] + f"\n… cut after {limit:,} characters"
@@ -74,12 +83,12 @@ def clean(text: str, limit: int = MAX_TEXT) -> str:
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\u2029", "\n")
     text = _SEQUENCES.sub("␛", text)
     text = _UNSAFE_INPUT.sub(_picture, text)
-    return text if text.isascii() else _MAY_HOLD_MARKS.sub(_with_few_marks, text)
+    return text if text.isascii() else _MAY_BE_ONE_LETTER.sub(_with_short_letters, _SKIN_TONES.sub("⍰", text))
 
 
 def needs_cleaning(text: str) -> bool:
     """Return whether `clean` may change a text that is not too long; a false alarm only costs time."""
-    return bool(_UNSAFE_INPUT.search(text) or _MAY_HOLD_MARKS.search(text))
+    return bool(_UNSAFE_INPUT.search(text) or _MAY_BE_ONE_LETTER.search(text) or _SKIN_TONES.search(text))
 
 
 def for_terminal(text: str, limit: int = MAX_TEXT) -> str:
@@ -213,6 +222,19 @@ def excess_of(value: Any, depth: int = MAX_DEPTH) -> str:
     return f"nested deeper than {MAX_DEPTH}"
 
 
+def is_too_deep(value: Any) -> bool:
+    """Return whether a JSON value is nested deeper than `MAX_DEPTH`; code that walks one is recursive."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        containers = [item for item in level if isinstance(item, dict | list)]
+        level = [
+            child for item in containers for child in (item.values() if isinstance(item, dict) else item)
+        ]
+        if not level:
+            return False
+    return True
+
+
 def _number_words(number: float) -> str:
     """Return what is wrong with a number that no double holds, or that JSON does not know."""
     if number != number:
@@ -320,20 +342,35 @@ def _picture(match: re.Match[str]) -> str:
 
 
 def _is_mark(character: str) -> bool:
-    if character in _JOINERS or unicodedata.category(character).startswith("M"):
+    if character in _JOINERS or _LATER.match(character) or unicodedata.category(character).startswith("M"):
         return True
     return any(ord(character) in block for block in _BLOCKS_OF_MARKS)
 
 
-def _with_few_marks(match: re.Match[str]) -> str:
-    """Return a run without the marks that follow `MAX_COMBINING` others."""
+def _with_short_letters(match: re.Match[str]) -> str:
+    """Return a run without the marks that follow `MAX_COMBINING` others, and with `⍰` for what makes one letter too long."""
     run = match.group()
-    marks = set(filter(_is_mark, set(run)))
-    if not marks:  # such as a line of dashes
+    marks, firsts = set(filter(_is_mark, set(run))), set(_FIRST.findall(run))
+    if not marks and not firsts:  # such as a line of dashes
         return run
-    kept, in_a_row = [], 0
+    kept: list[str] = []
+    before, in_a_row, length = "", 0, 0
     for character in run:
-        in_a_row = in_a_row + 1 if character in marks else 0
-        if in_a_row <= MAX_COMBINING:
+        if character in marks:
+            in_a_row += 1
+        elif not _INVISIBLE.match(
+            character
+        ):  # a mark after a space without width is drawn on the letter before it
+            in_a_row = 0
+        if in_a_row > MAX_COMBINING:
+            continue
+        joins = character in marks or before == _JOINER or (character in firsts and before in firsts)
+        length = length + 1 if joins else 1
+        before = character
+        if length <= MAX_LETTER:
             kept.append(character)
+        elif length == MAX_LETTER + 1:
+            if kept[-1] == _JOINER:
+                kept.pop()
+            kept.append("⍰")
     return "".join(kept)

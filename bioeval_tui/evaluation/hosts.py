@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, unquote, unquote_plus, urlsplit
 
+from bioeval_tui.addresses import HTTP, url_problem
 from bioeval_tui.errors import UsageError
 from bioeval_tui.text import clean_line
 
@@ -32,22 +33,17 @@ def may_be_set(header: str) -> bool:
     return re.fullmatch(HEADER_NAME, header) is not None and header.lower() not in OUR_HEADERS
 
 
-def host_of(url: str, *, any_scheme: bool = False) -> str:
-    """Return `host` or `host:port` of a URL, without user or password.
+def host_of(url: str, *, any_scheme: bool = False, name: str = "") -> str:
+    """Return `host` or `host:port` of a URL, without user or password; `name` is what a user calls the URL's setting.
 
     Raises:
         UsageError: it is not an http or https URL or, with `any_scheme`, not a URL with a host.
     """
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        parts, port = urlsplit(""), None
-    if not parts.hostname or not (any_scheme or parts.scheme in ("http", "https")):
-        kind = "a URL with a host" if any_scheme else "an http or https URL"
-        raise UsageError(f"not {kind}: {clean_line(url.rpartition('@')[2], 200)}")
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return clean_line(f"{host}:{port}" if port else host)
+    if problem := url_problem(url, () if any_scheme else HTTP):
+        raise UsageError(f"{name}: {problem}" if name else problem)
+    parts = urlsplit(url)
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    return clean_line(f"{host}:{parts.port}" if parts.port else f"{host}")
 
 
 def chat_url(url: str) -> str:

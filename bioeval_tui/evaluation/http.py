@@ -34,7 +34,7 @@ from bioeval_tui.evaluation.conversation import traces
 from bioeval_tui.evaluation.hosts import Hider, credentials_of
 from bioeval_tui.evaluation.retry import may_retry, retry_after
 from bioeval_tui.evaluation.seams import PeerError
-from bioeval_tui.peer_limits import MAX_ANSWER_BYTES, MAX_REFUSAL_BYTES
+from bioeval_tui.peer_limits import MAX_ANSWER_BYTES, MAX_HEADER_BYTES, MAX_HEADERS, MAX_REFUSAL_BYTES
 from bioeval_tui.record.names import Peer
 from bioeval_tui.text import clean, clean_line
 
@@ -310,11 +310,12 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
                 if not (exchange.lost and self._stateless):
                     raise
         response.headers = _readable_headers(response.headers, hider)
-        encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
-        if encoding != "identity":
+        if codings := _codings(response.headers):
             exchange.finish()
             await response.stream.aclose()  # type: ignore[union-attr]
-            what = f"sent Content-Encoding: {clean_line(encoding, 40)}, although it was asked for none"
+            what = (
+                f"sent Content-Encoding: {clean_line(', '.join(codings), 40)}, although it was asked for none"
+            )
             # A proxy between the two may have done that; without one, it was the peer.
             raise exchange.error(what, disagrees=self.proxy is not None)
         response.extensions["reason_phrase"] = hider.text(response.reason_phrase).encode("ascii", "replace")
@@ -338,6 +339,12 @@ def _readable_headers(headers: httpx2.Headers, hider: Hider) -> httpx2.Headers:
             value = value.partition(b";")[0].strip()
         readable.append((name, hider.data(value)))
     return httpx2.Headers(readable, encoding="iso-8859-1")
+
+
+def _codings(headers: httpx2.Headers) -> list[str]:
+    """Return how a body is coded: the elements of all `Content-Encoding` headers, of which empty ones do not count (RFC 9110)."""
+    listed = headers.get("Content-Encoding", "").lower().split(",")
+    return [coding for part in listed if (coding := part.strip()) not in ("", "identity")]
 
 
 class _LostError(aiohttp.ClientConnectionError):
@@ -420,6 +427,9 @@ def make_client(
             cookie_jar=aiohttp.DummyCookieJar(),
             response_class=_Answer,
             trace_configs=[tracing],
+            max_line_size=MAX_HEADER_BYTES,
+            max_field_size=MAX_HEADER_BYTES,
+            max_headers=MAX_HEADERS,
         )
 
     transport = AiohttpTransport(
@@ -528,10 +538,19 @@ def connection_error(peer: Peer, host: str, error: Exception) -> PeerError:
             message = f"{host} is not a valid URL: {detail}"
             return PeerError(peer, message, unreachable=True)
         case _:
-            # aiohttp adds lines with what it read, and a status 400 that the peer never sent.
-            reason = clean_line(str(getattr(cause, "message", "")).partition("\n")[0].rstrip(":"), 200)
-            return PeerError(peer, f"{host} does not speak HTTP as expected: {reason or detail}")
+            return PeerError(peer, f"{host} {_not_http(cause, detail)}")
     return PeerError(peer, message, retryable=True, unreachable=True)
+
+
+def _not_http(error: BaseException | None, detail: str) -> str:
+    """Return what is wrong with an answer's head, as the rest of a sentence."""
+    # aiohttp adds lines with what it read, and a status 400 that the peer never sent.
+    reason = clean_line(str(getattr(error, "message", "")).partition("\n")[0].rstrip(":"), 200)
+    if reason.startswith("Got more than"):
+        return f"sent a header of more than {MAX_HEADER_BYTES:,} bytes"
+    if reason.startswith("Too many headers"):
+        return f"sent more than {MAX_HEADERS:,} headers"
+    return f"does not speak HTTP as expected: {reason or detail}"
 
 
 def _not_trusted(host: str, error: ssl.SSLCertVerificationError) -> str:

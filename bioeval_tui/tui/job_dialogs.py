@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, cast
-from urllib.parse import urlsplit
 
 from textual import on, work
 from textual.binding import BindingType
@@ -15,6 +14,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from bioeval_tui import plugins
+from bioeval_tui.addresses import url_hint
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.evaluation.job.template import ASKS_FIRST, Answers, script_for
@@ -149,9 +149,9 @@ class OwnAgentDialog(FormDialog[NewJob]):
 
 def _wrong(job: NewJob) -> str:
     """Return what is wrong with the answers; empty if nothing is."""
-    answers, parts = job.answers, urlsplit(job.answers.url)
-    if parts.scheme not in ("http", "https") or not parts.netloc:
-        return "the address needs http:// or https://, such as http://127.0.0.1:8081"
+    answers = job.answers
+    if hint := url_hint(answers.url):
+        return f"address: {hint}"
     if not answers.task:
         return "say what the user wants, such as: learn whether two drugs interact"
     if not answers.criteria:
@@ -245,10 +245,8 @@ class RunForm:
         """Return the first error in one sentence; empty if it is valid."""
         if needs_code and not Path(self.code.strip() or "/nowhere").expanduser().is_dir():
             return "code: give the folder with the job's Python functions"
-        if self.agent == "url":
-            parts = urlsplit(self.url.strip()) if self.url.isprintable() else urlsplit("")
-            if parts.scheme not in ("http", "https") or not parts.netloc:
-                return "address: give one such as http://127.0.0.1:8081"
+        if self.agent == "url" and (hint := url_hint(self.url.strip())):
+            return f"address: {hint}"
         if self.trials is None:
             return f"repeats: give a whole number from 1 to {MOST_REPEATS:,}"
         if self.concurrency.strip() and self.most_at_once is None:

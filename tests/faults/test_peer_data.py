@@ -18,6 +18,7 @@ import pytest
 from bioeval_tui.evaluation import assertions, offline
 from bioeval_tui.evaluation.agents import connection, rest
 from bioeval_tui.evaluation.conversation import attempts, observe, run_job, scoring, transcript, turns
+from bioeval_tui.peer_limits import MAX_HEADER_BYTES, MAX_HEADERS
 
 from .peers import ASKED, Agent, Fault, Request, http, says, serving, status
 from .program import Outcome, Program
@@ -94,6 +95,14 @@ NAMED = {
     "deep": (answer(call('{"a":' + "[" * 90 + "]" * 90 + "}")), "nested deeper than 64"),
     "very deep": (answer(call('{"a":' + "[" * 99_999 + "]" * 99_999 + "}")), "nested deeper than 64"),
     "gzip": (headed("Content-Encoding: gzip\r\n"), "Content-Encoding: gzip"),
+    "gzip, as an element of a list": (headed("Content-Encoding: , GZIP\r\n"), "Content-Encoding: gzip,"),
+    "two codings": (
+        headed("Content-Encoding: identity, aws-chunked\r\nContent-Encoding: zstd\r\n"),
+        "Content-Encoding: aws-chunked, zstd,",
+    ),
+    "a long header": (headed(f"X-A: {'a' * (MAX_HEADER_BYTES + 1)}\r\n"), "a header of more than 65,536 bytes"),
+    "a long reason": (headed("", code=f"200 {'a' * (MAX_HEADER_BYTES + 1)}"), "a header of more than 65,536"),
+    "many headers": (headed("X-A: a\r\n" * (MAX_HEADERS - 1)), "more than 250 headers"),
     "not UTF-8": (says(b'{"sessionId":"s3","message":{"content":"\xff"}}'), "not JSON"),
     "another type": (answer(',"events":7'), "events is not a list"),
     "a status": (status(418), "answered 418"),
@@ -236,6 +245,10 @@ LEGAL = {
     "a charset that is none": headed("", kind="application/json; charset=undefined"),
     "utf-16": headed("", kind="application/json; charset=utf-16"),
     "identity": headed("Content-Encoding: Identity\r\n"),
+    "no coding": headed("Content-Encoding:\r\n"),
+    "an empty list of codings": headed("Content-Encoding: ,, identity ,\r\nContent-Encoding: \r\n"),
+    "a long header": headed(f"X-A: {'a' * MAX_HEADER_BYTES}\r\n"),
+    "many headers": headed("Set-Cookie: a=b\r\n" * (MAX_HEADERS - 2)),
     "Retry-After": headed("Retry-After: \xd9\xa3\r\n"),
     "a reason in Latin-1": headed("", code="200 D\xe1cc\xf6rd\xf6"),
     "the largest double": answer(call('{"a":[1e308,-1e308,1' + "0" * 308 + "]}"), "I made a note of it"),

@@ -165,7 +165,7 @@ async def test_errors_in_the_dialog_are_shown_in_the_dialog() -> None:
     async with opened(None, services=services, start="jobs") as (app, pilot):
         await pilot.press("end", "enter", "left", "enter")
         await loaded(app, pilot)
-        assert "address: give one such as" in screen_text(app)
+        assert "address: it must begin with http://" in screen_text(app)
         await pilot.press(*"squally")  # meant for a line, but a choice has the focus
         await loaded(app, pilot)
         assert is_a(app.screen, "RunDialog")
@@ -475,7 +475,7 @@ async def test_a_job_for_your_own_agent_is_written_from_an_address_and_sentences
             await pilot.press("down")
             assert form.focused is form.query_one(f"#{field}")
         await pilot.press("enter")
-        await until(pilot, lambda: "the address needs http://" in screen_text(app))
+        await until(pilot, lambda: "address: it must begin with http://" in screen_text(app))
         form.query_one("#url", Input).value = "https://agent.example/chat"
         form.query_one("#path", Input).value = str(Path(__file__).parent / "my-agent.yml")
         await pilot.press("enter")
@@ -654,19 +654,19 @@ async def test_an_error_in_the_run_dialog_is_one_sentence_that_names_its_field()
     async with run_dialog(cases=50) as (app, pilot, services):
         await fill(app, pilot, more="yes")
         for values, about in (
-            ({"agent": "url", "url": ""}, "address"),
-            ({"url": "localhost:8081"}, "address"),
-            ({"url": "file:///etc/passwd"}, "address"),
-            ({"agent": "job", "repeats": "0"}, "repeats"),
-            ({"repeats": "²"}, "repeats"),
-            ({"repeats": "99999999999999999999"}, "repeats"),
-            ({"repeats": "1", "concurrency": "many"}, "conversations"),
-            ({"concurrency": "", "sample": "0"}, "sample"),
-            ({"sample": "", "evaluator": "a, b"}, "evaluator"),
+            ({"agent": "url", "url": ""}, "address: it must begin with http://"),
+            ({"url": "localhost:8081"}, "address: it must begin with http://"),
+            ({"url": "file:///etc/passwd"}, "address: it must begin with http://"),
+            ({"agent": "job", "repeats": "0"}, "repeats: give"),
+            ({"repeats": "²"}, "repeats: give"),
+            ({"repeats": "99999999999999999999"}, "repeats: give"),
+            ({"repeats": "1", "concurrency": "many"}, "conversations: give"),
+            ({"concurrency": "", "sample": "0"}, "sample: give"),
+            ({"sample": "", "evaluator": "a, b"}, "evaluator: give"),
         ):
             await fill(app, pilot, **values)
             await pilot.press("enter")
-            assert text_of(app, "#hint").startswith(f"{about}: give "), values
+            assert text_of(app, "#hint").startswith(about), values
     assert services.started == []
 
 

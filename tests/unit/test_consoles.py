@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from bioeval_tui import consoles
@@ -159,6 +160,27 @@ def test_a_table_is_aligned_and_its_names_stand_above_where_they_do_not_fit(
     assert out.splitlines() == ["task", "score", "oncology/breast-cancer", "  0.5", "a\u4e2d", "10.25"]
     out, _ = table_text(4, 40, True, monkeypatch)
     assert out.split() == ["task", "oncology/breast-cancer:", "score", "0.5", "a\u4e2d:", "score", "10.25"]
+
+
+@pytest.mark.parametrize(
+    "name", ["a" + "\u200b" * 20, "so\u00adft", "\u200fab\u2066c", "가" + "\u1161" * 400]
+)
+def test_a_table_is_aligned_whatever_its_names_are_made_of(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    console = consoles.PlainConsole(width=80)
+    columns = [
+        consoles.CellColumn("job", [name, "short"]),
+        consoles.CellColumn("mean", ["1.00", "0.50"], right=True),
+    ]
+    consoles.write_table(console, columns)
+    table = Table("job", Column("mean", justify="right"), box=None, pad_edge=False)
+    table.add_row(name, "1.00")
+    table.add_row("short", "0.50")
+    console.print(table)
+    written = capsys.readouterr().out.splitlines()
+    for lines in (written[:3], written[3:]):
+        assert len({cell_len(line) for line in lines}) == 1, lines
 
 
 def test_a_dot_for_nothing_is_a_word_in_plain_lines() -> None:

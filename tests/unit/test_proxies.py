@@ -9,8 +9,32 @@ from bioeval_tui.proxies import is_loopback, proxies_of, proxy_for
 
 PROXY = "http://proxy.example.org:3128"
 HERE = [
-    *("127.0.0.1", "127.1.2.3", "127.1", "0x7f.1", "2130706433", "0177.0.0.1", "[::1]", "[::ffff:127.0.0.1]"),
-    *("localhost", "LocalHost", "0.0.0.0", "[::]", "127。0。0。1", "１２７.0.0.1"),
+    *("127.0.0.1", "127.1.2.3", "[::1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[0:0:0:0:0:0:0:1]"),
+    *("localhost", "LocalHost", "0.0.0.0", "[::]"),
+]
+OTHER_SPELLINGS = [
+    *(
+        "127.1",
+        "0x7f.1",
+        "0x7F000001",
+        "2130706433",
+        "0177.0.0.1",
+        "017700000001",
+        "127.000.000.001",
+        "127.0.0.1.",
+    ),
+    *(
+        "127.0.0x1",
+        "0",
+        "127。0。0。1",
+        "１２７.0.0.1",
+        "①27.0.0.1",
+        "localhost。",
+        "ⓛocalhost",
+        "l%6Fcalhost",
+    ),
+    *("loc\u00adalhost", "127.0.0.%31", "127.0.0.1%00.example.org", "localhost..", "[::1%25lo]", "[::1%lo]"),
+    *(" 127.0.0.1", "127.0.0.1 ", "127.0.0.1\t", "127.0.0.1\0", "example.org\\@127.0.0.1", "a@b@127.0.0.1"),
 ]
 
 
@@ -29,7 +53,14 @@ def test_this_machine_is_called_directly_however_it_is_spelled(host: str) -> Non
     assert proxy_for(f"https://ann:word@{host}/v1") is None
 
 
-@pytest.mark.parametrize("host", ["models.localhost", "localhost.", "Models.localhost.", "127.0.0.1."])
+@pytest.mark.parametrize("host", OTHER_SPELLINGS)
+def test_what_programs_could_read_differently_is_not_called_at_all(host: str) -> None:
+    assert not is_loopback(f"{host}:8081")
+    with pytest.raises(UsageError, match="not an http or https URL"):
+        proxy_for(f"http://{host}:8081/v1")
+
+
+@pytest.mark.parametrize("host", ["models.localhost", "localhost.", "Models.localhost."])
 def test_what_a_name_server_says_of_localhost_is_called_directly_but_may_be_another_machine(
     host: str,
 ) -> None:
@@ -40,7 +71,7 @@ def test_what_a_name_server_says_of_localhost_is_called_directly_but_may_be_anot
 @pytest.mark.parametrize(
     "host",
     [
-        *("127.0.0.1.example.org", "localhost.example.org", "notlocalhost", "10.0.0.1", "128.0.0.1", "[::2]", "1.127"),
+        *("127.0.0.1.example.org", "localhost.example.org", "notlocalhost", "10.0.0.1", "128.0.0.1", "[::2]", "[::127.0.0.1]"),
         *("models.example.org", "[fe80::1]", "127.0.0.1@example.org"),
     ],
 )  # fmt: skip

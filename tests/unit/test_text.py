@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import sys
 import unicodedata
 from typing import Literal
 
 import pytest
+import regex
 from hypothesis import given, strategies as st
 
 from bioeval_tui.plugins import clean_line
@@ -98,6 +100,7 @@ WORDS = [
     "น้ำผู้ใหญ่กตัญญู", "क्षेत्र संस्कृतं श्रृंखला", "ஸ்ரீ சிந்திக்கிறேன்", "বৈদ্যুতিক ক্ষুদ্র", "ക്ഷീണം", "అధ్యక్షుడు",
     "مُحَمَّدٌ الرَّحْمٰنِ اللّٰهُمَّ", "بِسْمِ ٱللَّهِ ٱلرَّحْمَـٰنِ", "بِرَأْسِ مؤلّف", "בְּרֵאשִׁ֖ית בָּרָ֣א אֱלֹהִ֑ים", "ကြိုးစား လုပ်ငန်း", "ស្ត្រី ក្រុង",
     "བསྒྲུབས ཧཱུྃ", "ཧྐྵྨླྺྼྻྂ", "Tiếng Việt nghiễm nhiên", "ᬲᬸᬓ᭄ᬲ᭄ᬫ", "👩‍❤️‍💋‍👨 👨‍👩‍👧‍👦 1️⃣", "n̊ṳ̄̌ Z̯̃ˤ",
+    "안녕하세요 한국어 값없다", "ᄒᆞᆫ글 ᄢᅴ 나랏〮말〯ᄊᆞ미", "👩🏽‍❤️‍💋‍👨🏿 👩🏿‍🤝‍👨🏻 🧑🏽‍🚀 🏳️‍🌈 🇩🇪🇰🇷 👍🏽👍🏿", "ශ්‍රී ලංකා",
 ]  # fmt: skip
 
 
@@ -125,6 +128,44 @@ def test_marks_of_several_scripts_count_together_and_other_signs_between_them_st
     assert clean(("…" + several * 100) * 2) == ("…" + several * 2) * 2
     for line in ("─" * 500, "…" * 500, "👍" * 500, "、。" * 500):
         assert clean(line) == line
+
+
+ENDLESS = {
+    "vowels": "\u1100" + "\u1161" * 400,
+    "last consonants": "\uac00" + "\u11a8" * 400,
+    "vowels without a consonant": "\u1161" * 400,
+    "old vowels": "\ua960" + "\ud7b0" * 400,
+    "first consonants": "\u1100" * 400,
+    "vowels with marks": "\u1100" + "\u1161\u0301" * 400,
+    "vowels and spaces without width": "\u1100" + "\u1161\u200b" * 400,
+    "marks and spaces without width": "a" + "\u0301\u200b" * 400,
+    "marks and marks of direction": "a" + "\u0e49\u200e" * 400,
+    "skin tones": "👍" + "🏽" * 400,
+    "skin tones alone": "🏽🏿" * 400,
+    "a family without an end": "👩" + "\u200d👩" * 400,
+    "and with skin tones": "👩🏽" + "\u200d👩🏽" * 400,
+    "selectors": "❤" + "\ufe0f" * 400,
+    "everything": "👩" + "\u200d\ufe0f🏽👩\u1161\u0301" * 400,
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+@pytest.mark.parametrize("others", ["{}", "a{}", "{}b", "{} {}", "ab{}cd", "한{}국", "👍{}👍"])
+def test_a_letter_without_an_end_has_one(name: str, others: str) -> None:
+    shown = clean(others.replace("{}", ENDLESS[name]))
+    letters = regex.findall(r"\X", shown)
+    assert max(map(len, letters)) <= 13
+    follows = re.findall(r"[\u1160-\u11ff\ud7b0-\ud7fb\u0300-\u036f\u0e49\ufe0f\u200d]+", shown)
+    assert max(map(len, follows), default=0) <= 8
+    assert clean(shown) == shown
+    assert needs_cleaning(ENDLESS[name])
+
+
+@given(st.text("a 👩👍🏽🏿\u200d\ufe0f\u1100\u1161\u11a8\uac00\u0301\u200b\u0e49⍰é", max_size=80))
+def test_cleaning_letters_of_many_parts_twice_changes_nothing_more(text: str) -> None:
+    assert clean(clean(text)) == clean(text)
+    if not needs_cleaning(text):
+        assert clean(text) == text
 
 
 def test_long_text_is_cut_and_says_so() -> None:

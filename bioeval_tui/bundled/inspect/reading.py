@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from bioeval_tui.formats import (
     Output,
     in_unit,
     is_archive,
+    json_value,
     members,
     messages_of,
     milliseconds,
@@ -97,10 +97,11 @@ def _members(file: Path) -> Iterator[tuple[str, Any]]:
 def _loaded(archive: Archive, name: str) -> Any:
     if archive.size_of(name) > LARGEST:
         raise InputError(f"{name} is larger than {LARGEST:,} bytes")
-    data = archive.read(name)
     try:
-        return json.loads(data)
-    except (ValueError, RecursionError) as problem:
+        return json_value(archive.read(name))
+    except ArchiveError:
+        raise  # which names the member
+    except InputError as problem:
         raise InputError(f"{name} cannot be read: {problem}") from None
 
 

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from neo4j import AsyncGraphDatabase, Query, exceptions
 
+from bioeval_tui.addresses import NEO4J, url_problem
 from bioeval_tui.errors import BioevalError, QueryError
 from bioeval_tui.evaluation.graphs.cypher import check_read_only, check_setup, split_statements
 from bioeval_tui.evaluation.graphs.embedded import MAX_DIGESTED, ContentDigest
@@ -127,7 +128,6 @@ def _properties(entity: Any) -> dict[str, Any]:
 
 MAX_ROWS = 10_000
 MAX_RESULT_CHARACTERS = 5_000_000
-_SCHEMES = ("bolt", "neo4j", "bolt+s", "neo4j+s", "bolt+ssc", "neo4j+ssc")
 _CONNECT_S = 5.0
 _GRACE_S = 2.0
 _SNAPSHOT_S = 20.0
@@ -144,6 +144,7 @@ class Neo4jGraph:
     """
 
     def __init__(self, uri: str, username: str, password: str, *, unrestricted: bool = False) -> None:
+        self._problem = url_problem(uri, NEO4J)
         self._uri, in_uri, self._place = split_address(uri)
         self.identity = f"Neo4j at {self._place}"
         self._credentials = (username or in_uri or "neo4j", password)
@@ -232,8 +233,8 @@ class Neo4jGraph:
     async def _open(self) -> Any:
         if self._closed:
             raise PeerError("graph", f"{self.identity} is closed")
-        if not self._uri:
-            raise PeerError("graph", f"NEO_URI is not a Neo4j URI, which starts with {', '.join(_SCHEMES)}")
+        if self._problem:
+            raise PeerError("graph", f"NEO_URI: {self._problem}")
         async with self._opening:
             if self._driver is None:
                 try:
@@ -288,17 +289,14 @@ async def _counts(transaction: Any, cypher: str) -> dict[str, int]:
 
 
 def split_address(uri: str) -> tuple[str, str, str]:
-    """Return the URI without its user, the user, and `host:port` to show; the first is empty for an invalid URI.
+    """Return the URI without its user, the user, and `host:port` to show; only the last of an invalid URI.
 
     The published default has a user name in the URI, which the driver rejects.
     """
-    try:
-        parts = urlsplit(uri)
-        port = f":{parts.port}" if parts.port else ""
-    except ValueError:
+    if url_problem(uri, NEO4J):
         return "", "", "NEO_URI"
-    if parts.scheme not in _SCHEMES or not parts.hostname:
-        return "", "", "NEO_URI"
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    parts = urlsplit(uri)
+    port = f":{parts.port}" if parts.port else ""
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     query = f"?{parts.query}" if parts.query else ""
     return f"{parts.scheme}://{host}{port}{query}", parts.username or "", clean_line(f"{host}{port}", 200)

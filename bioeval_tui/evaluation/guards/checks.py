@@ -37,8 +37,9 @@ from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.models.prompting import Prompt
 from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage, Violation
 from bioeval_tui.languages import language_of
+from bioeval_tui.peer_limits import MAX_BLANK_LINES
 from bioeval_tui.record.events import FACTS_UNREAD, ROLE_RULES
-from bioeval_tui.record.importing.looking import line_value
+from bioeval_tui.record.importing.looking import json_value
 from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.text import clean, clean_line, shorten, without_invisible
 
@@ -286,9 +287,15 @@ def check_transcripts(lines: BinaryIO, name: str) -> Iterator[Hit | InputError |
     Only one line is in memory at a time.
     """
     totals = GuardTotals()
-    number = 0
+    number = blank = 0
     while line := lines.readline(MAX_LINE + 1):
         number += 1
+        blank += line.isspace()
+        if blank > MAX_BLANK_LINES:
+            totals.bad_lines += 1
+            message = f"more than {MAX_BLANK_LINES:,} lines are blank; the rest is left out"
+            yield InputError(f"{clean_line(name, 200)}, line {number}: {message}")
+            break
         try:
             if line.strip():
                 yield from _hits(_parse(_whole(line, lines)), number, totals)
@@ -344,7 +351,7 @@ def _hits(data: Mapping[str, Any], number: int, totals: GuardTotals) -> Iterator
 
 
 def _parse(line: bytes) -> Mapping[str, Any]:
-    data = line_value(line.strip())
+    data = json_value(line.strip())
     if not isinstance(data, dict):
         raise InputError("must be a JSON object with `id` and `messages`")
     return data

@@ -13,6 +13,8 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from bioeval_tui import plugins
+from bioeval_tui.addresses import HTTP, url_problem
 from bioeval_tui.errors import JobError, Problem, RecordingError
 from bioeval_tui.evaluation.hosts import without_credentials
 from bioeval_tui.evaluation.job import models
@@ -85,6 +87,8 @@ def parse_job(text: str, path: Path, sha256: str = "") -> LoadedJob:
             job = job_from_data(document.value)
         except ValidationError as error:
             problems += _problems_of(error, document, file)
+    if job is not None:
+        problems += _address_problems(job, document, file)
     if job is None or any(problem.severity == "error" for problem in problems):
         problems.sort(key=lambda problem: (problem.line, problem.column))
         if len(problems) > MAX_PROBLEMS:
@@ -153,6 +157,22 @@ def job_snapshot(job: EvaluationJob, *, exclude_defaults: bool = False) -> dict[
         if target.get(name):
             target[name] = without_credentials(target[name])
     return snapshot
+
+
+def _address_problems(job: EvaluationJob, document: YamlDocument, file: str) -> Iterator[Problem]:
+    """Yield what is wrong with addresses. Only of files: an imported recording may have any, and calls none."""
+    protocol = plugins.agent_protocol(job.target.protocol)
+    any_scheme = protocol is None or protocol.any_scheme
+    for path, url, schemes in (
+        (("target", "url"), job.target.url, () if any_scheme else HTTP),
+        (("target", "knowledgeUrl"), job.target.knowledge_url, HTTP),
+        (("target", "objectContextUrl"), job.target.object_context_url, HTTP),
+        (("evaluator", "url"), job.evaluator.url, HTTP),
+        (("scorer", "url"), job.scorer.url, HTTP),
+    ):
+        if url is not None and (problem := url_problem(url, schemes)):
+            place = document.place(path)
+            yield Problem(problem, file, place.line, place.column, show_path(path))
 
 
 def _warnings(job: EvaluationJob, document: YamlDocument, file: str) -> Iterator[Problem]:

@@ -21,6 +21,7 @@ from bioeval_tui.errors import JobError, NotMeasuredError, Problem, UsageError
 from bioeval_tui.evaluation.job import filling
 from bioeval_tui.evaluation.job.loading import LoadedJob, field_path, job_from_data, job_snapshot, message_of
 from bioeval_tui.evaluation.job.models import ConversationSeed, EvaluationJob
+from bioeval_tui.peer_limits import MAX_BLANK_LINES
 from bioeval_tui.record.events import JobCase
 from bioeval_tui.text import clean_line, clean_value, excess_of, json_problem, plural
 from bioeval_tui.yaml_positions import Path as FieldPath, show_path
@@ -241,10 +242,13 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             header = [name.strip() for name in next(reader, [])]
             _check_header(header, shown)
             begins = reader.line_num + 1
+            blank = 0
             for fields in reader:
                 line, begins = begins, reader.line_num + 1
-                if not fields:
-                    continue  # an empty line
+                if not fields:  # an empty line
+                    blank += 1
+                    _check_blank(blank, shown, line)
+                    continue
                 if len(fields) != len(header):
                     here, named = plural(len(fields), "field"), plural(len(header), "column")
                     hint = "; put a text with a comma in quotes" if len(fields) > len(header) else ""
@@ -274,7 +278,8 @@ def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the rows of JSON Lines or of one JSON document, whatever the file's name: lines are whole objects, one after another."""
     with path.open("rb") as file:
         whole = (line.strip() for line in iter(lambda: file.readline(MAX_LINE + 1), b""))
-        first, second = islice(chain(filter(None, whole), (b"", b"")), 2)
+        begin = filter(None, islice(whole, MAX_BLANK_LINES))
+        first, second = islice(chain(begin, (b"", b"")), 2)
         file.seek(0)
         # A document that is written over several lines begins with a line that does not end its first object.
         in_lines = first.removeprefix(codecs.BOM_UTF8).startswith(b"{") and (
@@ -287,13 +292,22 @@ def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _rows_of_lines(file: BinaryIO, shown: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    line = 0
+    line = blank = 0
     while data := file.readline(MAX_LINE + 1):
         line += 1
         if len(data) > MAX_LINE:
             raise _wrong(f"a line is longer than {MAX_LINE >> 20} MB", shown, line)
         if data.strip():
             yield line, _row(_read_json(data.rstrip(), shown, line), shown, line)
+        else:
+            blank += 1
+            _check_blank(blank, shown, line)
+
+
+def _check_blank(count: int, shown: str, line: int) -> None:
+    """Raise `JobError` if a table has too many blank lines, which take as long to read as others."""
+    if count > MAX_BLANK_LINES:
+        raise _wrong(f"more than {MAX_BLANK_LINES:,} lines are blank", shown, line)
 
 
 def _rows_of_document(file: BinaryIO, shown: str, *, one_line: bool) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from bioeval_tui import __version__, installation, plugins, units
+from bioeval_tui.addresses import url_problem
 from bioeval_tui.errors import BioevalError, UsageError
 from bioeval_tui.evaluation.engine.interface import RunRequest, spec_of
 from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph, available
@@ -74,6 +75,8 @@ def model_finding(
 ) -> Finding:
     """Return whether a server lists the `wanted` models; `headers` are sent, too. `url_from`, `key_from` and `model_from` say where each is set."""
     base = base_url.rstrip("/")
+    if problem := url_problem(base):
+        return Finding(part, "broken", problem, f"change the address ({url_from})")
     try:
         host = _through_proxy(base)
     except UsageError as error:
@@ -378,7 +381,7 @@ def _embedded_graph(settings: Settings) -> Finding:
 
 
 def _environments_agent(settings: Settings) -> Finding:
-    host = host_of(settings.agent_url)
+    host = host_of(settings.agent_url, name="BIOEVAL_AGENT_URL")
     try:
         status_of(settings.agent_url)
     except httpx2.HTTPError as error:

@@ -51,6 +51,14 @@ def model_place(
     return asked.url, provider if same else "openai"
 
 
+def url_setting(role: ModelRole, asked: EvaluatorConfig | ScorerConfig, settings: Settings) -> str:
+    """Return what a user calls the setting that names the URL of the evaluator's or the judge's model."""
+    if asked.url is not None:
+        return "scorer.url" if role == "judge" else "evaluator.url"
+    mine = settings.evaluator if role == "evaluator" else settings.judge
+    return f"BIOEVAL_{role.upper()}_BASE_URL" if mine.base_url else "OPENAI_BASE_URL"
+
+
 def model_url(role: ModelRole, asked: EvaluatorConfig | ScorerConfig, settings: Settings) -> str:
     """Return where the evaluator's or judge's model is called."""
     url, provider = model_place(role, asked, settings)

@@ -6,6 +6,8 @@ import shlex
 from typing import TYPE_CHECKING, Protocol
 
 from bioeval_tui import plugins
+from bioeval_tui.addresses import NEO4J, url_problem
+from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.hosts import host_of
 from bioeval_tui.evaluation.seams import KnowledgeGraph, PeerError, Wrapped, from_plugin
@@ -91,9 +93,15 @@ async def require_reachable(spec: EngineSpec, settings: Settings) -> None:
 
 
 def describe(spec: EngineSpec, settings: Settings) -> str | None:
-    """Return the name of the graph before it is opened."""
+    """Return the name of the graph before it is opened.
+
+    Raises:
+        UsageError: NEO_URI is not a Neo4j URI.
+    """
     if spec.graph == "neo4j" or (spec.graph == "auto" and _neo4j_is_set(settings)):
-        return f"Neo4j at {host_of('http://' + settings.neo_uri.partition('://')[2].rpartition('@')[2])}"
+        if problem := url_problem(settings.neo_uri, NEO4J):
+            raise UsageError(f"NEO_URI: {problem}")
+        return f"Neo4j at {host_of(settings.neo_uri, any_scheme=True)}"
     if spec.graph not in CHOICES:
         return clean_line(spec.graph, 100)
     if spec.graph == "embedded" or spec.sample_agent:

@@ -301,9 +301,10 @@ class Makers:
             hosts = [f"wherever {self.agent_host()} sends them"]
         hosts += [*self._reader_host("evaluator"), *self._reader_host("judge")]
         if self._hands_texts() and not self.spec.sample_agent:
-            hosts.append(host_of(self.knowledge_url()))
+            setting = "target.knowledgeUrl" if self.job.target.knowledge_url else "BIOEVAL_KNOWLEDGE_URL"
+            hosts.append(host_of(self.knowledge_url(), name=setting))
         if state := self.job.target.object_context_url:  # it receives the session's id
-            hosts.append(host_of(state))
+            hosts.append(host_of(state, name="target.objectContextUrl"))
         models = [*self._model_urls("evaluator"), *self._model_urls("judge")]
         if self.pays_agent and not self.spec.starts_agent:
             models.insert(0, self.agent_url)
@@ -332,14 +333,26 @@ class Makers:
         """Return the displayed host of the agent, or its function."""
         if self._protocol is not None and self._protocol.is_function:
             return clean_line(self.job.target.function or "", 200)
-        return host_of(self.agent_url, any_scheme=self._protocol is None or self._protocol.any_scheme)
+        return host_of(
+            self.agent_url,
+            any_scheme=self._protocol is None or self._protocol.any_scheme,
+            name=self._agent_url_from(),
+        )
+
+    def _agent_url_from(self) -> str:
+        """Return what a user calls the setting that names the agent's URL."""
+        if self.spec.agent_url:
+            return "--agent-url"
+        return "target.url" if self.job.target.url else "BIOEVAL_AGENT_URL"
 
     def _hands_texts(self) -> bool:
         return any(isinstance(seed, TextSeed) for seed in self.job.seeds)
 
     def model_host(self, role: endpoints.ModelRole) -> str:
         """Return the host of the evaluator's or judge's model."""
-        return host_of(endpoints.model_url(role, self._asked(role), self.settings))
+        asked = self._asked(role)
+        url = endpoints.model_url(role, asked, self.settings)
+        return host_of(url, name=endpoints.url_setting(role, asked, self.settings))
 
     def _model_urls(self, role: endpoints.ModelRole) -> list[str]:
         """Return where the evaluator's or judge's model is called, if it is one."""

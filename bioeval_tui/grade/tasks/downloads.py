@@ -30,6 +30,7 @@ from urllib.parse import urlsplit
 import httpx2
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential
 
+from bioeval_tui.addresses import url_problem
 from bioeval_tui.archives import ArchiveError, open_archive
 from bioeval_tui.errors import InputError, UsageError
 from bioeval_tui.files import Target, below, writing_whole
@@ -110,6 +111,8 @@ def _get(url: str, hint: str, use: Callable[[httpx2.Response], None]) -> None:
             return error.response.status_code in (408, 425, 429, 500, 502, 503, 504)
         return isinstance(error, httpx2.TransportError)
 
+    if problem := url_problem(url):
+        raise SourceError(f"{problem}; {hint}")
     host = clean_line(urlsplit(url).netloc)
     try:
         for attempt in Retrying(

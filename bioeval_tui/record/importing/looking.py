@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,8 +13,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 from bioeval_tui import plugins
 from bioeval_tui.archives import is_archive, open_archive
 from bioeval_tui.errors import InputError
-from bioeval_tui.peer_limits import MAX_LINE
-from bioeval_tui.text import json_problem
+from bioeval_tui.peer_limits import MAX_BLANK_LINES, MAX_LINE
+from bioeval_tui.text import is_too_deep, json_problem
 
 if TYPE_CHECKING:
     from bioeval_tui.record.importing.conversations import Header, ImportedConversation
@@ -24,7 +25,7 @@ LARGEST = 1 << 27
 """Maximum number of characters of one piece."""
 
 _DECODER = json.JSONDecoder()
-_WHITE = " \t\n\r"
+_BLANKS = re.compile(r"[ \t\n\r]*")
 
 
 def members(
@@ -62,30 +63,41 @@ def lines(file: BinaryIO) -> Iterator[tuple[int, Any]]:
     """Yield the values of JSON Lines with the numbers of their lines; blank lines are left out.
 
     Raises:
-        InputError: a line is not JSON or too long.
+        InputError: a line is not JSON or too long, or too many are blank.
     """
-    number = 0
+    number = blank = 0
     while line := file.readline(LARGEST + 1):
         number += 1
         if len(line) > LARGEST:
             raise InputError(f"line {number} is longer than {LARGEST:,} bytes")
-        if line.strip():
-            try:
-                yield number, line_value(line)
-            except InputError as problem:
-                raise InputError(f"line {number} is {problem}") from None
+        if not line.strip():
+            blank += 1
+            if blank > MAX_BLANK_LINES:
+                raise InputError(f"line {number}: more than {MAX_BLANK_LINES:,} lines are blank")
+            continue
+        try:
+            yield number, json_value(line)
+        except InputError as problem:
+            raise InputError(f"line {number} is {problem}") from None
 
 
-def line_value(line: bytes) -> Any:
-    """Return the value of a line of JSON Lines.
+def json_value(data: bytes) -> Any:
+    """Return the value of a line of JSON Lines, or of a small document.
 
     Raises:
-        InputError: it is not JSON; the message says where.
+        InputError: it is not JSON, or nested too deep; the message says where.
     """
     try:
-        return json.loads(line.decode("utf-8-sig"))
+        return _shallow(json.loads(data.decode("utf-8-sig")))
     except (RecursionError, ValueError) as error:
         raise InputError(json_problem(error)) from None
+
+
+def _shallow(value: Any) -> Any:
+    """Return a value that was read. Raises `RecursionError`, as the reader does for what is nested much deeper."""
+    if is_too_deep(value):
+        raise RecursionError
+    return value
 
 
 class _Reader:
@@ -98,6 +110,7 @@ class _Reader:
         self._text = ""
         self._at = 0
         self._before = 0
+        self._blanks = 0
         self._ended = False
 
     def fail(self, why: str) -> None:
@@ -106,13 +119,21 @@ class _Reader:
     def peek(self) -> str:
         """Return the next character that is not white space; empty at the end."""
         while True:
-            while self._at < len(self._text):
-                if self._text[self._at] not in _WHITE:
-                    return self._text[self._at]
-                self._at += 1
+            self._skip_blanks()
+            if self._at < len(self._text):
+                return self._text[self._at]
             if self._ended:
                 return ""
             self._more(CHUNK)
+
+    def _skip_blanks(self) -> None:
+        blanks = _BLANKS.match(self._text, self._at)
+        assert blanks is not None  # none match, too
+        self._at = blanks.end()
+        self._blanks += blanks.end() - blanks.start()
+        # A zip of a few kilobytes may hold gigabytes of them.
+        if self._blanks > self._largest:
+            self.fail(f"more than {self._largest:,} blanks between values")
 
     def names(self) -> Iterator[str]:
         """Yield the keys of an object; the caller reads the value after each."""
@@ -148,6 +169,7 @@ class _Reader:
         while True:
             try:
                 value, end = _DECODER.raw_decode(self._text, self._at)
+                _shallow(value)
                 # A number at the end of the piece may continue.
                 if end < len(self._text) or self._ended or isinstance(value, dict | list | str):
                     self._at = end

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.errors import UsageError
+from bioeval_tui.errors import JobError, UsageError
 from bioeval_tui.evaluation.wiring.cases import read_cases
+from bioeval_tui.peer_limits import MAX_BLANK_LINES
 from tests.unit.evaluation.cases.tables import HEALTHBENCH, checked, lines
 
 JOB = "cases: {file: cases.csv, id: id}\ntasks: []\nfacts: []\n"
@@ -28,6 +29,19 @@ def test_rows_are_selected_by_number_or_id_or_drawn_with_a_seed(tmp_path: Path) 
     assert set(names(tmp_path, only="1-6", sample=5)) < set(names(tmp_path, only="1-6"))
     assert names(tmp_path, only="sample:5", seed=7) == drawn
     assert names(tmp_path, only="1-6, sample:5", seed=7) == names(tmp_path, only="1-6", sample=5, seed=7)
+
+
+@pytest.mark.parametrize("name", ["cases.csv", "cases.jsonl"])
+def test_a_table_of_blank_lines_is_one_sentence(name: str, tmp_path: Path) -> None:
+    first, row = ("id\n", "c{}\n") if name.endswith("csv") else ("", '{{"id": "c{}"}}\n')
+    for blank, refused in ((MAX_BLANK_LINES, False), (MAX_BLANK_LINES + 1, True)):
+        text = first + row.format(1) + row.format(2) + "\n" * blank + row.format(3)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        if refused:
+            with pytest.raises(JobError, match="more than 1,000,000 lines are blank"):
+                read_cases(tmp_path / name, "id")
+        else:
+            assert [case.id for case in read_cases(tmp_path / name, "id").rows] == ["c1", "c2", "c3"]
 
 
 @pytest.mark.parametrize("only", ["sample:", "sample:0", "sample:x", "sample:2,sample:3"])

@@ -113,6 +113,59 @@ def test_a_zip_that_cannot_be_read_is_one_sentence_that_names_the_member(what: s
     assert not [path for path in (tmp_path / "runs").iterdir() if path.suffix == ".jsonl"]
 
 
+MOST_BLANKS = 1 << 24
+
+
+def blanks_of(count: int) -> dict[str, bytes]:
+    """Return the log with so many blanks in its sample, at each place where JSON allows them between values."""
+    white = (b" \t\r\n" * (count // 4 + 1))[:count]
+    places: dict[str, Callable[[bytes], bytes]] = {
+        "before": lambda data: white + data,
+        "after": lambda data: data + white,
+        "before a key": lambda data: b"{" + white + data.lstrip()[1:],
+        "in two places": lambda data: white[: count // 2] + data + white[count // 2 :],
+        "before an item": lambda data: b'{"events": [' + white + b"1], " + data.lstrip()[1:],
+    }
+    return {
+        name: rewritten(
+            zipfile.ZIP_DEFLATED, lambda member, data, place=place: place(data) if member == SAMPLE else data
+        )
+        for name, place in places.items()
+    }
+
+
+def test_a_small_zip_that_unpacks_to_blanks_is_one_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "log.eval"
+    for place, data in blanks_of(MOST_BLANKS + 100).items():
+        file.write_bytes(data)
+        error = call("runs", "import", file, env={"BIOEVAL_DATA_DIR": str(tmp_path)}).exception
+        assert isinstance(error, BioevalError), (place, error)
+        assert str(error).startswith(f"{file}: {SAMPLE} cannot be read"), (place, error)
+        assert str(error).endswith(f"more than {MOST_BLANKS:,} blanks between values"), (place, error)
+    for place, data in blanks_of(MOST_BLANKS - 1000).items():
+        file.write_bytes(data)
+        done = call("runs", "import", file, env={"BIOEVAL_DATA_DIR": str(tmp_path)})
+        assert done.return_value == ExitCode.OK, (place, done.exception)
+
+
+@pytest.mark.parametrize("member", [HEADER, SAMPLE])
+def test_a_log_that_is_nested_too_deep_is_one_sentence(member: str, tmp_path: Path) -> None:
+    file = tmp_path / "log.eval"
+    for depth, refused in ((64, False), (65, True), (900, True), (100_000, True)):
+        more = b'{"metadata_": {"a": ' + b"[" * (depth - 1) + b"]" * (depth - 1) + b"}, "
+        if member == HEADER:  # which is one document
+            more = more.replace(b'{"a": [', b"[").replace(b"]}", b"]")
+        file.write_bytes(
+            rewritten(change=lambda name, data, m=more: m + data.lstrip()[1:] if name == member else data)
+        )
+        done = call("runs", "import", file, env={"BIOEVAL_DATA_DIR": str(tmp_path)})
+        if refused:
+            assert isinstance(done.exception, BioevalError), (depth, done.exception)
+            assert str(done.exception).endswith("nested too deeply; use at most 64 levels")
+        else:
+            assert done.return_value == ExitCode.OK, (depth, done.exception)
+
+
 @pytest.mark.parametrize(
     "kind", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
 )

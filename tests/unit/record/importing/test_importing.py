@@ -15,6 +15,7 @@ import pytest
 from bioeval_tui import plugins
 from bioeval_tui.errors import BioevalError, RecordingError
 from bioeval_tui.formats import ConversationKey, RunResult
+from bioeval_tui.peer_limits import MAX_BLANK_LINES
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.transfer import format_of, import_file
 from bioeval_tui.report.document import run_document
@@ -432,3 +433,14 @@ def test_a_mean_that_inspect_forms_otherwise_is_explained(
     file.write_text(json.dumps(log), encoding="utf-8")
     warned = [w.message for w in imported(file, tmp_path).state.warnings]
     assert any("means here are over conversations" in message for message in warned) is told
+
+
+def test_a_file_of_blank_lines_is_one_sentence(tmp_path: Path) -> None:
+    talk = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]}
+    line = json.dumps(talk).encode() + b"\n"
+    file = tmp_path / "talks.jsonl"
+    for blank, refused in ((MAX_BLANK_LINES, False), (MAX_BLANK_LINES + 1, True)):
+        file.write_bytes(line * 2 + b" \r\n" * blank + line)
+        done = call("runs", "import", file, env={"BIOEVAL_DATA_DIR": str(tmp_path)})
+        said = str(done.exception or "")
+        assert ("more than 1,000,000 lines are blank" in said) is refused, said
