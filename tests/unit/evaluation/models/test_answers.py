@@ -224,7 +224,7 @@ def test_a_content_in_parts_is_its_text_with_the_rest_beside_it():
     whole = {"choices": [{"message": {"content": content}, "finish_reason": "stop"}]}
     answer = AnswerReader("agent", "host", 0.0).whole(json.dumps(whole).encode())
     assert answer.content == "Hello."
-    assert answer.parts == ({"type": "thinking", "thinking": "hm"}, picture)
+    assert (answer.parts, answer.reasoning) == ((picture,), "hm")
     reader = AnswerReader("agent", "host", 0.0)
     assert [reader.add(delta(content=[part])) for part in content] == ["", "Hel", "lo", ".", ""]
 
