@@ -205,12 +205,39 @@ class _Completion(BaseModel):
 
 
 @dataclass(slots=True)
+class _Pieces:
+    """A text as it arrives. Only `joined` takes time for what came before."""
+
+    length: int = 0
+    _texts: list[str] = field(default_factory=list)
+
+    def add(self, text: str) -> None:
+        """Add a piece."""
+        if text:
+            self._texts.append(text)
+            self.length += len(text)
+
+    def joined(self) -> str:
+        """Return the text so far."""
+        return "".join(self._texts)
+
+    def rest_of(self, told: str, *, is_last: bool) -> str:
+        """Return what a text adds to this one: nothing, if it is the whole of it in other words or spaces."""
+        if len(told) < self.length and not is_last:
+            return told
+        known = self.joined()
+        if told.startswith(known):
+            return told[len(known) :]
+        return "" if is_last and len(told.strip()) >= len(known.strip()) else told
+
+
+@dataclass(slots=True)
 class _CallPieces:
     """A function call as it arrives: streams send it in pieces."""
 
     id: str = ""
     name: list[str] = field(default_factory=list)
-    arguments: list[str] = field(default_factory=list)
+    arguments: _Pieces = field(default_factory=_Pieces)
 
     def is_other(self, call: _Call) -> bool:
         """Return whether a piece begins another call, although it has this one's place: another name, or a name after all of the
@@ -218,11 +245,25 @@ class _CallPieces:
         name = call.function.name
         if not name or not self.name:
             return False
-        return [name] != self.name or _is_object("".join(self.arguments))
+        return [name] != self.name or _is_object(self.arguments.joined())
+
+    def has(self, written: str) -> bool:
+        """Return whether these are all of the arguments, which came before: some servers send them again at the end."""
+        return (
+            len(written) == self.arguments.length
+            and written == self.arguments.joined()
+            and _is_object(written)
+        )
 
     def whole(self) -> ModelToolCall:
-        written = "".join(self.arguments) or "{}"
+        written = self.arguments.joined() or "{}"
         return ModelToolCall("".join(self.name), parse_arguments(written), self.id, written)
+
+
+def _written(call: _Call) -> str:
+    """Return the arguments of a piece as they are written; some servers send an object."""
+    given = call.function.arguments or ""
+    return given if isinstance(given, str) else json.dumps(given)
 
 
 def _is_object(written: str) -> bool:
@@ -242,12 +283,12 @@ class AnswerReader:
         self._clock = clock
         self._arrived = started
         self._first: float | None = None
-        self._text: list[str] = []
-        self._refusal: list[str] = []
+        self._text = _Pieces()
+        self._refusal = _Pieces()
         self._calls: list[_CallPieces] = []
         self._places: dict[int, _CallPieces] = {}
         """The newest call at each index of a stream."""
-        self._reasoning: list[str] = []
+        self._reasoning = _Pieces()
         self._parts: list[dict[str, Any]] = []
         self._items: list[dict[str, Any]] = []
         self.length = 0
@@ -282,23 +323,41 @@ class AnswerReader:
         for choice in (chunk.choices or ())[:1]:
             if choice.error or (choice.finish_reason or "").lower() == "error":
                 raise self.failed(choice.error or 'finish_reason is "error"')
+            was_finished = self._finish is not None
             self._finish = choice.finish_reason or self._finish
             if choice.delta is not None:
                 return self._add(choice.delta, pieces=True)
-            if choice.message is not None:
-                return self._add(self._news_of(choice.message), pieces=False)
+            if choice.message is not None and not (was_finished and self.length):
+                news = self._news_of(choice.message, is_last=self._finish is not None)
+                return self._add(news, pieces=False)
         return ""
 
-    def _news_of(self, message: _Message) -> _Message:
-        """Return a whole message without what came in pieces before: some servers send both."""
-        known = {
-            "content": self._text,
-            "refusal": self._refusal,
-            "tool_calls": self._calls,
-            "reasoning_content": self._reasoning,
-            "reasoning": self._reasoning,
-        }
-        return message.model_copy(update={name: None for name, pieces in known.items() if pieces})
+    def _news_of(self, message: _Message, *, is_last: bool) -> _Message:
+        """Return what a message within a stream adds: servers send the whole answer behind its pieces, the answer so far each
+        time, or a piece by the name of a message."""
+        content: str | list[str | dict[str, Any]] | None = message.content
+        if isinstance(content, str):
+            content = self._text.rest_of(content, is_last=is_last)
+        elif self._text.length:
+            content = None
+        thought = _first_thought(message.reasoning_content, message.reasoning)
+        return message.model_copy(
+            update={
+                "content": content,
+                "refusal": self._refusal.rest_of(message.refusal or "", is_last=is_last),
+                "reasoning_content": self._reasoning.rest_of(thought, is_last=is_last),
+                "reasoning": None,
+                "tool_calls": [call for call in message.tool_calls or () if not self._knows(call)],
+            }
+        )
+
+    def _knows(self, call: _Call) -> bool:
+        """Return whether a whole call came before."""
+        name, written = call.function.name, _written(call)
+        return any(
+            call.id == known.id if call.id and known.id else known.name == [name] and known.has(written)
+            for known in self._calls
+        )
 
     def data_of(self, event: ServerSentEvent) -> Any:
         """Return the JSON of an event of a stream; an empty object for a ping, which is no event of the API.
@@ -348,10 +407,10 @@ class AnswerReader:
         Raises:
             PeerError: the stream was cut off, as one without a finish reason was, or had no answer.
         """
-        received = "".join(self._text)
+        received = self._text.joined()
         if self._finish is not None:
             return self._answer(received)
-        if self._stranger is not None and not (received or self._calls or self._reasoning):
+        if self._stranger is not None and not (self.length or self._calls):
             raise self.odd("a stream without choices", self._stranger)
         message = f"the stream of {self._host} ended before the answer was finished"
         if ended:
@@ -387,28 +446,26 @@ class AnswerReader:
 
     def _add(self, message: _Message, *, pieces: bool) -> str:
         thought = _first_thought(message.reasoning_content, message.reasoning)
-        self._reasoning += [thought] if thought else []
+        self._reasoning.add(thought)
         text, refusal = self._text_in(message.content), message.refusal or ""
         self._items += message.items or ()
-        self._refusal += [refusal] if refusal else []
+        self._refusal.add(refusal)
         self.length += len(text) + len(refusal) + len(thought)
         for call in message.tool_calls or ():
             known = self._call_of(call, pieces=pieces)
             known.id = known.id or call.id or ""
-            name, given = call.function.name or "", call.function.arguments
-            written = given or ""
-            if not isinstance(written, str):
-                written = json.dumps(written)
+            name, written = call.function.name or "", _written(call)
             if name and known.name != [name]:  # some servers repeat it in each chunk
                 known.name.append(name)
                 self.length += len(name)
-            known.arguments.append(written)
-            self.length += len(written)
+            if not known.has(written):
+                known.arguments.add(written)
+                self.length += len(written)
         if self.length > MAX_TEXT:
             raise PeerError(self._peer, f"{self._host} sent an answer of more than {MAX_TEXT:,} characters")
         if text:
             self._first = self._first or self._arrived
-            self._text.append(text)
+            self._text.add(text)
         return text
 
     def _call_of(self, call: _Call, *, pieces: bool) -> _CallPieces:
@@ -451,7 +508,7 @@ class AnswerReader:
                 thought = _first_thought(
                     *(part.get(key) for key in ("thinking", "reasoning", "summary", "text"))
                 )
-                self._reasoning.append(thought)
+                self._reasoning.add(thought)
                 self.length += len(thought)
             else:
                 self._parts.append(part)
@@ -464,7 +521,7 @@ class AnswerReader:
             ended=self._arrived,
             first_token=self._first,
             finish=self._finish,
-            refusal=clean_line("".join(self._refusal)),
+            refusal=clean_line(self._refusal.joined()),
             tool_calls=tuple(call.whole() for call in self._calls),
             tokens_in=self.tokens[0],
             tokens_out=self.tokens[1],
@@ -472,7 +529,7 @@ class AnswerReader:
             model=self.model,
             items=tuple(self._items),
             parts=tuple(self._parts),
-            reasoning=clean("".join(self._reasoning)),
+            reasoning=clean(self._reasoning.joined()),
         )
 
 
