@@ -297,7 +297,7 @@ class AnswerReader:
         self._usage = _Usage()
         self._model: str | None = None
         self._stranger: Any = None
-        """The last data without choices: they tell of something else than the answer, or another API."""
+        """The last data, if they have no choices: they tell of something else than the answer, or are another API's."""
 
     def add(self, data: Any) -> str:
         """Add one chunk of a stream, or a whole completion; return its text.
@@ -318,8 +318,7 @@ class AnswerReader:
         if chunk.error:
             raise self.failed(chunk.error)
         self._model = chunk.model or self._model
-        if chunk.choices is None and data:
-            self._stranger = data
+        self._stranger = data if chunk.choices is None and data else None
         for choice in (chunk.choices or ())[:1]:
             if choice.error or (choice.finish_reason or "").lower() == "error":
                 raise self.failed(choice.error or 'finish_reason is "error"')
@@ -410,8 +409,9 @@ class AnswerReader:
         received = self._text.joined()
         if self._finish is not None:
             return self._answer(received)
-        if self._stranger is not None and not (self.length or self._calls):
-            raise self.odd("a stream without choices", self._stranger)
+        if self._stranger is not None:
+            which = "an unfinished stream with" if self.length or self._calls else "a stream of"
+            raise self.odd(f"{which} data without choices", self._stranger)
         message = f"the stream of {self._host} ended before the answer was finished"
         if ended:
             message = f"{self._host} sent [DONE] without a finish_reason, so the answer may not be whole"

@@ -46,6 +46,8 @@ MODEL_TIMEOUTS = Timeouts(connect=10.0, whole=120.0)
 MOST_CONNECTIONS = 1000
 _END_MARK = re.compile(r"""\s*"?\[?DONE\b""")
 """The data that ends a stream of chat completions; some servers leave the brackets out."""
+_FIELD = re.compile(rb"\s*(?:data|event|id|retry)?:")
+"""How a stream of events begins, whatever the answer says that it is."""
 _PARAMETERS: Mapping[str, Mapping[Api, str]] = {
     "temperature": {"chat": "temperature", "responses": "temperature"},
     "topP": {"chat": "top_p", "responses": "top_p"},
@@ -125,9 +127,11 @@ class ChatModel:
         """Yield pieces of text as they arrive, if the job lets it stream, and, last, the whole answer. Raises `PeerError`."""
         async with self._asked(request) as (reader, response):
             kind = response.headers.get("Content-Type", "").lower()
-            was_read = response.is_closed  # as that of a request that asked not to stream
-            if (was_read or "json" in kind or "html" in kind) and "event-stream" not in kind:
-                answer = reader.whole(await response.aread(), self._as_completion)
+            if "json" in kind or "html" in kind:
+                await response.aread()
+            is_read = response.is_closed  # as is that of a request that asked not to stream
+            if is_read and "event-stream" not in kind and not _FIELD.match(response.content):
+                answer = reader.whole(response.content, self._as_completion)
             else:
                 events = read_events(response.aiter_bytes())
                 as_chunk = ResponseEvents().as_chunk if self._api == "responses" else _as_it_is
@@ -140,7 +144,7 @@ class ChatModel:
                     if piece:
                         yield piece
                 answer = reader.streamed(ended=ended)
-                if was_read:
+                if is_read:
                     answer = replace(answer, first_token=None)
         yield answer
 
@@ -458,7 +462,7 @@ class ResponseEvents:
                 return as_completion(response)
             case "error":
                 return {"error": event}
-        return {}
+        return {} if kind else event  # without a type it is no event of this API; reading it says so
 
 
 def as_completion(response: Any) -> Any:

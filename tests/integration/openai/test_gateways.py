@@ -44,7 +44,7 @@ def sent(recording: dict[str, Any], size: int = 0, *, crlf: bool = False) -> srv
     data = (FOLDER / recording["file"]).read_bytes()
     if crlf and b"\r" not in data:
         data = data.replace(b"\n", b"\r\n")
-    return srv.in_pieces(data, "text/event-stream", size)
+    return srv.in_pieces(data, recording.get("content_type", "text/event-stream"), size)
 
 
 async def read_as_agent(url: str, recording: dict[str, Any]) -> Read:
@@ -73,7 +73,8 @@ async def read_as_model(url: str, recording: dict[str, Any]) -> Read:
     finally:
         await chat.aclose()
     assert answer.finish == recording["finish"]
-    assert (answer.first_token is not None) == (options.streaming and bool(answer.content))
+    streams = options.streaming and "json" not in recording.get("content_type", "")
+    assert (answer.first_token is not None) == (streams and bool(answer.content))
     calls = [(call.name, call.arguments) for call in answer.tool_calls]
     text = answer.content or answer.refusal
     return Read(text, calls, answer.reasoning, (answer.tokens_in, answer.tokens_out))
