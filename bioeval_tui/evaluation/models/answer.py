@@ -376,11 +376,12 @@ class AnswerReader:
             if event.event != "message":
                 return {}
             raise self.odd("something that is not JSON", event.data) from None
-        told = data if isinstance(data, Mapping) else {}
+        first = data[0] if isinstance(data, list) and data else data  # Google lists its errors
+        told = first if isinstance(first, Mapping) else {}
         if told.get("error"):
             raise self.failed(told["error"])
         if event.event == "error" or told.get("object") == "error":
-            raise self.failed(data)
+            raise self.failed(told or data)
         return data
 
     def whole(self, body: bytes, as_chat: Callable[[Any], Any] = lambda data: data) -> ChatAnswer:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from bioeval_tui.evaluation.models.answer import AnswerReader, ChatAnswer, hide_keys, text_of
+from bioeval_tui.evaluation.sse import ServerSentEvent
 from bioeval_tui.protocols import PeerError
 
 ANY = st.recursive(
@@ -210,6 +211,24 @@ def test_the_same_tool_may_be_called_twice():
     whole = {"choices": [{"message": {"tool_calls": [piece("look", "{}", id="1", index=0)] * 2}}]}
     answer = AnswerReader("agent", "host", 0.0).whole(json.dumps(whole).encode())
     assert len(answer.tool_calls) == 2, "a list of whole calls is one call each"
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("message", '{"error": "no model"}'),
+        ("message", '{"error": {"message": "no model", "code": 5}}'),
+        ("message", '[{"error": {"message": "no model", "code": 5}}]'),
+        ("message", '{"object": "error", "message": "no model"}'),
+        ("error", '{"message": "no model"}'),
+        ("error", '"no model"'),
+        ("error", "no model"),
+    ],
+)
+def test_an_error_in_a_stream_is_told_in_its_own_words_however_it_is_sent(name, data):
+    with pytest.raises(PeerError) as caught:
+        AnswerReader("agent", "host", 0.0).data_of(ServerSentEvent(name, data))
+    assert str(caught.value) == "host ended its answer with an error: no model"
 
 
 def message(content, finish=None, **more):
