@@ -15,6 +15,7 @@ from bioeval_tui.evaluation.agents.connection import (
     parse_object as parse_object,
     stream_of as stream_of,
     told_history as told_history,
+    words_of_error as words_of_error,
 )
 from bioeval_tui.evaluation.agents.tools import NO_RESULT as NO_RESULT, DeclaredTools as DeclaredTools
 from bioeval_tui.evaluation.hosts import may_be_set as may_be_set

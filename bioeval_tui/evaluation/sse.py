@@ -1,8 +1,9 @@
 """Server-sent events, for every peer that streams: by the grammar of the HTML standard (section 9.2.6), which fields without
 data, comments and a byte order mark belong to.
 
-Two things that gateways do are read, too: a last event without the empty line that ends it, and a comment within a data
-field (`data: : keepalive`), which is no data of any protocol that this program speaks.
+Four things that gateways do are read, too: a last event without the empty line that ends it; a comment within a data field
+(`data: : keepalive`), which is no data of any protocol that this program speaks; a field `error`, which is an event of that
+name; and a body of JSON or HTML between the events or instead of them, which has no fields and is the data of one event.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ TAIL_S = 1.0
 """How long to wait for the end of a stream after the answer, in seconds, so that the connection can be reused."""
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _BYTE_ORDER_MARK = "\ufeff"
+_BODY_BEGINS = ("{", "[", "<")
+"""How the first line of a body begins; no field has such a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,8 @@ class EventDecoder:
         """The pieces of the line that has not ended yet."""
         self._event = ""
         self._data: list[str] = []
+        self._is_body = False
+        """Whether the data is a body without fields."""
 
     def feed(self, piece: bytes, *, is_last: bool = False) -> list[ServerSentEvent]:
         """Return the events that a piece completes."""
@@ -69,15 +74,27 @@ class EventDecoder:
             return self._dispatch()
         name, _, value = line.partition(":")
         value = value.removeprefix(" ")
-        if name == "event":
+        if self._is_body and name != "data" and not line.startswith("{"):  # which begins the next object
+            self._data.append(line)
+            return []
+        begins_body = line.startswith(_BODY_BEGINS)
+        ended = self._dispatch() if self._data and (begins_body or self._is_body) else []
+        if begins_body:
+            self._is_body = True
+            self._data.append(line)
+        elif name == "event":
             self._event = value
+        elif name == "error":
+            self._event = "error"
+            self._data.append(value)
         elif name == "data" and not value.startswith(":"):
             self._data.append(value)
-        return []
+        return ended
 
     def _dispatch(self) -> list[ServerSentEvent]:
         event, self._event = self._event or "message", ""
         data, self._data = self._data, []
+        self._is_body = False
         return [ServerSentEvent(event, "\n".join(data))] if data else []
 
 

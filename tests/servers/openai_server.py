@@ -169,6 +169,21 @@ def raw(text: str | bytes, content_type: str = "application/json", **headers: st
     return answer
 
 
+def in_pieces(data: bytes, content_type: str, size: int) -> Answer:
+    """Answer 200 with these bytes, `size` at a time; all at once if it is 0."""
+
+    async def answer(server: OpenAIServer, request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": content_type})
+        await response.prepare(request)
+        for at in range(0, len(data), size or len(data)):
+            await response.write(data[at : at + (size or len(data))])
+            await asyncio.sleep(0)  # else several pieces arrive as one
+        await response.write_eof()
+        return response
+
+    return answer
+
+
 def packed(text: str) -> Answer:
     """Answer with gzip, although it was asked not to."""
     return raw(gzip.compress(text.encode()), **{"Content-Encoding": "gzip"})

@@ -33,7 +33,7 @@ PUBLISHED = {
         "EVENT_STREAM", "LENGTH_LIMIT", "MAX_DEPTH", "MAX_ROUNDS", "MAX_VALUES", "NO_RESULT", "TAIL_S", "Connection",
         "DeclaredTools", "StateUrl", "Timeouts", "call_event", "clean", "clean_line", "clean_value", "count_of", "drain",
         "excess_of", "host_of_url", "is_stream", "objects", "parse_arguments", "parse_object", "received_text", "request_of",
-        "result_event", "result_of", "shorten", "size_of", "stream_of", "timeouts_of",
+        "result_event", "result_of", "shorten", "size_of", "stream_of", "timeouts_of", "words_of_error",
     ],
     "bioeval_tui.plugins": ["installed", "load", "make_agent", "require"],
     "bioeval_tui.protocols": [

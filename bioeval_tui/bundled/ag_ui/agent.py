@@ -37,6 +37,7 @@ from bioeval_tui.http_agents import (
     stream_of,
     timeouts_of,
     told_history,
+    words_of_error,
 )
 from bioeval_tui.protocols import AgentTerms, Delta, Generation, PeerError, Reply, Role
 
@@ -299,10 +300,13 @@ class AGUIAgent:
                     received=received_text(await response.aread()),
                     unusable=True,
                 )
+            failed = ""
             frames = stream_of(response)
             async for frame in frames:
                 if not frame.data.strip():
                     continue
+                if frame.event == "error":
+                    failed = words_of_error(frame)
                 for piece in [*before, *_take(parse_object("agent", self._host, frame.data), run)]:
                     if isinstance(piece, Delta) and run.first_token is None:
                         run.first_token = self._connection.arrivals.last() - run.ours_s
@@ -313,7 +317,8 @@ class AGUIAgent:
             run.ended = self._connection.arrivals.last()
             await drain(frames)
         if run.finished is None:
-            raise PeerError("agent", f"{self._host} ended its stream before the run was finished")
+            what = f"{self._host} ended its stream before the run was finished"
+            raise PeerError("agent", f"{what}, with the error: {failed}" if failed else what)
         _complete(run)
         for piece in _left_over(run, turn.messages):
             yield piece

@@ -251,6 +251,17 @@ def stream_of(response: httpx2.Response) -> AsyncIterator[ServerSentEvent]:
     return read_events(response.aiter_bytes())
 
 
+def words_of_error(event: ServerSentEvent) -> str:
+    """Return what an event of the name `error` says: the message in it, or its data as it is."""
+    try:
+        value = parse_json(event.data)
+    except ValueError:
+        return clean_line(event.data, 300)
+    for key in ("error", "message"):
+        value = value.get(key) or value if isinstance(value, dict) else value
+    return clean_line(value if isinstance(value, str) else event.data, 300)
+
+
 @functools.lru_cache(maxsize=256)
 def host_of_url(url: str) -> str:
     """Return `host:port` of a URL: no user, password or path."""

@@ -161,6 +161,8 @@ class OpenAIChatAgent:
     ) -> AsyncGenerator[dict[str, Any], None]:
         """Yield the events of an answer, answer its tool calls, and add their results to what was `said`."""
         items = [event for item in answer.items for event in _item_events(item)]
+        if answer.reasoning:
+            items.append(clean_value({"reasoning": answer.reasoning}, 100_000))
         items += [_part_event(part) for part in answer.parts]
         for event in [*self._first_events, *items] if first else items:
             yield event
@@ -208,8 +210,7 @@ class OpenAIChatAgent:
 
 def _text(answer: ChatAnswer) -> str:
     """Return an answer's text; an answer that only calls tools has none."""
-    only_parts = any(_is_attachment(part) for part in answer.parts)
-    if (answer.tool_calls or only_parts) and not answer.content.strip() and not answer.refusal:
+    if (answer.tool_calls or answer.parts) and not answer.content.strip() and not answer.refusal:
         return ""
     if answer.refusal:
         # A user would see a model's refusal, so the judge scores it like any answer.
@@ -242,20 +243,9 @@ def _result(call: ModelToolCall, content: str) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": call.id, "content": content}
 
 
-_REASONING_PARTS = ("thinking", "reasoning", "redacted_thinking")
-
-
-def _is_attachment(part: Mapping[str, Any]) -> bool:
-    """Return whether a part of a content is something for the user, such as a picture, rather than reasoning."""
-    return part.get("type") not in _REASONING_PARTS
-
-
 def _part_event(part: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a part of a content that is no text as an event: reasoning, or an attachment with the part itself."""
-    event: dict[str, Any] = {"reasoning": _thoughts(part)}
-    if _is_attachment(part):
-        event = {**_attached(part), "part": dict(part)}
-    return clean_value(event, 100_000)  # type: ignore[no-any-return]
+    """Return a part of a content that is no text as an event: an attachment, with the part itself."""
+    return clean_value({**_attached(part), "part": dict(part)}, 100_000)  # type: ignore[no-any-return]
 
 
 def _attached(part: Mapping[str, Any]) -> dict[str, Any]:
@@ -271,15 +261,6 @@ def _attached(part: Mapping[str, Any]) -> dict[str, Any]:
     count = bytes_of(data.rpartition(",")[2]) if data else None
     usual = {"image_url": "image", "input_image": "image"}.get(kind, "")
     return attachment_event(name, media or usual, count, "" if url.startswith("data:") else url)
-
-
-def _thoughts(part: Mapping[str, Any]) -> str:
-    """Return the text of a part with reasoning, which Anthropic's models have as a text and Mistral's as a list of texts."""
-    said = part.get("thinking") or part.get("reasoning") or part.get("text")
-    if isinstance(said, list):
-        texts = [each.get("text") for each in said if isinstance(each, Mapping)]
-        return "".join(text for text in texts if isinstance(text, str))
-    return said if isinstance(said, str) else ""
 
 
 def _item_events(item: Mapping[str, Any]) -> list[dict[str, Any]]:

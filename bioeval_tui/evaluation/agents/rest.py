@@ -25,6 +25,7 @@ from bioeval_tui.evaluation.agents.connection import (
     read_state,
     stream_of,
     told_history,
+    words_of_error,
 )
 from bioeval_tui.evaluation.hosts import PUBLISHED_KEY
 from bioeval_tui.evaluation.http import timeouts_of
@@ -146,6 +147,7 @@ class RestAgent:
         """Read server-sent events up to the one with the complete answer, which ends the stream."""
         host = host_of_url(self._base)
         first_token: float | None = None
+        failed = ""
         events = stream_of(response)
         async for event in events:
             arrived = self._connection.arrivals.last()
@@ -157,6 +159,7 @@ class RestAgent:
                 yield Reply(content, started, arrived, first_token, generation, history=history)
                 return
             if event.event not in ("delta", "event"):
+                failed = words_of_error(event) if event.event == "error" else failed
                 yield Generation(clean_value({"frame": event.event, "data": event.data}))
                 continue
             value = parse_object("agent", host, event.data)
@@ -165,7 +168,8 @@ class RestAgent:
             elif isinstance(text := value.get("content"), str) and text:
                 first_token = first_token or arrived
                 yield Delta(clean(text))
-        raise response.extensions["exchange"].error("ended its stream before the complete answer")
+        what = "ended its stream before the complete answer"
+        raise response.extensions["exchange"].error(f"{what}, with the error: {failed}" if failed else what)
 
 
 def below(base: str, path: str) -> str:

@@ -68,7 +68,9 @@ class ChatAnswer:
     items: tuple[Mapping[str, Any], ...] = ()
     """Other items of the Responses API: reasoning, searches, calls of remote tools."""
     parts: tuple[Mapping[str, Any], ...] = ()
-    """What its content has besides text: reasoning, pictures, files."""
+    """What its content has besides text and reasoning: pictures, files."""
+    reasoning: str = ""
+    """What the model thought, as far as the server tells it apart from the text."""
 
 
 def text_of(answer: ChatAnswer, peer: Peer) -> str:
@@ -91,7 +93,8 @@ def text_of(answer: ChatAnswer, peer: Peer) -> str:
             names = ", ".join(clean_line(call.name, 60) for call in answer.tool_calls[:3])
             raise unusable(f"the model called a tool ({names}) instead of answering with text", "")
         # A model may give a text on a second attempt, but an agent is measured by its first answer.
-        raise unusable("the model's answer was empty", "", retryable=peer != "agent")
+        why = ": it only reasoned" if answer.reasoning else ""
+        raise unusable(f"the model's answer was empty{why}", "", retryable=peer != "agent")
     return answer.content
 
 
@@ -145,23 +148,31 @@ class _Call(BaseModel):
     function: _Function = _Function()
 
 
+def _as_list(value: Any) -> Any:
+    """Return a list of calls; some servers send one without a list around it."""
+    return [value] if isinstance(value, Mapping) else value
+
+
 class _Message(BaseModel):
     content: str | list[str | dict[str, Any]] | None = None
     refusal: str | None = None
-    tool_calls: list[_Call] | None = None
+    tool_calls: Annotated[list[_Call] | None, BeforeValidator(_as_list)] = None
     items: list[dict[str, Any]] | None = None
+    reasoning_content: Any = None
+    reasoning: Any = None
 
 
 class _Choice(BaseModel):
     message: _Message | None = None
     delta: _Message | None = None
     finish_reason: str | None = None
+    error: Any = None
 
 
 def _as_count(value: Any) -> Any:
-    """Return a number of tokens; None for one that cannot be: -1 stands for "unknown" on some servers."""
+    """Return a number of tokens; None for one that cannot be: servers that do not count send -1 or 0."""
     whole = isinstance(value, int | float) and not isinstance(value, bool) and float(value).is_integer()
-    return int(value) if whole and 0 <= value <= MAX_TOKENS else None
+    return int(value) if whole and 0 < value <= MAX_TOKENS else None
 
 
 _Count = Annotated[int | None, BeforeValidator(_as_count)]
@@ -179,6 +190,10 @@ class _Usage(BaseModel):
         count = details.get("cached_tokens") if isinstance(details, Mapping) else None
         return count if isinstance(count, int) and count > 0 else 0
 
+    def with_later(self, later: _Usage) -> _Usage:
+        """Return the counts after another usage of the same answer, which may leave out what is known."""
+        return self.model_copy(update={name: value for name, value in later if value is not None})
+
 
 class _Completion(BaseModel):
     """The fields that are read of a chat completion or one of its chunks."""
@@ -190,12 +205,39 @@ class _Completion(BaseModel):
 
 
 @dataclass(slots=True)
+class _Pieces:
+    """A text as it arrives. Only `joined` takes time for what came before."""
+
+    length: int = 0
+    _texts: list[str] = field(default_factory=list)
+
+    def add(self, text: str) -> None:
+        """Add a piece."""
+        if text:
+            self._texts.append(text)
+            self.length += len(text)
+
+    def joined(self) -> str:
+        """Return the text so far."""
+        return "".join(self._texts)
+
+    def rest_of(self, told: str, *, is_last: bool) -> str:
+        """Return what a text adds to this one: nothing, if it is the whole of it in other words or spaces."""
+        if len(told) < self.length and not is_last:
+            return told
+        known = self.joined()
+        if told.startswith(known):
+            return told[len(known) :]
+        return "" if is_last and len(told.strip()) >= len(known.strip()) else told
+
+
+@dataclass(slots=True)
 class _CallPieces:
     """A function call as it arrives: streams send it in pieces."""
 
     id: str = ""
     name: list[str] = field(default_factory=list)
-    arguments: list[str] = field(default_factory=list)
+    arguments: _Pieces = field(default_factory=_Pieces)
 
     def is_other(self, call: _Call) -> bool:
         """Return whether a piece begins another call, although it has this one's place: another name, or a name after all of the
@@ -203,11 +245,25 @@ class _CallPieces:
         name = call.function.name
         if not name or not self.name:
             return False
-        return [name] != self.name or _is_object("".join(self.arguments))
+        return [name] != self.name or _is_object(self.arguments.joined())
+
+    def has(self, written: str) -> bool:
+        """Return whether these are all of the arguments, which came before: some servers send them again at the end."""
+        return (
+            len(written) == self.arguments.length
+            and written == self.arguments.joined()
+            and _is_object(written)
+        )
 
     def whole(self) -> ModelToolCall:
-        written = "".join(self.arguments) or "{}"
+        written = self.arguments.joined() or "{}"
         return ModelToolCall("".join(self.name), parse_arguments(written), self.id, written)
+
+
+def _written(call: _Call) -> str:
+    """Return the arguments of a piece as they are written; some servers send an object."""
+    given = call.function.arguments or ""
+    return given if isinstance(given, str) else json.dumps(given)
 
 
 def _is_object(written: str) -> bool:
@@ -227,11 +283,12 @@ class AnswerReader:
         self._clock = clock
         self._arrived = started
         self._first: float | None = None
-        self._text: list[str] = []
-        self._refusal: list[str] = []
+        self._text = _Pieces()
+        self._refusal = _Pieces()
         self._calls: list[_CallPieces] = []
         self._places: dict[int, _CallPieces] = {}
         """The newest call at each index of a stream."""
+        self._reasoning = _Pieces()
         self._parts: list[dict[str, Any]] = []
         self._items: list[dict[str, Any]] = []
         self.length = 0
@@ -239,6 +296,8 @@ class AnswerReader:
         self._finish: str | None = None
         self._usage = _Usage()
         self._model: str | None = None
+        self._stranger: Any = None
+        """The last data, if they have no choices: they tell of something else than the answer, or are another API's."""
 
     def add(self, data: Any) -> str:
         """Add one chunk of a stream, or a whole completion; return its text.
@@ -254,17 +313,50 @@ class AnswerReader:
         except ValidationError as error:
             what = f"something that is not a chat completion{_first_problem(error)}"
             raise self.odd(what, data) from None
-        self._usage = chunk.usage or self._usage
+        if chunk.usage is not None:
+            self._usage = self._usage.with_later(chunk.usage)
         if chunk.error:
             raise self.failed(chunk.error)
         self._model = chunk.model or self._model
+        self._stranger = data if chunk.choices is None and data else None
         for choice in (chunk.choices or ())[:1]:
+            if choice.error or (choice.finish_reason or "").lower() == "error":
+                raise self.failed(choice.error or 'finish_reason is "error"')
+            was_finished = self._finish is not None
             self._finish = choice.finish_reason or self._finish
             if choice.delta is not None:
                 return self._add(choice.delta, pieces=True)
-            if choice.message is not None:
-                return self._add(choice.message, pieces=False)
+            if choice.message is not None and not (was_finished and self.length):
+                news = self._news_of(choice.message, is_last=self._finish is not None)
+                return self._add(news, pieces=False)
         return ""
+
+    def _news_of(self, message: _Message, *, is_last: bool) -> _Message:
+        """Return what a message within a stream adds: servers send the whole answer behind its pieces, the answer so far each
+        time, or a piece by the name of a message."""
+        content: str | list[str | dict[str, Any]] | None = message.content
+        if isinstance(content, str):
+            content = self._text.rest_of(content, is_last=is_last)
+        elif self._text.length:
+            content = None
+        thought = _first_thought(message.reasoning_content, message.reasoning)
+        return message.model_copy(
+            update={
+                "content": content,
+                "refusal": self._refusal.rest_of(message.refusal or "", is_last=is_last),
+                "reasoning_content": self._reasoning.rest_of(thought, is_last=is_last),
+                "reasoning": None,
+                "tool_calls": [call for call in message.tool_calls or () if not self._knows(call)],
+            }
+        )
+
+    def _knows(self, call: _Call) -> bool:
+        """Return whether a whole call came before."""
+        name, written = call.function.name, _written(call)
+        return any(
+            call.id == known.id if call.id and known.id else known.name == [name] and known.has(written)
+            for known in self._calls
+        )
 
     def data_of(self, event: ServerSentEvent) -> Any:
         """Return the JSON of an event of a stream; an empty object for a ping, which is no event of the API.
@@ -284,8 +376,12 @@ class AnswerReader:
             if event.event != "message":
                 return {}
             raise self.odd("something that is not JSON", event.data) from None
-        if isinstance(data, Mapping) and data.get("error"):
-            raise self.failed(data["error"])
+        first = data[0] if isinstance(data, list) and data else data  # Google lists its errors
+        told = first if isinstance(first, Mapping) else {}
+        if told.get("error"):
+            raise self.failed(told["error"])
+        if event.event == "error" or told.get("object") == "error":
+            raise self.failed(told or data)
         return data
 
     def whole(self, body: bytes, as_chat: Callable[[Any], Any] = lambda data: data) -> ChatAnswer:
@@ -305,17 +401,22 @@ class AnswerReader:
         self._first = None
         return self._answer(text)
 
-    def streamed(self) -> ChatAnswer:
-        """Return the answer after the stream has ended. A stream without a finish reason was cut off.
+    def streamed(self, *, ended: bool = False) -> ChatAnswer:
+        """Return the answer after the stream has ended, with `ended` by its end mark.
 
         Raises:
-            PeerError: the stream was cut off.
+            PeerError: the stream was cut off, as one without a finish reason was, or had no answer.
         """
-        received = "".join(self._text)
-        if self._finish is None:
-            message = f"the stream of {self._host} ended before the answer was finished"
-            raise PeerError(self._peer, message, received=clean_line(received, 300))
-        return self._answer(received)
+        received = self._text.joined()
+        if self._finish is not None:
+            return self._answer(received)
+        if self._stranger is not None:
+            which = "an unfinished stream with" if self.length or self._calls else "a stream of"
+            raise self.odd(f"{which} data without choices", self._stranger)
+        message = f"the stream of {self._host} ended before the answer was finished"
+        if ended:
+            message = f"{self._host} sent [DONE] without a finish_reason, so the answer may not be whole"
+        raise PeerError(self._peer, message, received=clean_line(received, 300))
 
     @property
     def tokens(self) -> tuple[int | None, int | None]:
@@ -330,7 +431,7 @@ class AnswerReader:
     def failed(self, error: Any) -> PeerError:
         """Return the error for an error object instead of an answer."""
         message = error.get("message") if isinstance(error, Mapping) else error
-        shown = hide_keys(str(message or error), None)
+        shown = hide_keys(str(message or json.dumps(error, default=str, ensure_ascii=False)), None)
         codes = {str(error.get("code")), str(error.get("type"))} if isinstance(error, Mapping) else ()
         if is_context_full(codes, shown):
             return context_full(self._peer, self._host, shown)
@@ -345,39 +446,42 @@ class AnswerReader:
         return PeerError(self._peer, f"{self._host} sent {what}: {shorten(shown, 120)}", received=shown)
 
     def _add(self, message: _Message, *, pieces: bool) -> str:
+        thought = _first_thought(message.reasoning_content, message.reasoning)
+        self._reasoning.add(thought)
         text, refusal = self._text_in(message.content), message.refusal or ""
         self._items += message.items or ()
-        self._refusal.append(refusal)
-        self.length += len(text) + len(refusal)
+        self._refusal.add(refusal)
+        self.length += len(text) + len(refusal) + len(thought)
         for call in message.tool_calls or ():
             known = self._call_of(call, pieces=pieces)
             known.id = known.id or call.id or ""
-            name, given = call.function.name or "", call.function.arguments
-            written = given or ""
-            if not isinstance(written, str):
-                written = json.dumps(written)
+            name, written = call.function.name or "", _written(call)
             if name and known.name != [name]:  # some servers repeat it in each chunk
                 known.name.append(name)
                 self.length += len(name)
-            known.arguments.append(written)
-            self.length += len(written)
+            if not known.has(written):
+                known.arguments.add(written)
+                self.length += len(written)
         if self.length > MAX_TEXT:
             raise PeerError(self._peer, f"{self._host} sent an answer of more than {MAX_TEXT:,} characters")
         if text:
             self._first = self._first or self._arrived
-            self._text.append(text)
+            self._text.add(text)
         return text
 
     def _call_of(self, call: _Call, *, pieces: bool) -> _CallPieces:
         """Return the call that a piece belongs to, a new one if it begins one.
 
-        By its id, if it is known; else by its index; without either, it belongs to the newest call. Servers leave the index
-        out, give each call the index 0, or repeat a call's id and name in each piece.
+        By its id, if it is known; else by its index; without either, it belongs to the newest call, and so does a piece with an
+        index of its own but neither id nor name. Servers leave the index out, give each call the index 0, or repeat a call's
+        id and name in each piece.
         """
         known: _CallPieces | None = None
         if pieces and self._calls:
             by_id = [each for each in self._calls if call.id and each.id == call.id]
-            newest = self._calls[-1] if call.index is None else self._places.get(call.index)
+            place = None if call.index is None else self._places.get(call.index)
+            continues = call.index is None or not (call.id or call.function.name)
+            newest = place or (self._calls[-1] if continues else None)
             known = by_id[-1] if by_id else newest
             begins = call.id and known is not None and known.id and call.id != known.id and call.function.name
             if not by_id and known is not None and (begins or known.is_other(call)):
@@ -390,7 +494,7 @@ class AnswerReader:
         return known
 
     def _text_in(self, content: str | list[str | dict[str, Any]] | None) -> str:
-        """Return the text of a content; of a list, that of its text parts. The others are kept apart."""
+        """Return the text of a content; of a list, that of its text parts. Reasoning and the other parts are kept apart."""
         if content is None or isinstance(content, str):
             return content or ""
         texts = []
@@ -401,6 +505,12 @@ class AnswerReader:
             text, kind = part.get("text"), part.get("type")
             if isinstance(text, str) and (kind is None or str(kind).endswith("text")):
                 texts.append(text)
+            elif kind in _REASONING_PARTS:
+                thought = _first_thought(
+                    *(part.get(key) for key in ("thinking", "reasoning", "summary", "text"))
+                )
+                self._reasoning.add(thought)
+                self.length += len(thought)
             else:
                 self._parts.append(part)
         return "".join(texts)
@@ -412,7 +522,7 @@ class AnswerReader:
             ended=self._arrived,
             first_token=self._first,
             finish=self._finish,
-            refusal=clean_line("".join(self._refusal)),
+            refusal=clean_line(self._refusal.joined()),
             tool_calls=tuple(call.whole() for call in self._calls),
             tokens_in=self.tokens[0],
             tokens_out=self.tokens[1],
@@ -420,7 +530,21 @@ class AnswerReader:
             model=self.model,
             items=tuple(self._items),
             parts=tuple(self._parts),
+            reasoning=clean(self._reasoning.joined()),
         )
+
+
+_REASONING_PARTS = ("thinking", "reasoning", "redacted_thinking")
+
+
+def _first_thought(*told: Any) -> str:
+    """Return the first text among fields for reasoning: servers have it as a text, an object with one, or a list of such."""
+    for each in told:
+        listed = each if isinstance(each, list) else [each]
+        texts = [one.get("text") if isinstance(one, Mapping) else one for one in listed]
+        if thought := "".join(text for text in texts if isinstance(text, str)):
+            return thought
+    return ""
 
 
 def _first_problem(error: ValidationError) -> str:

@@ -8,10 +8,11 @@ raw data: typed objects take as long as everything else, and servers send shapes
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -44,6 +45,10 @@ from bioeval_tui.text import clean_line
 
 MODEL_TIMEOUTS = Timeouts(connect=10.0, whole=120.0)
 MOST_CONNECTIONS = 1000
+_END_MARK = re.compile(r"""\s*"?\[?DONE\b""")
+"""The data that ends a stream of chat completions; some servers leave the brackets out."""
+_FIELD = re.compile(rb"\s*(?:data|event|id|retry)?:")
+"""How a stream of events begins, whatever the answer says that it is."""
 _PARAMETERS: Mapping[str, Mapping[Api, str]] = {
     "temperature": {"chat": "temperature", "responses": "temperature"},
     "topP": {"chat": "top_p", "responses": "top_p"},
@@ -123,19 +128,25 @@ class ChatModel:
         """Yield pieces of text as they arrive, if the job lets it stream, and, last, the whole answer. Raises `PeerError`."""
         async with self._asked(request) as (reader, response):
             kind = response.headers.get("Content-Type", "").lower()
-            if response.is_closed or "json" in kind or "html" in kind:
-                answer = reader.whole(await response.aread(), self._as_completion)
+            if "json" in kind or "html" in kind:
+                await response.aread()
+            is_read = response.is_closed  # as is that of a request that asked not to stream
+            if is_read and "event-stream" not in kind and not _FIELD.match(response.content):
+                answer = reader.whole(response.content, self._as_completion)
             else:
                 events = read_events(response.aiter_bytes())
+                as_chunk = ResponseEvents().as_chunk if self._api == "responses" else _as_it_is
+                ended = False
                 async for event in events:
-                    if event.data.startswith("[DONE]"):
+                    if ended := _END_MARK.match(event.data) is not None:
                         await drain(events)
                         break
-                    data = reader.data_of(event)
-                    piece = reader.add(data if self._api == "chat" else as_chunk(data))
+                    piece = reader.add(as_chunk(reader.data_of(event)))
                     if piece:
                         yield piece
-                answer = reader.streamed()
+                answer = reader.streamed(ended=ended)
+                if is_read:
+                    answer = replace(answer, first_token=None)
         yield answer
 
     async def complete(self, request: ChatRequest) -> ChatAnswer:
@@ -424,24 +435,35 @@ def _items(messages: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]
             yield {"type": "function_call", "call_id": call["id"], **call["function"]}
 
 
-def as_chunk(event: Any) -> Any:
-    """Return an event of a streamed response as a chunk of a chat completion."""
-    kind = event.get("type") if isinstance(event, Mapping) else None
-    match kind:
-        case "response.output_text.delta":
-            return {"choices": [{"delta": {"content": event.get("delta")}}]}
-        case "response.refusal.delta":
-            return {"choices": [{"delta": {"refusal": event.get("delta")}}]}
-        case "response.completed" | "response.incomplete" | "response.failed":
-            whole = as_completion(event.get("response"))
-            if not isinstance(whole, Mapping) or "output" in whole:
-                return whole  # no response: reading it says so
-            for choice in whole.get("choices") or ():
-                choice["message"].update(content=None, refusal=None)  # it came in pieces
-            return whole
-        case "error":
-            return {"error": event}
-    return {}
+def _as_it_is(data: Any) -> Any:
+    return data
+
+
+class ResponseEvents:
+    """Reads the events of one streamed response of the Responses API."""
+
+    def __init__(self) -> None:
+        self._items: list[Any] = []
+        """The items that are complete: some gateways leave them out of the response at the end."""
+
+    def as_chunk(self, event: Any) -> Any:
+        """Return an event as a chunk of a chat completion."""
+        kind = event.get("type") if isinstance(event, Mapping) else None
+        match kind:
+            case "response.output_text.delta":
+                return {"choices": [{"delta": {"content": event.get("delta")}}]}
+            case "response.refusal.delta":
+                return {"choices": [{"delta": {"refusal": event.get("delta")}}]}
+            case "response.output_item.done":
+                self._items.append(event.get("item"))
+            case "response.completed" | "response.incomplete" | "response.failed":
+                response = event.get("response")
+                if isinstance(response, Mapping) and not response.get("output"):
+                    response = {**response, "output": self._items}
+                return as_completion(response)
+            case "error":
+                return {"error": event}
+        return {} if kind else event  # without a type it is no event of this API; reading it says so
 
 
 def as_completion(response: Any) -> Any:

@@ -411,6 +411,10 @@ async def test_the_next_message_answers_an_interrupt() -> None:
             r"the agent's run failed \(E1\): no model",
         ),
         (lambda asked: [*text("Half")], "ended its stream before the run was finished"),
+        (
+            lambda asked: [*text("Half"), 'event: error\ndata: {"message": "no model"}\n\n'],
+            "before the run was finished, with the error: no model",
+        ),
         (lambda asked: whole(asked), "the agent's answer was empty"),
         (lambda asked: ["data: oops\n\n"], "something that is not JSON where JSON was expected"),
     ],

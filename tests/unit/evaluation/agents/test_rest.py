@@ -265,6 +265,21 @@ async def test_a_stream_without_its_last_event_is_a_failure() -> None:
     assert "Done" in error.received
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        b'event: error\ndata: {"message": "no model"}\n\n',
+        b'event: error\ndata: {"error": {"code": 5, "message": "no model"}}\n\n',
+        b'error: {"error": "no model"}\n\n',
+        b"event: error\ndata: no model\n\n",
+    ],
+)
+async def test_the_error_that_ends_a_stream_is_in_the_sentence(told: bytes) -> None:
+    error = await failure_of(answering(stream_head() + event("delta", {"content": "Done"}) + told))
+    assert str(error).endswith("ended its stream before the complete answer, with the error: no model")
+    assert (error.peer, error.retryable) == ("agent", False)
+
+
 @pytest.mark.parametrize("last", [b"event: message\ndata: {oops\n\n", event("message", {"sessionId": "s1"})])
 async def test_a_stream_with_a_malformed_last_event_is_not_retried(last: bytes) -> None:
     error = await failure_of(answering(stream_head() + last))

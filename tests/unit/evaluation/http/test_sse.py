@@ -46,6 +46,13 @@ GATEWAYS = {
     "a comment after an id": (b"id: 1\n: ping\ndata: x\n\n", [(MESSAGE, "x")]),
     "a ping with data": (b"event: ping\ndata: {}\n\n", [("ping", "{}")]),
     "done": (b"data: [DONE]\n\n", [(MESSAGE, "[DONE]")]),
+    "a field error": (b'data: x\n\nerror: {"code":1}\n\n', [(MESSAGE, "x"), ("error", '{"code":1}')]),
+    "a body of JSON": (b'{\n "a": 1\n}\n', [(MESSAGE, '{\n "a": 1\n}')]),
+    "a body, then data": (b'{"a": 1}\ndata: x\n\n', [(MESSAGE, '{"a": 1}'), (MESSAGE, "x")]),
+    "data, then a body": (b'data: x\n{"a": 1}\n', [(MESSAGE, "x"), (MESSAGE, '{"a": 1}')]),
+    "a body in each line": (b'{"a": 1}\n{"a": 2}\n', [(MESSAGE, '{"a": 1}'), (MESSAGE, '{"a": 2}')]),
+    "a body with a name": (b'event: error\n{"a": 1}\n\ndata: x\n\n', [("error", '{"a": 1}'), (MESSAGE, "x")]),
+    "a page": (b"data: x\n\n<html>\nevent: a\n</html>\n", [(MESSAGE, "x"), (MESSAGE, "<html>\nevent: a\n</html>")]),
 }  # fmt: skip
 
 

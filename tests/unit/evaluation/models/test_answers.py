@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from bioeval_tui.evaluation.models.answer import AnswerReader, ChatAnswer, hide_keys, text_of
+from bioeval_tui.evaluation.sse import ServerSentEvent
 from bioeval_tui.protocols import PeerError
 
 ANY = st.recursive(
@@ -212,6 +213,66 @@ def test_the_same_tool_may_be_called_twice():
     assert len(answer.tool_calls) == 2, "a list of whole calls is one call each"
 
 
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("message", '{"error": "no model"}'),
+        ("message", '{"error": {"message": "no model", "code": 5}}'),
+        ("message", '[{"error": {"message": "no model", "code": 5}}]'),
+        ("message", '{"object": "error", "message": "no model"}'),
+        ("error", '{"message": "no model"}'),
+        ("error", '"no model"'),
+        ("error", "no model"),
+    ],
+)
+def test_an_error_in_a_stream_is_told_in_its_own_words_however_it_is_sent(name, data):
+    with pytest.raises(PeerError) as caught:
+        AnswerReader("agent", "host", 0.0).data_of(ServerSentEvent(name, data))
+    assert str(caught.value) == "host ended its answer with an error: no model"
+
+
+def message(content, finish=None, **more):
+    return {"choices": [{"message": {"content": content, **more}, "finish_reason": finish}]}
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        [delta(content="Hel"), delta(content="lo you."), message("Hello you.", "stop")],
+        [delta(content="\nHel"), delta(content="lo you."), message("Hello you.", "stop")],
+        [delta(content="\nHello you."), message("Hello, you.", "stop")],
+        [message("Hel"), message("Hello"), message("Hello you."), message("Hello you.", "stop")],
+        [message("Hel"), message("lo y"), message("ou"), message(".", "stop")],
+        [message("Hello you.", "stop"), message("Hello you.", "stop")],
+        [delta(content="Hello you."), message("", "stop"), message(None, "stop")],
+        [delta(content="Hello you."), message([{"type": "text", "text": "Hello you."}], "stop")],
+        [message([{"type": "text", "text": "Hello you."}], "stop")],
+    ],
+)
+def test_a_message_in_a_stream_is_the_whole_answer_the_answer_so_far_or_a_piece(chunks):
+    reader = AnswerReader("agent", "host", 0.0)
+    shown = "".join(reader.add(chunk) for chunk in chunks)
+    assert shown.strip() == reader.streamed().content.strip() == "Hello you."
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        delta(tool_calls=[piece("look", '{"a": 1}', id="1", index=0)]),
+        delta(tool_calls=[piece(None, '{"a": 1}', index=0)]),
+        message(None, "tool_calls", tool_calls=[piece("look", '{"a": 1}', id="1")]),
+        message(None, "tool_calls", tool_calls=[piece("look", {"a": 1})]),
+    ],
+)
+def test_a_call_that_is_sent_once_more_at_the_end_is_one_call(again):
+    reader = AnswerReader("agent", "host", 0.0)
+    reader.add(delta(tool_calls=[piece("look", '{"a":', id="1", index=0)]))
+    reader.add(delta(tool_calls=[piece(None, " 1}", index=0)]))
+    reader.add(again)
+    reader.add({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]})
+    assert [(call.name, call.arguments) for call in reader.streamed().tool_calls] == [("look", {"a": 1})]
+
+
 def test_a_content_in_parts_is_its_text_with_the_rest_beside_it():
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
     content = [
@@ -224,7 +285,7 @@ def test_a_content_in_parts_is_its_text_with_the_rest_beside_it():
     whole = {"choices": [{"message": {"content": content}, "finish_reason": "stop"}]}
     answer = AnswerReader("agent", "host", 0.0).whole(json.dumps(whole).encode())
     assert answer.content == "Hello."
-    assert answer.parts == ({"type": "thinking", "thinking": "hm"}, picture)
+    assert (answer.parts, answer.reasoning) == ((picture,), "hm")
     reader = AnswerReader("agent", "host", 0.0)
     assert [reader.add(delta(content=[part])) for part in content] == ["", "Hel", "lo", ".", ""]
 
