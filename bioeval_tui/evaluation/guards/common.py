@@ -287,16 +287,21 @@ def tasks_told(view: EvaluatorView) -> dict[int, str]:
 
 
 class _Voices:
-    """The beginning of what the user said, and of the whole conversation."""
+    """The beginning of what the user said, without a short greeting, and of the whole conversation.
+
+    A short greeting is the job's, and does not tell what the user speaks: "Hola!" begins English conversations, too.
+    """
 
     def __init__(self, view: EvaluatorView) -> None:
         self.user = self.both = ""
+        self._greetings = {each for each in view.job.greetings if segments.word_count(each) < FEW_WORDS}
 
     def take(self, message: TranscriptMessage) -> None:
         """Receive the next message."""
         if len(self.both) < MOST_TO_TELL:
             self.both += f"{message.content}\n"
-        if message.role == "user" and len(self.user) < MOST_TO_TELL:
+        is_greeting = message.content in self._greetings
+        if message.role == "user" and not is_greeting and len(self.user) < MOST_TO_TELL:
             self.user += f"{message.content}\n"
 
 
@@ -310,8 +315,9 @@ def spoken_language(view: EvaluatorView, text: str = "") -> Language:
 
     One without rules cannot be read.
     """
-    said = _said(view, text)
-    return told_language(view, text) or language_of(f"{_tasks_text(view)}\n{said}") or ENGLISH
+    tasks_and_said = f"{_tasks_text(view)}\n{_said(view, text)}"
+    rest = "\n".join([*view.job.facts, *view.job.greetings])
+    return told_language(view, text) or language_of(tasks_and_said) or language_of(rest) or ENGLISH
 
 
 def told_language(view: EvaluatorView, text: str = "") -> Language | None:

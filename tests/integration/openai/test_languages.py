@@ -152,3 +152,32 @@ async def test_the_models_get_direction_marks_and_soft_hyphens_as_the_agent_sent
     assert f"{marked}⍰" in models.judge_saw
     assert f"{marked}⍰" in models.user_heard
     assert any(message.content == f"{marked}⍰" for message in run.of("message_completed"))
+
+
+ENGLISH = {
+    "task": "Ask for a reminder to take the blood pressure pill",
+    "facts": ["The user takes the pill at 20:15", "The user lives in Sydney"],
+}
+GERMAN = {
+    "task": "Bitte um eine Erinnerung an die Blutdrucktablette",
+    "facts": ["Die Nutzerin nimmt die Tablette um 20:15 Uhr", "Die Nutzerin wohnt in Sydney"],
+}
+
+
+@pytest.mark.parametrize(
+    ("greeting", "job", "own"),
+    [
+        *((each, ENGLISH, ["20:15", "Sydney"]) for each in ("Yo", "Hola!", "Salut", "Oi", "Ciao", "No", "Bom dia", "Hej")),
+        *((each, GERMAN, ["20:15", "Sydney"]) for each in ("Hi", "Hello there", "Yo", "Hey, good morning")),
+        ("Salut, ça va?", ENGLISH, ["Remind me of my pill, please.", "At 20:15.", "In Sydney."]),
+        ("Hi", GERMAN, ["Bitte erinnere mich an meine Tablette.", "Um 20:15 Uhr.", "Ich wohne in Sydney."]),
+    ],
+)  # fmt: skip
+async def test_a_short_greeting_does_not_tell_the_language_of_a_job(
+    tmp_path: Path, greeting: str, job: dict[str, Any], own: list[str]
+) -> None:
+    answers = ["Hello!", "When, and where do you live? Wann, und wo wohnen Sie?", "And where? Und wo?", "OK"]
+    models = Models(job["facts"][0], own, own[:-2], answers)
+    run = await held(models, tmp_path, greeting=greeting, **job, conditions=("supplied",))
+    assert [fact.fact for fact in run.of("fact_disclosed")] == [1, 2]
+    assert not [each for each in run.result["warnings"] if "cannot be told" in each or "user speaks" in each]
