@@ -1,8 +1,8 @@
 """Server-sent events, for every peer that streams: by the grammar of the HTML standard (section 9.2.6), which fields without
 data, comments and a byte order mark belong to.
 
-Two things that gateways do are read, too: a last event without the empty line that ends it, and a comment within a data
-field (`data: : keepalive`), which is no data of any protocol that this program speaks.
+Three things that gateways do are read, too: a last event without the empty line that ends it, and as signs of life a comment
+within a data field (`data: : keepalive`) and `data: null`, which are no data of any protocol that this program speaks.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from bioeval_tui.evaluation.seams import PeerError
 
 TAIL_S = 1.0
 """How long to wait for the end of a stream after the answer, in seconds, so that the connection can be reused."""
+NO_DATA = "null"
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _BYTE_ORDER_MARK = "\ufeff"
 
@@ -78,7 +79,9 @@ class EventDecoder:
     def _dispatch(self) -> list[ServerSentEvent]:
         event, self._event = self._event or "message", ""
         data, self._data = self._data, []
-        return [ServerSentEvent(event, "\n".join(data))] if data else []
+        if not data or data == [NO_DATA]:
+            return []
+        return [ServerSentEvent(event, "\n".join(data))]
 
 
 async def read_events(pieces: AsyncIterator[bytes]) -> AsyncIterator[ServerSentEvent]:
