@@ -20,7 +20,7 @@ from bioeval_tui.languages.english import ENGLISH, english_words
 from bioeval_tui.languages.numerals import SIGNS
 from bioeval_tui.languages.segments import compared
 from bioeval_tui.languages.speech import sentences_of
-from bioeval_tui.text import without_invisible
+from bioeval_tui.text import as_read, without_invisible
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -43,8 +43,8 @@ GENERIC = word_set(
 
 @lru_cache(maxsize=16384)
 def stem(word: str) -> str:
-    """Return `word` in lower case without possessive and without a plain English ending."""
-    word = word.lower().replace("’", "'").removesuffix("'s").strip("'")
+    """Return `word` folded, without possessive and without a plain English ending."""
+    word = folded(word).removesuffix("'s").strip("'")
     for ending, instead in _ENDINGS:
         if word.endswith(ending) and not word.endswith("ss"):
             cut = word[: -len(ending)] + instead
@@ -68,7 +68,7 @@ def stems(text: str, language: Language = ENGLISH) -> frozenset[str]:
 def _stems_of_line(line: str, language: Language) -> frozenset[str]:
     if language.rules is not None:
         return language.keys(line)
-    return frozenset(stem(word) for word in WORD.findall(without_invisible(line)))
+    return frozenset(stem(word) for word in WORD.findall(as_read(line)))
 
 
 def is_common(word: str) -> bool:

@@ -223,3 +223,26 @@ async def test_a_question_without_a_question_mark_counts_in_japanese(tmp_path: P
     )
     assert [fact.asked for fact in run.of("fact_disclosed")] == [True]
     assert run.result["conditions"]["supplied"]["asking"]["questions"] == 1
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("Zürich", "I live in Zurich."),
+        ("Zürich", "I live in Zu\u0308rich."),
+        ("Malaga", "I live in Málaga."),
+        ("İzmir", "I live in izmir."),
+        ("İzmir", "I LIVE IN IZMIR."),
+        ("Diyarbakır", "I live in Diyarbakir."),
+        ("Łódź", "I live in Lodz."),
+        ("Tromsø", "I live in Tromso."),
+    ],
+)
+async def test_a_foreign_name_in_an_english_job_is_found_however_its_letters_are_written(
+    tmp_path: Path, place: str, said: str
+) -> None:
+    fact = f"The user lives in {place}"
+    models = Models(fact, ["Remind me of my pill, please.", said], [], ["Hi!", "Where do you live?", "OK"])
+    job = {"greeting": "Hello", "task": "Ask for a reminder of the pill", "facts": [fact]}
+    run = await held(models, tmp_path, **job, conditions=("supplied",))
+    assert [(fact.fact, fact.message) for fact in run.of("fact_disclosed")] == [(1, 5)]
