@@ -102,6 +102,11 @@ def without_invisible(text: str) -> str:
     return text if text.isascii() else _INVISIBLE.sub("", text)
 
 
+def as_read(text: str) -> str:
+    """Return `text` as it reads (`without_invisible`), with each letter and its accents as one character where there is one."""
+    return text if text.isascii() else unicodedata.normalize("NFC", without_invisible(text))
+
+
 def clean_line(text: str, limit: int = 500) -> str:
     """Return `text` cleaned and on one line: newlines and tabs become single spaces."""
     return clean(" ".join(text[: limit * 4].split()), limit).replace("\n", " ")

@@ -39,6 +39,7 @@ from bioeval_tui.evaluation.job.models import (
     ToolCallsConfig,
 )
 from bioeval_tui.evaluation.seams import AssertionView, CheckResult, KnowledgeGraph, PeerError
+from bioeval_tui.patterns import is_always_found
 from bioeval_tui.record.tool_calls import ToolCall, call_text, calls_of, result_of, tool_calls_text
 from bioeval_tui.text import clean_line, compact_json, plural, shorten
 
@@ -64,15 +65,18 @@ def constant(condition: Expression) -> bool | None:
     """Return the value of a condition that is the same for every agent; None if it depends on what the agent does.
 
     Only what its form says is found: no state or conversation, a comparison with itself or of a number of things with 0,
-    and what such parts decide.
+    a text that every text contains, a transcript that has messages, and what such parts decide.
     """
     return _folded(condition, condition.root)
 
 
 def _folded(condition: Expression, node: Node) -> bool | None:
     """Return the value of a part of a condition if nothing that the agent does can change it."""
-    if not any(isinstance(part, Name) and part.name in _OF_THE_AGENT for part in _nodes(node)):
-        return _value_alone(condition, node)
+    names = [part.name for part in _nodes(node) if isinstance(part, Name)]
+    if not any(name in _OF_THE_AGENT for name in names):
+        value = _value_alone(condition, node)
+        if value is not None or not names:
+            return value
     match node:
         case Binary(operator="&&" | "||" as operator, left=left, right=right):
             return _joined(condition, left, right, decides=operator == "||")
@@ -93,12 +97,32 @@ def _folded(condition: Expression, node: Node) -> bool | None:
             if decided is not None:
                 return branches[0] if decided else branches[1]
             return branches[0] if branches[0] == branches[1] else None
-        case Call(name="all" | "none" | "any" as name, arguments=(Argument(value=Lambda(body=body)),)):
-            # Of nothing, all and none hold, and any does not.
+        case Call(
+            name="all" | "none" | "any" as name, target=listed, arguments=(Argument(value=Lambda(body=body)),)
+        ):
+            # Of nothing, all and none hold, and any does not; a transcript has messages.
             met = _folded(condition, body)
-            if met is (name == "all"):
-                return True
-            return False if name == "any" and met is False else None
+            of_nothing = name != "any"
+            of_each = None if met is None else met is not (name == "none")
+            return of_each if of_each == of_nothing or _is_transcript(listed) else None
+    return _of_any_message(node)
+
+
+def _of_any_message(node: Node) -> bool | None:
+    """Return the value of a condition about a text or the transcript that no message can change: "" is in each text."""
+    match node:
+        case Binary(operator=operator, left=Member(name="size", target=listed), right=Literal(value=least)):
+            return _HAS_MESSAGES.get((operator, least)) if _is_transcript(listed) else None
+        case Call(name="isNotEmpty" | "isEmpty" | "any" | "none" as name, target=listed, arguments=()):
+            return name in ("isNotEmpty", "any") if _is_transcript(listed) else None
+        case Binary(operator="in" | "!in" as operator, left=part, right=text):
+            return operator == "in" if _is_text(text) and _is_in_any(part) else None
+        case Call(name="contains", target=text, arguments=(Argument(value=part), *_)):
+            return True if _is_text(text) and _is_in_any(part) else None
+        case Call(name="startsWith" | "endsWith", arguments=(Argument(value=Literal(value="")), *_)):
+            return True
+        case Call(name="containsMatchIn", target=Node() as pattern):
+            return True if _is_in_any(pattern) else None
     return None
 
 
@@ -115,6 +139,34 @@ def _joined(condition: Expression, left: Node, right: Node, *, decides: bool) ->
 _OF_THE_AGENT = ("objectContext", "evaluation", "it", "this")
 """Names of what an agent leaves behind; a lambda's parameter is one of its parts."""
 _COUNTS = ("size", "count", "length", "failureCount", "timeTakenMillis")
+
+
+_HAS_MESSAGES = {
+    (">", 0): True, ("!=", 0): True, (">=", 1): True, ("==", 0): False, ("<=", 0): False, ("<", 1): False,
+}  # fmt: skip
+"""What a comparison of a transcript's length says, which is never 0."""
+_TEXTS = ("content", "lowercase", "uppercase", "trim", "toString", "joinToString")
+"""Properties and functions whose value is a text, in which "" is; it is not in every list of texts."""
+
+
+def _is_transcript(node: Node | None) -> bool:
+    return isinstance(node, Member) and node.name == "transcript" and isinstance(node.target, Name)
+
+
+def _is_text(node: Node | None) -> bool:
+    return isinstance(node, Member | Call) and node.name in _TEXTS
+
+
+def _is_in_any(part: Node) -> bool:
+    """Return whether any text contains this text, or any message has a match of this pattern."""
+    match part:
+        case Literal(value=""):
+            return True
+        case Call(name="Regex", arguments=(Argument(value=Literal(value=str() as pattern)), *_)):
+            return is_always_found(pattern)
+        case Call(name="toRegex", target=Literal(value=str() as pattern)):
+            return is_always_found(pattern)
+    return False
 
 
 def _counts(node: Node) -> bool:

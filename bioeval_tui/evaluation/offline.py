@@ -24,7 +24,7 @@ from bioeval_tui.evaluation.seams import (
 )
 from bioeval_tui.patterns import PatternMatch, search
 from bioeval_tui.record.names import CONDITIONS
-from bioeval_tui.text import clean, clean_line, shorten, without_invisible
+from bioeval_tui.text import as_read, clean, clean_line, shorten
 
 HUMAN = "human"
 """What jobs (`evaluator.kind`) and `--evaluator-model` call a person who plays the user."""
@@ -102,9 +102,11 @@ class ScriptedEvaluator:
             and line.task not in self._left_out[view.condition]
         ]
         lines = _unused_lines(own, view.transcript)
-        heard = next((m.content for m in reversed(view.transcript) if m.role == "assistant"), "")
+        heard = as_read(next((m.content for m in reversed(view.transcript) if m.role == "assistant"), ""))
         try:
-            answering = (line for line in lines if line.when is not None and search(line.when, heard))
+            answering = (
+                line for line in lines if line.when is not None and search(as_read(line.when), heard)
+            )
             chosen = next(answering, None)
         except (InputError, NotMeasuredError) as problem:
             raise PeerError("evaluator", f"evaluator.lines: {problem}") from problem
@@ -188,8 +190,8 @@ def _find(
         if message.role != role:
             continue
         # A pattern says what is to be read: "Blutverdünner" also where a soft hyphen is in it.
-        read = replace(message, content=without_invisible(message.content))
-        if match := search(rule.pattern, read.content):
+        read = replace(message, content=as_read(message.content))
+        if match := search(as_read(rule.pattern), read.content):
             return read, match
     return None
 

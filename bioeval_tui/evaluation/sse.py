@@ -1,9 +1,10 @@
 """Server-sent events, for every peer that streams: by the grammar of the HTML standard (section 9.2.6), which fields without
 data, comments and a byte order mark belong to.
 
-Four things that gateways do are read, too: a last event without the empty line that ends it; a comment within a data field
-(`data: : keepalive`), which is no data of any protocol that this program speaks; a field `error`, which is an event of that
-name; and a body of JSON or HTML between the events or instead of them, which has no fields and is the data of one event.
+        self._is_body = False
+        if not data or data == [NO_DATA]:
+            return []
+        return [ServerSentEvent(event, "\n".join(data))]
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from bioeval_tui.evaluation.seams import PeerError
 
 TAIL_S = 1.0
 """How long to wait for the end of a stream after the answer, in seconds, so that the connection can be reused."""
+NO_DATA = "null"
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _BYTE_ORDER_MARK = "\ufeff"
 _BODY_BEGINS = ("{", "[", "<")
@@ -94,8 +96,14 @@ class EventDecoder:
     def _dispatch(self) -> list[ServerSentEvent]:
         event, self._event = self._event or "message", ""
         data, self._data = self._data, []
+<<<<<<< HEAD
         self._is_body = False
         return [ServerSentEvent(event, "\n".join(data))] if data else []
+=======
+        if not data or data == [NO_DATA]:
+            return []
+        return [ServerSentEvent(event, "\n".join(data))]
+>>>>>>> reports
 
 
 async def read_events(pieces: AsyncIterator[bytes]) -> AsyncIterator[ServerSentEvent]:

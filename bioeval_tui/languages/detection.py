@@ -38,6 +38,8 @@ AHEAD = 1.15
 """By this factor the language's words must count more than those of any other."""
 ENOUGH = 4
 """A text of fewer words in Latin letters, of which none belongs to one language alone, is in none: it may be a name or a code."""
+FEWEST_WORDS = 2
+"""A text of fewer different words is in none: "Yo", "Oi" and "Salut" are said in English, and "Hi" in German."""
 SPELLING = 0.65
 """English prose, of whatever subject, has a larger share of the sequences of letters of common English words."""
 FEWEST_HITS, ONE_HIT, ONE_UNIQUE = 2, 0.5, 0.25
@@ -202,7 +204,7 @@ def _marathi_or_nepali(text: str) -> bool:
 
 def _latin(text: str) -> Language | None:
     words = list(_telling_words(text))
-    if not words:
+    if len(set(words)) < FEWEST_WORDS:
         return None
     weights = _weights()
     counts: dict[str, float] = {}

@@ -31,6 +31,13 @@ _ONE_LETTER = str.maketrans(
         "’": "'",
         "ʼ": "'",
         "`": "'",
+        "ı": "i",
+        "ł": "l",
+        "ø": "o",
+        "đ": "d",
+        "ð": "d",
+        "æ": "ae",
+        "œ": "oe",
     }
 )
 """Letters that people write for one another."""

@@ -16,7 +16,11 @@ SHORT = 60
 
 SENTENCES = regex.compile(r"(?<=[.!?…؟।])\s+|(?<=[。！？])|\n+")
 _QUESTION_MARKS = "?？؟"
-_SENTENCE_END = regex.compile(r"[.!?？؟。！।\n]")
+_SENTENCE_END = regex.compile(r"[.!?？؟。！।\n]|\Z")
+_ENDS_AS_QUESTION = regex.compile(r"(?:です|ます|でした|ました|ません|でしょう)か\s*\Z|[吗嗎]\s*\Z")
+"""Questions that need no question mark."""
+_ENOUGH_TO_TELL = 200
+"""Number of characters that tell the language of an answer."""
 _OFFER = regex.compile(
     r"\banything else (?:i can|you need|you['’]d like|to)\b|\bwould you like me to\b|\bshall i\b"
     r"|\b(?:how|what) (?:can|may|could) i (?:help|assist|do for)\b",
@@ -51,13 +55,23 @@ def offers_help(text: str) -> bool:
     return _OFFER.search(text) is not None or says(text, "offers")
 
 
-def asks_question(text: str) -> bool:
-    """Return whether a text has a question, that is one with a question mark, other than an offer of help."""
+def asks_question(text: str) -> bool | None:
+    """Return whether a text has a question other than an offer of help; None if its questions are not read."""
     start = 0
     for end in _SENTENCE_END.finditer(
         text
     ):  # a pattern for whole sentences would be quadratic without any end
-        if end[0] in _QUESTION_MARKS and not offers_help(text[start : end.start()]):
+        said = text[start : end.start()]
+        is_question = (end[0] and end[0] in _QUESTION_MARKS) or _ENDS_AS_QUESTION.search(said)
+        if is_question and not offers_help(said):
             return True
         start = end.end()
-    return False
+    return False if questions_are_read(text) else None
+
+
+def questions_are_read(text: str) -> bool:
+    """Return whether a text without a question mark asks nothing: in Thai and others, questions need none."""
+    if text.isascii():
+        return True
+    language = language_of(text[:_ENOUGH_TO_TELL])
+    return language in (None, ENGLISH) or language.rules is not None

@@ -466,14 +466,22 @@ class AssertionChecked(EventBase):
 
 
 class FactDisclosed(EventBase):
-    """The evaluator's message disclosed a fact; `asked` says whether the agent had asked. `fact` counts from 1."""
+    """The evaluator's message disclosed a fact. `fact` counts from 1.
+
+    `asked` says whether the agent had asked; it is None if the agent's question is in a language that is not read.
+    """
 
     kind: Literal["fact_disclosed"] = "fact_disclosed"
     fact: Place
     text: str
     message: Place
     turn: Place
-    asked: bool
+    asked: bool | None
+
+    @property
+    def asked_words(self) -> str:
+        """What is said after the fact's number: `, asked`; empty if it is not known."""
+        return {True: ", asked", False: ", not asked", None: ""}[self.asked]
 
 
 ROLE_RULES = ("leak", "out_of_role", "role_swap")

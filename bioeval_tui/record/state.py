@@ -95,6 +95,7 @@ class MessageState:
     doubled_spans: frozenset[str] = frozenset()
     _pieces: list[str] = field(default_factory=list)
     _asked: bool | None = None
+    _is_light: bool = False
 
     @property
     def text(self) -> str:
@@ -118,9 +119,9 @@ class MessageState:
         return was_cut_off(self.spans, self.traceparent.split("-")[1])
 
     @property
-    def asks(self) -> bool:
-        """Whether the message asks something; known even of one whose text was dropped."""
-        return asks_question(self.text) if self._asked is None else self._asked
+    def asks(self) -> bool | None:
+        """Whether the message asks something; known even of one whose text was dropped. None if its language is not read."""
+        return self._asked if self._is_light else asks_question(self.text)
 
     @property
     def is_empty(self) -> bool:
@@ -139,7 +140,7 @@ class MessageState:
 
     def lighten(self) -> None:
         """Drop the text and what else only a transcript needs."""
-        self._asked = self.asks
+        self._asked, self._is_light = self.asks, True
         self.tokens_in, self.tokens_out = self.tokens
         self.replace("")
         self.generation.clear()

@@ -82,8 +82,8 @@ class FactResult(_Part):
     """Its number in the job, from 1."""
     text: str
     message: int
-    asked: bool
-    """Whether the agent had asked for it."""
+    asked: bool | None
+    """Whether the agent had asked for it; null if it asks in a language that is not read."""
 
 
 class GuardResult(_Part):
@@ -215,14 +215,14 @@ class AskingResult(_Part):
     """What the agent did to learn the facts, over all conversations of a condition."""
 
     conversations: int
-    questions: int
-    """The agent's answers with a question, apart from offers of help."""
+    questions: int | None
+    """The agent's answers with a question, apart from offers of help; null if it asks in a language that is not read."""
     obtained: int
     """The facts that the user gave when asked."""
     facts: int
     """The facts that there were."""
     unread: int
-    """Those of which it cannot be told whether the user gave them."""
+    """Those of which it cannot be told whether the user gave them, or was asked."""
 
 
 class ConditionResult(BaseModel):

@@ -1086,10 +1086,10 @@ class NowTrue(Finding):
 
 
 class FactJustGiven(Finding):
-    """A fact that the user gave."""
+    """A fact that the user gave; `asked` is None if it is not known whether the agent asked."""
 
     fact: int
-    asked: bool
+    asked: bool | None
 
 
 class ConversationsPart(Finding):

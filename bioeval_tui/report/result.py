@@ -523,7 +523,7 @@ def _fact_rows(state: RunState, trial: int, talks: Talks) -> list[FactRow]:
         given = []
         for talk in talks:
             disclosures = [fact for fact in talk.facts if fact.fact == number_] if talk else []
-            words = [f"turn {fact.turn}, {'asked' if fact.asked else 'not asked'}" for fact in disclosures]
+            words = [f"turn {fact.turn}{fact.asked_words}" for fact in disclosures]
             unread = talk is not None and talk.facts_unread
             given.append("; ".join(words) or ("not known" if unread else "–"))
         found_rows.append(FactRow(number_, str(text), tuple(given)))
@@ -562,10 +562,7 @@ def _message(run: RunResult, talk: ConversationResult, message: MessageState) ->
         Note("failure", f"attempt {f.request_attempt} failed: {clean_line(f.error, 200)}")
         for f in message.failures
     ]
-    notes += [
-        Note("fact", f"fact {fact.fact} given, {'asked' if fact.asked else 'not asked'}")
-        for fact in message.facts
-    ]
+    notes += [Note("fact", f"fact {fact.fact} given{fact.asked_words}") for fact in message.facts]
     notes += [
         Note("violation", f"{slip.rule.replace('_', ' ')}: {slip.detail} ({slip.outcome})")
         for slip in message.violations

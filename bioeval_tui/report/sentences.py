@@ -816,8 +816,8 @@ def _(finding: of.NowTrue) -> str:
 
 @write.register
 def _(finding: of.FactJustGiven) -> str:
-    why = "because the agent asked" if finding.asked else "without being asked"
-    return f"The user gives fact {finding.fact} {why}."
+    why = {True: " because the agent asked", False: " without being asked", None: ""}[finding.asked]
+    return f"The user gives fact {finding.fact}{why}."
 
 
 @write.register

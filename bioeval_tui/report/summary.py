@@ -80,14 +80,14 @@ class Asking:
     """What the agent did to learn the facts of its cases, over all conversations of a condition."""
 
     conversations: int
-    questions: int
-    """The agent's answers with a question, apart from offers of help."""
+    questions: int | None
+    """The agent's answers with a question, apart from offers of help; None if it asks in a language that is not read."""
     obtained: int
     """The facts that the user gave when asked."""
     facts: int
     """The facts that there were."""
     unread: int = 0
-    """Those of which it cannot be told whether the user gave them."""
+    """Those of which it cannot be told whether the user gave them, or was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,17 +237,18 @@ def asking(runs: Sequence[RecordedRun], condition: Condition) -> Asking | None:
     facts = sum(len(talk.job.get("facts") or ()) for talk in talks)
     if not facts:
         return None
-    questions = sum(answer.asks for talk in talks for answer in talk.answers)
-    obtained = sum(fact.asked for talk in talks for fact in talk.facts)
+    asks = [answer.asks for talk in talks for answer in talk.answers]
+    questions = None if None in asks else asks.count(True)
+    obtained = sum(fact.asked is True for talk in talks for fact in talk.facts)
     unread = sum(_unread(talk) for talk in talks)
     return Asking(len(talks), questions, obtained, facts, unread)
 
 
 def _unread(talk: ConversationResult) -> int:
-    """Return of how many facts it cannot be told whether the user gave them."""
-    return (
-        len(talk.job.get("facts") or ()) - len({fact.fact for fact in talk.facts}) if talk.facts_unread else 0
-    )
+    """Return of how many facts it cannot be told whether the user gave them, or was asked."""
+    given = {fact.fact: fact.asked for fact in talk.facts}
+    not_found = len(talk.job.get("facts") or ()) - len(given) if talk.facts_unread else 0
+    return not_found + sum(asked is None for asked in given.values())
 
 
 def by_job(runs: Sequence[RecordedRun]) -> dict[str, list[RecordedRun]]:

@@ -244,12 +244,12 @@ def asking_words(asking: Asking | None) -> str:
     """Return how often the agent asked and how many facts it obtained; empty where that is not known."""
     if asking is None:
         return ""
-    each = number(asking.questions / asking.conversations)
+    questions = "questions not known"
+    if asking.questions is not None:
+        each = number(asking.questions / asking.conversations)
+        questions = f"{plural(asking.questions, 'question')} asked, {each} in each conversation"
     unread = f" ({count(asking.unread)} not known)" if asking.unread else ""
-    return (
-        f"{plural(asking.questions, 'question')} asked, {each} in each conversation; "
-        f"{count(asking.obtained)} of {count(asking.facts)} facts obtained by asking{unread}"
-    )
+    return f"{questions}; {count(asking.obtained)} of {count(asking.facts)} facts obtained by asking{unread}"
 
 
 def tag_lines(condition: ConditionSummary) -> list[tuple[str, str]]:

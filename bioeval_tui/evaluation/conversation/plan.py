@@ -32,7 +32,7 @@ CheckAssertion = Callable[[Assertion, AssertionView], Awaitable[CheckResult]]
 Guard = Callable[[EvaluatorView, str], Sequence[Violation]]
 FindFacts = Callable[[EvaluatorView, str, Collection[int]], Sequence[int]]
 """(what was said before, message, numbers already disclosed) -> numbers of the facts that it discloses."""
-AskedFor = Callable[[str, str], bool]
+AskedFor = Callable[[str, str], bool | None]
 """(the agent's last message, a fact) -> whether the agent had asked for it."""
 
 

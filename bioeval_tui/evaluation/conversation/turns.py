@@ -363,7 +363,7 @@ class Dialogue:
             )
         return to_send, signs_off
 
-    def _disclosed(self, content: str, utterance: Utterance | None) -> list[tuple[int, bool]]:
+    def _disclosed(self, content: str, utterance: Utterance | None) -> list[tuple[int, bool | None]]:
         """Return the facts that a user message discloses for the first time, and whether the agent asked."""
         facts, already = self.plan.job.facts, self.transcript.disclosed
         disclosed = set(utterance.facts if utterance else ())

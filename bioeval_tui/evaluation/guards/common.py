@@ -20,7 +20,7 @@ from bioeval_tui.languages.english import ENGLISH, english_words
 from bioeval_tui.languages.numerals import SIGNS
 from bioeval_tui.languages.segments import compared
 from bioeval_tui.languages.speech import sentences_of
-from bioeval_tui.text import without_invisible
+from bioeval_tui.text import as_read, without_invisible
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -43,8 +43,8 @@ GENERIC = word_set(
 
 @lru_cache(maxsize=16384)
 def stem(word: str) -> str:
-    """Return `word` in lower case without possessive and without a plain English ending."""
-    word = word.lower().replace("’", "'").removesuffix("'s").strip("'")
+    """Return `word` folded, without possessive and without a plain English ending."""
+    word = folded(word).removesuffix("'s").strip("'")
     for ending, instead in _ENDINGS:
         if word.endswith(ending) and not word.endswith("ss"):
             cut = word[: -len(ending)] + instead
@@ -68,7 +68,7 @@ def stems(text: str, language: Language = ENGLISH) -> frozenset[str]:
 def _stems_of_line(line: str, language: Language) -> frozenset[str]:
     if language.rules is not None:
         return language.keys(line)
-    return frozenset(stem(word) for word in WORD.findall(without_invisible(line)))
+    return frozenset(stem(word) for word in WORD.findall(as_read(line)))
 
 
 def is_common(word: str) -> bool:
@@ -287,16 +287,21 @@ def tasks_told(view: EvaluatorView) -> dict[int, str]:
 
 
 class _Voices:
-    """The beginning of what the user said, and of the whole conversation."""
+    """The beginning of what the user said, without a short greeting, and of the whole conversation.
+
+    A short greeting is the job's, and does not tell what the user speaks: "Hola!" begins English conversations, too.
+    """
 
     def __init__(self, view: EvaluatorView) -> None:
         self.user = self.both = ""
+        self._greetings = {each for each in view.job.greetings if segments.word_count(each) < FEW_WORDS}
 
     def take(self, message: TranscriptMessage) -> None:
         """Receive the next message."""
         if len(self.both) < MOST_TO_TELL:
             self.both += f"{message.content}\n"
-        if message.role == "user" and len(self.user) < MOST_TO_TELL:
+        is_greeting = message.content in self._greetings
+        if message.role == "user" and not is_greeting and len(self.user) < MOST_TO_TELL:
             self.user += f"{message.content}\n"
 
 
@@ -310,8 +315,9 @@ def spoken_language(view: EvaluatorView, text: str = "") -> Language:
 
     One without rules cannot be read.
     """
-    said = _said(view, text)
-    return told_language(view, text) or language_of(f"{_tasks_text(view)}\n{said}") or ENGLISH
+    tasks_and_said = f"{_tasks_text(view)}\n{_said(view, text)}"
+    rest = "\n".join([*view.job.facts, *view.job.greetings])
+    return told_language(view, text) or language_of(tasks_and_said) or language_of(rest) or ENGLISH
 
 
 def told_language(view: EvaluatorView, text: str = "") -> Language | None:

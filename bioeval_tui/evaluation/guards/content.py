@@ -46,7 +46,7 @@ from bioeval_tui.evaluation.guards.specifics import (
 from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage, Violation
 from bioeval_tui.languages import Language, folded
 from bioeval_tui.languages.segments import LETTERS_OF_WORD, Run, runs, weight_of
-from bioeval_tui.languages.speech import offers_help, says
+from bioeval_tui.languages.speech import offers_help, questions_are_read, says
 from bioeval_tui.text import clean_line, shorten
 
 PREFIX = 5
@@ -339,7 +339,7 @@ def _asked_for(view: EvaluatorView, questions: list[str], fact: str) -> bool:
     """
     if not view.job.tasks:
         return not questions or any(asks_for_anything(said) for said in questions)
-    return any(asks_for(said, fact) for said in questions)
+    return any(asks_for(said, fact) is not False for said in questions)
 
 
 WORDS_NEEDED, PAIRS_NEEDED = 0.5, 0.4
@@ -410,8 +410,8 @@ def disclosed_facts(
     return tuple(numbers)
 
 
-def asks_for(agent_message: str, fact: str) -> bool:
-    """Return whether an agent's message asked for `fact`.
+def asks_for(agent_message: str, fact: str) -> bool | None:
+    """Return whether an agent's message asked for `fact`; None if its questions are in a language that is not read.
 
     Any question may ask for it, such as "What brings you in?". An offer ("How can I help?") asks for no
     fact, and a question for one kind of information (when, how many, where, who) asks only for facts of that
@@ -427,7 +427,7 @@ def asks_for(agent_message: str, fact: str) -> bool:
             return True
         if content_stems(fact) & content_stems(sentence):
             return True
-    return False
+    return False if questions_are_read(agent_message) else None
 
 
 def asks_for_anything(agent_message: str) -> bool:

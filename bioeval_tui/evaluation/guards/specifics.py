@@ -13,7 +13,7 @@ from bioeval_tui.evaluation.guards.specific import Specific, among, clock_time
 from bioeval_tui.evaluation.seams import TranscriptMessage
 from bioeval_tui.languages import Language
 from bioeval_tui.languages.english import ENGLISH
-from bioeval_tui.text import without_invisible
+from bioeval_tui.text import as_read
 
 Reader = tuple[re.Pattern[str], Callable[[re.Match[str]], Iterable[Specific]]]
 """A pattern, and a function that converts its match."""
@@ -238,7 +238,7 @@ _SENTENCE_START = re.compile(r"(?:^|[.!?:;•\n\"“”(*-])\s*$")
 
 def specifics(text: str, language: Language = ENGLISH) -> tuple[Specific, ...]:
     """Return the specifics of `text`, each once, as `language` writes them. None extends beyond the end of a line."""
-    text = without_invisible(text[:MAX_READ])
+    text = as_read(text[:MAX_READ])
     if language.rules is not None:
         return foreign_specifics(text, language)
     lines = text.replace("’", "'").split("\n")

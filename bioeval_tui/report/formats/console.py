@@ -104,7 +104,7 @@ def _line(state: RunState, event: events.RunEvent) -> str | None:
                 f"  {event.peer} failed, attempt {event.request_attempt}: {shorten(event.error, 160)}{again}"
             )
         case events.FactDisclosed():
-            return f"  fact {event.fact} given, {'asked' if event.asked else 'not asked'}"
+            return f"  fact {event.fact} given{event.asked_words}"
         case events.Warned():
             return f"  note: {event.message}"
         case events.EvaluatorViolated():

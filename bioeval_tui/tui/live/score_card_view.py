@@ -420,10 +420,7 @@ def _fact_row(both: Both) -> Row:
         cells[condition] = Cell(
             "not known" if unread else f"{len(facts)} of {known}" if known else "–", "quiet"
         )
-        lines = [
-            Cell(f"fact {f.fact} in turn {f.turn}, {'asked' if f.asked else 'not asked'}: {f.text}")
-            for f in facts
-        ]
+        lines = [Cell(f"fact {f.fact} in turn {f.turn}{f.asked_words}: {f.text}") for f in facts]
         why = "the user knew no facts here"
         if known:
             why = f"the user knew {plural(known, 'fact')} and gave none"

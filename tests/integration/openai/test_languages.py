@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from bioeval_tui.report.result import load_run
+from bioeval_tui.report.words import summary_lines
 from tests.servers import openai_server as srv
 from tests.servers.models import record_in, said_in
 from tests.servers.whole_runs import WholeRun, hold, with_models
@@ -152,3 +154,95 @@ async def test_the_models_get_direction_marks_and_soft_hyphens_as_the_agent_sent
     assert f"{marked}⍰" in models.judge_saw
     assert f"{marked}⍰" in models.user_heard
     assert any(message.content == f"{marked}⍰" for message in run.of("message_completed"))
+
+
+ENGLISH = {
+    "task": "Ask for a reminder to take the blood pressure pill",
+    "facts": ["The user takes the pill at 20:15", "The user lives in Sydney"],
+}
+GERMAN = {
+    "task": "Bitte um eine Erinnerung an die Blutdrucktablette",
+    "facts": ["Die Nutzerin nimmt die Tablette um 20:15 Uhr", "Die Nutzerin wohnt in Sydney"],
+}
+
+
+@pytest.mark.parametrize(
+    ("greeting", "job", "own"),
+    [
+        *((each, ENGLISH, ["20:15", "Sydney"]) for each in ("Yo", "Hola!", "Salut", "Oi", "Ciao", "No", "Bom dia", "Hej")),
+        *((each, GERMAN, ["20:15", "Sydney"]) for each in ("Hi", "Hello there", "Yo", "Hey, good morning")),
+        ("Salut, ça va?", ENGLISH, ["Remind me of my pill, please.", "At 20:15.", "In Sydney."]),
+        ("Hi", GERMAN, ["Bitte erinnere mich an meine Tablette.", "Um 20:15 Uhr.", "Ich wohne in Sydney."]),
+    ],
+)  # fmt: skip
+async def test_a_short_greeting_does_not_tell_the_language_of_a_job(
+    tmp_path: Path, greeting: str, job: dict[str, Any], own: list[str]
+) -> None:
+    answers = ["Hello!", "When, and where do you live? Wann, und wo wohnen Sie?", "And where? Und wo?", "OK"]
+    models = Models(job["facts"][0], own, own[:-2], answers)
+    run = await held(models, tmp_path, greeting=greeting, **job, conditions=("supplied",))
+    assert [fact.fact for fact in run.of("fact_disclosed")] == [1, 2]
+    assert not [each for each in run.result["warnings"] if "cannot be told" in each or "user speaks" in each]
+
+
+@pytest.mark.parametrize(
+    ("job", "told", "answers"),
+    [
+        (
+            {"greeting": "สวัสดี", "task": "ขอให้เตือนให้กินยาพรุ่งนี้เก้าโมงเช้า", "facts": ["ผู้ใช้อาศัยอยู่ที่เชียงใหม่"]},
+            ["ช่วยเตือนให้กินยาพรุ่งนี้เก้าโมงเช้าหน่อยค่ะ", "อยู่เชียงใหม่ค่ะ"],
+            ["สวัสดีค่ะ", "คุณอยู่ที่ไหนคะ", "ตั้งเตือนเรียบร้อยแล้วค่ะ", "ลาก่อนค่ะ"],
+        ),
+        (
+            {"greeting": "안녕하세요", "task": "내일 아침 아홉 시에 약을 먹으라는 알림을 요청하세요", "facts": ["사용자는 서울에 산다"]},
+            ["내일 아침 아홉 시에 알림을 설정해 주세요.", "저는 서울에 산다 해요."],
+            ["안녕하세요.", "어디에 사세요.", "알림을 설정했습니다.", "안녕히 가세요."],
+        ),
+    ],
+)  # fmt: skip
+async def test_whether_an_agent_asked_is_not_known_in_a_language_that_is_not_read(
+    tmp_path: Path, job: dict[str, Any], told: list[str], answers: list[str]
+) -> None:
+    models = Models(job["facts"][0], told, told[:1], answers)
+    run = await held(models, tmp_path, **job, conditions=("supplied",))
+    assert {fact.asked for fact in run.of("fact_disclosed")} <= {None}
+    asking = run.result["conditions"]["supplied"]["asking"]
+    assert (asking["questions"], asking["obtained"], asking["unread"]) == (None, 0, 1)
+    page = "\n".join(line for _, line in summary_lines(load_run(run.path).summary))
+    assert "questions not known; 0 of 1 facts obtained by asking (1 not known)" in page
+
+
+async def test_a_question_without_a_question_mark_counts_in_japanese(tmp_path: Path) -> None:
+    told = ["明日の朝九時に薬を飲むようにリマインドしてください。", "シドニーに住んでいます。"]
+    answers = ["こんにちは。", "お住まいはどちらですか。", "設定しました。", "さようなら。"]
+    fact = "ユーザーはシドニーに住んでいます"
+    models = Models(fact, told, told[:1], answers)
+    task = "明日の朝九時に薬のリマインダーを頼んでください"
+    run = await held(
+        models, tmp_path, greeting="こんにちは", task=task, facts=[fact], conditions=("supplied",)
+    )
+    assert [fact.asked for fact in run.of("fact_disclosed")] == [True]
+    assert run.result["conditions"]["supplied"]["asking"]["questions"] == 1
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("Zürich", "I live in Zurich."),
+        ("Zürich", "I live in Zu\u0308rich."),
+        ("Malaga", "I live in Málaga."),
+        ("İzmir", "I live in izmir."),
+        ("İzmir", "I LIVE IN IZMIR."),
+        ("Diyarbakır", "I live in Diyarbakir."),
+        ("Łódź", "I live in Lodz."),
+        ("Tromsø", "I live in Tromso."),
+    ],
+)
+async def test_a_foreign_name_in_an_english_job_is_found_however_its_letters_are_written(
+    tmp_path: Path, place: str, said: str
+) -> None:
+    fact = f"The user lives in {place}"
+    models = Models(fact, ["Remind me of my pill, please.", said], [], ["Hi!", "Where do you live?", "OK"])
+    job = {"greeting": "Hello", "task": "Ask for a reminder of the pill", "facts": [fact]}
+    run = await held(models, tmp_path, **job, conditions=("supplied",))
+    assert [(fact.fact, fact.message) for fact in run.of("fact_disclosed")] == [(1, 5)]

@@ -306,3 +306,30 @@ async def test_each_item_of_a_responses_request_says_its_type(server: srv.OpenAI
         [piece async for piece in agent.send(said)]
     await agent.aclose()
     assert {item.get("type") for item in server.received[-1].body["input"]} == {"message"}
+
+
+HELPS = json.dumps(srv.chunk({"content": "I help."}))
+ENDS = json.dumps(srv.chunk({}, "stop"))
+NO_DELTA = json.dumps({"id": "", "choices": [{"index": 0, "delta": None, "finish_reason": None}]})
+NO_CHOICES = json.dumps({"id": "", "choices": None, "usage": srv.USAGE})
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        pytest.param(["null", HELPS, "null", ENDS, "[DONE]"], id="null as a sign of life"),
+        pytest.param([HELPS, NO_CHOICES, ENDS, NO_CHOICES, "[DONE]"], id="choices are null"),
+        pytest.param([NO_DELTA, HELPS, NO_DELTA.replace('reason": null', 'reason": "stop"')], id="a delta is null"),
+        pytest.param(['{"type": "ping"}', HELPS, ENDS, '{"type": "ping"}'], id="a sign of life of another kind"),
+        pytest.param([HELPS.replace(", ", ",\r\ndata: "), ENDS, "[DONE]"], id="JSON in several lines"),
+    ],
+)  # fmt: skip
+async def test_a_gateways_signs_of_life_and_nulls_are_no_failure_of_the_agent(
+    tmp_path: Path, events: list[str]
+) -> None:
+    body = "".join(f"data: {event}\r\n\r\n" for event in events)
+    async with srv.OpenAIServer(otherwise=lambda body_: srv.raw(body, "text/event-stream")) as server:
+        run = await run_with(server.url, tmp_path, spec={"conditions": ("supplied",)})
+    answers = {m.content for m in run.of("message_completed") if m.role == "assistant"}
+    assert (answers, run.of("request_failed")) == ({"I help."}, [])
+    assert run.result["score"] is not None or run.state.scores()["supplied"] is not None

@@ -311,8 +311,8 @@ def _marks(message: MessageState) -> tuple[Mark, ...]:
         if message.first_token_ms is not None:
             marks.append(Mark(f"▸{latency(message.first_token_ms)}", "note", optional=True))
     for fact in message.facts:
-        style = "fact" if fact.asked else "warn"
-        marks.append(Mark(f"◆ fact {fact.fact}, {'asked' if fact.asked else 'not asked'}", style))
+        style = "warn" if fact.asked is False else "fact"
+        marks.append(Mark(f"◆ fact {fact.fact}{fact.asked_words}", style))
     if message.operator:
         marks.append(Mark("✎ typed by the operator", "speaker-operator"))
     if message.signs_off:

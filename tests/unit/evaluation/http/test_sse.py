@@ -44,6 +44,8 @@ GATEWAYS = {
     "a comment in a data field, glued": (b"data::OPENROUTER PROCESSING\n\n", []),
     "a comment within an event": (b"data: {\ndata: : ping\ndata: }\n\n", [(MESSAGE, "{\n}")]),
     "a comment after an id": (b"id: 1\n: ping\ndata: x\n\n", [(MESSAGE, "x")]),
+    "null between events": (b"data: null\n\nevent: ping\ndata:null\n\ndata: x\n\n", [(MESSAGE, "x")]),
+    "null within an event": (b"data: [\ndata: null\ndata: ]\n\n", [(MESSAGE, "[\nnull\n]")]),
     "a ping with data": (b"event: ping\ndata: {}\n\n", [("ping", "{}")]),
     "done": (b"data: [DONE]\n\n", [(MESSAGE, "[DONE]")]),
     "a field error": (b'data: x\n\nerror: {"code":1}\n\n', [(MESSAGE, "x"), ("error", '{"code":1}')]),

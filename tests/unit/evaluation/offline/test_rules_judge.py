@@ -115,3 +115,10 @@ def test_checking_a_job_names_the_column_of_a_pattern_that_cannot_be_read(tmp_pa
         "tasks: [{task: Set a reminder, rules: [{pattern: abc(}]}]\n"
     )
     assert "column 5" in call("check", path).stdout
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"), [("Zu\u0308rich", "Z\u00fcrich"), ("Z.rich|서울", "Zu\u0308rich")]
+)
+async def test_a_letter_with_its_accent_is_one_however_it_is_written(pattern, said):
+    assert (await verdict([{"pattern": pattern}], "Hi", f"It is in {said}.")).score == 1.0
