@@ -194,8 +194,8 @@ async def test_a_short_greeting_does_not_tell_the_language_of_a_job(
             ["สวัสดีค่ะ", "คุณอยู่ที่ไหนคะ", "ตั้งเตือนเรียบร้อยแล้วค่ะ", "ลาก่อนค่ะ"],
         ),
         (
-            {"greeting": "안녕하세요", "task": "내일 아침 아홉 시에 약을 먹으라는 알림을 요청하세요", "facts": ["사용자는 서울에 산다"]},
-            ["내일 아침 아홉 시에 알림을 설정해 주세요.", "저는 서울에 산다 해요."],
+            {"greeting": "안녕하세요", "task": "내일 아침 아홉 시에 약을 먹으라는 알림을 요청하세요", "facts": ["서울특별시에 산다"]},
+            ["내일 아침 아홉 시에 알림을 설정해 주세요.", "서울특별시에 살아요."],
             ["안녕하세요.", "어디에 사세요.", "알림을 설정했습니다.", "안녕히 가세요."],
         ),
     ],
@@ -205,7 +205,7 @@ async def test_whether_an_agent_asked_is_not_known_in_a_language_that_is_not_rea
 ) -> None:
     models = Models(job["facts"][0], told, told[:1], answers)
     run = await held(models, tmp_path, **job, conditions=("supplied",))
-    assert {fact.asked for fact in run.of("fact_disclosed")} <= {None}
+    assert [fact.asked for fact in run.of("fact_disclosed")] == [None]
     asking = run.result["conditions"]["supplied"]["asking"]
     assert (asking["questions"], asking["obtained"], asking["unread"]) == (None, 0, 1)
     page = "\n".join(line for _, line in summary_lines(load_run(run.path).summary))
