@@ -246,3 +246,28 @@ async def test_a_foreign_name_in_an_english_job_is_found_however_its_letters_are
     job = {"greeting": "Hello", "task": "Ask for a reminder of the pill", "facts": [fact]}
     run = await held(models, tmp_path, **job, conditions=("supplied",))
     assert [(fact.fact, fact.message) for fact in run.of("fact_disclosed")] == [(1, 5)]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        ["Напомните мне завтра в девять утра, пожалуйста.", "Я живу в Москве."],
+        ["明天早上九点提醒我吃药。", "我住在莫斯科。"],
+        ["Bitte erinnere mich morgen früh um neun an die Tablette.", "Ich wohne in Moskau."],
+        ["내일 아침 아홉 시에 알려 주세요.", "모스크바에 살아요."],
+        ["ช่วยเตือนพรุ่งนี้เก้าโมงเช้าหน่อยค่ะ", "อยู่มอสโกค่ะ"],
+        ["Yarın sabah dokuzda ilacımı hatırlatır mısınız?", "Moskova'da yaşıyorum."],
+        ["Tafadhali nikumbushe kesho saa tatu asubuhi kuhusu dawa.", "Ninaishi Moscow kwa sasa."],
+    ],
+)
+async def test_a_user_of_another_language_is_not_blamed_for_the_words_of_an_english_job(
+    tmp_path: Path, told: list[str]
+) -> None:
+    fact = "The user lives in Moscow"
+    answers = ["Hi!", "Where do you live?", "Done: the reminder is set.", "Bye"]
+    job = {"greeting": "Hello", "task": "Ask for a reminder of the pill", "facts": [fact]}
+    models = Models(fact, told, told, answers)
+    run = await held(models, tmp_path, **job, conditions=("supplied",))
+    assert not run.of("evaluator_violated")
+    assert [ended.fault for ended in run.of("conversation_ended")] == ["none"]
+    assert run.state.scores()["supplied"] is not None
