@@ -476,7 +476,7 @@ class FactDisclosed(EventBase):
     text: str
     message: Place
     turn: Place
-    asked: bool | None
+    asked: bool | None = None
 
     @property
     def asked_words(self) -> str:

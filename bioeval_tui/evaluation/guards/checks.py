@@ -95,7 +95,7 @@ def early_end(view: EvaluatorView, text: str) -> Violation | None:
     """Find a goodbye while a task has not been brought up, or instead of an answer to the agent's question."""
     if not signs_off(view, text) and not says_goodbye(text):
         return None
-    if not is_in_english(view):
+    if not is_in_english(view, without_signoff(view, text)):
         return None
     left = untouched_tasks(view, text)
     requests = so_far(view, _Requests).count + bool(_REQUEST.search(without_signoff(view, text)))

@@ -305,9 +305,13 @@ class _Voices:
             self.user += f"{message.content}\n"
 
 
-def is_in_english(view: EvaluatorView) -> bool:
-    """Return whether the tasks and the conversation are in English, by their beginning, or too short to tell."""
-    return language_of(f"{_tasks_text(view)}\n{so_far(view, _Voices).both}") in (None, ENGLISH)
+def is_in_english(view: EvaluatorView, text: str = "") -> bool:
+    """Return whether the tasks, the conversation and what the user says are in English, by their beginning, or too short to tell.
+
+    In a job in English, a user may speak another language, although the agent does not.
+    """
+    whole = f"{_tasks_text(view)}\n{so_far(view, _Voices).both}"
+    return all(language_of(each) in (None, ENGLISH) for each in (whole, _said(view, text)))
 
 
 def spoken_language(view: EvaluatorView, text: str = "") -> Language:

@@ -198,7 +198,7 @@ def invention(view: EvaluatorView, text: str) -> Violation | None:
 
 def contradiction(view: EvaluatorView, text: str) -> Violation | None:
     """Find a quantity, a limit in time, or a left or right side, that differs from what a fact says about the same thing."""
-    if not view.facts or not is_in_english(view):
+    if not view.facts or not is_in_english(view, text):
         return None
     words = without_signoff(view, text)
     about = content_stems(f"{words}\n{last_agent_message(view)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -279,6 +280,7 @@ def check_job(
         return [
             *_text_problems(source, unrestricted_setups, with_cases),
             *_unfailable(source),
+            *_other_tools(source),
             *(_embedded_problems(source) if embedded else ()),
             *(() if with_cases else (source.problem(*wrong) for wrong in _script_problems(source))),
             *(given_agent_problems(source) if agent_is_given else target_problems(source, code)),
@@ -492,6 +494,30 @@ def _unfailable(source: JobSource) -> Iterator[Problem]:
             if not any(asked.get(key) for key in rest):
                 message = "cannot fail: any calls are a superset of none"
                 yield source.warning(("assertions", index, "toolCalls", "calls"), message)
+
+
+def _other_tools(source: JobSource) -> Iterator[Problem]:
+    """Yield a warning for each tool of an assertion that the job does not give its agent: it is not called, whatever happens.
+
+    An agent of another protocol than openai may have tools of its own.
+    """
+    target = source.part("target")
+    tools = [str(tool.get("name")) for _, tool in items_of(target.get("tools"))]
+    if not tools or target.get("protocol") != "openai":
+        return
+    for index, item in items_of(source.data.get("assertions")):
+        asked = item.get("toolCalls")
+        if not isinstance(asked, dict):
+            continue
+        for key in ("calls", "mustCall", "mustNotCall", "order"):
+            listed = asked.get(key)
+            for number, call in enumerate(listed if isinstance(listed, list) else ()):
+                name = call.get("name") if isinstance(call, dict) else call
+                if isinstance(name, str) and name not in tools and not has_placeholders(name):
+                    close = get_close_matches(name, tools, 1, 0.6)
+                    message = f"`{shorten(clean_line(name), 60)}` is none of target.tools, so the agent is not offered it"
+                    more = f"; did you mean {close[0]}?" if close else f": {', '.join(tools)}"
+                    yield source.warning(("assertions", index, "toolCalls", key, number), message + more)
 
 
 def _persona_problems(source: JobSource) -> Iterator[Problem]:

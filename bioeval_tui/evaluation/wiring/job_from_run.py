@@ -413,10 +413,10 @@ def _answered_messages(talk: ConversationState, job: EvaluationJob) -> Iterator[
         if message.role == "assistant":
             heard = message.text
         elif message.message < last and words and words.strip():
-            numbers = tuple(fact.fact for fact in message.facts if fact.asked)
+            numbers = tuple(fact.fact for fact in message.facts if fact.asked is not False)
             if not talk.facts and heard:
                 mentioned = disclosed_facts(words, facts, given, before)
-                numbers = tuple(number for number in mentioned if asks_for(heard, facts[number - 1]))
+                numbers = tuple(n for n in mentioned if asks_for(heard, facts[n - 1]) is not False)
             given.update(numbers)
             known = tuple(number for number in numbers if number <= len(facts))
             yield _Said(clean(words).strip(), known, asking.get(message.message))

@@ -42,7 +42,7 @@ JOB: dict[str, Any] = {
         {
             "toolCalls": {
                 "mustCall": ["lookUpDrug"],
-                "mustNotCall": ["deleteAll"],
+                "mustNotCall": [{"name": "createReminder", "arguments": {"dose": 50}}],
                 "maxCalls": 3,
                 "noErrors": True,
             }

@@ -190,10 +190,23 @@ def noted(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
         lambda history: [
             {**one, "content": one["content"].upper().replace("SYDNEY", "[CITY]")} for one in history
         ],
+        lambda history: [one for at, one in enumerate(history) if one not in history[:at]],
+        lambda history: [one for one in history if one["role"] == "user"],
         lambda history: {"messages": history},
         lambda history: [None, 5, {"role": "user"}, {"role": "user", "content": None}],
     ],
-    ids=["cut", "without-this-turn", "newest-first", "augmented", "noted", "masked", "no-list", "nonsense"],
+    ids=[
+        "cut",
+        "without-this-turn",
+        "newest-first",
+        "augmented",
+        "noted",
+        "masked",
+        "repeats-left-out",
+        "own-words-left-out",
+        "no-list",
+        "nonsense",
+    ],
 )
 async def test_a_history_of_this_conversation_alone_is_clean_however_it_is_told(
     tmp_path: Path, shown: Callable[[list[dict[str, Any]]], Any]

@@ -194,8 +194,8 @@ async def test_a_short_greeting_does_not_tell_the_language_of_a_job(
             ["สวัสดีค่ะ", "คุณอยู่ที่ไหนคะ", "ตั้งเตือนเรียบร้อยแล้วค่ะ", "ลาก่อนค่ะ"],
         ),
         (
-            {"greeting": "안녕하세요", "task": "내일 아침 아홉 시에 약을 먹으라는 알림을 요청하세요", "facts": ["사용자는 서울에 산다"]},
-            ["내일 아침 아홉 시에 알림을 설정해 주세요.", "저는 서울에 산다 해요."],
+            {"greeting": "안녕하세요", "task": "내일 아침 아홉 시에 약을 먹으라는 알림을 요청하세요", "facts": ["서울특별시에 산다"]},
+            ["내일 아침 아홉 시에 알림을 설정해 주세요.", "서울특별시에 살아요."],
             ["안녕하세요.", "어디에 사세요.", "알림을 설정했습니다.", "안녕히 가세요."],
         ),
     ],
@@ -205,7 +205,7 @@ async def test_whether_an_agent_asked_is_not_known_in_a_language_that_is_not_rea
 ) -> None:
     models = Models(job["facts"][0], told, told[:1], answers)
     run = await held(models, tmp_path, **job, conditions=("supplied",))
-    assert {fact.asked for fact in run.of("fact_disclosed")} <= {None}
+    assert [fact.asked for fact in run.of("fact_disclosed")] == [None]
     asking = run.result["conditions"]["supplied"]["asking"]
     assert (asking["questions"], asking["obtained"], asking["unread"]) == (None, 0, 1)
     page = "\n".join(line for _, line in summary_lines(load_run(run.path).summary))
@@ -246,3 +246,28 @@ async def test_a_foreign_name_in_an_english_job_is_found_however_its_letters_are
     job = {"greeting": "Hello", "task": "Ask for a reminder of the pill", "facts": [fact]}
     run = await held(models, tmp_path, **job, conditions=("supplied",))
     assert [(fact.fact, fact.message) for fact in run.of("fact_disclosed")] == [(1, 5)]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        ["Напомните мне завтра в девять утра, пожалуйста.", "Я живу в Москве."],
+        ["明天早上九点提醒我吃药。", "我住在莫斯科。"],
+        ["Bitte erinnere mich morgen früh um neun an die Tablette.", "Ich wohne in Moskau."],
+        ["내일 아침 아홉 시에 알려 주세요.", "모스크바에 살아요."],
+        ["ช่วยเตือนพรุ่งนี้เก้าโมงเช้าหน่อยค่ะ", "อยู่มอสโกค่ะ"],
+        ["Yarın sabah dokuzda ilacımı hatırlatır mısınız?", "Moskova'da yaşıyorum."],
+        ["Tafadhali nikumbushe kesho saa tatu asubuhi kuhusu dawa.", "Ninaishi Moscow kwa sasa."],
+    ],
+)
+async def test_a_user_of_another_language_is_not_blamed_for_the_words_of_an_english_job(
+    tmp_path: Path, told: list[str]
+) -> None:
+    fact = "The user lives in Moscow"
+    answers = ["Hi!", "Where do you live?", "Done: the reminder is set.", "Bye"]
+    job = {"greeting": "Hello", "task": "Ask for a reminder of the pill", "facts": [fact]}
+    models = Models(fact, told, told, answers)
+    run = await held(models, tmp_path, **job, conditions=("supplied",))
+    assert not run.of("evaluator_violated")
+    assert [ended.fault for ended in run.of("conversation_ended")] == ["none"]
+    assert run.state.scores()["supplied"] is not None

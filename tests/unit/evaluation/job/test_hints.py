@@ -171,3 +171,36 @@ def test_a_row_that_makes_a_rule_unfailable_is_named(tmp_path: Path) -> None:
     (tmp_path / "cases.csv").write_text("id,word\na,\nb,\n", encoding="utf-8")
     (found,) = check_job(tmp_path / "job.yml").problems
     assert "as every row fills this; row 1: cannot fail" in str(found)
+
+
+OFFERED = """
+target: {{user: ada, chatbot: bot, protocol: {protocol}, model: m, tools: [{{name: remind, answer: x}}, {{name: lookUp, answer: x}}]}}
+aspirationalAverage: 1000
+facts: []
+tasks: [{{task: Help, acceptanceCriteria: It helps}}]
+assertions: [{{toolCalls: {calls}}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("calls", "says"),
+    [
+        ("{mustNotCall: [deleteEverything]}", "offered it: remind, lookUp"),
+        ("{mustNotCall: [{name: remnid}]}", "did you mean remind?"),
+        ("{mustCall: [remind, lookup]}", "did you mean lookUp?"),
+        ("{calls: [{name: Remind}]}", "did you mean remind?"),
+        ("{order: [remind, look_up]}", "did you mean lookUp?"),
+        ("{mustNotCall: [remind]}", ""),
+        ("{order: [remind, lookUp]}", ""),
+        ("{maxCalls: 3}", ""),
+    ],
+)
+def test_an_assertion_about_a_tool_that_the_job_does_not_offer_is_pointed_out(
+    calls: str, says: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "job.yml"
+    path.write_text(OFFERED.format(protocol="openai", calls=calls), encoding="utf-8")
+    found = [str(problem) for problem in check_job(path).problems if "target.tools" in str(problem)]
+    assert [says in each for each in found] == [True] * bool(says)
+    path.write_text(OFFERED.format(protocol="ag-ui", calls=calls), encoding="utf-8")
+    assert not [each for each in check_job(path).problems if "is none of target.tools" in str(each)]
