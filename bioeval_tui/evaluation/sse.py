@@ -96,14 +96,10 @@ class EventDecoder:
     def _dispatch(self) -> list[ServerSentEvent]:
         event, self._event = self._event or "message", ""
         data, self._data = self._data, []
-<<<<<<< HEAD
         self._is_body = False
-        return [ServerSentEvent(event, "\n".join(data))] if data else []
-=======
         if not data or data == [NO_DATA]:
             return []
         return [ServerSentEvent(event, "\n".join(data))]
->>>>>>> reports
 
 
 async def read_events(pieces: AsyncIterator[bytes]) -> AsyncIterator[ServerSentEvent]:
