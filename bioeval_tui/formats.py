@@ -65,10 +65,3 @@ from bioeval_tui.report.run import ConversationResult as ConversationResult, rea
 from bioeval_tui.statistics.estimates import grouped as grouped
 from bioeval_tui.statistics.means import exact_mean as exact_mean
 from bioeval_tui.text import compact_json as compact_json
-
-LoadedRun = RunResult
-# Earlier names, for formats that were written for them.
-ToldCall = ImportedCall
-ToldConversation = ImportedConversation
-ToldMessage = ImportedMessage
-ToldPiece = ImportedPart

@@ -345,9 +345,6 @@ class Results:
         same = {each.name: getattr(found, each.name) for each in fields(found)}
         return FactsDifference(**same, shared=summary.shared)
 
-    uplift = difference
-    """An older name of `difference`."""
-
     @property
     def not_measured(self) -> tuple[NotMeasured, ...]:
         """Every score, task and assertion without a value, with the reason; empty if all were measured."""

@@ -28,7 +28,6 @@ from bioeval_tui.evaluation.expressions.tree import (
     Node,
     Unary,
 )
-from bioeval_tui.evaluation.expressions.values import LimitError
 from bioeval_tui.evaluation.job.models import (
     Assertion,
     CallConfig,
@@ -43,22 +42,8 @@ from bioeval_tui.patterns import is_always_found
 from bioeval_tui.record.tool_calls import ToolCall, call_text, calls_of, result_of, tool_calls_text
 from bioeval_tui.text import clean_line, compact_json, plural, shorten
 
-_LENGTHS = range(1, 9)
-"""Number of turns of the conversations on which both readings are tried."""
 _LIMITS = Limits(steps=10_000, seconds=0.05)
 """Limits for one condition; beyond them the question stays open, so that any job is checked quickly."""
-_SIGNOFF = "So Long, and Thanks for All the Fish"
-_CONTEXT: dict[str, Any] = {"context": "", "resources": [], "functions": []}
-
-
-def depends_on_signoff(condition: Expression) -> bool:
-    """Return whether a condition has a different result if the transcript lacks the sign-off."""
-    return _differs(condition, {"signoff": False})
-
-
-def depends_on_user_times(condition: Expression) -> bool:
-    """Return whether a condition has a different result if the user's messages took no time."""
-    return _differs(condition, {"user_ms": 0})
 
 
 def constant(condition: Expression) -> bool | None:
@@ -217,36 +202,6 @@ def _value_alone(condition: Expression, node: Node) -> bool | None:
     except ExpressionError:
         return None
     return value if isinstance(value, bool) else None
-
-
-def _differs(condition: Expression, other: dict[str, Any]) -> bool:
-    try:
-        return any(_verdict(condition, turns) != _verdict(condition, turns, **other) for turns in _LENGTHS)
-    except LimitError:
-        return False
-
-
-def _verdict(condition: Expression, turns: int, *, signoff: bool = True, user_ms: int = 1200) -> Any:
-    """Return the condition's value for an invented conversation of `turns` turns; None if evaluating it fails."""
-    transcript = []
-    for turn in range(turns):
-        transcript += [
-            _message("user", f"Question {turn}", user_ms if turn else 0),
-            _message("assistant", "Answer", 900),
-        ]
-    if signoff:
-        transcript.append(_message("user", _SIGNOFF, user_ms))
-    evaluation = {"transcript": transcript, "done": True, "job": {"evaluator": {"signoff": _SIGNOFF}}}
-    try:
-        return evaluate(condition, scope(_CONTEXT, evaluation), _LIMITS)
-    except LimitError:
-        raise
-    except ExpressionError:
-        return None
-
-
-def _message(role: str, content: str, took_ms: int) -> dict[str, Any]:
-    return {"role": role, "content": content, "timeTakenMillis": took_ms, "events": []}
 
 
 def compare(observed: Any, expected: Any) -> tuple[bool, str | None]:

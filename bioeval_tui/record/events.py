@@ -87,7 +87,6 @@ class WhatCameOfOptions(TypedDict, total=False):
     job_file: str | None
     evaluator_host: str | None
     judge_host: str | None
-    models_host: str | None
     agent_function: str | None
     """The agent, if it is a Python object that only the calling program has."""
 

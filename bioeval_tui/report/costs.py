@@ -176,9 +176,8 @@ def _judge(run: RecordedRun, verdicts: Asked) -> PeerCost:
 
 
 def _models_host(run: RecordedRun, role: str) -> str:
-    """Return the host of a role's model. Recordings of 0.1 have one host for both."""
-    options = run.started.options
-    named = options.get(f"{role}_host") or options.get("models_host")
+    """Return the host of a role's model."""
+    named = run.started.options.get(f"{role}_host")
     hosts = run.started.hosts
     if isinstance(named, str):
         return named

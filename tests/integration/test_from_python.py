@@ -106,8 +106,8 @@ def test_a_run_from_python_is_a_run_like_any_other(folder: Path) -> None:
     assert (listed.run_id, listed.scores) == (found.run_id, found.scores)
     again = load_run(found.run_id[-4:])
     assert again.sentence == found.sentence
-    assert again.uplift is not None
-    assert again.uplift.mean == 0.0, "start tells the state that both begin from"
+    assert again.difference is not None
+    assert again.difference.mean == 0.0, "start tells the state that both begin from"
     assert again.to_dict()["agent"].endswith("test_from_python:Started")
     for name, table in TABLES.items():
         frame, arrow = again.to_frame(name), again.to_arrow(name)
@@ -122,8 +122,8 @@ def test_an_object_context_that_comes_with_the_first_answer_is_not_denied(folder
 
     found = evaluate("job.yml", agent=late, progress=False)
     assert found.conditions["supplied"].assertions[0].held.share == 1
-    assert found.uplift is not None
-    assert found.uplift.mean is None
+    assert found.difference is not None
+    assert found.difference.mean is None
     assert "the agent had no object context before its first answer" in str(found.to_dict()["warnings"])
 
 

@@ -404,7 +404,7 @@ def test_a_task_can_be_graded_by_a_plugins_metric(site, tmp_path_factory, monkey
 
 
 SHOUT = """
-from bioeval_tui.formats import LoadedRun, talks
+from bioeval_tui.formats import talks
 from bioeval_tui.protocols import Format
 
 def write_runs(runs, asked):

@@ -16,9 +16,9 @@ PUBLISHED = {
     "bioeval_tui.compat": ["biomlbench"],
     "bioeval_tui.formats": [
         "CONDITIONS", "LARGEST", "ROLES", "SPEAKERS", "AgentSpan", "Archive", "ArchiveError", "Asked", "Case", "ChatRole", "ConversationKey", "ConversationResult",
-        "ConversationState", "EndReason", "Fault", "FileLook", "GivenScore", "Header", "InputError", "LoadedRun", "MessageState",
+        "ConversationState", "EndReason", "Fault", "FileLook", "GivenScore", "Header", "InputError", "MessageState",
         "Output", "RunResult", "ImportedCall", "ImportedConversation", "ImportedMessage", "ImportedPart",
-        "ToldCall", "ToldConversation", "ToldMessage", "ToldPiece", "calls_of", "chat", "chat_messages",
+        "calls_of", "chat", "chat_messages",
         "chat_pieces", "compact_json", "grouped", "in_unit", "is_archive", "lines", "members", "messages_of", "milliseconds",
         "moment", "object_at", "objects", "open_archive", "paired", "reason_of", "talks", "text_of", "to_arrow", "whole_number",
     ],

@@ -20,7 +20,7 @@ from bioeval_tui.record.names import Role
 from bioeval_tui.text import clean, clean_line, shorten
 
 APART = (
-    "run the conversations one after another, without --parallel, --concurrency and `order: parallel`",
+    "run the conversations one after another, without --concurrency and `order: parallel`",
     "let the agent open a session of its own for each conversation",
 )
 """What you can do if conversations that were held at the same time were in one session."""

@@ -129,17 +129,12 @@ class SpokenTranscript:
         return read
 
     def _entry(self, message: TranscriptMessage, generation: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        counts = message.role == "assistant" or self._published
         return {
             "content": message.content,
             "role": message.role,
-            "timeTakenMillis": round(message.latency_ms or 0.0) if counts else 0,
+            "timeTakenMillis": round(message.latency_ms or 0.0),
             "events": [readable_event(event) for event in generation],
         }
-
-    @property
-    def _published(self) -> bool:
-        return self.job.compat != "v0.1"
 
     @property
     def untraced_turns(self) -> tuple[int, ...]:
@@ -159,11 +154,10 @@ class SpokenTranscript:
     def as_evaluation(self) -> dict[str, Any]:
         """Return `evaluation` as assertions see it, until the next message; seeds are not in it.
 
-        As published, the transcript ends with the sign-off and user messages have the evaluator's time. A job
-        with `compat: v0.1` gets neither.
+        As published, the transcript ends with the sign-off and user messages have the evaluator's time.
         """
         read = self._read_on()
-        signoff = self.signoff if self._published else None
+        signoff = self.signoff
         if not self._job:
             self._job = job_snapshot(self.job)
         return {

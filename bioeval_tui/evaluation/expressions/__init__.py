@@ -12,7 +12,6 @@ depth (`limits`). What can be called is declared in `stdlib`, by Kotlin signatur
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 from bioeval_tui.errors import ExpressionError
@@ -22,7 +21,7 @@ from bioeval_tui.evaluation.expressions.evaluator import ExpressionEvaluation
 from bioeval_tui.evaluation.expressions.parser import parse_tree
 from bioeval_tui.evaluation.expressions.results import Part, caret, explain, to_json
 from bioeval_tui.evaluation.expressions.scope import Scope, scope, shaped
-from bioeval_tui.evaluation.expressions.tree import Argument, Branch, Call, Expression, Lambda, Member, Node
+from bioeval_tui.evaluation.expressions.tree import Expression
 from bioeval_tui.evaluation.expressions.values import LimitError, Limits
 
 __all__ = [
@@ -32,17 +31,12 @@ __all__ = [
     "Part",
     "Scope",
     "caret",
-    "counts_the_end",
     "evaluate",
     "explain",
     "parse",
     "scope",
     "stdlib",
 ]
-
-_AT_THE_END = frozenset(
-    ("last", "lastOrNull", "takeLast", "dropLast", "size", "count", "lastIndex", "reversed", "asReversed")
-)
 
 
 def parse(text: str, limits: Limits | None = None, *, published: bool = False) -> Expression:
@@ -53,26 +47,6 @@ def parse(text: str, limits: Limits | None = None, *, published: bool = False) -
     """
     limits = limits or Limits()
     return check(parse_tree(text, limits), limits, published=published)
-
-
-def counts_the_end(text: str) -> int:
-    """Return the column where an expression uses the end or the size of the whole transcript; 0 if it does not.
-
-    That depends on whether the sign-off is part of it.
-    """
-    pending: list[object] = [parse_tree(text).root]
-    while pending:
-        part = pending.pop()
-        target = getattr(part, "target", None)
-        if isinstance(part, Member | Call) and isinstance(target, Member) and target.name == "transcript":
-            given = part.arguments if isinstance(part, Call) else ()
-            if part.name in _AT_THE_END and not any(isinstance(item.value, Lambda) for item in given):
-                return part.column
-        if isinstance(part, tuple):
-            pending += part
-        elif isinstance(part, Node | Argument | Branch):
-            pending += [getattr(part, field.name) for field in fields(part)]
-    return 0
 
 
 def evaluate(expression: Expression, names: Mapping[str, Any], limits: Limits | None = None) -> Any:

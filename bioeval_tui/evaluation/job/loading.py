@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails
 
 from bioeval_tui import plugins
 from bioeval_tui.addresses import HTTP, url_problem
-from bioeval_tui.errors import JobError, Problem, RecordingError
+from bioeval_tui.errors import JobError, Problem, RecordingError, UsageError
 from bioeval_tui.evaluation.hosts import without_credentials
 from bioeval_tui.evaluation.job import models
 from bioeval_tui.evaluation.job.models import EvaluationJob
@@ -159,10 +159,17 @@ def job_snapshot(job: EvaluationJob, *, exclude_defaults: bool = False) -> dict[
     return snapshot
 
 
+def _takes_any_scheme(protocol: str) -> bool:
+    try:
+        known = plugins.agent_protocol(protocol)
+    except UsageError:
+        return True  # `check` says what is wrong with the plug-in
+    return known is None or known.any_scheme
+
+
 def _address_problems(job: EvaluationJob, document: YamlDocument, file: str) -> Iterator[Problem]:
     """Yield what is wrong with addresses. Only of files: an imported recording may have any, and calls none."""
-    protocol = plugins.agent_protocol(job.target.protocol)
-    any_scheme = protocol is None or protocol.any_scheme
+    any_scheme = job.target.url is not None and _takes_any_scheme(job.target.protocol)
     for path, url, schemes in (
         (("target", "url"), job.target.url, () if any_scheme else HTTP),
         (("target", "knowledgeUrl"), job.target.knowledge_url, HTTP),

@@ -685,8 +685,8 @@ class ConditionNames(JobPart):
 class EvaluationJob(JobPart):
     """An evaluation job.
 
-    `compat` says how assertions read the state: `embabel` exactly as published, `v0.1` like version 0.1 of this
-    program. Without it, they read it as published, and this program's extensions are allowed.
+    With `compat: embabel`, assertions read the state exactly as published. Without it, they do so as well, and this
+    program's extensions are allowed.
     """
 
     about: Annotated[str, Field(max_length=200)] = ""
@@ -731,8 +731,8 @@ class EvaluationJob(JobPart):
     """A file whose rows fill the placeholders in the job's texts; the job runs once with each row."""
     personas: tuple[Persona, ...] = ()
     """Personas of the simulated user; the job runs once with each."""
-    compat: Literal["embabel", "v0.1"] | None = None
-    """How assertions see the transcript: exactly as published (embabel), or as in version 0.1 (v0.1)."""
+    compat: Literal["embabel"] | None = None
+    """How assertions and scores are read: exactly as published (embabel), without this program's extensions."""
 
     @model_validator(mode="after")
     def _has_distinct_personas_and_points(self) -> EvaluationJob:

@@ -17,11 +17,9 @@ from bioeval_tui.errors import ExpressionError, ForbiddenQueryError, JobError, P
 from bioeval_tui.evaluation import python_code
 from bioeval_tui.evaluation.assertions import (
     constant,
-    depends_on_signoff,
-    depends_on_user_times,
     parse_where,
 )
-from bioeval_tui.evaluation.expressions import counts_the_end, parse
+from bioeval_tui.evaluation.expressions import parse
 from bioeval_tui.evaluation.graphs.cypher import asks_nothing, check_read_only, check_setup
 from bioeval_tui.evaluation.graphs.graphqlite import check_embedded
 from bioeval_tui.evaluation.guards.checks import NOT_LOOKED_FOR
@@ -217,15 +215,6 @@ def _option_problems(source: JobSource, protocol: AgentProtocol | None) -> Itera
             message = f"options are for plug-ins; {part}.{key} {name} takes none"
             yield source.problem((part, "options"), message)
 
-
-_END_OF_TRANSCRIPT = (
-    "the transcript ends with the evaluator's sign-off, as published; version 0.1 left it out: "
-    "say which is meant with compat: embabel or compat: v0.1"
-)
-_USER_TIMES = (
-    "timeTakenMillis of a user message is how long the evaluator took, as published; version 0.1 gave 0: "
-    "say which is meant with compat: embabel or compat: v0.1"
-)
 
 UNRESTRICTED = "; where you trust the job, `bioeval-tui run --unrestricted-setups` passes its setups to Neo4j as they are"
 MAX_PROBLEMS = 500
@@ -456,9 +445,6 @@ def _text_problems(source: JobSource, unrestricted_setups: bool, with_cases: boo
         if (wrong := each.wrong()) is not None:
             message, column = wrong
             yield source.problem(each.path, message, each.text, column)
-        elif doubt := _two_readings(source, each):
-            message, column = doubt
-            yield source.warning(each.path, message, each.text, column)
 
 
 def _never_decides(source: JobSource, checked: _Text) -> str:
@@ -570,19 +556,6 @@ def _language_problems(source: JobSource) -> Iterator[Problem]:
                 ("tasks",), f"{what} in {language.name}, in which {looked_for} (docs/guards.md)"
             )
             return
-
-
-def _two_readings(source: JobSource, checked: _Text) -> tuple[str, int] | None:
-    """Return a warning and its column if a condition's result depends on `compat` and the job does not set it."""
-    text = checked.text
-    if checked.path[-1] != "expression" or source.data.get("compat") is not None or "transcript" not in text:
-        return None
-    condition, place = parse(text), text.index("transcript") + 1
-    if column := counts_the_end(text):
-        return _END_OF_TRANSCRIPT, column
-    if depends_on_signoff(condition):
-        return _END_OF_TRANSCRIPT, place
-    return (_USER_TIMES, place) if depends_on_user_times(condition) else None
 
 
 def _embedded_problems(source: JobSource) -> Iterator[Problem]:

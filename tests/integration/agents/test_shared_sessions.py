@@ -124,7 +124,7 @@ async def test_a_session_in_which_two_conversations_are_held_at_once_ends_the_ru
     assert 1 <= len(ends) <= 2, "no other trial begins"
     assert {(end.reason, end.fault) for end in ends} == {("cancelled", "infrastructure")}
     assert "“user-ada”" in ends[0].detail
-    assert any("without --parallel" in way for way in ends[0].ways)
+    assert any("without --concurrency" in way for way in ends[0].ways)
     assert "“user-ada”" in run.of("run_ended")[0].detail
 
 

@@ -27,7 +27,12 @@ def run(**options: Any) -> RunResult:
     started = {
         "model": "large",
         "hosts": ("api.example",),
-        "options": {"evaluator_model": "small", "judge_model": ["large"], "models_host": "api.example"},
+        "options": {
+            "evaluator_model": "small",
+            "judge_model": ["large"],
+            "evaluator_host": "api.example",
+            "judge_host": "api.example",
+        },
     }
     loaded = Recorded([talk], [talk], started=started | options).loaded()
     loaded.state.job["target"] = {"protocol": "openai"}
@@ -97,7 +102,12 @@ def test_scripts_people_and_rules_cost_nothing() -> None:
 
 
 def test_a_panel_is_charged_at_its_highest_price() -> None:
-    options = {"judge_model": ["small", "large"], "evaluator_model": "small", "models_host": "api.example"}
+    options = {
+        "judge_model": ["small", "large"],
+        "evaluator_model": "small",
+        "evaluator_host": "api.example",
+        "judge_host": "api.example",
+    }
     assert summarise_runs([run(options=options)])[0].conditions[0].spent.of("judge").dollars == 0.011
 
 

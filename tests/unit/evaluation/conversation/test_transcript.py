@@ -1,4 +1,4 @@
-"""How assertions see a transcript: as published, or as version 0.1 did when the job says so."""
+"""How assertions see a transcript: as published."""
 
 from __future__ import annotations
 
@@ -34,10 +34,6 @@ def test_the_transcript_ends_with_the_sign_off_and_has_the_evaluators_time_as_pu
 ) -> None:
     wanted = [("Hello", 0), ("Hi", 900), ("Thanks.", 700), ("Bye", 300), ("Thanks. So Long", 700)]
     assert seen(**changes) == wanted
-
-
-def test_a_job_of_version_0_1_sees_only_sent_messages_and_the_agents_time() -> None:
-    assert seen(compat="v0.1") == [("Hello", 0), ("Hi", 900), ("Thanks.", 0), ("Bye", 300)]
 
 
 CALL = {"request": {"function": {"name": "look"}, "arguments": {"n": 1}}}

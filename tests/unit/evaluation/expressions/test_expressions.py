@@ -14,7 +14,6 @@ from bioeval_tui.evaluation.expressions import (
     LimitError,
     Limits,
     caret,
-    counts_the_end,
     evaluate,
     parse,
     scope,
@@ -199,19 +198,6 @@ def test_strict_mode_refuses_expressions_that_only_this_program_knows() -> None:
         parse(text)
         with pytest.raises(ExpressionError):
             parse(text, published=True)
-
-
-@pytest.mark.parametrize(
-    ("text", "column"),
-    [
-        ("evaluation.transcript.last().content.isEmpty()", 23),
-        ("evaluation.done && evaluation.transcript.size > 3", 42),
-        ("evaluation.transcript.last { it.events.isEmpty() }.content.isEmpty()", 0),
-        ("objectContext.resources.size == 1", 0),
-    ],
-)
-def test_expressions_that_depend_on_the_sign_off_are_recognised(text: str, column: int) -> None:
-    assert counts_the_end(text) == column
 
 
 @given(st.text(alphabet='ab1.?:!(){}[]"$ +-*/<>=&|,it\n', max_size=40))
