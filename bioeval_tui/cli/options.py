@@ -272,6 +272,7 @@ def _click_option(kind: Kind) -> Callable[[Callable[..., Any]], Callable[..., An
     elif kind.type is float:
         about["type"] = click.FloatRange(option.above, option.most, min_open=True)
     if option.flag_value is not None:
+        about.pop("default", None)  # which some versions of click take for the flag's value
         about |= {"is_flag": kind.type is not int, "flag_value": option.flag_value, "show_default": False}
     return click.option(option.flag, kind.name, **(about | _IN_WORDS.get(kind.name, {})))
 
@@ -311,5 +312,5 @@ def request_of(jobs: Sequence[Path], given: Mapping[str, Any]) -> RunRequest:
     return RunRequest(
         jobs=tuple(map(find_job, jobs)),
         agent_url_is_given=given["agent_url"] is not None,
-        **{name: given[name] for name in OPTIONS},
+        **{name: given[name] for name in OPTIONS if given[name] is not None},
     )
