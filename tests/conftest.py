@@ -34,6 +34,7 @@ hypothesis.settings.register_profile("quick", derandomize=True, deadline=None, m
 hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=50)
 hypothesis.settings.register_profile("search", deadline=None, max_examples=5_000)
 TESTS = Path(__file__).parent
+FEW_FILES = 3
 REQUIRED = os.environ.get("BIOEVAL_REQUIRE_REAL") == "1"
 
 ONLY_WITH_ALL = (
@@ -138,7 +139,12 @@ def pytest_runtest_setup() -> None:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Run more tests at once than there are cores: some wait for servers and terminals; each process collects all."""
+    """Run more tests at once than there are cores: some wait for servers and terminals; each process collects all.
+
+    Tests of a few files run in this process: others would take longer to start than the tests.
+    """
+    if len(config.args) <= FEW_FILES and all(Path(arg.partition("::")[0]).is_file() for arg in config.args):
+        return 0
     return (2 if config.getoption("everything") else 1) + (os.cpu_count() or 1)
 
 
