@@ -160,7 +160,17 @@ def _write(text: str, *, err: bool = True) -> None:
 
 
 def _say_traceback(error: Exception) -> None:
-    _write("".join(traceback.format_exception(error)).rstrip("\n"))
+    _write(_traceback_of(error).rstrip("\n"))
+
+
+def _traceback_of(error: Exception) -> str:
+    return _masked("".join(traceback.format_exception(error)))
+
+
+def _masked(text: str) -> str:
+    from bioeval_tui.record.masking import masked  # only after a failure
+
+    return masked(text)
 
 
 def _missing_package(error: ModuleNotFoundError) -> BioevalError | None:
@@ -183,9 +193,7 @@ def _say(error: BioevalError) -> None:
 
 
 def _write_error(sentence: str) -> None:
-    from bioeval_tui.record.masking import masked  # only after a failure
-
-    _write(f"error: {masked(sentence)}")
+    _write(f"error: {_masked(sentence)}")
 
 
 def _defect(error: Exception) -> None:
@@ -198,7 +206,7 @@ def _defect(error: Exception) -> None:
         log = files.below(folder, "errors.log")
         descriptor = files.open_own(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         with os.fdopen(descriptor, "a", encoding="utf-8") as file:
-            file.write("".join(traceback.format_exception(error)))
+            file.write(_traceback_of(error))
         where = (
             f"; to report it (`bioeval-tui docs install`), send {home_relative(log)} and what"
             " `bioeval-tui doctor` prints"

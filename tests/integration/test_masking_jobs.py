@@ -25,6 +25,7 @@ from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
 from tests.command import call
 from tests.integration.marked import GOLDEN
+from tests.integration.program import run
 from tests.integration.test_masking import RUN, report, unmasked
 from tests.integration.test_masking_screens import walk
 
@@ -327,3 +328,14 @@ async def test_no_screen_has_the_name(
     assert {
         screen: leaks("\n".join(seen))[:3] for screen, seen in found.items() if leaks("\n".join(seen))
     } == {}
+
+
+def test_a_traceback_names_no_listed_person(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.yml"
+    rules.write_text("names: [Zorvath]\n", encoding="utf-8")
+    asked = ("run", "Zorvath_none.yml", "--redact", str(rules), "--headless")
+    for debug in ((), ("--debug",)):
+        done = run(*debug, *asked, data_dir=tmp_path / "data")
+        assert done.returncode == 2
+        assert "_none.yml: does not exist" in done.stderr
+        assert "Zorvath" not in done.stderr + done.stdout
