@@ -56,16 +56,20 @@ def find_all(pattern: str, text: str, *, partial: bool = False) -> list[PatternM
         return [PatternMatch(match.start(), match.end(), match.partial) for match in matches]
 
 
+class TooMuchTextError(NotMeasuredError):
+    """A pattern takes too long on a text: on which of the two it lies, nobody can tell."""
+
+
 @contextmanager
 def _bounded(pattern: str, limit_s: float) -> Iterator[None]:
     try:
         yield
     except TimeoutError:
-        raise NotMeasuredError(
+        raise TooMuchTextError(
             f"the pattern {_shown(pattern)} took longer than {limit_s:g} s on a message; write it with fewer nested repeats"
         ) from None
     except MemoryError:
-        raise NotMeasuredError(
+        raise TooMuchTextError(
             f"the pattern {_shown(pattern)} needs too much memory; make it simpler"
         ) from None
 

@@ -174,6 +174,9 @@ def parse_json(text: str | bytes) -> Any:
         ExcessiveJsonError: it exceeds `MAX_DEPTH` or `MAX_VALUES`, or has a number that `MAX_NUMBER` excludes.
         ValueError: it is not JSON.
     """
+    if isinstance(text, bytes | bytearray):
+        # As JSON's own reader does; it lets halves of characters through, which are looked for below.
+        text = bytes(text).decode(json.detect_encoding(text), "surrogatepass")
     try:
         value = json.loads(text, parse_int=_whole_number)
     except RecursionError:
@@ -181,7 +184,7 @@ def parse_json(text: str | bytes) -> Any:
     if excess := excess_of(value):
         raise ExcessiveJsonError(excess)
     # `\ud800` alone is JSON, but no text that could be sent, written or put into a URL.
-    halves = "\\ud" in text.lower() if isinstance(text, str) else b"\\ud" in text.lower()
+    halves = "\\ud" in text.lower() or (not text.isascii() and _HALVES.search(text))
     return _without_surrogates(value) if halves else value
 
 

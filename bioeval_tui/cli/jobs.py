@@ -67,14 +67,17 @@ _NO_OPTION = re.compile(r"-(?!-?[a-z][a-z-]*(?:=|$)|$)")
 @click.argument("jobs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @with_options("code", "cases", "cases_file")
 @JSON_LIST
-def check(jobs: tuple[Path, ...], code: tuple[Path, ...], as_json: bool, **cases: Any) -> int:
+def check(jobs: tuple[Path, ...], code: tuple[str, ...], as_json: bool, **cases: Any) -> int:
     """Check job files and their cases: keys, types, expressions and Cypher. All problems are listed at once.
 
     No server is asked: `bioeval-tui doctor JOB` looks whether the agent is there and the models are served.
     """
     embedded = is_embedded(Settings.from_environment())
     choice = CaseChoice(cases["cases_file"], cases["cases"], None, None)
-    checked = [check_job(path, embedded=embedded, code=code, choice=choice) for path in map(find_job, jobs)]
+    checked = [
+        check_job(path, embedded=embedded, code=[*map(Path, code)], choice=choice)
+        for path in map(find_job, jobs)
+    ]
     if as_json:
         print_json([_as_printed(problem) for job in checked for problem in job.problems], indent=2)
     else:

@@ -22,7 +22,7 @@ from bioeval_tui.evaluation.seams import (
     Utterance,
     Verdict,
 )
-from bioeval_tui.patterns import PatternMatch, search
+from bioeval_tui.patterns import PatternMatch, TooMuchTextError, search
 from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.text import as_read, clean, clean_line, shorten
 
@@ -109,7 +109,8 @@ class ScriptedEvaluator:
             )
             chosen = next(answering, None)
         except (InputError, NotMeasuredError) as problem:
-            raise PeerError("evaluator", f"evaluator.lines: {problem}") from problem
+            at_text = isinstance(problem, TooMuchTextError)
+            raise PeerError("evaluator", f"evaluator.lines: {problem}", too_long=at_text) from problem
         return chosen or next((line for line in lines if line.when is None), None)
 
 
@@ -167,6 +168,9 @@ def _judge_task(number: int, task: JobTask, view: JudgeView) -> TaskVerdict:
     for rule in rules:
         try:
             place = _find(rule, view.transcript)
+        except TooMuchTextError as problem:
+            # What the agent said may be behind it, so that no gate leaves the conversation out.
+            raise PeerError("judge", f"task {number}: {problem}", too_long=True) from problem
         except (InputError, NotMeasuredError) as problem:
             raise NotMeasuredError(f"task {number}: {problem}") from problem
         holds = (place is None) == rule.absent

@@ -32,7 +32,8 @@ class PeerError(UnavailableError):
     `again` tells the evaluator what to change if it is asked once more for an unusable message; empty if it should not be.
     `disagrees` is true if a model's endpoint does not have or understand what this program asks for, or if an answer was
     compressed on the way.
-    `too_long` is true if a conversation does not fit the context of a model: its limit, and the length of what the agent said.
+    `too_long` is true if a conversation does not fit the context of a model, or a message takes a pattern too long: the limit,
+    and what the agent said.
     `broken` is true of a connection that broke after the request was sent, without saying who broke it.
     `crowded` is true of a timeout during which this program had other requests under way at the same host.
     """

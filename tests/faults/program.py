@@ -37,6 +37,7 @@ JOB = """
 target: {{user: ada, chatbot: notes, timeoutMs: {timeout_ms:g}}}
 aspirationalAverage: 10000
 maxTurns: 8
+seed: 7
 facts: [The appointment is on Monday.]
 evaluator: {{kind: {evaluator}, lines: [{{say: "Please note my appointment with the dentist."}}]}}
 scorer: {{kind: {judge}}}

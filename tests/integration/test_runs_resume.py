@@ -64,7 +64,8 @@ def test_a_killed_run_resumes_and_ends_like_an_undisturbed_one(
     for name, held in result["conditions"].items():
         said = [message["content"] for message in held["messages"] if message["role"] == "user"]
         expected = undisturbed["conditions"][name]["messages"]
-        assert said == [message["content"] for message in expected if message["role"] == "user"]
+        # Each run draws its own greeting.
+        assert said[1:] == [message["content"] for message in expected if message["role"] == "user"][1:]
     again = run("runs", "resume", recording.stem, data_dir=data_dir)
     assert (again.returncode, "already complete" in again.stderr) == (0, True)
     assert kinds_of(recording).count("run_resumed") == 1

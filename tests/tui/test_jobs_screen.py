@@ -632,7 +632,7 @@ async def test_a_rehearsal_asks_no_model_and_its_sample_agent_needs_no_address()
     (request,) = services.started
     assert (request.mode, request.sample_agent, request.agent_url) == ("rehearsal", True, None)
     # Whatever was typed for the time before.
-    assert (request.evaluator_model, request.judge_model) == (None, None)
+    assert (request.evaluator_model, request.judge_model) == (None, ())
 
 
 async def test_a_job_with_cases_can_be_run_on_some_of_them_and_receives_spans() -> None:

@@ -252,7 +252,7 @@ _EXAMPLE = """\
       val asks = Regex("(?i)" + evaluation.job.tasks[0].rules[0].pattern)
       val claims = Regex("(?i)" + evaluation.job.tasks[0].rules[1].pattern)
 SETS
-      said.any { it.contains(asks) } && said.none { it.contains(claims) } && calls.isEmpty() && made.isEmpty()
+      said.any { it.contains(asks) } && said.none { it.contains(claims) } && calls.isEmpty()
   - name: sets the reminder once it knows the time zone, and not before
     only: supplied
     expression: |
@@ -266,7 +266,8 @@ SETS
       val elsewhere = Regex("(?is)^(?!.*(?:TOLD|2[23]:00)).*(?:utc|gmt|greenwich|(?:europe|america|asia|africa)/)")
       val shows = evaluation.functionCalls.isNotEmpty() || objectContext != null || evaluation.job.target.tellsToolCalls == true
       val right = (calls + made).isNotEmpty() && (calls + made).none { it.contains(elsewhere) }
-      !early && said.none { it.contains(claims) } && (if (shows) right else asked)
+      val told = evaluation.transcript.any { it.role != "assistant" && "Sydney" in it.content }
+      told && !early && said.none { it.contains(claims) } && (if (shows) right else asked)
 """
 _SETS = """\
       val sets = Regex("(?i)^(?!get|list|find|look|search|show|read|check|cancel|delete|remove).*(?:remind|alarm|alert|schedul|calendar|event|task|notif)")

