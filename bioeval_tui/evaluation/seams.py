@@ -34,6 +34,7 @@ class PeerError(UnavailableError):
     compressed on the way.
     `too_long` is true if a conversation does not fit the context of a model, or a message takes a pattern too long: the limit,
     and what the agent said.
+    `over_content` is true if a provider's content filter or a model's refusal stopped the answer: it may be over what the agent said.
     `broken` is true of a connection that broke after the request was sent, without saying who broke it.
     `crowded` is true of a timeout during which this program had other requests under way at the same host.
     """
@@ -55,6 +56,7 @@ class PeerError(UnavailableError):
         crowded: bool = False,
         broken: bool = False,
         too_long: bool = False,
+        over_content: bool = False,
     ) -> None:
         super().__init__(message)
         self.peer = peer
@@ -70,11 +72,15 @@ class PeerError(UnavailableError):
         self.crowded = crowded
         self.broken = broken
         self.too_long = too_long
+        self.over_content = over_content
 
     @property
     def fault(self) -> Fault:
-        """Whose fault it is that a peer other than the agent did not answer: its own if what it sent is unusable."""
-        if self.too_long:
+        """Whose fault it is that a peer other than the agent did not answer: its own if what it sent is unusable.
+
+        Unclear if what the agent said may be why: otherwise an agent could choose which of its conversations count.
+        """
+        if self.too_long or self.over_content:
             return "unclear"
         if not self.unusable:
             return "infrastructure"

@@ -13,7 +13,7 @@ from bioeval_tui.record.events import Fault
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import ConversationState, RunState
 
-MOST_UNMEASURED: Mapping[Fault, int] = {"infrastructure": 3, "program": 3, "judge": 5}
+MOST_UNMEASURED: Mapping[Fault, int] = {"infrastructure": 3, "program": 3, "judge": 5, "unclear": 5}
 """After so many conversations in a row that are not measured by this fault, the next ones would not be, either."""
 
 

@@ -79,10 +79,13 @@ def text_of(answer: ChatAnswer, peer: Peer) -> str:
     def unusable(message: str, received: str, *, retryable: bool = False) -> PeerError:
         return PeerError(peer, message, retryable=retryable, received=received, unusable=True)
 
+    def objects(message: str, received: str) -> PeerError:
+        return PeerError(peer, message, received=received, unusable=True, over_content=True)
+
     if answer.refusal:
-        raise unusable(f"the model refused: {shorten(answer.refusal, 200)}", answer.refusal)
-    if answer.finish == "content_filter":
-        raise unusable("the provider's content filter stopped the answer", answer.content[:300])
+        raise objects(f"the model refused: {shorten(answer.refusal, 200)}", answer.refusal)
+    if _CONTENT_FINISHES & set(re.split(r"\W+", (answer.finish or "").lower())):
+        raise objects("the provider's content filter stopped the answer", answer.content[:300])
     if answer.finish == "length":
         message = (
             f"the answer was cut off at the model's length limit after {len(answer.content):,} characters"
@@ -435,6 +438,8 @@ class AnswerReader:
         codes = {str(error.get("code")), str(error.get("type"))} if isinstance(error, Mapping) else ()
         if is_context_full(codes, shown):
             return context_full(self._peer, self._host, shown)
+        if is_over_content(codes, shown):
+            return _over_content(self._peer, self._host, shown)
         message = f"{self._host} ended its answer with an error: {shown}"
         return PeerError(self._peer, message, retryable=True, received=shown)
 
@@ -587,6 +592,41 @@ _CONTEXT_FULL = re.compile(
     re.IGNORECASE,
 )
 """The words of vLLM, llama.cpp, LM Studio, Anthropic, Google, TGI and Groq for a request that is too long for a model."""
+_CONTENT_FINISHES = frozenset(
+    {
+        "content_filter",
+        "content_filtered",
+        "refusal",
+        "safety",
+        "blocklist",
+        "prohibited_content",
+        "recitation",
+        "spii",
+        "sensitive",
+        "guardrail_intervened",
+    }
+)
+"""The reasons for which OpenAI, Azure, Bedrock, Anthropic, Google and Zhipu end an answer over what is said in it."""
+_CONTENT_CODES = frozenset(
+    {
+        "content_filter",
+        "content_policy_violation",
+        "responsibleaipolicyviolation",
+        "invalid_prompt",
+        "data_inspection_failed",
+        "datainspectionfailed",
+        "guardrail_intervened",
+        "1301",
+    }
+)
+"""The codes with which OpenAI, Azure, Alibaba, Bedrock and Zhipu refuse a request over what is said in it."""
+_CONTENT_WORDS = re.compile(
+    r"content (?:management|filter|policy|moderation|safety)|content_?filter|safety (?:system|filter|policy|guidelines)|usage guidelines"
+    r"|(?:usage|safety|content) polic(?:y|ies)|content exists risk|inappropriate content|unsafe or sensitive|requires moderation|was flagged"
+    r"|block_?reason|prohibited_content",
+    re.IGNORECASE,
+)
+"""The words of Azure, OpenAI, DeepSeek, Alibaba, Zhipu, xAI, OpenRouter and Google for the same."""
 _MEANINGS = {
     400: "did not understand the request",
     401: "rejected the API key",
@@ -658,6 +698,8 @@ def refusal(
         message += f" (the job sets {', '.join(sorted(named_keys))})"
     if status in (400, 413, 422, 500) and is_context_full(codes, shown):
         return context_full(peer, host, shown, status)
+    if peer != "agent" and status in (400, 403, 422, 451) and is_over_content(codes, shown):
+        return _over_content(peer, host, shown, status)
     if status in _REFUSING_STATUS and "model_not_found" not in codes:
         own = _ECHOED.sub("…", shown.lower())
         parameter = f"'{error.param}'".lower()
@@ -682,6 +724,16 @@ def context_full(peer: Peer, host: str, reason: str, status: int | None = None) 
     """Return the error for a request that is too long for its model, which is the model's limit and no disagreement."""
     message = f"the conversation no longer fits the context of the model at {host}: {reason}"
     return PeerError(peer, message, status=status, received=reason, unusable=True, too_long=True)
+
+
+def is_over_content(codes: Collection[str], message: str) -> bool:
+    """Return whether an error with these codes and words says that a provider objects to what is said in a request."""
+    return bool(_CONTENT_CODES & {code.lower() for code in codes} or _CONTENT_WORDS.search(message))
+
+
+def _over_content(peer: Peer, host: str, reason: str, status: int | None = None) -> PeerError:
+    message = f"the content filter at {host} stopped the request: {reason}"
+    return PeerError(peer, message, status=status, received=reason, unusable=True, over_content=True)
 
 
 def hide_keys(text: str, key: str | None) -> str:

@@ -216,6 +216,8 @@ class LLMJudge:
             return replace(got.verdict(label), shortened=instructions.shortened(label, got.size)), None
         often = ", twice" if got.answers == 2 else f" in {got.answers} answers"
         why = f"{label} gave no usable verdict{often}; the last time: {got.why}"
+        if got.over_content:
+            return got.verdict(label, why), PeerError("judge", why, unusable=True, over_content=True)
         return got.verdict(label, why), NotMeasuredError(why)
 
 
@@ -278,6 +280,8 @@ class _Answers:
     tone: float | None = None
     note: str = ""
     why: str = ""
+    over_content: bool = False
+    """Whether a provider's filter or a refusal stopped one of the answers."""
     answers: int = 0
     size: int = 0
     """The place in `FOR_JUDGES` of how much of the conversation fits the model's context."""
@@ -304,6 +308,7 @@ class _Answers:
             text = text_of(answer, "judge")
         except PeerError as problem:  # of an answer that was cut off, the complete part counts
             unusable, text = str(problem), answer.content if answer.finish == "length" else ""
+            self.over_content = self.over_content or problem.over_content
         if content := without_reasoning(text).strip():
             reading = read_answer(content, question, tasks)
         elif text.strip():
@@ -353,9 +358,10 @@ def _not_measured(failures: Sequence[_Failure], wanted: int) -> _Failure:
         f"only {wanted - len(failures)} of {wanted} verdicts are usable, fewer than two thirds: "
         + "; ".join(shorten(reason, 200) for reason in reasons[:3])
     )
-    if all(
-        isinstance(failure, PeerError) and (failure.too_long or not failure.unusable) for failure in failures
-    ):
+    faults = {failure.fault if isinstance(failure, PeerError) else "judge" for failure in failures}
+    if "unclear" in faults:
+        return PeerError("judge", message, unusable=True, over_content=True)
+    if faults == {"infrastructure"}:
         return PeerError("judge", message)
     return NotMeasuredError(message)
 

@@ -336,8 +336,8 @@ class Rescorer:
             return Rescored(talk.key, verdict, self._score(talk, verdict, author), warnings=warnings)
         # With the recorded criteria, the earlier verdict stands. With changed criteria there is no verdict yet, and a judge
         # that gives none is at fault. One that could not be reached says nothing about the conversation.
-        if by_others and judged.fault == "judge":
-            score = self._score(talk, verdict, author)
+        if by_others and judged.fault != "infrastructure":
+            score = self._score(talk, verdict, author, judged.fault)
             return Rescored(talk.key, verdict, score, error=judged.error, warnings=warnings)
         return Rescored(talk.key, error=judged.error, warnings=warnings)
 
@@ -398,7 +398,11 @@ class Rescorer:
         return {name: self._makers.prompt_hashes()[name]}
 
     def _score(
-        self, talk: ConversationState, verdict: events.TranscriptScored, author: str
+        self,
+        talk: ConversationState,
+        verdict: events.TranscriptScored,
+        author: str,
+        judges_fault: events.Fault = "judge",
     ) -> events.ConversationScored:
         """Return the composite with the new task part; timing, assertions and failures are as recorded."""
         assert talk.score is not None
@@ -410,7 +414,7 @@ class Rescorer:
         unchecked = [check.fault for check in talk.final_checks.values() if check.status == "not_measured"]
         fault: events.Fault = "none"
         if whole.score is None:
-            fault = "judge" if verdict.error else composite.blame(unchecked, verdict.tasks)
+            fault = judges_fault if verdict.error else composite.blame(unchecked, verdict.tasks)
         return events.ConversationScored(
             **self._where(talk, author),
             score=whole.score,

@@ -175,7 +175,6 @@ async def test_a_verdict_that_keeps_its_invented_quotation_is_kept_and_marked(ma
     [
         (srv.say("I think they did well."), "it is not JSON"),
         (srv.say_json({"tone": 1, "tasks": verdict()["tasks"][:1]}), r"no score for task 2 \(of 2\)"),
-        (srv.refuse("I cannot judge people."), "the model refused"),
         (srv.say('{"tone": 0.5, "ta', finish="length"), "cut off at the model's length limit"),
         (srv.call_tool("score", {}), "called a tool"),
         (srv.say(""), "was empty"),
@@ -189,6 +188,19 @@ async def test_malformed_verdicts_leave_the_score_not_measured_with_the_reason(
         await make().score(view)
     assert not isinstance(caught.value, PeerError)
     assert len(server.received) == 3, "once for all, once more, and once for a single task"
+
+
+@pytest.mark.parametrize("others", [srv.say("Well."), srv.status(401, "no")], ids=["unusable", "unreachable"])
+async def test_a_panel_of_which_one_model_objects_to_what_is_said_is_nobodys_fault(
+    make, server, view, others
+):
+    def answer(body):
+        return srv.refuse("I cannot judge people.") if body["model"] == "first" else others
+
+    server.otherwise = answer
+    with pytest.raises(PeerError, match="the model refused") as caught:
+        await make("first", "second").score(view)
+    assert caught.value.fault == "unclear"
 
 
 @pytest.mark.parametrize(
