@@ -27,10 +27,16 @@ from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.interface import RunRequest, spec_of
 from bioeval_tui.evaluation.engine.processes import fair_loop
 from bioeval_tui.evaluation.spending import FILE_NAME, load_prices
-from bioeval_tui.evaluation.wiring.start import hosts_of, prepare_batch, run_followed, run_prepared
+from bioeval_tui.evaluation.wiring.start import (
+    conversations_in,
+    hosts_of,
+    prepare_batch,
+    run_followed,
+    run_prepared,
+)
 from bioeval_tui.record.catalogue import find_recording
 from bioeval_tui.record.events import checked_type
-from bioeval_tui.record.names import CONDITIONS, Condition
+from bioeval_tui.record.names import Condition
 from bioeval_tui.record.run_options import Kind, absolute, as_several, kinds
 from bioeval_tui.record.runs import recording_path
 from bioeval_tui.report import result
@@ -41,7 +47,7 @@ from bioeval_tui.report.formats.json_report import json_report
 from bioeval_tui.report.frames import TableName, table_rows, to_arrow, to_frame
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.sentences import effect_words, spread_words
-from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
+from bioeval_tui.report.summary import ConditionSummary, Summary, conditions_of, summarise_runs
 from bioeval_tui.sample.paths import find_job
 from bioeval_tui.settings import Settings
 from bioeval_tui.statistics.differences import Difference
@@ -163,7 +169,7 @@ async def _evaluate(request: RunRequest, stop: asyncio.Event, *, progress: bool)
     settings = Settings.from_environment()
     spec = spec_of(request, settings.runs_dir)
     prepared = prepare_batch(spec, settings)
-    show = open_progress(progress, hosts_of(prepared), spec.conversations)
+    show = open_progress(progress, hosts_of(prepared), conversations_in(prepared))
     await run_followed(run_prepared(prepared, spec, settings, stop=stop), spec, settings, show)
     paths = [recording_path(settings.runs_dir, run.run_id) for run in spec.runs]
     return _loaded([path for path in paths if path.exists()], settings)
@@ -234,8 +240,6 @@ def _checked(name: str, value: Any) -> Any:
         first = error.errors(include_url=False)[0]
         message = f"{first['msg'][:1].lower()}{first['msg'][1:]}"
         raise UsageError(clean_line(f"{name}: {message}, not {first['input']!r}", 300)) from None
-    if name == "conditions":
-        return tuple(one for one in CONDITIONS if one in checked)
     return checked if kind is None else absolute(kind, checked)
 
 
@@ -381,7 +385,7 @@ class Results:
     def _repr_html_(self) -> str:
         """Return the HTML that a notebook shows."""
         cells = [[summary.label, *self._score_cells(summary)] for summary in self._summaries]
-        heading = ("agent", "withheld", "supplied", "difference")
+        heading = ("agent", *self._conditions, "difference")
         lines = [
             f"<p><b>{escape(self.sentence)}</b></p>",
             _html_row("th", heading),
@@ -390,9 +394,12 @@ class Results:
         ]
         return f"{lines[0]}<table>{''.join(lines[1:-1])}</table>{lines[-1]}"
 
-    @staticmethod
-    def _score_cells(summary: Summary) -> Iterator[str]:
-        for name in CONDITIONS:
+    @property
+    def _conditions(self) -> list[Condition]:
+        return conditions_of([run for summary in self._summaries for run in summary.runs])
+
+    def _score_cells(self, summary: Summary) -> Iterator[str]:
+        for name in self._conditions:
             condition = summary.of(name)
             if condition is None:
                 yield "not run"

@@ -21,7 +21,7 @@ import pytest
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.isolation import program_command
-from bioeval_tui.record.names import CONDITIONS
+from bioeval_tui.record.conditions import title_of
 from bioeval_tui.statistics.means import exact_mean, reaches
 from bioeval_tui.streams import in_runner, without_commands
 from bioeval_tui.units import number_beside
@@ -69,10 +69,9 @@ class Evaluation:
         Raises:
             ValueError: the condition was not run.
         """
-        _known(name)
         conditions: dict[str, dict[str, Any]] = self.report["summary"][0]["conditions"]
         if name not in conditions:
-            raise ValueError(f"the condition {name} was not run; the run has {' and '.join(conditions)}")
+            raise ValueError(f"the condition {name!r} was not run; the run has {' and '.join(conditions)}")
         return conditions[name]
 
     def assert_score(self, bar: float, *, condition: str | None = None) -> Evaluation:
@@ -86,20 +85,20 @@ class Evaluation:
         for run, conditions in self._runs_with(condition):
             if condition is None and len(conditions) == 1:
                 pytest.fail(
-                    f"the mean needs both conditions, and only facts {conditions[0]} were run: "
+                    f"the mean needs both conditions, and only {title_of(conditions[0])} was run: "
                     f"write assert_score({bar:g}, condition={conditions[0]!r})",
                     pytrace=False,
                 )
-            wanted = CONDITIONS if condition is None else (condition,)
+            wanted = conditions if condition is None else (condition,)
             means = [_mean(run, name) for name in wanted]
             known = [mean for mean in means if mean is not None]
             if len(known) < len(wanted):
                 self._not_measured(f"{_name(run)}: the score could not be measured")
             self._require_measured()
-            single = condition is None and all(len(_trials(run, name)) == 1 for name in CONDITIONS)
+            single = condition is None and all(len(_trials(run, name)) == 1 for name in conditions)
             value = run["score"] if single else exact_mean(known)
             if not reaches(value, bar):
-                what = f"facts {condition}" if condition else "the mean of both conditions"
+                what = title_of(condition) if condition else "the mean of both conditions"
                 pytest.fail(
                     f"{_name(run)}: {what} scored {number_beside(value, bar)}, the threshold is {bar:g}\n{self.why()}",
                     pytrace=False,
@@ -116,7 +115,7 @@ class Evaluation:
         """
         __tracebackhide__ = True
         checks = [
-            (f"{_name(run)}, facts {name}: {check['title']}", check)
+            (f"{_name(run)}, {title_of(name)}: {check['title']}", check)
             for run, conditions in self._runs_with(condition)
             for name in conditions
             for talk in _trials(run, name)
@@ -149,7 +148,7 @@ class Evaluation:
             raise ValueError(f"pass^k needs a k of 1 or more, not {k}")
         for run, conditions in self._runs_with(condition):
             for name in conditions:
-                value, where = _pass_k(run, name, k), f"{_name(run)}, facts {name}"
+                value, where = _pass_k(run, name, k), f"{_name(run)}, {title_of(name)}"
                 if value is None:
                     self._not_measured(f"{where}: pass^{k} is not defined: too few trials")
                 self._require_measured()
@@ -169,20 +168,18 @@ class Evaluation:
                 for talk in _trials(run, name):
                     reason = f" ({talk['reason']})" if talk["reason"] else ""
                     lines.append(
-                        f"  {_name(run)}, facts {name}, trial {talk['trial']}: score {talk['score']}{reason}"
+                        f"  {_name(run)}, {title_of(name)}, trial {talk['trial']}: score {talk['score']}{reason}"
                     )
             lines.append(f"  bioeval-tui runs show {run['run_id']}")
         return "\n".join(lines)
 
     def _runs_with(self, condition: str | None) -> Iterator[tuple[dict[str, Any], list[str]]]:
         """Yield each run with the requested conditions."""
-        if condition is not None:
-            _known(condition)
         for run in self.runs:
             conditions = list(run["conditions"])
             if condition is not None and condition not in conditions:
                 raise ValueError(
-                    f"{_name(run)}: facts {condition} were not run, only facts {' and '.join(conditions)}"
+                    f"{_name(run)}: the condition {condition!r} was not run; the run has {' and '.join(conditions)}"
                 )
             yield run, conditions if condition is None else [condition]
 
@@ -199,11 +196,6 @@ class Evaluation:
         if self.not_measured == "skip":
             pytest.skip(message)
         pytest.fail(message, pytrace=False)
-
-
-def _known(condition: str) -> None:
-    if condition not in CONDITIONS:
-        raise ValueError(f"there is no condition {condition!r}; the conditions are 'withheld' and 'supplied'")
 
 
 def _require_share(bar: float) -> None:

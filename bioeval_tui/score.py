@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import fsum, isfinite
 
 from bioeval_tui.record.events import EXCUSED, AssertionChecked, Fault, ScorePart, TaskScored
-from bioeval_tui.record.names import CONDITIONS, Condition
+from bioeval_tui.record.names import Condition
 from bioeval_tui.statistics.means import average, exact_mean
 from bioeval_tui.text import clean_line, shorten
 
@@ -201,29 +201,25 @@ def mean_of(scores: Iterable[float | None]) -> float | None:
     return exact_mean(known) if values and len(known) == len(values) else None
 
 
-def published_mean(
-    scores: Mapping[str, float | None] | Mapping[Condition, float | None],
-) -> float | None:
-    """Return the mean of one conversation in each condition, by name; None if either has no score.
+def published_mean(scores: Iterable[float | None]) -> float | None:
+    """Return the mean of one conversation in each condition; None if one of them has no score.
 
     It is embabel-agent-eval's "Average score", which rounds half-even to two decimals, as it does each conversation's.
     """
-    mean = mean_of(scores.get(condition) for condition in CONDITIONS)
+    mean = mean_of(scores)
     return None if mean is None else round(mean, 2)
 
 
-def mean_of_both(
-    scores: Mapping[str, Sequence[float | None]] | Mapping[Condition, Sequence[float | None]],
+def mean_of_conditions(
+    scores: Mapping[Condition, Sequence[float | None]], conditions: Sequence[Condition]
 ) -> float | None:
-    """Return the mean of both conditions' means, given the scores of their conversations; None if one is missing.
+    """Return the mean of the conditions' means, given the scores of their conversations; None if one is missing.
 
     Of one conversation each it is the published one. Over trials or cases it is not rounded.
     """
-    by_condition = {condition: scores.get(condition, ()) for condition in CONDITIONS}
-    means = {condition: mean_of(values) for condition, values in by_condition.items()}
-    if all(len(values) == 1 for values in by_condition.values()):
-        return published_mean(means)
-    return mean_of(means.values())
+    held = [scores.get(condition, ()) for condition in conditions]
+    means = [mean_of(values) for values in held]
+    return published_mean(means) if all(len(values) == 1 for values in held) else mean_of(means)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from bioeval_tui.evaluation.spending import FILE_NAME, Prices, load_prices
 from bioeval_tui.evaluation.wiring.prepare import estimate_batch
 from bioeval_tui.evaluation.wiring.start import (
     Show,
+    conversations_in,
     prepare_batch,
     rerun_offer,
     run_followed,
@@ -29,7 +30,7 @@ from bioeval_tui.evaluation.wiring.start import (
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.masking import masked
-from bioeval_tui.record.names import CONDITIONS, SPEAKERS
+from bioeval_tui.record.names import SPEAKERS
 from bioeval_tui.record.reading import fold_file
 from bioeval_tui.record.runs import recording_path
 from bioeval_tui.record.state import Change, RunState, lighten
@@ -47,7 +48,7 @@ from bioeval_tui.report.formats.console import (
 from bioeval_tui.report.gate import Gate, GateRules, print_checks
 from bioeval_tui.report.plans import print_estimates
 from bioeval_tui.report.result import RunResult, result_of
-from bioeval_tui.report.summary import condition_title, rankings, summarise_runs
+from bioeval_tui.report.summary import condition_title, conditions_of, rankings, summarise_runs
 from bioeval_tui.report.words import summary_lines
 from bioeval_tui.settings import Settings
 from bioeval_tui.streams import keep_exit_code
@@ -182,12 +183,12 @@ def run_headless(
         BioevalError: a job, setting or file name is wrong; nothing was sent.
     """
     rules = GateRules.parse(**thresholds)
-    rules.require_conditions(spec.conditions)
     gate = Gate(rules, files or {})
     gate.check_paths()
     talk = plain_console(stderr=True)
     prepared = prepare_batch(spec, settings)
     for run in prepared:
+        rules.require_conditions(run.plan.conditions, run.plan.job.held_in)
         if (
             run.plan.job.judged or not run.plan.job.rubric
         ):  # a rubric that comes from the cases is not known yet
@@ -195,12 +196,12 @@ def run_headless(
     print_lines(who_receives(prepared), talk)
     progress = BatchProgress(
         talk,
-        conversations=spec.conversations,
+        conversations=conversations_in(prepared),
         several=len(spec.runs) * spec.trials > 1 and min(run.plan.shared_agent for run in prepared) > 1,
         verbose=verbose,
     )
     interrupted: list[bool] = []
-    stopping = decider_of(spec)
+    stopping = decider_of(spec, prepared)
     running = run_prepared(
         prepared, spec, settings, on_interrupt=lambda: interrupted.append(True), stopping=stopping
     )
@@ -300,10 +301,11 @@ def print_batch(runs: Sequence[RunResult], console: Console) -> None:
     table.add_column("job")
     if any(models):
         table.add_column("model")
-    for title in (*(condition_title(runs, name).removeprefix("facts ") for name in CONDITIONS), "scored"):
+    names = conditions_of(runs)
+    for title in (*(condition_title(runs, name).removeprefix("facts ") for name in names), "scored"):
         table.add_column(Text(title), justify="right")
     for run, model in zip(runs, models, strict=True):
-        conditions = [run.summary.of(name) for name in CONDITIONS]
+        conditions = [run.summary.of(name) for name in names]
         used = sum(condition.score.counted.used for condition in run.summary.conditions)
         named = (run.brief.job, model or "") if any(models) else (run.brief.job,)
         cells = [

@@ -46,6 +46,7 @@ from bioeval_tui.evaluation.wiring.job_from_run import job_from
 from bioeval_tui.files import below, write_named, write_whole
 from bioeval_tui.printed import Fields
 from bioeval_tui.record.catalogue import Catalogue
+from bioeval_tui.record.conditions import title_of
 from bioeval_tui.record.events import RunStarted
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.reading import started_run
@@ -376,7 +377,7 @@ def read_context(
     state, started, _ = started_run(recording)
     talk = state.conversation(condition)
     if talk is None:
-        raise UsageError(f"the recording has no conversation with facts {condition}")
+        raise UsageError(f"the recording has no conversation with {title_of(condition)}")
     return _from_conversation(started, talk, after_turn)
 
 

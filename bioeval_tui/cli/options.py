@@ -14,7 +14,6 @@ from click.shell_completion import CompletionItem
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.record.catalogue import Catalogue
-from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.record.run_options import Kind, absolute, kinds
 from bioeval_tui.report.formats.registry import known
 from bioeval_tui.sample.paths import find_job
@@ -274,20 +273,14 @@ def _click_option(kind: Kind) -> Callable[[Callable[..., Any]], Callable[..., An
     if option.flag_value is not None:
         about.pop("default", None)  # which some versions of click take for the flag's value
         about |= {"is_flag": kind.type is not int, "flag_value": option.flag_value, "show_default": False}
-    return click.option(option.flag, kind.name, **(about | _IN_WORDS.get(kind.name, {})))
+    return click.option(option.flag, kind.name, **about)
 
 
 _READ_AS: dict[str, Callable[..., Any]] = {
     "leaderboard": lambda context, parameter, value: board(value),
-    "conditions": lambda context, parameter, value: tuple(
-        name for name in CONDITIONS if value in (name, "both")
-    ),
+    "conditions": lambda context, parameter, value: value or None,
 }
 """What of an option's text its type cannot read."""
-_IN_WORDS: dict[str, dict[str, Any]] = {
-    "conditions": {"type": click.Choice([*CONDITIONS, "both"]), "default": "both", "multiple": False},
-}
-"""What the command line asks for in other words."""
 OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     "models": click.option(
         "--model", "models", multiple=True, help="The agent's model. Repeat for several runs."

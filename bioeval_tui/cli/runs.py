@@ -14,6 +14,7 @@ from bioeval_tui.consoles import CellColumn, plain_console, write_table
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.printed import Fields
 from bioeval_tui.record.catalogue import Catalogue, RunFilter, parse_time
+from bioeval_tui.record.conditions import PUBLISHED_NAMES
 from bioeval_tui.record.runs import CataloguedRun
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import print_json_text, say
@@ -109,14 +110,14 @@ def print_runs(runs: Iterable[CataloguedRun]) -> None:
     def numbers(title: str, value: Callable[[CataloguedRun], float | None]) -> CellColumn:
         return column(title, lambda run: number(value(run)), right=True)
 
+    names = dict.fromkeys([*PUBLISHED_NAMES, *(name for run in runs for name in run.scores)])
     columns = [
         column("run", lambda run: run.run_id),
         column("job", lambda run: _safe(run.job), lead=True),
         column("agent", lambda run: _safe(run.agent_words), lead=True),
         column("status", lambda run: run.status_words),
         column("started", lambda run: date(datetime.fromisoformat(run.started_at)), spare=True),
-        numbers("withheld", lambda run: run.scores.get("withheld")),
-        numbers("supplied", lambda run: run.scores.get("supplied")),
+        *(numbers(name, lambda run, name=name: run.scores.get(name)) for name in names),  # type: ignore[misc]
         numbers("mean", lambda run: run.score),
         column("messages", lambda run: str(run.messages), right=True, spare=True),
         column("fault", lambda run: _safe(run.fault), spare=True),

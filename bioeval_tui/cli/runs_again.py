@@ -39,6 +39,7 @@ from bioeval_tui.evaluation.wiring.rescore import (
 from bioeval_tui.evaluation.wiring.start import rerun_offer, resume_spec
 from bioeval_tui.printed import Fields
 from bioeval_tui.record.catalogue import find_recording
+from bioeval_tui.record.conditions import title_of
 from bioeval_tui.record.events import SentinelsJudged
 from bioeval_tui.record.masking import current, masked
 from bioeval_tui.report.agreement import change, rated_tasks
@@ -158,7 +159,7 @@ def rescore(run_ids: tuple[str, ...], as_json: bool, **judge: Any) -> int:
         for item in judged:
             for warning in (*item.warnings, *([item.error] if item.error else [])):
                 say(
-                    f"{rescorer.run_id}, facts {item.key.condition}, trial {item.key.trial}: {current().text(warning)}",
+                    f"{rescorer.run_id}, {title_of(item.key.condition)}, trial {item.key.trial}: {current().text(warning)}",
                     err=True,
                 )
         if not judged:

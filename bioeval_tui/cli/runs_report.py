@@ -29,6 +29,7 @@ from bioeval_tui.evaluation.spending import FILE_NAME, load_prices
 from bioeval_tui.evaluation.wiring.start import rerun_offer
 from bioeval_tui.files import below, write_or_print, write_whole
 from bioeval_tui.record.catalogue import Catalogue, find_recording
+from bioeval_tui.record.conditions import conditions_in
 from bioeval_tui.record.runs import overlay_path, recording_path
 from bioeval_tui.report import explanation
 from bioeval_tui.report.agreement import agreement_report, rated_tasks, with_labels
@@ -372,7 +373,7 @@ def gate(run: tuple[str, ...], reviewed: bool, **options: Any) -> int:
     thresholds.check_paths()
     runs = [load_run(path) for path in _paths(run)]
     for one in runs:
-        rules.require_conditions(one.started.conditions, one.run_id)
+        rules.require_conditions(one.conditions, conditions_in(one.state.job), one.run_id)
     notes: tuple[str, ...] = ()
     if reviewed:
         runs, notes = with_people(runs)

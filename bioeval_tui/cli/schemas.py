@@ -22,6 +22,7 @@ from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.job import models
 from bioeval_tui.files import file_in, folder_below, write_whole
 from bioeval_tui.printed import describe
+from bioeval_tui.record import conditions
 from bioeval_tui.terminal import print_document, say
 from bioeval_tui.text import plural
 
@@ -78,7 +79,8 @@ def schema_of(name: str) -> dict[str, Any]:
     """
     if name == "job":
         job = models.EvaluationJob.model_json_schema(by_alias=True)
-        made = describe(job, models, "EvaluationJob", to_camel) | {"title": "bioeval-tui job"}
+        described = describe(describe(job, models, "EvaluationJob", to_camel), conditions, "")
+        made = described | {"title": "bioeval-tui job"}
     elif name in OUTPUTS:
         document = pkgutil.resolve_name("bioeval_tui.report.document")  # `check` and `new` do not need it
         made = describe(TypeAdapter(_type_of(OUTPUTS[name])).json_schema(), document, "RunDocument")

@@ -23,7 +23,6 @@ from bioeval_tui.evaluation.seams import (
     Verdict,
 )
 from bioeval_tui.patterns import PatternMatch, TooMuchTextError, search
-from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.text import as_read, clean, clean_line, shorten
 
 HUMAN = "human"
@@ -72,9 +71,10 @@ class ScriptedEvaluator:
     def __init__(self, job: EvaluationJob, *, typing_delay_s: float = 0.0) -> None:
         """`typing_delay_s` is the pause in seconds after every few words; 0 says everything immediately."""
         self._lines = job.evaluator.lines
+        self._job = job
         self._left_out = {
             name: {n for n, task in enumerate(job.tasks, start=1) if not task.applies(name)}
-            for name in CONDITIONS
+            for name in (condition.name for condition in job.held_in)
         }
         self._signoff = job.evaluator.signoff
         self._delay = typing_delay_s
@@ -87,18 +87,25 @@ class ScriptedEvaluator:
             yield Delta(piece)
             if self._delay:
                 await asyncio.sleep(self._delay)
-        yield Utterance(content, facts=(line.fact,) if line and line.fact else ())
+        given = (line.fact,) if line and line.fact else ()
+        yield Utterance(content, facts=tuple(self._known(view).index(fact) + 1 for fact in given))
 
     async def aclose(self) -> None:
         """Nothing to close."""
 
+    def _known(self, view: EvaluatorView) -> list[int]:
+        """Return the numbers of the facts that the user has."""
+        condition = self._job.condition(view.condition)
+        return [number for number in range(1, len(self._job.facts) + 1) if condition.knows(number)]
+
     def _choose(self, view: EvaluatorView) -> ScriptLine | None:
+        known = self._known(view)
         # Only these can have been said: the other condition may have a line of the same words.
         own = [
             line
             for line in self._lines
             if line.applies(view.condition)
-            and (line.fact is None or line.fact <= len(view.facts))
+            and (line.fact is None or line.fact in known)
             and line.task not in self._left_out[view.condition]
         ]
         lines = _unused_lines(own, view.transcript)

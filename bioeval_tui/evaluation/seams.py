@@ -193,7 +193,7 @@ class Utterance:
     tokens_out: int | None = None
     model: str | None = None
     facts: tuple[int, ...] = ()
-    """Facts (from 1) that the evaluator says it gave; the ledger finds others in the text."""
+    """Which facts of its view (from 1) the evaluator says it gave; the ledger finds others in the text."""
     no_other_facts: bool = False
     """Whether these are all of them, so that the ledger need not look for others."""
     cut: str = ""
@@ -452,7 +452,7 @@ def for_evaluator(job: EvaluationJob, facts: Sequence[str], condition: Condition
             "assertions": (),
             "setups": (),
             "seeds": (),
-            "condition_names": None,
+            "conditions": None,
         }
     )
 

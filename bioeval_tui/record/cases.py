@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from bioeval_tui.record.conditions import condition_in
 from bioeval_tui.record.events import MET_ABOVE, Case, RunStarted
 from bioeval_tui.record.names import Condition
 
@@ -90,21 +91,23 @@ def case_tasks(job: Mapping[str, Any]) -> tuple[dict[str, str], ...]:
     )
 
 
-def criteria_in(item: Mapping[str, Any], condition: Condition | None) -> str:
-    """Return the criteria of a task in a condition."""
-    own = item.get("withheldCriteria") if condition == "withheld" else None
-    return str(own or item.get("acceptanceCriteria") or "")
+def criteria_in(job: Mapping[str, Any], item: Mapping[str, Any], condition: Condition | None) -> str:
+    """Return the criteria of a task of a job's snapshot in a condition (None: what else holds)."""
+    shared, own = str(item.get("acceptanceCriteria") or ""), str(item.get("withheldCriteria") or "")
+    return shared if condition is None else condition_in(job, condition).criteria_of(shared, own)
 
 
-def question_of(item: Mapping[str, Any], condition: Condition | None) -> dict[str, Any]:
-    """Return what a judge, or a person, is asked about a task or item in a condition.
+def question_of(
+    job: Mapping[str, Any], item: Mapping[str, Any], condition: Condition | None
+) -> dict[str, Any]:
+    """Return what a judge, or a person, is asked about a task or item of a job's snapshot in a condition.
 
     Its words, criteria and points, and the rules that count there.
     """
     rules = [rule for rule in item.get("rules") or () if isinstance(rule, dict)]
     return {
         "task": str(item.get("task") or ""),
-        "criteria": criteria_in(item, condition),
+        "criteria": criteria_in(job, item, condition),
         "points": item.get("points"),
         "rules": [
             {key: rule.get(key, default) for key, default in _RULE.items()}
@@ -140,7 +143,9 @@ def question_hash(
         "scorer": {key: settings[key] for key in _SETTINGS if settings.get(key) not in (None, [], {}, "")},
         "prompts": dict(prompts),
         "criteria": {
-            str(number): {key: value for key, value in question_of(item, condition).items() if key != unasked}
+            str(number): {
+                key: value for key, value in question_of(job, item, condition).items() if key != unasked
+            }
             for number, item in judged_in(job, condition).items()
         },
     }

@@ -30,8 +30,8 @@ from urllib.parse import quote
 
 from bioeval_tui.errors import RecordingError, UsageError
 from bioeval_tui.files import below, check_database, database_files, make_database
+from bioeval_tui.record.conditions import contrast_in, is_name
 from bioeval_tui.record.masking import masked
-from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.record.runs import (
     OVERLAY,
     SUFFIX,
@@ -212,7 +212,7 @@ def _is_listable(run: CataloguedRun) -> bool:
         is_run_id(run.run_id)
         and run.status in STATUSES
         and run.began.tzinfo is not None
-        and run.scores.keys() <= set(CONDITIONS)
+        and all(map(is_name, run.scores))
         and isinstance(said["reviewers"], list)
         and all(isinstance(text, str) for text in texts)
         and all(value is None or math.isfinite(value) for value in numbers)
@@ -564,11 +564,14 @@ def _outlined_difference(path: Path, outlined: Outline) -> float | None:
     """Return the same of an outline, which has enough for it unless the conditions have criteria or cases of their own."""
     from bioeval_tui.record import effect, reading
 
-    withheld, supplied = (outlined.scores().get(condition) for condition in CONDITIONS)
-    if outlined.started is None or not outlined.clean or withheld is None or supplied is None:
+    both = contrast_in(outlined.started.job) if outlined.started is not None else None
+    if outlined.started is None or not outlined.clean or both is None:
+        return None
+    without, with_facts = (outlined.scores().get(condition) for condition in both)
+    if without is None or with_facts is None:
         return None
     if effect.compares_everything(outlined.started):
-        return exact_difference(supplied, withheld)
+        return exact_difference(with_facts, without)
     try:
         return _difference(reading.fold_file(path, light=True))
     except RecordingError:

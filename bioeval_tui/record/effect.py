@@ -1,6 +1,7 @@
 """What the facts change: the difference between the conditions of a trial, on what both are scored by.
 
-A task with `withheldCriteria` and whatever has `only` ask for something else in each condition. Two scores of different
+Of the conditions, the contrast is between one without and one with the facts. A task with `withheldCriteria` and whatever
+has `only` ask for something else in each of the two. Two scores of different
 things are no difference, so these are shown in each condition and enter none: the difference is that of the shared
 scores, by the formula of the composite and with the weights of what is shared. Everything that shows a difference of a
 run takes it from here.
@@ -12,14 +13,17 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from bioeval_tui import score as composite
-from bioeval_tui.record.cases import judged
+from bioeval_tui.record.cases import counts_in, criteria_in, judged, question_of
+from bioeval_tui.record.conditions import Contrast, contrast_in
 from bioeval_tui.record.events import RunStarted, ScorePart, job_number
-from bioeval_tui.record.names import CONDITIONS
+from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import PASSED, ConversationState, RunState
 from bioeval_tui.statistics.means import exact_difference, exact_mean
 
 NO_FACTS = "without facts to withhold"
 """Why a case has no difference between the conditions."""
+NO_CONTRAST = "without a condition that withholds all facts and one that supplies all"
+"""Why a run has none if its job lists other conditions."""
 NOTHING_SHARED = "without shared criteria"
 """Why a trial has none if nothing is judged or checked alike in both conditions."""
 NOT_RECORDED = "without recorded verdicts"
@@ -48,18 +52,29 @@ class SharedCriteria(NamedTuple):
 
 
 def shared_criteria(job: Mapping[str, Any]) -> SharedCriteria:
-    """Return what both conditions share of a job's snapshot, filled in from its case if it has cases."""
+    """Return what both conditions share of a job's snapshot, filled in from its case if it has cases.
+
+    What counts in neither of them is not among all that has a weight.
+    """
+    both = contrast_in(job)
+    if both is None:
+        return SharedCriteria(frozenset(), 0, frozenset(), 0)
     listed = enumerate(job.get("assertions") or ())
     assertions = {index: item if isinstance(item, dict) else {} for index, item in listed}
-    weighed = {index: item for index, item in assertions.items() if job_number(item, "weight", 1.0)}
-    tasks = judged(dict(job))
-    alike = {number: task for number, task in enumerate(tasks, start=1) if _is_judged_alike(task)}
+    weighed = {
+        index: item
+        for index, item in assertions.items()
+        if job_number(item, "weight", 1.0) and _counts_in_one(item, both)
+    }
+    listed_tasks = enumerate(judged(dict(job)), start=1)
+    tasks = {number: task for number, task in listed_tasks if _counts_in_one(task, both)}
+    alike = {number: task for number, task in tasks.items() if _is_judged_alike(job, task, both)}
     # Items that only take points away have no score of their own.
     has_score = any(job_number(task, "points", 1.0) > 0 for task in alike.values())
     return SharedCriteria(
         frozenset(alike) if has_score else frozenset(),
         len(tasks),
-        frozenset(index for index, item in weighed.items() if not item.get("only")),
+        frozenset(index for index, item in weighed.items() if _counts_in_both(item, both)),
         len(weighed),
     )
 
@@ -74,16 +89,23 @@ def compares_everything(started: RunStarted) -> bool:
     return all(shared_criteria(job).is_everything and (job.get("facts") or not withholds) for job in jobs)
 
 
-def _is_judged_alike(task: Mapping[str, Any]) -> bool:
-    rules = [rule for rule in task.get("rules") or () if isinstance(rule, dict)]
-    if any(item.get("only") for item in (task, *rules)):
-        return False
-    shared, own = (_words(task.get(key)) for key in ("acceptanceCriteria", "withheldCriteria"))
-    return own in ("", shared)
+def _counts_in_one(item: Mapping[str, Any], both: Contrast) -> bool:
+    return any(counts_in(item, condition) for condition in both)
 
 
-def _words(text: object) -> str:
-    return " ".join(str(text or "").split())
+def _counts_in_both(item: Mapping[str, Any], both: Contrast) -> bool:
+    return all(counts_in(item, condition) for condition in both)
+
+
+def _is_judged_alike(job: Mapping[str, Any], task: Mapping[str, Any], both: Contrast) -> bool:
+    without, with_facts = (_asked(job, task, condition) for condition in both)
+    return _counts_in_both(task, both) and without == with_facts
+
+
+def _asked(job: Mapping[str, Any], task: Mapping[str, Any], condition: Condition) -> dict[str, Any]:
+    """Return what a judge is asked about a task, whatever its white space."""
+    criteria = " ".join(criteria_in(job, task, condition).split())
+    return {**question_of(job, task, condition), "criteria": criteria}
 
 
 def shared_score(talk: ConversationState, criteria: SharedCriteria) -> float | None:
@@ -124,19 +146,22 @@ def why_not_compared(state: RunState, trial: int) -> str:
     if not state.clean:
         return state.cleanness
     job = state.job_of(trial)
+    if contrast_in(job) is None:
+        return NO_CONTRAST
     if state.job.get("facts") and not job.get("facts"):
         return NO_FACTS
     return NOTHING_SHARED if shared_criteria(job).is_nothing else ""
 
 
 def trial_difference(state: RunState, trial: int) -> float | None:
-    """Return supplied − withheld of a trial's shared scores; None if one is missing or they are not compared."""
-    if why_not_compared(state, trial):
+    """Return the shared score with the facts − that without of a trial; None if one is missing or they are not compared."""
+    both = contrast_in(state.job)
+    if both is None or why_not_compared(state, trial):
         return None
     criteria = shared_criteria(state.job_of(trial))
-    talks = (state.conversation(condition, trial) for condition in CONDITIONS)
-    withheld, supplied = (shared_score(talk, criteria) if talk is not None else None for talk in talks)
-    return None if withheld is None or supplied is None else exact_difference(supplied, withheld)
+    talks = (state.conversation(condition, trial) for condition in both)
+    without, with_facts = (shared_score(talk, criteria) if talk is not None else None for talk in talks)
+    return None if without is None or with_facts is None else exact_difference(with_facts, without)
 
 
 def run_difference(state: RunState) -> float | None:

@@ -16,7 +16,8 @@ from typing import Annotated, Any, Literal, get_type_hints
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from bioeval_tui.record.names import CONDITIONS, Condition, Peer, Role
+from bioeval_tui.record.conditions import PUBLISHED_NAMES, ConditionName, Conditions
+from bioeval_tui.record.names import Peer, Role
 from bioeval_tui.record.run_options import Kind, kinds
 from bioeval_tui.record.spans import AgentSpan
 from bioeval_tui.settings import DEFAULT_MODEL
@@ -26,8 +27,6 @@ from bioeval_tui.units import number
 SCHEMA_VERSION = 2
 """Version 2 added the run's options and the authors of events; recordings of version 1 open unchanged."""
 
-LONGEST_CONDITION_NAME = 20
-"""The most characters of a name that a job gives a condition."""
 EndReason = Literal[
     "signed_off", "max_turns", "agent_failed", "evaluator_failed", "timed_out", "cancelled", "unknown"
 ]
@@ -60,7 +59,6 @@ Place = Annotated[int, Field(ge=0, le=MOST_MESSAGES)]
 """The number of a message, turn, attempt, task or assertion. Views iterate up to it, so larger numbers are rejected."""
 MAX_TOKENS = int(LARGEST)
 Tokens = Annotated[int, Field(ge=0, le=MAX_TOKENS)]
-Conditions = Annotated[tuple[Condition, ...], Field(max_length=2)]
 
 
 class EventBase(BaseModel):
@@ -71,7 +69,7 @@ class EventBase(BaseModel):
     run_id: str
     seq: Annotated[int, Field(ge=0, le=int(LARGEST))]
     at: datetime
-    condition: Condition | None = None
+    condition: ConditionName | None = None
     trial: Trial | None = None
     attempt: Place | None = None
     author: str | None = None
@@ -194,8 +192,8 @@ class RunStarted(EventBase):
     """Whether the agent is a model's endpoint, so that its tokens have a price; None in recordings from before it was recorded."""
     seed: int
     trials: Trial = 1
-    conditions: Conditions = CONDITIONS
-    """The conditions of each trial, in this order: both, or only one."""
+    conditions: Conditions = PUBLISHED_NAMES
+    """The conditions of each trial, in this order: those of the job, or some of them."""
     concurrency: Trial = 1
     batch_id: str | None = None
     git_revision: str | None = None
@@ -818,7 +816,7 @@ class Drawn(BaseModel):
     """A task that was sampled for review, with its position in the order and its stratum."""
 
     model_config = ConfigDict(frozen=True)
-    condition: Condition
+    condition: ConditionName
     trial: Trial
     task: Place
     place: Place

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Literal, NamedTuple
 
-Condition = Literal["withheld", "supplied"]
-CONDITIONS: tuple[Condition, ...] = ("withheld", "supplied")
-"""Both, in the order in which they run and are shown."""
+Condition = str
+"""The name of a condition; `record.conditions` says which there are."""
 Peer = Literal["agent", "evaluator", "judge", "graph", "knowledge"]
 Role = Literal["user", "assistant"]
 SPEAKERS: dict[Role, str] = {"user": "user", "assistant": "agent"}

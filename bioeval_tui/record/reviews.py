@@ -356,7 +356,8 @@ def _asked_otherwise(entry: Reviewed, then: RunState | None, now: RunState) -> b
     )
     if asked is None or counted is None:
         return asked is not counted
-    return question_of(asked, entry.condition) != question_of(counted, entry.condition)
+    before, after = then.job_of(entry.trial), now.job_of(entry.trial)
+    return question_of(before, asked, entry.condition) != question_of(after, counted, entry.condition)
 
 
 def _abandoned(entry: Reviewed, state: RunState | None) -> bool:

@@ -13,9 +13,9 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-from bioeval_tui.record.names import CONDITIONS, Condition
+from bioeval_tui.record.conditions import Order
+from bioeval_tui.record.names import Condition
 
-Order = Literal["withheld-first", "supplied-first", "random"]
 Mode = Literal["job", "rehearsal", "llm"]
 MOST_TRIALS = 10_000
 MOST_AT_ONCE = 1_000
@@ -147,15 +147,21 @@ class RunOptions:
     ] = None  # fmt: skip
     """`difference` (of two models), or a threshold such as `supplied:0.8`. `trials` is then the maximum."""
     conditions: Annotated[
-        tuple[Condition, ...],
+        tuple[Condition, ...] | None,
         Option(
             help="Run one condition only: half the calls, but no mean of both conditions and no difference.",
             flag="--condition", group=_TALKS, on_screen=True,
         ),
-    ] = CONDITIONS  # fmt: skip
+    ] = None  # fmt: skip
+    """The names of some of the job's conditions; None for all."""
     order: Annotated[
-        Order | None, Option(help="Which condition comes first.", recorded=True, on_screen=True)
-    ] = None
+        Order | None,
+        Option(
+            help="Which condition comes first: its name with -first, or random.", metavar="ORDER",
+            recorded=True, on_screen=True,
+        ),
+    ] = None  # fmt: skip
+    """`random`, or a condition's name with `-first`, such as `supplied-first`."""
     parallel: Annotated[
         bool,
         Option(

@@ -15,10 +15,11 @@ from bioeval_tui import score as composite
 from bioeval_tui.languages.speech import asks_question
 from bioeval_tui.record import cases, events
 from bioeval_tui.record.attachments import has_contents
+from bioeval_tui.record.conditions import ConditionConfig, conditions_in, in_order, named, names_in
 from bioeval_tui.record.events import RunEvent
-from bioeval_tui.record.names import CONDITIONS, Condition, Peer, Role, with_served
+from bioeval_tui.record.names import Condition, Peer, Role, with_served
 from bioeval_tui.record.spans import AgentSpan, tokens_of, was_cut_off
-from bioeval_tui.text import clean_line, shorten
+from bioeval_tui.text import clean_line
 
 Phase = Literal["waiting", "preparing", "evaluator", "agent", "checking", "judging", "ended"]
 
@@ -343,7 +344,7 @@ class RunState:
         """Return the case of a trial, started or not; None without cases."""
         if 0 < trial <= len(self.cases):
             return self.cases[trial - 1]
-        talks = (self.conversation(condition, trial) for condition in CONDITIONS)
+        talks = (self.conversation(condition, trial) for condition in self.conditions)
         return next((talk.case for talk in talks if talk is not None and talk.case is not None), None)
 
     def job_of(self, trial: int) -> dict[str, Any]:
@@ -388,17 +389,21 @@ class RunState:
 
     def condition_name(self, condition: str) -> str:
         """Return what a condition is called where there is little room: as the job names it, else `withheld`."""
-        return self._named(condition) or condition
+        return self.condition(condition).short
 
     def condition_title(self, condition: str) -> str:
         """Return what a condition is called: as the job names it, else `facts withheld`."""
-        return self._named(condition) or f"facts {condition}"
+        return self.condition(condition).title
 
-    def _named(self, condition: str) -> str:
-        named = self.job.get("conditionNames")
-        name = named.get(condition) if isinstance(named, dict) else None
-        # A recording may come from anywhere, so its names are cleaned and cut again.
-        return shorten(clean_line(name), events.LONGEST_CONDITION_NAME) if isinstance(name, str) else ""
+    def condition(self, name: Condition) -> ConditionConfig:
+        """Return a condition by its name: what it is called, which facts the user has, which criteria hold."""
+        return named(conditions_in(self.job), name)
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """The conditions that are run, in the order of the job, which is that of the screens."""
+        of_job = conditions_in(self.job)
+        return in_order(of_job, self.started.conditions if self.started else [each.name for each in of_job])
 
     def trial_words(self, trial: int) -> str:
         """Return how a trial is called: `trial 3`, `case 17`, or `case 17, trial 2`."""
@@ -407,7 +412,7 @@ class RunState:
 
     @property
     def only_condition(self) -> Condition | None:
-        """The run's only condition; None if it has both, and with them a mean and an uplift."""
+        """The run's only condition; None if it has several, and with them a mean and an uplift."""
         conditions = self.started.conditions if self.started else ()
         return conditions[0] if len(conditions) == 1 else None
 
@@ -481,8 +486,8 @@ class RunState:
         return {condition: composite.mean_of(scores) for condition, scores in self._trial_scores().items()}
 
     def mean(self) -> float | None:
-        """Return the mean of both conditions; None if either has no score, or was not run."""
-        return composite.mean_of_both(self._trial_scores())
+        """Return the mean of the job's conditions; None if one has no score, or was not run."""
+        return composite.mean_of_conditions(self._trial_scores(), names_in(self.job))
 
     def _trial_scores(self) -> dict[str, list[float | None]]:
         """Return the score of each planned trial, by condition."""
@@ -611,8 +616,7 @@ def _warn(state: RunState, warnings: list[events.Warned], event: events.Warned) 
 def _act(state: RunState, event: events.OperatorActed) -> None:
     """Note what the operator did, and what is paused since."""
     state.operator.append(event)
-    every = state.started.conditions if state.started else CONDITIONS
-    who = {event.condition} if event.condition else set(every)
+    who = {event.condition} if event.condition else set(state.conditions)
     waited = state.all_paused
     if event.action in ("pause", "step"):
         state.paused |= who

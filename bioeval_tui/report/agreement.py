@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.record import reviews
+from bioeval_tui.record.conditions import is_name
 from bioeval_tui.record.events import Reviewed, TranscriptScored
-from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.record.state import ConversationKey
 from bioeval_tui.report.reviews import recorded_prompts
 from bioeval_tui.report.run import RecordedRun
@@ -404,7 +404,7 @@ _NUMBER = re.compile(r"[0-9]{1,9}")
 _RIGHT: tuple[tuple[str, str, Callable[[str], object]], ...] = (
     ("case_trial", "a whole number", _NUMBER.fullmatch),
     ("trial", "a whole number", _NUMBER.fullmatch),
-    ("condition", " or ".join(CONDITIONS), CONDITIONS.__contains__),
+    ("condition", "a name such as withheld or supplied", is_name),
 )
 """The columns that identify a conversation: what is right in them, and how to tell."""
 

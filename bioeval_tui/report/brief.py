@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bioeval_tui.record.cases import judged, without_placeholders
+from bioeval_tui.record.conditions import names_in
+from bioeval_tui.record.names import Condition
 from bioeval_tui.report.rows import criteria_words
 from bioeval_tui.text import plural
 
@@ -22,6 +24,8 @@ class Brief:
     """Who was tested by whom, and on what."""
 
     job: str
+    conditions: tuple[Condition, ...]
+    """The names of the job's conditions."""
     about: str
     """What the job says that it is about, in one line; empty if it says nothing."""
     agent: str
@@ -103,7 +107,7 @@ class Brief:
 def brief_of(state: RunState, started: RunStarted, trial: int | None = None) -> Brief:
     """Return a run's brief, or that of one trial, with the facts and tasks of its case."""
     job = state.job if trial is None else state.job_of(trial)
-    tasks = [(str(item.get("task", "")), criteria_words(item)) for item in judged(job)]
+    tasks = [(str(item.get("task", "")), criteria_words(job, item)) for item in judged(job)]
     if trial is None:
         tasks = [(without_placeholders(title), without_placeholders(criteria)) for title, criteria in tasks]
     target = state.job.get("target")
@@ -125,6 +129,7 @@ def brief_of(state: RunState, started: RunStarted, trial: int | None = None) -> 
         tasks=tuple(tasks),
         cases=len({case.name for case in started.cases}) if trial is None else 0,
         source=started.source,
+        conditions=names_in(state.job),
     )
 
 

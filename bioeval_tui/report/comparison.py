@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Literal
 
 from bioeval_tui.record.events import ScorePart
-from bioeval_tui.record.names import CONDITIONS, Condition
+from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import PASSED, MessageState
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.contents import NOTHING, Contents, Shared, shared as in_common
@@ -483,7 +483,7 @@ def comparison_of(runs: Sequence[RunResult]) -> Comparison | None:
 def compare(a: RunResult, b: RunResult) -> Comparison:
     """Compare two runs: conditions that both have, trials by number, cases by name, and of these what is the same in both."""
     times = times_not_compared(a, b)
-    shared = [c for c in CONDITIONS if c in a.started.conditions and c in b.started.conditions]
+    shared = [condition for condition in a.conditions if condition in b.conditions]
     pairs = {condition: _pairs(a, b, condition) for condition in shared}
     conditions = _corrected(
         [_Compared(a, b, condition, pairs[condition], times is not None).result() for condition in shared]

@@ -13,7 +13,7 @@ from typing import Literal
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.effect import NO_FACTS, NOT_RECORDED
 from bioeval_tui.record.events import EndReason
-from bioeval_tui.record.names import CONDITIONS, Condition
+from bioeval_tui.record.names import Condition
 from bioeval_tui.report import findings as of, sentences
 from bioeval_tui.report.findings import ConclusionFinding, Outcome
 from bioeval_tui.report.run import ConversationResult, RecordedRun
@@ -198,7 +198,7 @@ def _about_facts(run: RecordedRun, summary: Summary) -> ConclusionFinding:
         return of.SharedNotRecorded(scores) if is_lost else of.NoPairOfScores(scores)
     if not run.state.job.get("facts"):
         return of.NoFactsInJob(scores, trials)
-    given = {fact.fact for talk in run.conversations_in("supplied") for fact in talk.facts}
+    given = {fact.fact for talk in run.conversations_with_facts for fact in talk.facts}
     if not given and (why := run.facts_unread):
         return of.FactsUnread(scores, trials, why)
     if not given:
@@ -228,19 +228,19 @@ def _effect(
     listed = () if run.started.cases else enumerate(run.state.job.get("facts") or (), start=1)
     facts = tuple(str(fact) for number, fact in listed if number in given)
     equal, interval = uplift.estimate.all_equal, uplift.estimate.interval
-    with_facts = [pair for pair in _scored_pairs(run) if run.why_not_compared(pair[0].trial) != NO_FACTS]
-    if all(one.score == two.score == 1 for one, two in with_facts):
+    pairs = [pair for pair in _scored_pairs(run) if run.why_not_compared(pair[0].trial) != NO_FACTS]
+    if all(one.score == two.score == 1 for one, two in pairs):
         return of.NothingToGain(facts, trials)
-    withheld, supplied = _paired_means(run)
+    without, with_facts = _paired_means(run)
     if uplift.verdict == "too few":
         return _too_few(run, summary, uplift, trials, facts)
     if uplift.verdict == "same":
-        assert withheld.score is not None
-        return of.NoEffectOfFacts(facts, trials, withheld.score, _best_gain(run, "withheld"))
+        assert without.score is not None
+        return of.NoEffectOfFacts(facts, trials, without.score, _best_gain(run, without.side.condition))
     if uplift.verdict == "not distinguishable":
-        return of.EffectWithinChance(trials, withheld, supplied, equal, interval)
+        return of.EffectWithinChance(trials, without, with_facts, equal, interval)
     cause = _cause(run, uplift.mean)
-    return of.EffectOfFacts(facts, trials, withheld, supplied, uplift.mean > 0, equal, interval, cause)
+    return of.EffectOfFacts(facts, trials, without, with_facts, uplift.mean > 0, equal, interval, cause)
 
 
 def _too_few(
@@ -258,11 +258,12 @@ def _paired_means(run: RecordedRun) -> tuple[of.SideScore, of.SideScore]:
     """Return both conditions' means, of what they share, over the trials that have both scores."""
     pairs = [(one.shared_sample.value, two.shared_sample.value) for one, two in _compared_pairs(run)]
     known = [(one, two) for one, two in pairs if one is not None and two is not None]
-    withheld, supplied = (
+    assert run.contrast is not None  # otherwise there are no pairs
+    without, with_facts = (
         of.SideScore(_side(run, condition), exact_mean(values))
-        for condition, values in zip(CONDITIONS, zip(*known, strict=True), strict=True)
+        for condition, values in zip(run.contrast, zip(*known, strict=True), strict=True)
     )
-    return withheld, supplied
+    return without, with_facts
 
 
 def _cause(run: RecordedRun, by: float) -> of.Cause | None:
@@ -273,8 +274,7 @@ def _cause(run: RecordedRun, by: float) -> of.Cause | None:
     pairs = _compared_pairs(run)
     if run.started.cases or round(by, 2) == 0 or not pairs:
         return None  # the cause in one case does not explain the others
-    low: Condition = "withheld" if by > 0 else "supplied"
-    if low == "supplied":
+    if by < 0:
         pairs = [(worse, better) for better, worse in pairs]
     turned = set.intersection(
         *(_checks(worse, passed=False) & _checks(better, passed=True) for worse, better in pairs)
@@ -301,7 +301,8 @@ def _first_cause(
     some_left_out = len(low) < run.started.trials
     for gain in low[0].gains:
         if (gain.kind, gain.index) in among and (gain.kind == "assertion" or gain.kind == "task"):
-            return of.Cause(gain.kind, gain.title, low[0].condition, len(low), some_left_out)
+            side = _side(run, low[0].condition)
+            return of.Cause(gain.kind, gain.title, side, len(low), some_left_out)
     return None
 
 
@@ -320,9 +321,10 @@ def _compared_pairs(run: RecordedRun) -> list[tuple[ConversationResult, Conversa
 
 def _scored_pairs(run: RecordedRun) -> list[tuple[ConversationResult, ConversationResult]]:
     """Return the conversations without and with the facts of each trial that has both scores."""
-    both = (
-        (run.conversation("withheld", trial), run.conversation("supplied", trial)) for trial in run.trials
-    )
+    if run.contrast is None:
+        return []
+    without, with_facts = run.contrast
+    both = ((run.conversation(without, trial), run.conversation(with_facts, trial)) for trial in run.trials)
     return [
         (one, two) for one, two in both if one and two and one.score is not None and two.score is not None
     ]
@@ -337,8 +339,9 @@ def _checks(talk: ConversationResult, *, passed: bool) -> set[tuple[str, int]]:
 
 def _penalty(run: RecordedRun) -> of.Penalty | None:
     """Return how much of the difference comes from failed requests; None if both conditions had the same number."""
-    failures = {name: sum(talk.failures for talk in run.conversations_in(name)) for name in CONDITIONS}
-    more = max(CONDITIONS, key=lambda name: failures[name])
+    assert run.contrast is not None  # otherwise there is no difference
+    failures = {name: sum(talk.failures for talk in run.conversations_in(name)) for name in run.contrast}
+    more = max(run.contrast, key=lambda name: failures[name])
     low, high = sorted(failures.values())
     if low == high:
         return None

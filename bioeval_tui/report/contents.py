@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bioeval_tui.record.cases import counts_in, judged_in
+from bioeval_tui.record.cases import counts_in, criteria_in, judged_in
 from bioeval_tui.record.names import Condition
 from bioeval_tui.text import compact_json
 
@@ -72,7 +72,7 @@ def contents_of(job: Mapping[str, Any], unfilled: Mapping[str, Any], condition: 
     return Contents(
         situation,
         tuple(_words(task.get("task")) for task in tasks),
-        {number: _judged(item, condition, by_rules=by_rules) for number, item in items.items()},
+        {number: _judged(job, item, condition, by_rules=by_rules) for number, item in items.items()},
         {index: _bare({key: check.get(key) for key in _OF_ASSERTIONS}) for index, check in checks.items()},
         {
             "judged": {number: _weight(item) for number, item in items.items()},
@@ -99,11 +99,12 @@ def _weight(item: Mapping[str, Any]) -> float:
     return float(weight) if isinstance(weight, int | float) and abs(weight) <= LARGEST_WEIGHT else 1.0
 
 
-def _judged(item: Mapping[str, Any], condition: Condition, *, by_rules: bool) -> dict[str, Any]:
-    own = item.get("withheldCriteria") if condition == "withheld" else None
+def _judged(
+    job: Mapping[str, Any], item: Mapping[str, Any], condition: Condition, *, by_rules: bool
+) -> dict[str, Any]:
     content = {
         "task": _words(item.get("task")),
-        "acceptanceCriteria": _words(own or item.get("acceptanceCriteria")),
+        "acceptanceCriteria": _words(criteria_in(job, item, condition)),
     }
     content |= {"points": item["points"]} if item.get("points") is not None else {}
     return content | ({"rules": _bare(item.get("rules"))} if by_rules else {})

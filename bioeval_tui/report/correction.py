@@ -16,7 +16,6 @@ from typing import Literal
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.events import Drawn, ReviewsDrawn
-from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.record.overlay import append_numbered, read_overlay
 from bioeval_tui.report.agreement import JudgeId, RatedTask, rated_tasks
 from bioeval_tui.report.findings import PeopleWouldSay
@@ -172,7 +171,7 @@ def people_say(run: RecordedRun) -> tuple[PeopleWouldSay, ...]:
             return PeopleWouldSay(title, average(score for _, score in some), refused=str(problem))
         return PeopleWouldSay(title, one.judge, one.estimate, one.interval, one.reviews, one.items)
 
-    conditions = [name for name in CONDITIONS if any(item.key.condition == name for item, _ in known)]
+    conditions = [name for name in run.conditions if any(item.key.condition == name for item, _ in known)]
     each = [
         estimated(
             run.condition_title(name),

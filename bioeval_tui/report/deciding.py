@@ -6,22 +6,29 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bioeval_tui.errors import UsageError
+from bioeval_tui.evaluation.engine.batch import PreparedRun
 from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
+from bioeval_tui.record.conditions import ConditionConfig, most_informed, named
 from bioeval_tui.record.events import ConversationScored, RunEvent
-from bioeval_tui.record.names import CONDITIONS, Condition
+from bioeval_tui.record.names import Condition
 from bioeval_tui.report.findings import StopDecision
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.statistics.means import exact_difference, exact_mean
 from bioeval_tui.statistics.planning import ConfidenceSequence
+from bioeval_tui.text import clean_line
 
 DIFFERENCE = "difference"
 """The decision for a batch of two models: which of them is better."""
 
 
-def decider_of(spec: EngineSpec) -> Decider | None:
+def decider_of(spec: EngineSpec, prepared: Sequence[PreparedRun]) -> Decider | None:
     """Return the stop rule of a batch; None if all trials should run."""
     decided = spec.until_decided
-    return Decider(decided, spec.runs, spec.conditions) if decided else None
+    if not decided:
+        return None
+    plans = [run.plan for run in prepared]
+    in_each = [each for each in plans[0].job.held_in if all(each.name in plan.conditions for plan in plans)]
+    return Decider(decided, spec.runs, in_each, of_job=plans[0].job.held_in)
 
 
 class Decider:
@@ -30,8 +37,14 @@ class Decider:
     `until` is `difference`, of two models on the same jobs, or a threshold such as `supplied:0.8`.
     """
 
-    def __init__(self, until: str, runs: Sequence[RunSpec], conditions: Sequence[Condition]) -> None:
-        """Start without a round.
+    def __init__(
+        self,
+        until: str,
+        runs: Sequence[RunSpec],
+        conditions: Sequence[ConditionConfig],
+        of_job: Sequence[ConditionConfig],
+    ) -> None:
+        """Start without a round. `conditions` are those of the job that every run has.
 
         Raises:
             UsageError: the threshold is 0 or 1, its condition is not run, or there are not two models.
@@ -46,17 +59,17 @@ class Decider:
                 raise UsageError(
                     "--until-decided compares two models: give --model twice, or a threshold with --fail-under"
                 )
-            self._needed: tuple[Condition, ...] = (
-                ("supplied" if "supplied" in conditions else conditions[0]),
-            )
+            self._needed: tuple[Condition, ...] = (most_informed(conditions),)
             self._bar, low = 0.0, -1.0
         else:
-            self._needed = tuple(name for name in CONDITIONS if what in (name, "mean"))
+            self._needed = tuple(each.name for each in of_job) if what == "mean" else (what,)
             self._bar, low = float(bar), 0.0
             if not 0 < self._bar < 1:
                 raise UsageError(f"--until-decided needs a threshold between 0 and 1, not {self._bar:g}")
-        if missing := [name for name in self._needed if name not in conditions]:
-            raise UsageError(f"--until-decided: the run has no condition “facts {missing[0]}”")
+        held = [each.name for each in conditions]
+        if missing := [name for name in self._needed if name not in held]:
+            title = named(of_job, missing[0]).title
+            raise UsageError(f"--until-decided: the run has no condition “{clean_line(title)}”")
         self._sequence = ConfidenceSequence(self._bar, low=low)
         self._is_difference = until == DIFFERENCE
 

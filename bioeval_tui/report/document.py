@@ -318,7 +318,7 @@ class RunDocument(_Part):
     warnings: list[str]
     unproved: int
     """The number of verdicts that quote words which are not in the transcript, or only the user's."""
-    conditions: dict[Literal["withheld", "supplied"], ConditionResult | None]
+    conditions: dict[Condition, ConditionResult | None]
     """Null for a condition without a conversation."""
     versions: dict[str, str]
     """Versions and settings that you need to repeat the run."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, dataclass_transform
 
+from bioeval_tui.record.conditions import title_of
 from bioeval_tui.record.names import Condition
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ class Cause(_Data):
 
     kind: Literal["assertion", "task"]
     title: str
-    lower: Condition
+    lower: Side
     trials: int
     """The trials with both scores."""
     among: bool
@@ -958,6 +959,11 @@ class ConditionNotRun(Finding):
     """A condition that the job was not run in."""
 
     condition: str
+
+    @property
+    def title(self) -> str:
+        """What the condition is called."""
+        return title_of(self.condition)
 
 
 class PassShareBasis(Finding):

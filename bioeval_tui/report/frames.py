@@ -257,7 +257,11 @@ OF_EVERY_TABLE = (
     FrameColumn("run_id", "text", "the run's id"),
     FrameColumn("job", "text", "the job's name"),
     FrameColumn("model", "text", "the agent's model; missing where none was named"),
-    FrameColumn("condition", "text", "`withheld` or `supplied`"),
+    FrameColumn(
+        "condition",
+        "text",
+        "the name of the condition: `withheld` or `supplied`, unless the job lists others",
+    ),
     FrameColumn("trial", "whole", "from 1"),
     FrameColumn("case", "text", "the id of the case; missing if the job has no cases"),
     FrameColumn("persona", "text", "the name of the simulated user's persona; missing if the job has none"),

@@ -20,8 +20,9 @@ from bioeval_tui import score, units
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.files import write_private
 from bioeval_tui.printed import Fields
+from bioeval_tui.record.conditions import ConditionConfig, is_name, named, names_in, title_of
 from bioeval_tui.record.events import RunStarted
-from bioeval_tui.record.names import CONDITIONS, Condition
+from bioeval_tui.record.names import Condition
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Finding
 from bioeval_tui.report.formats.registry import format_of
@@ -42,10 +43,14 @@ from bioeval_tui.text import plural
 
 MOST_EXCLUDED = 0.10
 _PART = re.compile(
-    r"(?:(?P<condition>withheld|supplied)\.)?(?P<part>timing|task|assertion)(?:(?<=task) ?(?P<task>[1-9][0-9]{0,3}))?"
+    r"(?:(?P<condition>[a-z][a-z0-9_]*)\.)?(?P<part>timing|task|assertion)(?:(?<=task) ?(?P<task>[1-9][0-9]{0,3}))?"
 )
 _SLOWER = re.compile(
-    r"(?:(?P<condition>withheld|supplied)\.)?p(?P<percent>[1-9][0-9]?):(?P<number>[0-9]{1,9}(?:\.[0-9]{1,6})?) ?(?P<unit>ms|s)"
+    r"(?:(?P<condition>[a-z][a-z0-9_]*)\.)?p(?P<percent>[1-9][0-9]?):(?P<number>[0-9]{1,9}(?:\.[0-9]{1,6})?) ?(?P<unit>ms|s)"
+)
+_ONE_OF = (
+    "one of the job's conditions, such as withheld or supplied, a part (timing, task, assertion), a task (task2), "
+    "or one of these in a condition (supplied.task)"
 )
 Status = Literal["passed", "failed", "not_measured"]
 
@@ -118,18 +123,15 @@ class GateRules:
                 bar = _bar("--fail-under", part, number)
                 parts.append(
                     PartRule(
-                        next((each for each in CONDITIONS if each == of_part["condition"]), None),
+                        of_part["condition"],
                         of_part["part"],
                         task,
                         bar,
                     )
                 )
                 continue
-            if name not in ("", "mean", *CONDITIONS):
-                raise UsageError(
-                    f"--fail-under {part}: {name!r} is not a condition; use withheld or supplied, a part (timing, task, "
-                    "assertion), a task (task2), or one of these in a condition (supplied.task)"
-                )
+            if name not in ("", "mean") and not is_name(name):
+                raise UsageError(f"--fail-under {part}: {name!r} is not a condition; use {_ONE_OF}")
             under[name or "mean"] = _bar("--fail-under", part, number)
         wanted = []
         for part in _parts(min_pass_k):
@@ -140,28 +142,36 @@ class GateRules:
         slower = tuple(map(_slower, _parts(fail_slower)))
         return cls(under, tuple(parts), fail_on_assertion, tuple(wanted), slower)
 
-    def require_conditions(self, conditions: Collection[Condition], who: str = "the run") -> None:
-        """Reject a threshold that the conditions of `who` can never meet: for one that is not run, or for the mean of only one.
+    def require_conditions(
+        self, held: Collection[Condition], of_job: Sequence[ConditionConfig], who: str = "the run"
+    ) -> None:
+        """Reject a threshold that `who` can never meet: for a condition that is not held or not in the job, or for the mean of some.
 
         Raises:
             UsageError: the message names the threshold and a valid one.
         """
-        only = " and ".join(conditions)
+        only = " and ".join(named(of_job, name).title for name in held)
         for rule in self.parts:
-            if rule.condition not in (None, *conditions):
+            if rule.condition not in (None, *held):
                 asked = f"{rule.condition}.{rule.name}:{rule.bar:g}"
-                raise UsageError(f"--fail-under {asked}: {who} has facts {only} only")
+                raise UsageError(f"--fail-under {asked}: {who} has {only} only")
         for limit in self.slower:
-            if limit.condition not in (None, *conditions):
+            if limit.condition not in (None, *held):
                 asked = f"{limit.condition}.p{limit.percent}"
-                raise UsageError(f"--fail-slower {asked}: {who} has facts {only} only")
+                raise UsageError(f"--fail-slower {asked}: {who} has {only} only")
+        known = [condition.name for condition in of_job]
         for name, bar in self.under.items():
-            asked = f"{name}:{bar:g} needs facts {name}"
-            if name == "mean":
-                asked = f"{bar:g} asks for the mean of both, which {NEEDS_BOTH}"
-            if name not in conditions and (name != "mean" or len(conditions) < len(CONDITIONS)):
+            if name not in ("mean", *known):
                 raise UsageError(
-                    f"--fail-under {asked}, but {who} has facts {only} only; give {only}:{bar:g}, or run both"
+                    f"--fail-under {name}:{bar:g}: {name!r} is not a condition; the job has {' and '.join(known)}"
+                )
+            asked = f"{bar:g} asks for the mean of both, which {NEEDS_BOTH}"
+            if name != "mean":
+                asked = f"{name}:{bar:g} needs {named(of_job, name).title}"
+            if name not in held and (name != "mean" or len(held) < len(known)):
+                one = next(iter(held))
+                raise UsageError(
+                    f"--fail-under {asked}, but {who} has {only} only; give {one}:{bar:g}, or run both"
                 )
 
     def require_tasks(self, count: int, job: str) -> None:
@@ -330,8 +340,7 @@ def _slower(part: str) -> SlowRule:
             f"--fail-slower {part}: use a percentile from p1 to p99 and a time in s or ms, such as p95:2s or supplied.p50:800ms"
         )
     limit_ms = float(match["number"]) * (1000 if match["unit"] == "s" else 1)
-    condition = next((each for each in CONDITIONS if each == match["condition"]), None)
-    return SlowRule(condition, int(match["percent"]), limit_ms)
+    return SlowRule(match["condition"], int(match["percent"]), limit_ms)
 
 
 def _planned(run: RecordedRun, only: Condition | None = None) -> list[Sample]:
@@ -351,7 +360,9 @@ def _under(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
     for name, bar in rules.under.items():
         if name == "mean":
             basis = of.ScoreBasis(tuple((each, values[each].counted) for each in values), of_mean=True)
-            checks.append(_check(first, "mean of both", _mean(values), bar, basis))
+            checks.append(
+                _check(first, "mean of both", _mean(values, names_in(runs[0].state.job)), bar, basis)
+            )
         elif name in values:
             only = of.ScoreBasis(((name, values[name].counted),))
             checks.append(_check(first, "score", values[name].mean, bar, only, condition=name))
@@ -401,9 +412,10 @@ def _part_sample(run: RecordedRun, talk: ConversationResult | None, rule: PartRu
     return replace(talk.sample, value=value, reason=talk.excluded or "no such part")
 
 
-def _mean(values: Mapping[Condition, Estimate]) -> float | None:
-    """Return the mean of both conditions; None if one has none, or was not run."""
-    return score.mean_of_both({condition: estimated.points for condition, estimated in values.items()})
+def _mean(values: Mapping[Condition, Estimate], of_job: Sequence[Condition]) -> float | None:
+    """Return the mean of the job's conditions; None if one has none, or was not run."""
+    points = {condition: estimated.points for condition, estimated in values.items()}
+    return score.mean_of_conditions(points, of_job)
 
 
 def _pass_k(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
@@ -530,7 +542,7 @@ def print_checks(result: GateResult, console: Console) -> None:
     several = len({check.model for check in result.checks}) > 1
     for check in result.checks:
         where = f" · {check.model}" if several and check.model else ""
-        where += f" · facts {check.condition}" if check.condition else ""
+        where += f" · {title_of(check.condition)}" if check.condition else ""
         limit = "limit" if check.unit else "threshold"
         value = "" if check.bar is None else f" {check.value_words}, the {limit} is {check.bar_words}"
         console.print(

@@ -16,11 +16,11 @@ from typing import Any
 from bioeval_tui.languages import language_of
 from bioeval_tui.languages.english import ENGLISH
 from bioeval_tui.record.events import ROLE_RULES
-from bioeval_tui.record.names import CONDITIONS, Condition
+from bioeval_tui.record.names import Condition
 from bioeval_tui.report.findings import MannerBasis
 from bioeval_tui.report.run import ConversationResult, RecordedRun
 from bioeval_tui.report.sentences import sentence
-from bioeval_tui.report.summary import condition_title
+from bioeval_tui.report.summary import condition_title, conditions_of
 from bioeval_tui.statistics.intervals import FEWEST_UNITS, UNIT, Interval, mean_of
 from bioeval_tui.units import number1, share
 
@@ -314,7 +314,7 @@ def manners(runs: Sequence[RecordedRun]) -> list[RunManner]:
     """Return how the simulated user speaks in each condition; nothing without messages in English, or if it follows a script."""
     made = []
     runs = [run for run in runs if run.kind_of("evaluator") != "scripted"]
-    for condition in CONDITIONS:
+    for condition in conditions_of(runs):
         transcripts = [_transcript(run, talk) for run in runs for talk in run.conversations_in(condition)]
         figures = realism(filter(_is_english, transcripts))
         if figures.words_per_turn.value is not None:
@@ -346,7 +346,7 @@ def _transcript(run: RecordedRun, talk: ConversationResult) -> UserTranscript:
     target = run.state.job.get("target")
     names = {message.speaker for message in talk.messages}
     names |= {str(target[key]) for key in ("user", "chatbot") if isinstance(target, dict) and target.get(key)}
-    supplied = tuple(map(str, facts)) if talk.condition == "supplied" else ()
+    known = run.state.condition(talk.condition).known(list(map(str, facts)))
     evaluator = run.state.job.get("evaluator")
     out: Collection[int] | None
     if not greeting:
@@ -359,7 +359,7 @@ def _transcript(run: RecordedRun, talk: ConversationResult) -> UserTranscript:
     else:
         faulty = {fault.message for fault in talk.user_faults if fault.kind in ROLE_RULES}
         out = [place for place, message in enumerate(sent) if message.message in faulty]
-    return UserTranscript(messages, supplied, tuple(sorted(names - {"user", "agent"})), out)
+    return UserTranscript(messages, known, tuple(sorted(names - {"user", "agent"})), out)
 
 
 def manner_dicts(manners_of_run: Sequence[RunManner]) -> dict[str, Any]:

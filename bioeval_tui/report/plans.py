@@ -16,12 +16,13 @@ from rich.text import Text
 from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.wiring.prepare import MESSAGE_TOKENS, PrintedEstimate, PrintedRole, total_cost
-from bioeval_tui.record.names import Condition
+from bioeval_tui.record.conditions import most_informed
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.costs import spent
 from bioeval_tui.report.findings import Finding
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.run import ConversationResult, conversations_of
+from bioeval_tui.report.summary import conditions_of
 from bioeval_tui.statistics.differences import Difference
 from bioeval_tui.statistics.intervals import FEWEST, FEWEST_UNITS, LEVEL, share_interval, t_quantile
 from bioeval_tui.statistics.means import average, average_if_any
@@ -109,9 +110,10 @@ Scores = dict[str, list[float]]
 
 
 def _groups(runs: Sequence[RunResult]) -> list[Scores]:
-    """Return each agent's scores by case, in the condition supplied, or withheld if supplied was not run."""
-    conditions = {name for run in runs for name in run.started.conditions}
-    condition: Condition = "supplied" if "supplied" in conditions else "withheld"
+    """Return each agent's scores by case, in the condition in which the user knows most of the facts."""
+    if not runs:
+        return []
+    condition = most_informed([runs[0].state.condition(name) for name in conditions_of(runs)])
     by_agent: dict[tuple[str, str], Scores] = {}
     for run, talk in conversations_of(runs, condition):
         if talk.score is not None:

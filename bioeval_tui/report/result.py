@@ -18,6 +18,7 @@ from bioeval_tui import score as composite
 from bioeval_tui.evaluation.spending import Prices, shipped_prices
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.attachments import file_words
+from bioeval_tui.record.conditions import names_in
 from bioeval_tui.record.effect import trial_difference
 from bioeval_tui.record.events import (
     ReviewsDrawn,
@@ -138,6 +139,8 @@ class TrialResult:
     name: str
     """What it is called where there is little room: `trial 2 of 3`, or its case; empty for the only trial."""
     conditions: tuple[Condition, ...]
+    is_whole: bool
+    """Whether they are all conditions of the job, so that there is a mean."""
     titles: tuple[str, ...]
     """What the job calls them, else `facts withheld` and `facts supplied`."""
     conversations: tuple[ConversationResult | None, ...]
@@ -163,10 +166,9 @@ class TrialResult:
 
     @property
     def mean(self) -> float | None:
-        """The mean of both conditions by the published formula; None if either has no score."""
-        return composite.published_mean(
-            {name: talk.score if talk else None for name, talk in self.by_condition.items()}
-        )
+        """The mean of the job's conditions by the published formula; None if one has no score, or was not run."""
+        scores = (talk.score if talk else None for talk in self.conversations)
+        return composite.published_mean(scores) if self.is_whole else None
 
     @property
     def held(self) -> list[ConversationResult]:
@@ -321,8 +323,7 @@ class RunResult(RecordedRun):
     @property
     def gave_facts(self) -> bool:
         """Whether the user gave the agent a fact where facts were supplied."""
-        conversations = self.state.conversations.items()
-        return any(talk.facts for key, talk in conversations if key.condition == "supplied")
+        return any(talk.facts for talk in self.conversations_with_facts)
 
     @property
     def concurrency(self) -> str:
@@ -485,6 +486,7 @@ def _trial_result(run: RunResult, trial: int) -> TrialResult:
         heading=f"Trial {trial}" + (f": case {case.words}, its trial {case.trial}" if case else ""),
         name=_trial_name(run, trial),
         conditions=conditions,
+        is_whole=len(conditions) == len(names_in(state.job)),
         titles=tuple(map(state.condition_title, conditions)),
         conversations=talks,
         uplift=trial_difference(state, trial),

@@ -254,8 +254,9 @@ def _judging_row(
 
 def questions(state: RunState, key: ConversationKey) -> dict[int, dict[str, Any]]:
     """Return what is asked about each task or item of a conversation, by its number."""
-    listed = judged_in(state.job_of(key.trial), key.condition)
-    return {number: question_of(item, key.condition) for number, item in listed.items()}
+    job = state.job_of(key.trial)
+    listed = judged_in(job, key.condition)
+    return {number: question_of(job, item, key.condition) for number, item in listed.items()}
 
 
 def _criteria_words(asked: Mapping[str, Any]) -> str:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from bioeval_tui.record.cases import counts_in, judged, judged_in, without_placeholders
+from bioeval_tui.record.cases import counts_in, criteria_in, judged, judged_in, without_placeholders
+from bioeval_tui.record.conditions import Contrast, contrast_in, names_in
 from bioeval_tui.record.effect import shared_criteria, why_not_compared
 from bioeval_tui.record.events import RESULT_REASONS, AssertionChecked, TaskScored, job_number
-from bioeval_tui.record.names import CONDITIONS, Condition
+from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import ConversationState, MessageState, RunState
 from bioeval_tui.record.tool_calls import tool_calls_text
 from bioeval_tui.statistics.estimates import LatencySummary, summarise
@@ -60,9 +61,8 @@ class AssertionRow:
 
 
 def run_conditions(state: RunState) -> tuple[Condition, ...]:
-    """Return the run's conditions, withheld before supplied; both until they are known."""
-    conditions = state.started.conditions if state.started else CONDITIONS
-    return tuple(name for name in CONDITIONS if name in conditions)
+    """Return the run's conditions in the order of the job."""
+    return state.conditions
 
 
 def trial_talks(state: RunState, trial: int) -> Talks:
@@ -110,12 +110,12 @@ def task_titles(
     return titles if trial is not None else {number: without_placeholders(t) for number, t in titles.items()}
 
 
-def criteria_words(item: Mapping[str, Any]) -> str:
+def criteria_words(job: Mapping[str, Any], item: Mapping[str, Any]) -> str:
     """Return the criteria of a task of a job's snapshot; a line for each condition where they differ."""
-    shared, own = (
-        " ".join(str(item.get(key) or "").split()) for key in ("acceptanceCriteria", "withheldCriteria")
-    )
-    return f"supplied: {shared}\nwithheld: {own}" if own else shared
+    words = {name: " ".join(criteria_in(job, item, name).split()) for name in names_in(job)}
+    if len(set(words.values())) == 1:
+        return next(iter(words.values()))
+    return "\n".join(f"{name}: {words[name]}" for name in reversed(words))
 
 
 def task_rows(state: RunState, trial: int) -> list[TaskRow]:
@@ -125,17 +125,19 @@ def task_rows(state: RunState, trial: int) -> list[TaskRow]:
     found = []
     for number, item in enumerate(judged(job), start=1):
         verdicts = {condition: task_of(talk, number) for condition, talk in both.items()}
-        title, criteria = str(item.get("task", "")), criteria_words(item)
-        difference = _difference(verdicts) if number in compared else None
+        title, criteria = str(item.get("task", "")), criteria_words(job, item)
+        difference = _difference(verdicts, contrast_in(job)) if number in compared else None
         found.append(TaskRow(number, title, criteria, verdicts, difference, item.get("only")))
     return found
 
 
-def _difference(verdicts: Mapping[Condition, TaskScored | None]) -> float | None:
-    withheld, supplied = (verdicts.get(condition) for condition in CONDITIONS)
-    if withheld is None or supplied is None or not (withheld.measured and supplied.measured):
+def _difference(verdicts: Mapping[Condition, TaskScored | None], both: Contrast | None) -> float | None:
+    if both is None:
         return None
-    return supplied.score - withheld.score
+    without, with_facts = (verdicts.get(condition) for condition in both)
+    if without is None or with_facts is None or not (without.measured and with_facts.measured):
+        return None
+    return with_facts.score - without.score
 
 
 def assertion_titles(
@@ -183,9 +185,10 @@ def assertion_rows(state: RunState, trial: int) -> list[AssertionRow]:
 
 
 def parting(state: RunState, trial: int) -> int | None:
-    """Return the number of the first message that the two conversations of a trial do not share; None if there is none yet."""
-    withheld, supplied = (state.conversation(condition, trial) for condition in CONDITIONS)
-    return first_difference(withheld, supplied)
+    """Return the number of the first message that the conversations of a trial do not share; None if there is none yet."""
+    talks = [state.conversation(condition, trial) for condition in state.conditions]
+    differences = (first_difference(talks[0], other) for other in talks[1:])
+    return min((number for number in differences if number is not None), default=None)
 
 
 def first_difference(

@@ -15,6 +15,7 @@ from bioeval_tui import score as composite
 from bioeval_tui.errors import Problem
 from bioeval_tui.evaluation.conversation.transcript import without_signoff
 from bioeval_tui.evaluation.spending import Prices, shipped_prices
+from bioeval_tui.record.conditions import Contrast, condition_in, contrast_in, names_in
 from bioeval_tui.record.effect import (
     NOT_RECORDED,
     NOTHING_SHARED,
@@ -37,7 +38,7 @@ from bioeval_tui.record.events import (
     TaskScored,
     TranscriptScored,
 )
-from bioeval_tui.record.names import CONDITIONS, Condition
+from bioeval_tui.record.names import Condition
 from bioeval_tui.record.reviews import (
     Reviews,
     TaskKey,
@@ -272,6 +273,11 @@ class ConversationResult:
         return self._run.target_ms
 
     @property
+    def facts_known(self) -> int:
+        """How many of the job's facts the user has."""
+        return len(condition_in(self.job, self.condition).known(self.job.get("facts") or ()))
+
+    @property
     def job(self) -> Mapping[str, Any]:
         """The job's snapshot, filled in from its case."""
         return self._run.state.job_of(self.trial)
@@ -383,9 +389,10 @@ class RecordedRun:
 
     @cached_property
     def talks(self) -> list[ConversationState]:
-        """The folded conversations, trial by trial, withheld before supplied."""
+        """The folded conversations, trial by trial, in the order of the conditions."""
+        order = {name: place for place, name in enumerate(self.conditions)}
         talks = self.state.conversations.values()
-        return sorted(talks, key=lambda talk: (talk.key.trial, talk.key.condition == "supplied"))
+        return sorted(talks, key=lambda talk: (talk.key.trial, order.get(talk.key.condition, len(order))))
 
     def kind_of(self, role: Literal["evaluator", "scorer"]) -> str:
         """Return the job's kind of evaluator or judge, such as `scripted`."""
@@ -454,16 +461,26 @@ class RecordedRun:
     @property
     def facts_unread(self) -> str:
         """Why it cannot be told whether the user gave facts; empty if it can in every conversation."""
-        return next((why for talk in self.conversations_in("supplied") if (why := talk.facts_unread)), "")
+        return next((why for talk in self.conversations_with_facts if (why := talk.facts_unread)), "")
+
+    @property
+    def conversations_with_facts(self) -> list[ConversationResult]:
+        """Those in which the user knows some of the facts."""
+        return [talk for talk in self.conversations if self.state.condition(talk.condition).facts != "none"]
+
+    @property
+    def contrast(self) -> Contrast | None:
+        """The conditions whose difference is the effect of the facts; None if the job has no such two."""
+        return contrast_in(self.state.job)
 
     @property
     def only_condition(self) -> Condition | None:
-        """The run's only condition; None if it has both, and with them a mean and an uplift."""
+        """The run's only condition; None if it has several, and with them a mean and an uplift."""
         return self.state.only_condition
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
-        """The run's conditions, withheld before supplied."""
+        """The run's conditions, in the order of the job."""
         return rows.run_conditions(self.state)
 
     def condition_title(self, condition: str) -> str:
@@ -481,7 +498,7 @@ class RecordedRun:
 
     @cached_property
     def conversations(self) -> tuple[ConversationResult, ...]:
-        """Every conversation, trial by trial, withheld before supplied."""
+        """Every conversation, trial by trial, in the order of the conditions."""
         return tuple(self._made(talk) for talk in self.talks)
 
     @property
@@ -516,7 +533,7 @@ class RecordedRun:
     def job_digest(self) -> str:
         """A hash of what the job says the user knows and asks for, and of what is scored, before any case is filled in."""
         job = self.state.job
-        return " ".join(contents_of(job, job, condition).digest for condition in CONDITIONS)
+        return " ".join(contents_of(job, job, condition).digest for condition in names_in(job))
 
     @cached_property
     def _contents(self) -> dict[tuple[str, Condition], Contents]:

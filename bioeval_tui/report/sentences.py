@@ -13,6 +13,7 @@ from functools import singledispatch
 from string import Formatter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bioeval_tui.record.conditions import SUPPLIED, WITHHELD, title_of
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Finding, NextFinding, Outcome
 from bioeval_tui.statistics.intervals import FEWEST
@@ -74,7 +75,7 @@ TEXTS: dict[type, str] = {
     of.UncleanRun: "{0.run}: {0.cleanness}, {0.why}",
     of.RunUnfinished: "{0.run} did not finish",
     of.NothingRun: "no conversation was run",
-    of.ConditionNotRun: "the job was not run with facts {0.condition}",
+    of.ConditionNotRun: "the job was not run with {0.title}",
     of.ConversationsPart: "The conversations differ from here. Until now, they were the same, word for word.",
     of.StillUnfinished: "The run has not ended: {0:scored} scored.",
     of.WasCancelled: "The run was cancelled{0.detail:bracket} with {0:scored} scored, so it has no result.",
@@ -710,7 +711,7 @@ def _(finding: of.StopDecision) -> str:
 
 def _subject(finding: of.StopDecision) -> str:
     over = f" over {plural(len(finding.jobs), 'job')}" if len(finding.jobs) > 1 else f" of {finding.jobs[0]}"
-    facts = f"facts {finding.conditions[0]}"
+    facts = title_of(finding.conditions[0])
     if finding.models:
         first, second = finding.models
         return f"{first} − {second}, {facts}{over},"
@@ -1003,9 +1004,8 @@ def under(title: str, text: str) -> str:
 
 def in_side(side: of.Side) -> str:
     """Return `without the facts`, or the condition by the name that the job gives it: `in “knows nothing”`."""
-    if side.title == f"facts {side.condition}":
-        return "without the facts" if side.condition == "withheld" else "with the facts"
-    return f"in “{side.title}”"
+    published = {WITHHELD.title: "without the facts", SUPPLIED.title: "with the facts"}
+    return published.get(side.title, f"in “{side.title}”")
 
 
 def _scores(scores: Sequence[of.SideScore]) -> str:
@@ -1021,10 +1021,10 @@ def _listed(scores: Sequence[of.SideScore]) -> str:
     return " and ".join(f"{number(one.score)} {in_side(one.side)}" for one in scores)
 
 
-def _from_to(withheld: of.SideScore, supplied: of.SideScore) -> str:
+def _from_to(without: of.SideScore, with_facts: of.SideScore) -> str:
     """Return such as `from 0.43 to 1.00`, with the conditions if the job names them."""
     ends = []
-    for word, one in (("from", withheld), ("to", supplied)):
+    for word, one in (("from", without), ("to", with_facts)):
         where = in_side(one.side)
         ends.append(f"{word} {number(one.score)}{f' {where}' if where.startswith('in ') else ''}")
     return " ".join(ends)
@@ -1070,7 +1070,9 @@ def _clause(fact: str) -> str:
 def _because(cause: of.Cause, them: str) -> str:
     """Return such as `without them “a reminder exists” fails in every trial`."""
     title = f"“{_short(cause.title, 70)}”"
-    there = f"without {them}" if cause.lower == "withheld" else f"with {them}"
+    there = {WITHHELD.name: f"without {them}", SUPPLIED.name: f"with {them}"}.get(
+        cause.lower.condition, in_side(cause.lower)
+    )
     among = " with both scores" if cause.among else ""
     several = cause.trials > 1
     if cause.kind == "assertion":

@@ -10,7 +10,8 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from bioeval_tui import units
-from bioeval_tui.record.names import CONDITIONS, Condition, asked_and_served
+from bioeval_tui.record.conditions import names_in, title_of
+from bioeval_tui.record.names import Condition, asked_and_served
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.findings import RanksBasis, Shared
 from bioeval_tui.report.run import ConversationResult, RecordedRun, shared_by
@@ -262,14 +263,19 @@ def by_job(runs: Sequence[RecordedRun]) -> dict[str, list[RecordedRun]]:
 
 
 def conditions_of(runs: Sequence[RecordedRun]) -> list[Condition]:
-    """Return the conditions that any of the runs has, withheld before supplied."""
-    return [name for name in CONDITIONS if any(name in run.started.conditions for run in runs)]
+    """Return the conditions that any of the runs has, in the order of their jobs."""
+    places: dict[Condition, int] = {}
+    for run in runs:
+        for place, name in enumerate(names_in(run.state.job)):
+            places[name] = min(place, places.get(name, place))
+    held = dict.fromkeys(name for run in runs for name in run.conditions)
+    return sorted(held, key=lambda name: places.get(name, len(places)))
 
 
 def condition_title(runs: Sequence[RecordedRun], condition: Condition) -> str:
-    """Return what all runs call a condition; `facts withheld` if their jobs name it differently."""
+    """Return what all runs call a condition; what it is called by default if their jobs name it differently."""
     titles = {run.condition_title(condition) for run in runs}
-    return titles.pop() if len(titles) == 1 else f"facts {condition}"
+    return titles.pop() if len(titles) == 1 else title_of(condition)
 
 
 def assertion_share(runs: Sequence[RecordedRun], condition: Condition, index: int) -> tuple[Proportion, int]:
@@ -364,8 +370,9 @@ def _pair(
     if why := run.why_not_compared(trial):
         left_out = Sample(run.started.job_name, None, why)
         return left_out, left_out
-    withheld, supplied = (run.conversation(name, trial) for name in CONDITIONS)
-    return sample_of(withheld) if withheld else None, sample_of(supplied) if supplied else None
+    assert run.contrast is not None  # otherwise they are not compared
+    without, with_facts = (run.conversation(name, trial) for name in run.contrast)
+    return sample_of(without) if without else None, sample_of(with_facts) if with_facts else None
 
 
 # Ranks of several agents
@@ -410,7 +417,7 @@ def rankings(summaries: Sequence[Summary]) -> list[ConditionRanking]:
             condition_title(runs, condition),
             rank({summary.label: _scores(summary, condition) for summary in summaries}),
         )
-        for condition in CONDITIONS
+        for condition in conditions_of(runs)
         if all(summary.of(condition) is not None for summary in summaries)
     ]
 

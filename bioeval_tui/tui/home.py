@@ -17,7 +17,6 @@ from textual.widget import Widget
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.evaluation.engine.interface import RunRequest
-from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.record.runs import AGENT_FAILED, NO_SCORE, NOT_MEASURED
 from bioeval_tui.report.findings import CompareNext, RepeatNext, ReviewNext, RunNext, WatchNext
 from bioeval_tui.report.sentences import next_step
@@ -232,12 +231,13 @@ def _score(run: CataloguedRun) -> float | None:
 
 
 def _scores(run: CataloguedRun) -> tuple[Cell, ...]:
-    """Return `0.47 → 1.00`, both conditions' scores, or the score of the only one."""
-    values = [run.scores.get(name) for name in ((run.only_condition,) if run.only_condition else CONDITIONS)]
+    """Return `0.47 → 1.00`, the conditions' scores, or the score of the only one."""
+    values = list(run.scores.values()) or [None, None]
     cells = [Cell(f"{number(value):>4}", score_tone(value)) for value in values]
     if len(cells) == 1:
         return cells[0], Cell(" " * 9)  # as wide as the arrow and the second score
-    return cells[0], Cell(" → ", "quiet"), cells[1], Cell("  ")
+    arrow = Cell(" → ", "quiet")
+    return *(part for cell in cells[:-1] for part in (cell, arrow)), cells[-1], Cell("  ")
 
 
 def recent(
@@ -276,7 +276,8 @@ def trends(runs: Iterable[CataloguedRun], width: int, height: int, now: datetime
     lines: list[Line] = []
     for (job, agent), newest_first in alike.items():
         shown = newest_first[: max(1, (width - LABELS) // 2)][::-1]
-        rows = [row for name in CONDITIONS if (row := _trend(name, [run.scores.get(name) for run in shown]))]
+        names = dict.fromkeys(name for run in newest_first for name in run.scores)
+        rows = [row for name in names if (row := _trend(name, [run.scores.get(name) for run in shown]))]
         if not rows or len(lines) + len(rows) + 1 > height:
             continue
         first = f", the first {ago(shown[0].began, now)}" if len(shown) > 1 else ""

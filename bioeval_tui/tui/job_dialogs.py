@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, cast
@@ -18,7 +18,7 @@ from bioeval_tui.addresses import url_hint
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.evaluation.job.template import ASKS_FIRST, Answers, script_for
-from bioeval_tui.record.names import CONDITIONS
+from bioeval_tui.record.conditions import PUBLISHED, ConditionConfig
 from bioeval_tui.record.run_options import OTLP_PORT
 from bioeval_tui.report.plans import expected_interval
 from bioeval_tui.report.sentences import sentence
@@ -169,6 +169,10 @@ MOST_CASES = 10_000
 Played = Literal["job", "rehearsal"]
 
 
+ALL = "all"
+"""The choice of all conditions of a job."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunForm:
     """The contents of the run dialog's form, as typed and as saved."""
@@ -178,26 +182,28 @@ class RunForm:
     models: str = ""
     played: Played = "job"
     repeats: str = "1"
-    order: Literal["job", "withheld-first", "supplied-first", "random"] = "job"
+    order: str = "job"
+    """`job`, `random`, or a condition with `-first`."""
     at_once: Literal["no", "yes"] = "no"
     evaluator: str = ""
     judge: str = ""
     concurrency: str = ""
-    conditions: Literal["both", "withheld", "supplied"] = "both"
+    conditions: str = ALL
+    """The only condition to run, or `ALL`."""
     cases: str = ""
     sample: str = ""
     spans: Literal["job", "yes"] = "job"
     code: str = ""
 
     @classmethod
-    def from_saved(cls, kept: Any) -> RunForm:
-        """Return the saved form; invalid values keep their default."""
+    def from_saved(cls, kept: Any, conditions: Sequence[ConditionConfig] = PUBLISHED) -> RunForm:
+        """Return the saved form for a job with these conditions; invalid values keep their default."""
         if not isinstance(kept, Mapping):
             return cls()
-        values = {}
+        values, choices = {}, choices_for(conditions)
         for field in fields(cls):
             value = kept.get(field.name)
-            allowed = CHOICES.get(field.name)
+            allowed = choices.get(field.name)
             if isinstance(value, str) and (allowed is None or value in allowed):
                 values[field.name] = value
         return cls(**values)  # type: ignore[arg-type]
@@ -221,10 +227,10 @@ class RunForm:
         """The number of repeats; None when that is not a number from 1 to 1,000."""
         return _number(self.repeats)
 
-    @property
-    def condition_names(self) -> tuple[Condition, ...]:
-        """The conditions of a run of this form."""
-        return CONDITIONS if self.conditions == "both" else (self.conditions,)
+    def condition_names(self, job: JobItem) -> tuple[Condition, ...]:
+        """Return the conditions of a run of a job with this form."""
+        listed = tuple(condition.name for condition in job.conditions)
+        return listed if self.conditions == ALL else (self.conditions,)
 
     @property
     def most_at_once(self) -> int | None:
@@ -257,12 +263,12 @@ class RunForm:
             return "evaluator: give one model; the agent's models have their own field"
         return ""
 
-    def size_words(self, cases: int = 0) -> str:
+    def size_words(self, job: JobItem) -> str:
         """Return the size of a run of this form: `2 models × 50 cases × 2 conditions × 3 repeats: 600 conversations`."""
-        models, trials = max(1, len(self.model_names)), self.trials
+        models, trials, cases = max(1, len(self.model_names)), self.trials, job.cases
         if trials is None:
             return ""
-        conditions = len(self.condition_names)
+        conditions = len(self.condition_names(job))
         is_choice = bool(cases and (self.cases.strip() or self.sample_size))
         parts = [plural(models, "model")] if models > 1 else []
         if cases:
@@ -286,8 +292,8 @@ class RunForm:
             mode=self.played,
             sample_agent=self.agent == "sample",
             trials=self.trials or 1,
-            conditions=self.condition_names,
-            order=None if self.order == "job" or self.conditions != "both" else self.order,
+            conditions=self.condition_names(job),
+            order=None if self.order == "job" or self.conditions != ALL else self.order,
             parallel=self.at_once == "yes",
             concurrency=self.most_at_once,
             otlp=OTLP_PORT if self.spans == "yes" else None,
@@ -328,17 +334,6 @@ CHOICES: dict[str, dict[str, str]] = {
         "job": "as set in the job",
         "rehearsal": "rehearsal: scripted user, rules as judge, no model",
     },
-    "conditions": {
-        "both": "both: facts withheld and facts supplied",
-        "withheld": "facts withheld only: no mean, no difference",
-        "supplied": "facts supplied only: no mean, no difference",
-    },
-    "order": {
-        "job": "as set in the job",
-        "withheld-first": "facts withheld first",
-        "supplied-first": "facts supplied first",
-        "random": "random for each trial",
-    },
     "at_once": {
         "no": "one after the other",
         "yes": "at the same time; the agent must keep sessions apart",
@@ -348,7 +343,25 @@ CHOICES: dict[str, dict[str, str]] = {
         "yes": f"receive the agent's OpenTelemetry spans on port {OTLP_PORT}",
     },
 }
-"""The label of each choice of the form."""
+"""The label of each choice of the form that is the same for every job."""
+
+
+def choices_for(conditions: Sequence[ConditionConfig]) -> dict[str, dict[str, str]]:
+    """Return the label of each choice of the form for a job with these conditions."""
+    titles = {condition.name: condition.title for condition in conditions}
+    every = "both" if len(titles) == len(PUBLISHED) else "all"
+    return {
+        **CHOICES,
+        "conditions": {
+            ALL: f"{every}: {' and '.join(titles.values())}",
+            **{name: f"{title} only: no mean, no difference" for name, title in titles.items()},
+        },
+        "order": {
+            "job": "as set in the job",
+            **{f"{name}-first": f"{title} first" for name, title in titles.items()},
+            "random": "random for each trial",
+        },
+    }
 
 
 SIGNS = {"works": Cell("✓", "good"), "absent": Cell("!", "warn"), "broken": Cell("✗", "bad")}
@@ -424,7 +437,7 @@ class RunDialog(FormDialog[RunForm]):
             yield Static(id="answers", markup=False)
 
     def _choice(self, label: str, name: str, value: str) -> Horizontal:
-        return self.row(label, FormChoice(CHOICES[name], value, id=name))
+        return self.row(label, FormChoice(choices_for(self._job.conditions)[name], value, id=name))
 
     def _remembered(self) -> RunForm:
         """Return the form as it was given for this job or, if it never was, for the last one."""
@@ -433,7 +446,7 @@ class RunDialog(FormDialog[RunForm]):
         mine = by_job.get(str(job.path)) if isinstance(by_job, Mapping) else None
         if mine is None and job.sample:
             return RunForm(agent="sample", played="rehearsal", repeats=str(self._repeats))
-        form = RunForm.from_saved(mine if mine is not None else kept.get("run.last"))
+        form = RunForm.from_saved(mine if mine is not None else kept.get("run.last"), self._job.conditions)
         # How many conversations a run has is asked each time: enter, enter must not start a batch.
         return replace(form, models="", repeats=str(self._repeats))
 
@@ -458,11 +471,11 @@ class RunDialog(FormDialog[RunForm]):
         form = self.form
         self.set_class(form.agent == "url", "-url")
         self.set_class(form.played == "job", "-models")
-        self.set_class(form.conditions != "both", "-single")
+        self.set_class(form.conditions != ALL, "-single")
         self.set_class(self.query_one("#more", Choice).value == "yes", "-more")
         if problem := form.problem(needs_code=self._job.needs_code):
             return Cell(problem, "bad" if trying else "warn")
-        return Cell(form.size_words(self._job.cases), "quiet")
+        return Cell(form.size_words(self._job), "quiet")
 
     @property
     def _problem(self) -> str:
@@ -489,7 +502,7 @@ class RunDialog(FormDialog[RunForm]):
         """Say what the run gives, takes and costs, too."""
         super().tell(trying=trying)
         form = self.form
-        lines = [Cell(estimate_words(form, self._earlier, self._job.cases))]
+        lines = [Cell(estimate_words(form, self._earlier, self._job))]
         if (form.agent, form.played) not in self._no_key:
             self._find_key(form)
         elif why := self._no_key[form.agent, form.played]:
@@ -547,16 +560,16 @@ class RunDialog(FormDialog[RunForm]):
         self.dismiss(form)
 
 
-def estimate_words(form: RunForm, earlier: RunPreview | None, cases: int = 0) -> str:
+def estimate_words(form: RunForm, earlier: RunPreview | None, job: JobItem) -> str:
     """Return the interval to expect from the form's repeats and, from the job's newest measured run, their time and cost."""
-    if form.trials is None or cases:
+    if form.trials is None or job.cases:
         return ""
     words = "the sample agent gives the same answers in every trial of a rehearsal"
     if form.agent != "sample" or form.played != "rehearsal":
         words = sentence(expected_interval(form.trials))
     if earlier is None or earlier.seconds is None:
         return words
-    runs = max(1, len(form.model_names)) * len(form.condition_names)
+    runs = max(1, len(form.model_names)) * len(form.condition_names(job))
     told = [
         f"{plural(one, 'trial')} {_time_and_cost(earlier, one * runs)}"
         for one in dict.fromkeys((form.trials, max(FEWEST_UNITS, form.trials)))

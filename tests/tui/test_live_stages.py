@@ -78,11 +78,14 @@ async def test_the_heads_say_the_turn_its_maximum_what_happens_and_the_score() -
 
 async def test_the_names_of_conditions_are_the_jobs_and_those_of_a_foreign_recording_are_cleaned() -> None:
     first, *rest = scripted_run()
-    names = {"withheld": "no\x1b[31m card", "supplied": "x" * 5000}
-    script = [first.model_copy(update={"job": {**first.job, "conditionNames": names}}), *rest]
+    named = [
+        {"name": "withheld", "words": "no\x1b[31m card", "facts": "none", "criteria": "withheld"},
+        {"name": "supplied", "words": "x" * 20},
+    ]
+    script = [first.model_copy(update={"job": {**first.job, "conditions": named}}), *rest]
     async with going_on(script, at=100) as run:
         assert "NO␛ CARD" in run.head("withheld")
-        assert "X" * 19 + "…" in run.head("supplied")
+        assert "X" * 20 in run.head("supplied")
 
 
 async def test_task_scores_appear_with_the_judges_verdict_and_a_failed_judge_is_no_score_of_zero() -> None:

@@ -14,7 +14,7 @@ from medal_rows import sample_rows
 from run_script import run_of_trials, scripted_run
 from textual.pilot import Pilot
 
-from bioeval_tui.formats import CONDITIONS
+from bioeval_tui.record.conditions import PUBLISHED_NAMES
 from bioeval_tui.record.events import ConversationEnded, ConversationScored, MessageStarted
 from bioeval_tui.report.words import summary_lines
 from bioeval_tui.tui.app import BioevalApp
@@ -61,7 +61,7 @@ async def test_a_run_that_could_not_begin_shows_why_and_what_to_do_and_no_empty_
     detail, ways = "1 setup cannot run: no knowledge graph is configured", ("pass --graph embedded",)
     started, *_, ended = scripted_run()
     script = [started]
-    for condition in CONDITIONS:
+    for condition in PUBLISHED_NAMES:
         where = {"run_id": started.run_id, "at": started.at, "condition": condition, "trial": 1, "attempt": 1}
         script += [
             MessageStarted(**where, seq=0, message=1, turn=1, role="user", speaker="Socrates"),
@@ -73,7 +73,7 @@ async def test_a_run_that_could_not_begin_shows_why_and_what_to_do_and_no_empty_
                 **where, seq=0, parts=(), penalty=0.0, failures=0, reason=f"not measured: {detail}; {ways[0]}"
             ),
         ]
-    script.append(ended.model_copy(update={"scores": dict.fromkeys(CONDITIONS), "mean": None}))
+    script.append(ended.model_copy(update={"scores": dict.fromkeys(PUBLISHED_NAMES), "mean": None}))
     script = [event.model_copy(update={"seq": seq}) for seq, event in enumerate(script, start=1)]
     services = FakeServices(FakeView(script), sample_rows())
     async with opened(None, size, services=services) as (app, pilot):
@@ -93,7 +93,10 @@ async def test_no_name_is_cut_beside_blank_columns_and_the_details_stay_below() 
     job = {
         **script[0].job,
         "about": "What a laboratory's report means",
-        "conditionNames": {"withheld": "without the report", "supplied": "with the report"},
+        "conditions": [
+            {"name": "withheld", "words": "without the report", "facts": "none", "criteria": "withheld"},
+            {"name": "supplied", "words": "with the report"},
+        ],
     }
     job["tasks"] = [{**job["tasks"][0], "task": task}, job["tasks"][1]]
     script[0] = script[0].model_copy(update={"job": job})

@@ -15,7 +15,7 @@ PUBLISHED = {
     "bioeval_tui": ["Results", "evaluate", "evaluate_async", "load_run"],
     "bioeval_tui.compat": ["biomlbench"],
     "bioeval_tui.formats": [
-        "CONDITIONS", "LARGEST", "ROLES", "SPEAKERS", "AgentSpan", "Archive", "ArchiveError", "Asked", "Case", "ChatRole", "ConversationKey", "ConversationResult",
+        "LARGEST", "ROLES", "SPEAKERS", "AgentSpan", "Archive", "ArchiveError", "Asked", "Case", "ChatRole", "ConditionConfig", "ConversationKey", "ConversationResult",
         "ConversationState", "EndReason", "Fault", "FileLook", "GivenScore", "Header", "InputError", "MessageState",
         "Output", "RunResult", "ImportedCall", "ImportedConversation", "ImportedMessage", "ImportedPart",
         "calls_of", "chat", "chat_messages",

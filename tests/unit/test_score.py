@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from bioeval_tui import score as composite
+from bioeval_tui.record.conditions import PUBLISHED_NAMES
 from bioeval_tui.record.events import TaskScored
 from bioeval_tui.score import assertion_part, compose, judged_part, task_part, timing_part
 
@@ -118,8 +119,9 @@ def test_the_mean_needs_both_scores() -> None:
 
 
 def test_the_published_mean_needs_both_conditions() -> None:
-    assert composite.published_mean({"supplied": 0.76, "withheld": 0.41}) == 0.58
-    for lacking in ({"supplied": 0.76}, {"supplied": 0.76, "withheld": None}, {}):
+    assert composite.published_mean([0.41, 0.76]) == 0.58
+    lacking: list[float | None]
+    for lacking in ([0.76, None], [None], []):
         assert composite.published_mean(lacking) is None
 
 
@@ -133,7 +135,7 @@ def test_the_published_mean_needs_both_conditions() -> None:
 def test_the_mean_of_both_conditions_is_rounded_only_of_one_conversation_each(
     withheld: list[float | None], supplied: list[float | None], mean: float | None
 ) -> None:
-    assert composite.mean_of_both({"withheld": withheld, "supplied": supplied}) == mean
+    assert composite.mean_of_conditions({"withheld": withheld, "supplied": supplied}, PUBLISHED_NAMES) == mean
 
 
 @pytest.mark.parametrize(

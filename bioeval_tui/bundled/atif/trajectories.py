@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from bioeval_tui.formats import (
-    CONDITIONS,
     SPEAKERS,
     Asked,
     ChatRole,
@@ -29,6 +28,7 @@ from bioeval_tui.formats import (
     calls_of,
     compact_json,
     in_unit,
+    is_name,
     lines,
     members,
     messages_of,
@@ -208,7 +208,7 @@ def _conversation(data: Any, header: Header) -> ImportedConversation:
         name=str((ours.get("case") if ours else named) or ""),
         messages=messages,
         session=str(data.get("session_id") or ""),
-        condition=condition if condition in CONDITIONS else None,
+        condition=condition if is_name(str(condition)) else None,
         scores=[GivenScore(str(name), in_unit(value), value) for name, value in scores.items()]
         + unscored(ours.get("unasked")),
         started_at=times[0] if times else None,

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from bioeval_tui.formats import (
-    CONDITIONS,
     LARGEST,
     Archive,
     ArchiveError,
@@ -22,6 +21,7 @@ from bioeval_tui.formats import (
     Output,
     in_unit,
     is_archive,
+    is_name,
     json_value,
     members,
     messages_of,
@@ -175,10 +175,10 @@ def _conversation(sample: dict[str, Any], ours: bool) -> ImportedConversation:
         scores += unscored(object_at(sample, "metadata").get("unasked"))
     name = str(sample.get("id", ""))
     return ImportedConversation(
-        name="" if ours and name in CONDITIONS else name,
+        name="" if ours and name == condition else name,
         messages=messages,
         session=str(sample.get("uuid") or ""),
-        condition=condition if condition in CONDITIONS else None,
+        condition=condition if is_name(str(condition)) else None,
         scores=scores,
         request=_request(sample),
         started_at=moment(sample.get("started_at")),

@@ -211,8 +211,11 @@ def _sample(run: RunResult, conversation: ConversationResult) -> dict[str, Any]:
     wanted = [t for t in conversation.job.get("tasks") or [] if isinstance(t, dict)]
     wanted = [t for t in wanted if t.get("only") in (None, condition)]
     tasks = [str(t.get("task", "")) for t in wanted]
-    own = "withheldCriteria" if condition == "withheld" else ""
-    criteria = [str(t.get(own) or t.get("acceptanceCriteria", "")) for t in wanted]
+    held_in = run.state.condition(condition)
+    criteria = [
+        held_in.criteria_of(str(t.get("acceptanceCriteria") or ""), str(t.get("withheldCriteria") or ""))
+        for t in wanted
+    ]
     scores = sample_scores(conversation)
     unasked = []
     if run.brief.source is not None and conversation.verdict is not None:

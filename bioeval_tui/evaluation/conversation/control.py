@@ -21,7 +21,8 @@ from typing import Any
 from bioeval_tui.admission import BACKLOG, Admission, AdmissionLimits
 from bioeval_tui.errors import RecordingError
 from bioeval_tui.peer_limits import MAX_HELLO, MAX_INTENT
-from bioeval_tui.record.names import CONDITIONS, Condition
+from bioeval_tui.record.conditions import PUBLISHED_NAMES
+from bioeval_tui.record.names import Condition
 from bioeval_tui.record.recorder import Recorder
 from bioeval_tui.record.runs import LiveInfo
 from bioeval_tui.text import clean, clean_line
@@ -68,11 +69,16 @@ class ConversationControl:
 class Control:
     """The controls of a run, by condition. Not thread-safe: lives in the engine's loop."""
 
-    def __init__(self, conditions: tuple[Condition, ...] = CONDITIONS) -> None:
+    def __init__(self, conditions: tuple[Condition, ...] = PUBLISHED_NAMES) -> None:
         self._by_condition = {condition: ConversationControl() for condition in conditions}
         self._tasks: dict[Condition, set[asyncio.Task[Any]]] = {condition: set() for condition in conditions}
         self.on_action: Callable[[str, Condition | None, str, str], None] = lambda *_: None
         self._beginning: asyncio.Task[Any] | None = None
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """The conditions of the run."""
+        return tuple(self._by_condition)
 
     def of(self, condition: Condition) -> ConversationControl:
         """Return the control of a condition."""
@@ -253,9 +259,9 @@ async def _about_recording(
 
 def _act(control: Control, intent: dict[str, Any], sender: str) -> str | None:
     named = intent.get("condition")
-    condition = next((known for known in CONDITIONS if known == named), None)
+    condition = next((known for known in control.conditions if known == named), None)
     if named is not None and condition is None:
-        return "unknown condition; known are withheld and supplied"
+        return f"unknown condition; known are {' and '.join(control.conditions)}"
     return control.act(str(intent.get("kind", "")), condition, str(intent.get("text") or ""), sender)
 
 

@@ -25,8 +25,9 @@ from bioeval_tui.evaluation.seams import (
     Violation,
 )
 from bioeval_tui.evaluation.spending import UNLIMITED, SpendingBudget
+from bioeval_tui.record.conditions import PUBLISHED_NAMES
 from bioeval_tui.record.events import EventBase, JobCase, ModelServed, RunEvent
-from bioeval_tui.record.names import CONDITIONS, Condition, Peer
+from bioeval_tui.record.names import Condition, Peer
 
 CheckAssertion = Callable[[Assertion, AssertionView], Awaitable[CheckResult]]
 Guard = Callable[[EvaluatorView, str], Sequence[Violation]]
@@ -69,7 +70,7 @@ class RunPlan:
     judge: str = ""
     graph: str | None = None
     """The names of the four on screens and in reports."""
-    conditions: tuple[Condition, ...] = CONDITIONS
+    conditions: tuple[Condition, ...] = PUBLISHED_NAMES
     trials: int = 1
     model: str | None = None
     agent_is_model: bool = False

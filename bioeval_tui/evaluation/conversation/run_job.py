@@ -232,7 +232,7 @@ def end_run(
         status="cancelled" if cancelled else "completed",
         detail=stopped,
         scores={condition: composite.mean_of(values) for condition, values in scores.items()},
-        mean=composite.mean_of_both(scores),
+        mean=composite.mean_of_conditions(scores, [condition.name for condition in plan.job.held_in]),
         clean=earlier.clean,
         compared=tuple(sorted(earlier.compared or ())),
         trials=plan.trials if early else None,
@@ -519,8 +519,7 @@ class JobRun:
     def session_of(self, condition: Condition, trial: int) -> Session:
         """Return what will be known of a conversation's session."""
         job = self.plan.of_trial(trial).job
-        named = job.condition_names and getattr(job.condition_names, condition)
-        title = f"{named or f'facts {condition}'}, trial {trial}"
+        title = f"{job.condition(condition).title}, trial {trial}"
         return Session(
             self.plan.run_id,
             title,

@@ -32,6 +32,7 @@ from bioeval_tui.evaluation.seams import (
     TranscriptMessage,
     Verdict,
 )
+from bioeval_tui.record.conditions import SUPPLIED
 from bioeval_tui.record.events import EndReason, EvidenceQuoted, Fault, ScorePart, SentinelScored, TaskScored
 from bioeval_tui.record.names import Condition
 from bioeval_tui.statistics.means import average_if_any, exact_difference, exact_mean, median
@@ -180,7 +181,7 @@ def combine_verdicts(
     verdicts: Sequence[Verdict],
     transcript: Sequence[TranscriptMessage],
     states: Sequence[str] = (),
-    condition: Condition = "supplied",
+    condition: Condition = SUPPLIED.name,
 ) -> tuple[TaskScored, ...]:
     """Return the median per task over the verdicts, with the reason and evidence nearest to it.
 
@@ -409,13 +410,14 @@ def sentinels(job: EvaluationJob) -> list[tuple[str, JudgeView, tuple[bool, ...]
         tasks = [JobTask(task=task["task"], acceptance_criteria=task["criteria"]) for task in one["tasks"]]
         nothing: dict[str, Any] = dict.fromkeys(("facts", "rubric", "assertions"), ())
         scorer = job.scorer.model_copy(update={"evidence": "mark"})
-        own = job.model_copy(update={**nothing, "tasks": tuple(tasks), "scorer": scorer})
+        update = {**nothing, "tasks": tuple(tasks), "scorer": scorer, "conditions": None}
+        own = job.model_copy(update=update)
         said = tuple(
             TranscriptMessage(number, "user" if number % 2 else "assistant", words)
             for number, words in enumerate(one["messages"], start=1)
         )
         views.append(
-            (one["name"], JudgeView(own, "supplied", said), tuple(task["met"] for task in one["tasks"]))
+            (one["name"], JudgeView(own, SUPPLIED.name, said), tuple(task["met"] for task in one["tasks"]))
         )
     return views
 

@@ -78,7 +78,13 @@ class SpokenTranscript:
     @property
     def facts(self) -> tuple[str, ...]:
         """The facts that the evaluator may know."""
-        return self.job.facts if self.condition == "supplied" else ()
+        return self.job.condition(self.condition).known(self.job.facts)
+
+    @property
+    def fact_numbers(self) -> tuple[int, ...]:
+        """The numbers (from 1) of these facts in the job."""
+        condition = self.job.condition(self.condition)
+        return tuple(number for number in range(1, len(self.job.facts) + 1) if condition.knows(number))
 
     @property
     def latencies_ms(self) -> list[float]:

@@ -366,7 +366,9 @@ class Dialogue:
     def _disclosed(self, content: str, utterance: Utterance | None) -> list[tuple[int, bool | None]]:
         """Return the facts that a user message discloses for the first time, and whether the agent asked."""
         facts, already = self.plan.job.facts, self.transcript.disclosed
-        disclosed = set(utterance.facts if utterance else ())
+        known = self.transcript.fact_numbers
+        told = utterance.facts if utterance else ()
+        disclosed = {known[number - 1] for number in told if 1 <= number <= len(known)}
         if utterance is None or not utterance.no_other_facts:
             disclosed |= set(self.parts.find_facts(self._guards_view(), content, already))
         asked_by = self.transcript.last_agent_message

@@ -64,15 +64,9 @@ class EngineSpec(RunOptions):
         """Return the same batch with one of its runs."""
         return replace(self, runs=tuple(run for run in self.runs if run.run_id == run_id))
 
-    @property
-    def at_once(self) -> int:
-        """The maximum number of concurrent conversations."""
-        return self.concurrency or (len(self.conditions) if self.parallel else 1)
-
-    @property
-    def conversations(self) -> int:
-        """The number of conversations in the batch."""
-        return len(self.runs) * self.trials * len(self.conditions)
+    def at_once(self, conditions: int) -> int:
+        """Return the maximum number of concurrent conversations of a job with so many conditions."""
+        return self.concurrency or (conditions if self.parallel else 1)
 
 
 def spec_of(request: RunRequest, runs_dir: Path) -> EngineSpec:

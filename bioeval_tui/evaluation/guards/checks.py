@@ -38,9 +38,10 @@ from bioeval_tui.evaluation.models.prompting import Prompt
 from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage, Violation
 from bioeval_tui.languages import language_of
 from bioeval_tui.peer_limits import MAX_BLANK_LINES
+from bioeval_tui.record.conditions import PUBLISHED_NAMES, SUPPLIED
 from bioeval_tui.record.events import FACTS_UNREAD, ROLE_RULES
 from bioeval_tui.record.importing.looking import json_value
-from bioeval_tui.record.names import CONDITIONS, Condition
+from bioeval_tui.record.names import Condition
 from bioeval_tui.text import clean, clean_line, shorten, without_invisible
 
 LONGEST_GIVING_UP = 25
@@ -328,7 +329,7 @@ def _hits(data: Mapping[str, Any], number: int, totals: GuardTotals) -> Iterator
     messages = _messages(data)
     job, condition = _job(data), _condition(data)
     identity = clean_line(str(data.get("id", number)), 200)
-    facts = job.facts if condition == "supplied" else ()
+    facts = job.condition(condition).known(job.facts)
     heard: list[TranscriptMessage] = []
     view = EvaluatorView(job, condition, 1, facts, heard)
     totals.conversations += 1
@@ -405,7 +406,7 @@ def _texts(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
 
 
 def _condition(data: Mapping[str, Any]) -> Condition:
-    condition = data.get("condition", "supplied")
-    if condition not in CONDITIONS:
-        raise InputError("`condition` must be withheld or supplied")
-    return condition  # type: ignore[no-any-return]
+    condition = data.get("condition", SUPPLIED.name)
+    if condition not in PUBLISHED_NAMES:
+        raise InputError(f"`condition` must be {' or '.join(PUBLISHED_NAMES)}")
+    return str(condition)

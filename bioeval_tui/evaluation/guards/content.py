@@ -104,7 +104,7 @@ class _KnownRuns:
     def __init__(self, view: EvaluatorView) -> None:
         self._weights = {min(VERBATIM, weight_of(fact)) for fact in view.job.facts} - {0}
         self.keys: set[str] = set()
-        self._read("\n".join([told_text(view), *tasks_told(view).values()]))
+        self._read("\n".join([told_text(view), *view.facts, *tasks_told(view).values()]))
 
     def _read(self, text: str) -> None:
         for weight in self._weights:
@@ -119,8 +119,8 @@ def _known_to_user(view: EvaluatorView) -> Known:
     return Known(*tasks_told(view).values(), language=language_of_facts(view))
 
 
-def _known_without_facts(view: EvaluatorView) -> Known:
-    return Known(told_text(view), *tasks_told(view).values(), language=language_of_facts(view))
+def _known_without_hidden(view: EvaluatorView) -> Known:
+    return Known(told_text(view), *view.facts, *tasks_told(view).values(), language=language_of_facts(view))
 
 
 def _known_to_anybody(view: EvaluatorView) -> Known:
@@ -153,13 +153,16 @@ def facts_given_away(view: EvaluatorView, text: str) -> Violation | None:
     words = without_signoff(view, text)
     if not view.job.facts or why_unread(view, words):
         return None
-    if view.condition == "withheld":
-        return _withheld(view, words)
+    condition = view.job.condition(view.condition)
+    known = [number for number, _ in enumerate(view.job.facts, start=1) if condition.knows(number)]
+    if len(known) < len(view.job.facts) and (found := _withheld(view, words, known)) is not None:
+        return found
     if len(view.job.personas) == 1 and view.job.personas[0].tells != "asked":
         return None
     given = disclosed_facts(words, view.job.facts, (), so_far(view, _known_to_user))
     questions = said_by_agent(view).texts
-    unasked = [number for number in given if not _asked_for(view, questions, view.job.facts[number - 1])]
+    own = [number for number in given if number in known]
+    unasked = [number for number in own if not _asked_for(view, questions, view.job.facts[number - 1])]
     if not unasked:
         return None
     fact = shorten(clean_line(view.job.facts[unasked[0] - 1]), 80)
@@ -275,20 +278,24 @@ def _task_words(text: str) -> frozenset[str]:
     return frozenset(word[:PREFIX] for word in content_stems(text)) - _ASKING_WORDS
 
 
-def _withheld(view: EvaluatorView, words: str) -> Violation | None:
+def _withheld(view: EvaluatorView, words: str, told: Collection[int]) -> Violation | None:
+    """Find a fact whose number is not among those that the user was told."""
     facts = view.job.facts
+    hidden = {number: fact for number, fact in enumerate(facts, start=1) if number not in told}
     note = (
         "You said something that you cannot know. Say only what stands in your list or in the conversation."
     )
     # Few messages have a run of a fact's words.
-    said = [run for fact in facts for run in _word_for_word(words, fact, language_of_facts(view))]
+    said = [run for fact in hidden.values() for run in _word_for_word(words, fact, language_of_facts(view))]
     if said and (run := next((run for run in said if run.key not in so_far(view, _KnownRuns).keys), None)):
         detail = f"says a withheld fact word for word: “{shorten(words[run.start : run.end], 80)}”"
         return Violation("fact_withheld", detail, note)
-    known = so_far(view, _known_without_facts)
+    known = so_far(view, _known_without_hidden)
     disclosed = disclosed_facts(words, facts, (), known)
     if given := [
-        number for number in disclosed if not _only_a_length_of_time(words, facts[number - 1], known)
+        number
+        for number in disclosed
+        if number in hidden and not _only_a_length_of_time(words, facts[number - 1], known)
     ]:
         fact = shorten(clean_line(facts[given[0] - 1]), 80)
         detail = f"says what only the withheld facts say: “{fact}”"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,8 @@ from bioeval_tui.evaluation.hosts import without_credentials
 from bioeval_tui.evaluation.job import models
 from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.record.cases import with_tasks_of
+from bioeval_tui.record.conditions import ConditionConfig
 from bioeval_tui.record.events import Case, RunStarted
-from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.text import clean_line, clean_value
 from bioeval_tui.yaml_positions import Path as FieldPath, YamlDocument, read_yaml, show_path
 
@@ -89,6 +89,7 @@ def parse_job(text: str, path: Path, sha256: str = "") -> LoadedJob:
             problems += _problems_of(error, document, file)
     if job is not None:
         problems += _address_problems(job, document, file)
+        problems += _condition_problems(job, document, file)
     if job is None or any(problem.severity == "error" for problem in problems):
         problems.sort(key=lambda problem: (problem.line, problem.column))
         if len(problems) > MAX_PROBLEMS:
@@ -182,6 +183,51 @@ def _address_problems(job: EvaluationJob, document: YamlDocument, file: str) -> 
             yield Problem(problem, file, place.line, place.column, show_path(path))
 
 
+def _condition_problems(job: EvaluationJob, document: YamlDocument, file: str) -> Iterator[Problem]:
+    """Yield where the job names a condition or a fact that it does not have, and rules of which none counts in a condition."""
+    known = [condition.name for condition in job.held_in]
+
+    def problem(path: FieldPath, message: str) -> Problem:
+        place = document.place(path)
+        return Problem(message, file, place.line, place.column, show_path(path))
+
+    for number, condition in enumerate(job.conditions or ()):
+        listed = condition.facts if isinstance(condition.facts, tuple) else ()
+        if wrong := [fact for fact in listed if fact > len(job.facts) and not job.cases]:
+            yield problem(
+                ("conditions", number, "facts"), f"there is no fact {wrong[0]}; the job has {len(job.facts)}"
+            )
+    first = (job.order or "").removesuffix("-first")
+    if first not in ("", "random", "parallel", *known):
+        yield problem(("order",), f"{first} is no condition of the job; it has {' and '.join(known)}")
+    for path, item in _of_conditions(job):
+        if item.only not in (None, *known):
+            yield problem(
+                (*path, "only"), f"{item.only} is no condition of the job; it has {' and '.join(known)}"
+            )
+        rules = item.rules if isinstance(item, models.JobTask | models.RubricItem) else ()
+        for condition in job.held_in if rules else ():
+            counts = any(rule.applies(condition.name) for rule in rules)
+            if item.applies(condition.name) and not counts:
+                yield problem(path, f"no rule counts with {condition.title}")
+
+
+def _of_conditions(job: EvaluationJob) -> Iterator[tuple[FieldPath, models.OfCondition]]:
+    """Yield whatever can be meant for one condition, with its place."""
+    parts: dict[FieldPath, Sequence[Any]] = {
+        ("tasks",): job.tasks,
+        ("rubric",): job.rubric,
+        ("assertions",): job.assertions,
+        ("evaluator", "lines"): job.evaluator.lines,
+    }
+    for path, items in parts.items():
+        for index, item in enumerate(items):
+            if isinstance(item, models.OfCondition):
+                yield (*path, index), item
+            if isinstance(item, models.JobTask | models.RubricItem):
+                yield from (((*path, index, "rules", at), rule) for at, rule in enumerate(item.rules))
+
+
 def _warnings(job: EvaluationJob, document: YamlDocument, file: str) -> Iterator[Problem]:
     def warning(message: str, field: str) -> Problem:
         place = document.place((field,))
@@ -191,14 +237,14 @@ def _warnings(job: EvaluationJob, document: YamlDocument, file: str) -> Iterator
         yield warning("no tasks: the score leaves its task part out", "tasks")
     # A rubric that comes from the cases is not known yet.
     counting = [*job.judged, *job.assertions] if job.judged or not job.rubric else []
-    for condition in CONDITIONS:
-        if counting and not any(each.applies(condition) for each in counting):
+    for condition in job.held_in:
+        if counting and not any(each.applies(condition.name) for each in counting):
             message = (
-                f"all tasks and assertions are for the other condition, so with facts {condition} "
+                f"all tasks and assertions are for other conditions, so with {condition.title} "
                 "only response times are scored"
             )
             yield warning(message, "tasks")
-    most = max(sum(task.applies(condition) for task in job.tasks) for condition in CONDITIONS)
+    most = max(sum(task.applies(condition.name) for task in job.tasks) for condition in job.held_in)
     least = 2 * most + 2
     if job.max_turns < least:
         message = (
@@ -314,7 +360,7 @@ _PARTS: dict[str, tuple[type[BaseModel], ...]] = {
     "rubric": (models.RubricItem,),
     "personas": (models.Persona,),
     "cases": (models.CasesConfig,),
-    "conditionNames": (models.ConditionNames,),
+    "conditions": (ConditionConfig,),
     "assertions": (
         models.ExpressionAssertion,
         models.CypherAssertion,

@@ -19,10 +19,17 @@ from pydantic_core import PydanticCustomError
 
 from bioeval_tui import plugins
 from bioeval_tui.evaluation.hosts import HEADER_NAME, OUR_HEADERS
-from bioeval_tui.record.events import LONGEST_CONDITION_NAME, MET_ABOVE
-from bioeval_tui.record.names import CONDITIONS, Condition
+from bioeval_tui.record.conditions import (
+    PUBLISHED,
+    ConditionConfig,
+    ConditionList,
+    ConditionName,
+    Order,
+    named,
+)
+from bioeval_tui.record.events import MET_ABOVE
+from bioeval_tui.record.names import Condition
 from bioeval_tui.record.tool_calls import tool_calls_text
-from bioeval_tui.text import clean_line
 
 DEFAULT_SIGNOFF = "So Long, and Thanks for All the Fish"
 SCORE_PROMPT, RUBRIC_PROMPT = "eval/score", "eval/rubric"
@@ -65,17 +72,6 @@ GuardMode = Annotated[
 MedalName = Literal["bronze", "silver", "gold", "above_median"]
 
 
-def _shown_name(name: str) -> str:
-    if not (cleaned := clean_line(name)):
-        raise PydanticCustomError("condition_name", "must not be blank")
-    return cleaned
-
-
-ShownName = Annotated[
-    str, Field(min_length=1, max_length=LONGEST_CONDITION_NAME), AfterValidator(_shown_name)
-]
-
-
 class JobPart(BaseModel):
     """Base of every part: strict types, no unknown keys, immutable."""
 
@@ -91,10 +87,10 @@ class JobPart(BaseModel):
 
 
 class OfCondition(JobPart):
-    """What can be meant for one of the two conditions."""
+    """What can be meant for one of the conditions."""
 
-    only: Condition | None = None
-    """The only condition in which it counts: withheld or supplied; the default is both."""
+    only: ConditionName | None = None
+    """The only condition in which it counts, such as withheld or supplied; the default is all."""
 
     def applies(self, condition: Condition) -> bool:
         """Return whether it counts in a condition."""
@@ -393,13 +389,6 @@ class RuleConfig(OfCondition):
     """What is right, such as "asked for the dose": a verdict lists it with its points or after “No points for”."""
 
 
-def _count_where_judged(rules: tuple[RuleConfig, ...], judged: OfCondition) -> None:
-    """Raise `PydanticCustomError` if there are rules, but none for a condition in which they are to judge."""
-    for condition in CONDITIONS:
-        if rules and judged.applies(condition) and not any(rule.applies(condition) for rule in rules):
-            raise PydanticCustomError("rules", f"no rule counts where the facts are {condition}")
-
-
 class JobTask(OfCondition):
     """Something to ask the agent for."""
 
@@ -418,15 +407,9 @@ class JobTask(OfCondition):
     weight: Positive = 1.0
     """The weight of its score in the mean of the tasks."""
 
-    @model_validator(mode="after")
-    def _judged_by_rules(self) -> JobTask:
-        _count_where_judged(self.rules, self)
-        return self
-
-    def criteria(self, condition: Condition) -> str:
+    def criteria(self, condition: ConditionConfig) -> str:
         """Return the criteria of a condition."""
-        own = self.withheld_criteria if condition == "withheld" else ""
-        return own or self.acceptance_criteria
+        return condition.criteria_of(self.acceptance_criteria, self.withheld_criteria)
 
 
 class RubricItem(OfCondition):
@@ -447,7 +430,6 @@ class RubricItem(OfCondition):
             raise PydanticCustomError(
                 "points", "`points` must not be 0: such an item would count for nothing"
             )
-        _count_where_judged(self.rules, self)
         return self
 
 
@@ -662,26 +644,6 @@ def _one_file(value: Any) -> Any:
     return {"file": value} if isinstance(value, str) else value
 
 
-class ConditionNames(JobPart):
-    """What the two conditions are called on screens and in reports, such as `knows nothing` and `answers when asked`.
-
-    Files that programs read, options and assertions keep `withheld` and `supplied`.
-    """
-
-    withheld: ShownName
-    """The name of the condition in which the user knows no facts."""
-    supplied: ShownName
-    """The name of the condition in which the user knows the facts."""
-
-    @model_validator(mode="after")
-    def _are_distinct(self) -> ConditionNames:
-        if self.withheld == self.supplied:
-            raise PydanticCustomError(
-                "condition_names", "`withheld` and `supplied` have the same name; give each its own"
-            )
-        return self
-
-
 class EvaluationJob(JobPart):
     """An evaluation job.
 
@@ -715,10 +677,10 @@ class EvaluationJob(JobPart):
     """Assertions: expressions, Cypher queries, medals, tool calls."""
     seed: int | None = None
     """The random seed."""
-    order: Literal["withheld-first", "supplied-first", "random", "parallel"] | None = None
-    """The order of the conditions; with parallel, both run at the same time, and conversations must not affect each other."""
-    condition_names: ConditionNames | None = None
-    """Names of the two conditions for screens and reports."""
+    conditions: ConditionList | None = None
+    """The conditions in which conversations are held, in order; the default is withheld and supplied."""
+    order: Order | None = None
+    """The order of the conditions; with parallel, all run at the same time, and conversations must not affect each other."""
     telemetry: TelemetryConfig | None = None
     """Receive the agent's spans (OpenTelemetry); docs/traces.md says how."""
     sensitive: bool = False
@@ -745,6 +707,15 @@ class EvaluationJob(JobPart):
         if self.rubric and len(items) == len(self.rubric) and all(item.points < 0 for item in items):
             raise PydanticCustomError("rubric", "`rubric`: at least one item needs points above 0")
         return self
+
+    @property
+    def held_in(self) -> tuple[ConditionConfig, ...]:
+        """The conditions in which conversations are held, in order."""
+        return self.conditions or PUBLISHED
+
+    def condition(self, name: Condition) -> ConditionConfig:
+        """Return a condition by its name."""
+        return named(self.held_in, name)
 
     @property
     def can_be_rehearsed(self) -> bool:

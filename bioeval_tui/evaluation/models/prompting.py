@@ -290,7 +290,11 @@ def judge_context(prompt: Prompt, view: JudgeView, room: Room = FOR_JUDGES[0]) -
         facts=config["facts"],
         condition=view.condition,
         judged=[
-            {"number": number, "text": task.task, "criteria": task.criteria(view.condition)}
+            {
+                "number": number,
+                "text": task.task,
+                "criteria": task.criteria(view.job.condition(view.condition)),
+            }
             for number, task in view.job.judged_in(view.condition).items()
         ],
         example=example,

@@ -551,7 +551,7 @@ def _agent(makers: Makers) -> Finding:
 
 
 async def _open_agent(makers: Makers) -> None:
-    agent = makers.agent("withheld", 1)
+    agent = makers.agent(makers.job.held_in[0].name, 1)
     try:
         async with asyncio.timeout(PROBE_S):
             await agent.open()

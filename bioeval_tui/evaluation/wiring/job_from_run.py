@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -28,7 +28,7 @@ from bioeval_tui.evaluation.job.template import Answers
 from bioeval_tui.languages import language_of
 from bioeval_tui.languages.english import ENGLISH
 from bioeval_tui.record.events import RunStarted
-from bioeval_tui.record.names import CONDITIONS, Condition
+from bioeval_tui.record.names import Condition
 from bioeval_tui.record.reading import started_run
 from bioeval_tui.record.runs import is_own
 from bioeval_tui.record.state import ConversationState, RunState
@@ -76,7 +76,7 @@ def _choose(state: RunState, trial: int | None) -> ConversationState | None:
 
     def badness(talk: ConversationState) -> tuple[float, bool, int]:
         score = talk.score.score if talk.score and talk.score.score is not None else 1.0
-        return score, talk.key.condition == "withheld", talk.key.trial
+        return score, state.condition(talk.key.condition).facts == "none", talk.key.trial
 
     return min(failed, key=badness, default=None)
 
@@ -119,7 +119,7 @@ def _each(part: str, *keys: str) -> dict[Keys, Callable[[Any], bool]]:
 OF_STRANGERS: Mapping[Keys, Callable[[Any], bool]] = {
     **dict.fromkeys(
         [("about",), ("tasks",), ("facts",), ("rubric",), ("personas",), ("greetings",), ("maxTurns",), ("compat",),
-         ("aspirationalAverage",), ("conditionNames",), ("order",), ("seed",), ("sensitive",)],
+         ("aspirationalAverage",), ("conditions",), ("order",), ("seed",), ("sensitive",)],
         _anything,
     ),
     **_each("target", "user", "chatbot", "api", "systemPrompt", "streaming", "tellsToolCalls", "remembers", "recordEvents",
@@ -213,16 +213,34 @@ class _Said:
     facts: tuple[int, ...]
     task: int | None
 
-    def line(self, only: Condition | None = None) -> dict[str, Any]:
-        """Return it as a line of a script, said in one condition or in both. One that gives a fact is said only where that is known."""
+    def line(self, job: EvaluationJob, only: Condition | None = None) -> dict[str, Any]:
+        """Return it as a line of a script, said in one condition or in all. One that gives a fact is said only where that is known."""
         line: dict[str, Any] = {"say": self.words}
-        if self.facts and only != "withheld":
-            line["fact"] = self.facts[0]
-        elif only is not None:
+        fact = self.facts[0] if self.facts else None
+        knowing = [condition.name for condition in job.held_in if fact and condition.knows(fact)]
+        if fact and only in (None, *knowing):
+            line["fact"] = fact
+        if only is not None and knowing != [only]:
             line["only"] = only
         if self.task:
             line["task"] = self.task
         return line
+
+
+def _merged(
+    before: list[tuple[_Said, list[Condition]]], condition: Condition, said: Sequence[_Said]
+) -> list[tuple[_Said, list[Condition]]]:
+    """Return the messages of earlier conditions, each with those in which it was said, and the messages of another."""
+    words = [each.words for each, _ in before]
+    matcher = SequenceMatcher(None, words, [each.words for each in said], autojunk=False)
+    merged: list[tuple[_Said, list[Condition]]] = []
+    for tag, begin, end, other_begin, other_end in matcher.get_opcodes():
+        if tag == "equal":
+            merged += [(each, [*conditions, condition]) for each, conditions in before[begin:end]]
+            continue
+        merged += before[begin:end]
+        merged += [(each, [condition]) for each in said[other_begin:other_end]]
+    return merged
 
 
 class _Draft:
@@ -234,7 +252,7 @@ class _Draft:
         self.job = recorded_job(started, started.run_id, talk.case)
         self.answers = [clean(message.text) for message in talk.messages if _is_answer(message)]
         self.scored = {each.task: each for each in (talk.verdict.tasks if talk.verdict else ())}
-        held = [state.conversation(condition, talk.key.trial) for condition in CONDITIONS]
+        held = [state.conversation(condition, talk.key.trial) for condition in state.conditions]
         self.both = [each for each in held if each is not None]
         self.said = {each.key.condition: tuple(_answered_messages(each, self.job)) for each in self.both}
         self.title = f"{talk.trial_words} of run {started.run_id}, {state.condition_title(self.condition)}"
@@ -357,7 +375,9 @@ class _Draft:
 
     def _criteria(self, number: int) -> str:
         task = self.job.judged_in(self.condition).get(number)
-        return clean_line(task.criteria(self.condition), 2_000) if task is not None else ""
+        return (
+            clean_line(task.criteria(self.job.condition(self.condition)), 2_000) if task is not None else ""
+        )
 
     def _wrong_words(self, number: int) -> str:
         """Return what the judge quotes of the agent, else how its last answer ends."""
@@ -369,18 +389,15 @@ class _Draft:
 
     def _lines(self) -> Iterator[dict[str, Any]]:
         """Yield what the user said after the greeting, in each condition of the trial, so that a rehearsal of either says the same."""
-        withheld, supplied = (self.said.get(condition, ())[1:] for condition in CONDITIONS)
-        if not (withheld and supplied):
-            yield from (said.line() for said in withheld or supplied)
-            return
-        first, second = ([said.words for said in each] for each in (withheld, supplied))
-        matcher = SequenceMatcher(None, first, second, autojunk=False)
-        for tag, begin, end, other_begin, other_end in matcher.get_opcodes():
-            if tag == "equal":
-                yield from (said.line() for said in withheld[begin:end])
-                continue
-            yield from (said.line("withheld") for said in withheld[begin:end])
-            yield from (said.line("supplied") for said in supplied[other_begin:other_end])
+        held = {condition: said[1:] for condition, said in self.said.items() if said[1:]}
+        merged: list[tuple[_Said, list[Condition]]] = []
+        for condition, said in held.items():
+            merged = _merged(merged, condition, said)
+        for each, conditions in merged:
+            if len(conditions) == len(held):
+                yield each.line(self.job)
+            else:
+                yield from (each.line(self.job, condition) for condition in conditions)
 
     def _regression(self) -> dict[str, Any]:
         answers = 'evaluation.transcript.filter { it.role == "assistant" }'

@@ -235,7 +235,7 @@ class Makers:
             return person
         if job.evaluator.kind != "llm":
             make_evaluator: plugins.MakeEvaluator = plugins.load("evaluators", job.evaluator.kind)
-            seen = for_evaluator(job, job.facts if condition == "supplied" else (), condition)
+            seen = for_evaluator(job, job.condition(condition).known(job.facts), condition)
             evaluator: Evaluator = from_plugin("evaluator", job.evaluator.kind, lambda: make_evaluator(seen))
             return evaluator
         # Here and below: each run loads the parts that its job names, and no others.

@@ -45,6 +45,7 @@ from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.proxies import is_loopback
 from bioeval_tui.record.cases import in_turn
+from bioeval_tui.record.conditions import with_first
 from bioeval_tui.record.events import MOST_TRIALS
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.run_options import RunOptions
@@ -81,6 +82,7 @@ def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedR
     spec = _with_keys(spec, job)
     makers = Makers(job, loaded.path.parent, spec, run.model, settings)
     order = spec.order or job.order
+    conditions = _chosen(spec, job)
     plan = RunPlan(
         run_id=run.run_id,
         job=job,
@@ -88,7 +90,7 @@ def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedR
         job_path=clean_line(str(loaded.path)),
         job_sha256=loaded.sha256,
         seed=_seed(spec, job),
-        conditions=spec.conditions[::-1] if order == "supplied-first" else spec.conditions,
+        conditions=with_first(conditions, order),
         random_order=order == "random",
         trials=trials,
         git_revision=_git_revision(loaded.path.parent),
@@ -98,6 +100,23 @@ def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedR
     )
     warnings = tuple(problem.message for problem in checked.problems)
     return assemble(spec, makers, plan, warnings, settings)
+
+
+def _chosen(spec: EngineSpec, job: EvaluationJob) -> tuple[Condition, ...]:
+    """Return the job's conditions, or those of them that were asked for.
+
+    Raises:
+        UsageError: the job has no such condition, or none of the order's.
+    """
+    of_job = tuple(condition.name for condition in job.held_in)
+    orders = ["random", *(f"{name}-first" for name in of_job)]
+    if spec.order is not None and spec.order not in orders:
+        raise UsageError(f"there is no order {clean_line(spec.order)!r}; known are {', '.join(orders)}")
+    if spec.conditions is None:
+        return of_job
+    if unknown := next((name for name in spec.conditions if name not in of_job), None):
+        raise UsageError(f"the job has no condition {clean_line(unknown)!r}; it has {' and '.join(of_job)}")
+    return tuple(name for name in of_job if name in spec.conditions)
 
 
 def assemble(
@@ -122,7 +141,7 @@ def assemble(
     makers.agent_headers()
     makers.load_functions()
     makers.plan = plan
-    evaluator, judge = makers.evaluator("withheld", 1), makers.judge()
+    evaluator, judge = makers.evaluator(plan.conditions[0], 1), makers.judge()
     plan = replace(
         plan,
         agent=_agents_name(spec, makers),
@@ -132,7 +151,7 @@ def assemble(
         model=makers.agent_model,
         agent_is_model=makers.pays_agent,
         parallel=spec.parallel,
-        shared_agent=spec.at_once,
+        shared_agent=spec.at_once(len(plan.conditions)),
         rehearsal=_is_rehearsal(job),
         hosts=hosts,
         prompts=makers.prompt_hashes(),
@@ -225,7 +244,8 @@ async def _open_parts(
 def _hand_over(makers: Makers, spec: EngineSpec, control: Control) -> None:
     """Let a person play the user from the start, for which the screen opens its input line."""
     makers.control = control
-    for condition in spec.conditions:
+    assert makers.plan is not None
+    for condition in makers.plan.conditions:
         control.of(condition).person = lambda text: None  # until the conversation has its evaluator
         control.act("take_over", condition, sender="the job: evaluator.kind human")
 
@@ -274,9 +294,9 @@ def _limits(spec: EngineSpec, makers: Makers, settings: Settings) -> RunLimits:
         usual = replace(usual, setup_s=UNRESTRICTED_SETUP_S)
     if job.evaluator.kind == HUMAN:
         return replace(usual, evaluator_s=A_DAY_S, conversation_s=A_DAY_S)
-    rate = spec.requests_per_minute
-    queue_s = 60.0 * spec.at_once * 4 / rate if rate else 0.0
-    if spec.at_once > 1:
+    rate, at_once = spec.requests_per_minute, spec.at_once(len(job.held_in))
+    queue_s = 60.0 * at_once * 4 / rate if rate else 0.0
+    if at_once > 1:
         queue_s += 60.0
     return replace(
         usual,

@@ -37,6 +37,7 @@ from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.proxies import is_loopback
 from bioeval_tui.record import events
 from bioeval_tui.record.cases import question_hash
+from bioeval_tui.record.conditions import title_of
 from bioeval_tui.record.names import Role, with_served
 from bioeval_tui.record.overlay import append_numbered, judgings, read_overlay
 from bioeval_tui.record.reading import started_run
@@ -503,7 +504,7 @@ def _words(task: JobTask) -> str:
 
 
 def _counts(task: JobTask) -> str:
-    return f"counts with facts {task.only} only" if task.only else "counts in both conditions"
+    return f"counts in {task.only} only" if task.only else "counts in all conditions"
 
 
 def _require_own_prompt(path: Path, name: str) -> None:
@@ -731,7 +732,7 @@ class JudgeTester(Rescorer):
         judged = await judge_transcript(judge, shown, self._makers.judge_s)
         key = conversation.key
         if judged.tasks is None:
-            return [], f"{self.run_id}, facts {key.condition}, trial {key.trial}, {name}: {judged.error}"
+            return [], f"{self.run_id}, {title_of(key.condition)}, trial {key.trial}, {name}: {judged.error}"
         # Trials of one case are alike, so the case is what counts as one observation.
         cluster = f"{self.run_id} {key.condition} {key.trial}"
         if conversation.case:

@@ -95,6 +95,11 @@ def hosts_of(prepared: Sequence[PreparedRun]) -> list[str]:
     return list(dict.fromkeys(host for run in prepared for host in run.plan.hosts))
 
 
+def conversations_in(prepared: Sequence[PreparedRun]) -> int:
+    """Return the number of conversations of a batch."""
+    return sum(run.plan.trials * len(run.plan.conditions) for run in prepared)
+
+
 def who_receives(prepared: Sequence[PreparedRun]) -> list[str]:
     """Return a sentence on the hosts that will receive transcripts, if any, and one for each judge that sees more."""
     hosts = hosts_of(prepared)
@@ -103,12 +108,15 @@ def who_receives(prepared: Sequence[PreparedRun]) -> list[str]:
 
 
 def run_spec_file(
-    path: Path, settings: Settings, stopping: Callable[[EngineSpec], Stopping | None] = lambda spec: None
+    path: Path,
+    settings: Settings,
+    stopping: Callable[[EngineSpec, Sequence[PreparedRun]], Stopping | None] = lambda spec, prepared: None,
 ) -> list[events.RunEnded]:
     """The engine process: run the request in the file, then remove the file. `stopping` creates the stop rule."""
     spec = EngineSpec.read(path)
     path.unlink(missing_ok=True)
-    running = run_prepared(prepare_batch(spec, settings), spec, settings, stopping=stopping(spec))
+    prepared = prepare_batch(spec, settings)
+    running = run_prepared(prepared, spec, settings, stopping=stopping(spec, prepared))
     return run_fairly(running)
 
 
@@ -186,7 +194,11 @@ async def _follow(
             change = apply(state, event)
             if state.resumed or not ends:
                 show(state, event, change)
-            if spec.conversations > 2 and change.kind == "conversation_scored" and change.key is not None:
+            if (
+                len(spec.runs) * spec.trials > 1
+                and change.kind == "conversation_scored"
+                and change.key is not None
+            ):
                 del state.conversations[change.key]
     return state
 

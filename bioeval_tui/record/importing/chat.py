@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bioeval_tui.errors import InputError
+from bioeval_tui.record.conditions import SUPPLIED, is_name
 from bioeval_tui.record.importing.conversations import (
     ChatRole,
     GivenScore,
@@ -26,7 +27,6 @@ from bioeval_tui.record.importing.conversations import (
     text_of,
 )
 from bioeval_tui.record.importing.looking import FileLook, lines, members
-from bioeval_tui.record.names import CONDITIONS, Condition
 from bioeval_tui.record.tool_calls import paired
 from bioeval_tui.text import compact_json
 
@@ -280,11 +280,11 @@ def _conversation(data: dict[str, Any], header: Header) -> ImportedConversation:
         score = _number(metadata.get("score"))
     vignette = data.get("vignette")
     facts = _texts(data, "facts") or (sentences(vignette) if isinstance(vignette, str) else ())
-    otherwise: Condition | None = "supplied" if facts else None
+    otherwise = SUPPLIED.name if facts else None
     return ImportedConversation(
         name=str(named) if named is not None else "",
         messages=chat(data.get("messages")),
-        condition=condition if condition in CONDITIONS else otherwise,
+        condition=condition if is_name(str(condition)) else otherwise,
         tasks=tuple((task, "") for task in _texts(data, "tasks")),
         facts=facts,
         reason=reason if reason in _ENDS else "unknown",  # type: ignore[arg-type]

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from bioeval_tui.record.conditions import ConditionConfig
 from bioeval_tui.record.events import EndReason, Fault
 from bioeval_tui.record.names import Condition
 from bioeval_tui.text import clean_line
@@ -175,6 +176,8 @@ class Header:
     origin: str = ""
     pass_above: float = 0.6
     record: dict[str, Any] | None = None
+    conditions: tuple[ConditionConfig, ...] = ()
+    """The conditions of the study, whose names conversations have; otherwise, a name is all that is known of a condition."""
 
 
 def messages_of(pieces: Iterable[ImportedPart]) -> list[ImportedMessage]:

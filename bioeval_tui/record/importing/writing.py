@@ -15,6 +15,7 @@ from bioeval_tui import __version__, score as composite
 from bioeval_tui.errors import InputError, RecordingError
 from bioeval_tui.peer_limits import MAX_LINE
 from bioeval_tui.record import events
+from bioeval_tui.record.conditions import PUBLISHED, SUPPLIED, ConditionConfig, conditions_in, in_order
 from bioeval_tui.record.events import RunEvent, ScorePart
 from bioeval_tui.record.importing.conversations import (
     Header,
@@ -23,7 +24,7 @@ from bioeval_tui.record.importing.conversations import (
     noting,
 )
 from bioeval_tui.record.importing.looking import ImportFormat
-from bioeval_tui.record.names import CONDITIONS, Condition
+from bioeval_tui.record.names import Condition
 from bioeval_tui.record.reading import CHUNK
 from bioeval_tui.text import clean, clean_line, clean_value, compact_json, plural
 
@@ -41,6 +42,10 @@ class ImportOptions:
     licence: str = ""
     origin: str = ""
     job: Mapping[str, Any] | None = None
+
+
+UNTOLD = SUPPLIED.name
+"""The condition of a conversation of which nothing says what the user knew."""
 
 
 @dataclass(slots=True)
@@ -65,6 +70,16 @@ class Survey:
     notes: tuple[str, ...] = ()
     """What was taken over without being understood."""
 
+    @property
+    def conditions(self) -> tuple[ConditionConfig, ...]:
+        """The conditions of the file: those that it describes, or embabel's, or whatever its conversations name."""
+        known = self.header.conditions or PUBLISHED
+        names = [condition.name for condition in known]
+        others = tuple(ConditionConfig(name=name) for name in self.held if name not in names)
+        if self.header.conditions or not others:
+            return (*known, *others)
+        return (*(condition for condition in known if self.held[condition.name]), *others)
+
     def take(self, found: Header | ImportedConversation) -> None:
         """Process one item of the content."""
         if isinstance(found, Header):
@@ -72,7 +87,7 @@ class Survey:
             return
         self.tasks = found.tasks if not self.conversations or found.tasks == self.tasks else None
         self.conversations += 1
-        self.held[found.condition or "supplied"] += 1
+        self.held[found.condition or UNTOLD] += 1
         self.unknown_condition += found.condition is None
         self.most_tasks = max(self.most_tasks, len(found.tasks))
         for score in found.scores:
@@ -174,6 +189,7 @@ class _Writer:
         self._scores: dict[Condition, list[float | None]] = {}
         self._last = self._start = surveyed.began or surveyed.header.at or now
         self._judged = options.job is not None
+        self._conditions = conditions_in(options.job) if options.job is not None else surveyed.conditions
         self.tasks = self._tasks()
 
     def _make(self, kind: type[events.EventBase], at: datetime | None = None, **fields: Any) -> RunEvent:
@@ -198,12 +214,18 @@ class _Writer:
             for title, criteria in titles
         ]
 
+    def _job(self) -> dict[str, Any]:
+        """Return what is known of the job that the conversations were held with."""
+        listed = [condition.model_dump(mode="json") for condition in self._conditions]
+        own = {} if self._conditions == PUBLISHED else {"conditions": listed}
+        return {"tasks": self.tasks, "facts": [], **own}
+
     def begin(self, files: Sequence[Path], kind: ImportFormat, sha256: str) -> Iterator[RunEvent]:
         """Yield the first event of the run, and its warnings."""
         surveyed, header, options = self._found, self._found.header, self._options
-        job = {**options.job} if options.job is not None else {"tasks": self.tasks, "facts": []}
+        job = {**options.job} if options.job is not None else self._job()
         name = clean_line(header.name or files[0].stem, 200)
-        held = tuple(condition for condition in CONDITIONS if surveyed.held[condition])
+        held = in_order(self._conditions, surveyed.held)
         record = clean_value(header.record) if header.record and not _too_large(header.record) else None
         yield self._make(
             events.RunStarted,
@@ -257,7 +279,7 @@ class _Writer:
 
     def conversation(self, talk: ImportedConversation) -> Iterator[RunEvent]:
         """Yield one conversation's events."""
-        condition: Condition = talk.condition or "supplied"
+        condition = talk.condition or UNTOLD
         self._trials[condition] += 1
         trial = self._trials[condition]
         self._common |= {"condition": condition, "trial": trial, "attempt": 1}
@@ -412,7 +434,7 @@ class _Writer:
             events.RunEnded,
             status="completed",
             scores={condition: composite.mean_of(values) for condition, values in scores.items()},
-            mean=composite.mean_of_both(scores),
+            mean=composite.mean_of_conditions(scores, [condition.name for condition in self._conditions]),
             clean=True,
         )
 

@@ -115,18 +115,18 @@ FREE = frozenset(
 JOB_KEYS = frozenset(
     {
         "about", "absent", "acceptanceCriteria", "answer", "api", "apiKeyEnv", "arguments", "aspirationalAverage",
-        "assertions", "calls", "cases", "chatbot", "compare", "compat", "conditionNames", "content", "context",
-        "conversation", "criterion", "cypher", "description", "error", "evaluator", "evidence", "expected", "expression",
+        "assertions", "calls", "cases", "chatbot", "compare", "compat", "conditions", "content", "context",
+        "conversation", "criteria", "criterion", "cypher", "description", "error", "evaluator", "evidence", "expected", "expression",
         "extraBody", "fact", "facts", "file", "function", "greetings", "guards", "headers", "headersEnv", "id",
         "invariant", "kind", "knowledgeUrl", "language", "lines", "literacy", "match", "maxCalls", "maxMessageLength",
         "maxRequestsPerMinute", "maxTokens", "maxTurns", "medal", "model", "mustCall", "mustNotCall", "name", "noErrors",
         "objectContextUrl", "only", "options", "order", "parameters", "passAbove", "patience", "pattern", "personas",
         "points", "port", "prompt", "protocol", "python", "reason", "reasoningEffort", "recordEvents", "remembers",
         "repeats", "role", "rubric", "rules", "say", "scorer", "seed", "seeds", "sensitive", "sentinels", "setups",
-        "signoff", "stop", "streaming", "submission", "supplied", "systemPrompt", "tags", "target", "task", "tasks",
+        "signoff", "stop", "streaming", "submission", "systemPrompt", "tags", "target", "task", "tasks",
         "telemetry", "tells", "tellsToolCalls", "temperature", "template", "text", "timeline", "timeoutMs", "toolCalls",
         "tools", "topP", "turn", "type", "url", "user", "userFaults", "voice", "waitMs", "weight", "when", "where", "who",
-        "withheld", "withheldCriteria",
+        "withheldCriteria", "words",
     }
 )  # fmt: skip
 """The keys of a job's schema, which the mask cannot know otherwise. Every other key of a mapping may be anybody's name."""

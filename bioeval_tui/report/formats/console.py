@@ -19,7 +19,7 @@ from bioeval_tui.consoles import plain_console, write_lines
 from bioeval_tui.errors import BioevalError, ExitCode
 from bioeval_tui.record import events
 from bioeval_tui.record.attachments import file_words, has_contents
-from bioeval_tui.record.names import CANCELLED_AT_START, CONDITIONS, SPEAKERS, Condition
+from bioeval_tui.record.names import CANCELLED_AT_START, SPEAKERS, Condition
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.runs import is_live
 from bioeval_tui.record.state import Change, RunState, apply_all
@@ -78,7 +78,7 @@ class ProgressLines:
         line = _line(state, event)
         if line is not None:
             name = state.condition_name(event.condition) if event.condition else ""
-            width = max(map(len, map(state.condition_name, CONDITIONS)))
+            width = max(map(len, map(state.condition_name, state.conditions)))
             say(self._console, f"{name:<{width}}  {line}")
 
 

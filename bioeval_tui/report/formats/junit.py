@@ -17,6 +17,7 @@ from typing import Literal
 from xml.etree import ElementTree as ET
 
 from bioeval_tui.errors import ExitCode
+from bioeval_tui.record.conditions import title_of
 from bioeval_tui.record.events import RESULT_REASONS
 from bioeval_tui.record.names import Condition
 from bioeval_tui.report.formats.registry import Asked
@@ -114,7 +115,7 @@ def _suite(
     suite = ET.Element(
         "testsuite",
         {
-            "name": _line(" · ".join((*name, f"facts {condition}", run.trial_words(trial)))),
+            "name": _line(" · ".join((*name, title_of(condition), run.trial_words(trial)))),
             **_texts(counts),
             "time": f"{took:.3f}",
             "timestamp": begun.replace(microsecond=0).isoformat(),
@@ -167,7 +168,7 @@ def _gate_cases(checked: GateResult) -> list[JUnitCase]:
     for check in checked.checks:
         if check.bar is not None and (check.condition is None or check.rule != "score"):
             model = f" · {check.model}" if check.model else ""
-            where = f", facts {check.condition}" if check.condition else ""
+            where = f", {title_of(check.condition)}" if check.condition else ""
             least = "at most" if check.unit else "at least"
             name = f"{check.job}{model}{where}: {check.rule} {least} {check.bar_words}"
             cases.append(JUnitCase(name, outcomes[check.status], f"{check.value_words}; {check.words}"))

@@ -11,7 +11,7 @@ from bioeval_tui import units
 from bioeval_tui.record import reviews
 from bioeval_tui.record.events import TaskScored
 from bioeval_tui.record.masking import masking
-from bioeval_tui.record.names import CONDITIONS, SPEAKERS, Condition
+from bioeval_tui.record.names import SPEAKERS, Condition
 from bioeval_tui.report import words
 from bioeval_tui.report.comparison import Comparison, comparison_of
 from bioeval_tui.report.formats.registry import Asked
@@ -20,7 +20,14 @@ from bioeval_tui.report.messages import MessageBlock, StyledText, message_blocks
 from bioeval_tui.report.result import Graded, RunResult, TrialResult, title_of
 from bioeval_tui.report.run import reason_of
 from bioeval_tui.report.sentences import NEEDS_BOTH, counted_words
-from bioeval_tui.report.summary import ConditionRanking, Summary, rankings, summarise_runs
+from bioeval_tui.report.summary import (
+    ConditionRanking,
+    Summary,
+    condition_title,
+    conditions_of,
+    rankings,
+    summarise_runs,
+)
 from bioeval_tui.report.words import summary_lines, tag_lines
 from bioeval_tui.text import upper_first
 
@@ -188,18 +195,19 @@ def write_gate(runs: Sequence[RunResult], rules: GateRules, result: GateResult) 
         ]
         lines += ["", *table(["", "job", "facts", "rule", "threshold", "value", ""], rows)]
     lines += ["", f"{escape(counted_words(result.counted))}.", ""]
-    rows, sentences = [], []
+    rows, sentences, conditions = [], [], conditions_of(runs)
     for run in runs:
-        conditions = [
+        scores = [
             units.number(condition.score.mean) if (condition := run.summary.of(name)) else units.DASH
-            for name in CONDITIONS
+            for name in conditions
         ]
         job = " · ".join(filter(None, (run.brief.job, run.brief.model if several else None)))
         cost = escape(words.cost_words(run.summary.spent))
         mean = NEEDS_BOTH if run.only_condition else units.number(run.mean)
-        rows.append([escape(job), *conditions, mean, cost, escape(run.run_id)])
+        rows.append([escape(job), *scores, mean, cost, escape(run.run_id)])
         sentences.append((job, run.conclusion.sentence))
-    head = ["job", "facts withheld", "facts supplied", "mean of both", "cost", "run"]
+    titles = [escape(condition_title(runs, name)) for name in conditions]
+    head = ["job", *titles, "mean of both", "cost", "run"]
     lines += table(head, rows)
     lines += ["", *(f"- {escape(name)}: {escape(sentence)}" for name, sentence in sentences)]
     return "\n".join([*lines, ""])

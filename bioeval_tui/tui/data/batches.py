@@ -14,6 +14,7 @@ from time import monotonic
 from bioeval_tui.evaluation.conversation.control import send_intent
 from bioeval_tui.evaluation.engine.attach import FollowedRun, sender_name
 from bioeval_tui.evaluation.engine.interface import EngineSpec
+from bioeval_tui.record.conditions import PUBLISHED_NAMES
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.masking import masked
 from bioeval_tui.record.reading import LineReader, read_recording
@@ -111,7 +112,9 @@ class Batch:
         self._plan: dict[Path, list[Glance]] = {}
         if spec is not None:
             for run in spec.runs:
-                to_come = planned(run.run_id, run.job_path, run.model, spec.trials, spec.conditions)
+                to_come = planned(
+                    run.run_id, run.job_path, run.model, spec.trials, spec.conditions or PUBLISHED_NAMES
+                )
                 self._plan[recording_path(runs_dir, run.run_id)] = masked(to_come)
         self._runs = {path: _Run(path) for path in self._plan}
         self._found_at = float("-inf")

@@ -197,7 +197,7 @@ def _task_item(
     number: int,
     item: dict[str, Any],
 ) -> ReviewItem:
-    title, criteria = item.get("task", ""), criteria_words(item)
+    title, criteria = item.get("task", ""), criteria_words(state.job_of(conversation.key.trial), item)
     notes = (n for n in folded.notes if n.task == number and _key(n) == conversation.key)
     return ReviewItem(
         id=ItemId(place, conversation.key, number, None),

@@ -58,13 +58,14 @@ def caption(state: RunState, trial: int) -> str:
 
 
 def _beginning(state: RunState, conversation: ConversationState) -> of.Beginning:
-    facts = state.job_of(conversation.key.trial).get("facts")
+    listed = state.job_of(conversation.key.trial).get("facts")
+    facts = state.condition(conversation.key.condition).known(listed if isinstance(listed, list) else ())
     conditions = state.started.conditions if state.started else ()
     return of.Beginning(
         conditions.index(conversation.key.condition) + 1,
         len(conditions),
-        conversation.key.condition == "withheld",
-        len(facts) if isinstance(facts, list) else 0,
+        not facts,
+        len(facts),
         _is_local_model(state),
     )
 
@@ -83,7 +84,7 @@ def _newest(state: RunState, conversation: ConversationState, trial: int) -> of.
     parting = rows.parting(state, trial)
     if newest.message == parting and list(state.conversations)[-1] == conversation.key:
         return of.ConversationsPart()
-    return of.AgentAsks() if _asks(conversation, newest) else None
+    return of.AgentAsks() if _asks(state, conversation, newest) else None
 
 
 def _now_true(conversation: ConversationState, turn: int) -> list[str]:
@@ -96,9 +97,10 @@ def _now_true(conversation: ConversationState, turn: int) -> list[str]:
     ]
 
 
-def _asks(conversation: ConversationState, newest: MessageState) -> bool:
+def _asks(state: RunState, conversation: ConversationState, newest: MessageState) -> bool:
     """Whether a user who knows nothing was asked, not merely greeted, and now avoids the answer."""
-    if newest.role != "user" or len(conversation.messages) < 2 or conversation.key.condition != "withheld":
+    knows_nothing = state.condition(conversation.key.condition).facts == "none"
+    if newest.role != "user" or len(conversation.messages) < 2 or not knows_nothing:
         return False
     asked = conversation.messages[-2]
     return asked.turn > 1 and asked.done and "?" in asked.text

@@ -13,7 +13,7 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.widget import Widget
 
-from bioeval_tui.record.names import CONDITIONS
+from bioeval_tui.record.conditions import PUBLISHED_NAMES, names_in
 from bioeval_tui.report import rows
 from bioeval_tui.report.brief import Brief, brief_of
 from bioeval_tui.report.messages import pattern_of
@@ -171,10 +171,22 @@ class Conversations(Vertical):
         yield TabLine(id="tabs")
         yield Horizontal(id="frames")
 
+    @property
+    def has_frames(self) -> bool:
+        """Whether each of the job's conditions has a frame."""
+        return tuple(self.frames) == self._conditions
+
+    @property
+    def _conditions(self) -> tuple[Condition, ...]:
+        state = self.watched.state
+        return names_in(state.job) if state is not None else PUBLISHED_NAMES
+
     async def mount_frames(self) -> None:
-        """Add the conversations."""
-        self.frames = {condition: ConversationFrame(condition) for condition in CONDITIONS}
-        await self.query_one("#frames").mount_all(self.frames.values())
+        """Add the conversations, in place of those of a job with other conditions."""
+        self.frames = {condition: ConversationFrame(condition) for condition in self._conditions}
+        room = self.query_one("#frames")
+        await room.remove_children()
+        await room.mount_all(self.frames.values())
         self.apply_preferences()
         self.show_changes({})
 
@@ -212,15 +224,15 @@ class Conversations(Vertical):
 
     def clear(self) -> None:
         """Show nothing, and follow the next conversation that starts."""
-        self.watched.condition, self.watched.trial, self.user_moved = "withheld", 1, False
+        self.watched.condition, self.watched.trial, self.user_moved = PUBLISHED_NAMES[0], 1, False
         for frame in self.frames.values():
             frame.show_conversation(None, None)
 
     def show_started(self, changed: Mapping[ConversationKey, ConversationChange]) -> None:
         """Show the conversation that starts, unless the user has chosen one."""
         state = self.watched.state
-        if state is not None and state.only_condition:
-            self.show(state.only_condition, self.watched.trial)
+        if state is not None and self.watched.condition not in state.conditions:
+            self.show(state.conditions[0], self.watched.trial)
         for key, change in changed.items():
             if "conversation_started" in change.kinds and not self.user_moved:
                 self.show(key.condition, max(self.watched.trial, key.trial))
@@ -325,7 +337,7 @@ class Conversations(Vertical):
     @on(TabLine.Picked)
     def _tab_picked(self, event: TabLine.Picked) -> None:
         event.stop()
-        self.look_at(cast("Condition", event.name), self.watched.trial)
+        self.look_at(event.name, self.watched.trial)
 
     # Keys
 
@@ -355,7 +367,7 @@ class Conversations(Vertical):
     def action_switch_condition(self) -> None:
         """Go to the other condition."""
         state, active = self.watched.state, self.watched.condition
-        both = heads_view.conditions(state) if state else CONDITIONS
+        both = heads_view.conditions(state) if state else (active,)
         self.look_at(heads_view.other_condition(both, active), self.watched.trial)
 
     def action_other_trial(self, by: int) -> None:

@@ -14,6 +14,7 @@ from textual.message import Message
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.evaluation.engine.interface import Intent, IntentKind
+from bioeval_tui.record.conditions import PUBLISHED_NAMES
 from bioeval_tui.tui.live.heads_view import LinkState
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Watched:
     """One run, followed by `link`. `Conversations` chooses condition and trial, `Stage` whether it is presented."""
 
     link: RunLink
-    condition: Condition = "withheld"
+    condition: Condition = PUBLISHED_NAMES[0]
     trial: int = 1
     presenting: bool = False
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.record.state import NOT_CLEAN
 from bioeval_tui.report.findings import NoUplift
 from bioeval_tui.report.sentences import sentence
@@ -39,7 +38,7 @@ ENDINGS: dict[str, Cell] = {
 
 def conditions(state: RunState) -> tuple[Condition, ...]:
     """Return the run's conditions in the order of the screen."""
-    return state.started.conditions if state.started else CONDITIONS
+    return state.conditions
 
 
 def other_condition(both: Sequence[Condition], here: Condition) -> Condition:
@@ -140,7 +139,7 @@ def head(state: RunState, condition: Condition, trial: int, now: datetime | None
 def meaning(state: RunState, condition: Condition, trial: int) -> str:
     """Explain a condition in plain words: `the user knows no facts`, `the user knows 2 facts`."""
     listed = state.job_of(trial).get("facts")
-    count = len(listed) if isinstance(listed, list) and condition == "supplied" else 0
+    count = len(state.condition(condition).known(listed)) if isinstance(listed, list) else 0
     return f"the user knows {plural(count, 'fact') if count else 'no facts'}"
 
 

@@ -202,6 +202,8 @@ class LiveScreen(BaseScreen):
         changes = event.changes
         self._undrawn.add(changes)
         self.conversations.show_started(changes.conversations)
+        if self.conversations.frames and not self.conversations.has_frames:
+            self._mount_frames()
         if self.is_active:
             self._draw()
         self.conversations.show_new_spans()

@@ -14,8 +14,8 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message
 
+from bioeval_tui.record.conditions import contrast_in
 from bioeval_tui.record.effect import shared_criteria, trial_difference
-from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report import rows
 from bioeval_tui.report.run import counted_shared
 from bioeval_tui.report.sentences import shared_words
@@ -177,7 +177,7 @@ def uplift_cells(state: RunState, trial: int) -> list[Cell]:
     if not state.clean:
         return [Cell(f"not shown: {state.cleanness}", "warn")]
     shared = counted_shared([shared_criteria(state.job_of(trial))])
-    conversations = [state.conversation(condition, trial) for condition in CONDITIONS]
+    conversations = [state.conversation(condition, trial) for condition in contrast_in(state.job) or ()]
     is_claimed = shared is None or not shared.is_nothing
     if is_claimed and any(talk is None or talk.score is None for talk in conversations):
         return [Cell("once both ended", "quiet")]
@@ -495,7 +495,7 @@ class PanelDeck(Vertical):
     def look(self) -> Look:
         """The conditions to draw: both if there is room, otherwise the active one."""
         state, watched = self.watched.state, self.watched
-        both = heads_view.conditions(state) if state else CONDITIONS
+        both = heads_view.conditions(state) if state else (watched.condition,)
         wide = self.app.size.width >= 120
         return Look(watched.trial, both if wide else (watched.condition,), watched.link.now)
 

@@ -415,7 +415,7 @@ def _fact_row(both: Both) -> Row:
     evidence: dict[Condition, CardEvidence] = {}
     for condition, talk in both.items():
         facts = talk.facts if talk else ()
-        known = len(talk.job.get("facts") or ()) if talk and condition == "supplied" else 0
+        known = talk.facts_known if talk else 0
         unread = talk is not None and talk.facts_unread and not facts
         cells[condition] = Cell(
             "not known" if unread else f"{len(facts)} of {known}" if known else "–", "quiet"

@@ -11,7 +11,6 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Digits, Static
 
-from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report import rows
 from bioeval_tui.report.brief import brief_of
 from bioeval_tui.tui.live import heads_view, panels
@@ -147,15 +146,14 @@ class Stage(Vertical):
     def __init__(self, watched: Watched) -> None:
         super().__init__()
         self.watched = watched
-        self._scores = [StageScore(condition) for condition in CONDITIONS]
+        self._scores: list[StageScore] = []
         self._conclusion = Static(id="stage-conclusion", markup=False)
         self._why = Labelled(id="stage-why")
         self._assertions = Static(id="stage-assertions", markup=False)
 
     def compose(self) -> ComposeResult:
         """Lay out both."""
-        with Horizontal():
-            yield from self._scores
+        yield Horizontal()
         yield self._conclusion
         yield self._why
         yield self._assertions
@@ -169,11 +167,13 @@ class Stage(Vertical):
         if state is None or not watched.presenting:
             return
         held = heads_view.conditions(state)
+        if tuple(score.condition for score in self._scores) != held:
+            self._scores = [StageScore(condition) for condition in held]
+            self.run_worker(self._mount_scores(), exclusive=True)
+            return
         for score in self._scores:
             # At the end, where there is little room, the conclusion says the scores.
-            score.display = score.condition in held and (
-                not ended or (wide and self.screen.size.height >= ROOMY)
-            )
+            score.display = not ended or (wide and self.screen.size.height >= ROOMY)
             score.show(state, watched.trial, score.condition == active)
         room = self._assertions.scrollable_content_region.width or STAGE_WIDTH
         self._assertions.update(_checks(state, watched.trial, room, wide))
@@ -187,6 +187,12 @@ class Stage(Vertical):
             self._why.show(
                 lost_lines(result.place_words(lowest), lowest.why_lost) if result and lowest else ()
             )
+
+    async def _mount_scores(self) -> None:
+        room = self.query_one(Horizontal)
+        await room.remove_children()
+        await room.mount_all(self._scores)
+        self.show()
 
     def on_resize(self) -> None:
         """Lay out the marks for the new width."""

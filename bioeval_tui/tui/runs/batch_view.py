@@ -10,8 +10,8 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from bioeval_tui.record.conditions import PUBLISHED_NAMES
 from bioeval_tui.record.effect import shared_criteria, trial_difference
-from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report import rows
 from bioeval_tui.report.brief import Brief, brief_of
 from bioeval_tui.report.sentences import rank_words
@@ -121,6 +121,8 @@ class Glance:
     """What the job calls the condition, once the run has started."""
     brief: Brief | None = None
     """What the run is about; None until it has started."""
+    place: int = 0
+    """The place of its condition among those of the job."""
 
     @property
     def condition(self) -> str:
@@ -182,7 +184,7 @@ def planned(
     job_path: str,
     model: str | None,
     trials: int,
-    conditions: Sequence[Condition] = CONDITIONS,
+    conditions: Sequence[Condition] = PUBLISHED_NAMES,
 ) -> list[Glance]:
     """Return glances at the conversations of a run that has not started."""
     to_come = Cell("◌ queued", "quiet")
@@ -194,9 +196,10 @@ def planned(
             to_come,
             job=job,
             model=for_terminal(model or "", 80),
+            place=place,
         )
         for trial in range(1, trials + 1)
-        for condition in conditions
+        for place, condition in enumerate(conditions)
     ]
 
 
@@ -209,7 +212,8 @@ def _empty_glance(state: RunState, key: GlanceKey, rank: Rank, words: Cell) -> G
 def _with_names(state: RunState, glance: Glance) -> Glance:
     case, named = state.case(glance.key.trial), state.condition_name(glance.key.condition)
     brief = brief_of(state, state.started) if state.started else None
-    glance = replace(glance, named=named, brief=brief)
+    place = state.conditions.index(glance.key.condition) if glance.key.condition in state.conditions else 0
+    glance = replace(glance, named=named, brief=brief, place=place)
     if case is None:
         return glance
     words = for_terminal(case.words, 120)
@@ -288,12 +292,11 @@ def arrange(glances: Iterable[Glance], now: datetime | None, words: str = "") ->
     """Return the conversations to show, in order: failed, waiting and slow ones first, finished ones last, lowest score first."""
     wanted = words.lower().split()
     kept = [glance for glance in glances if not wanted or all(word in glance.words for word in wanted)]
-    order = {name: at for at, name in enumerate(CONDITIONS)}
 
     def place(glance: Glance) -> tuple[int, float, str, int, int]:
         rank, key = glance.ranked(now), glance.key
         value = glance.value if rank is Rank.DONE and glance.value is not None else 0.0
-        return rank, value, key.run_id, key.trial, order.get(key.condition, 9)
+        return rank, value, key.run_id, key.trial, glance.place
 
     return sorted(kept, key=place)
 
@@ -315,7 +318,7 @@ def standings(glances: Sequence[Glance]) -> str:
     Models are compared on the jobs and cases that all of them ran; trials of the same case are averaged.
     """
     found_ranks = []
-    for condition in reversed(CONDITIONS):
+    for condition in reversed(conditions_of(glances)):
         scores: dict[str, dict[str, list[float]]] = {}
         for glance in glances:
             if glance.key.condition == condition and glance.value is not None and glance.model:
@@ -376,6 +379,11 @@ def _conversation(glance: Glance, room: int) -> str:
     if not glance.case:
         return f"{condition} · {glance.trial}"
     return f"{shorten(glance.trial, max(1, room - len(condition) - 3))} · {condition}"
+
+
+def conditions_of(glances: Iterable[Glance]) -> list[Condition]:
+    """Return the conditions of the conversations, in their order in a trial."""
+    return list(dict.fromkeys(glance.key.condition for glance in sorted(glances, key=lambda one: one.place)))
 
 
 def condition_of(glances: Iterable[Glance], condition: Condition) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from textwrap import wrap
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual import on
 from textual.binding import BindingType
@@ -31,7 +31,6 @@ from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
 from bioeval_tui.units import latency, latency_change, number, number3, signed
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.names import Condition
     from bioeval_tui.tui.shared.program import Program
 
 
@@ -381,5 +380,4 @@ class CompareDialog(Dialog[None]):
         from bioeval_tui.tui.runs.passages import PassagesDialog
 
         a, b, here = self._comparison.a, self._comparison.b, self.here
-        condition = cast("Condition", here.condition)
-        self.app.push_screen(PassagesDialog((a, b), condition, here.title, self._trials))
+        self.app.push_screen(PassagesDialog((a, b), here.condition, here.title, self._trials))

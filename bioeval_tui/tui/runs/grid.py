@@ -18,7 +18,6 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.report.conclusion import conclude_batch
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.statistics.estimates import Estimate, Sample, estimate
@@ -27,7 +26,7 @@ from bioeval_tui.statistics.means import percentile
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs import batch_view
-from bioeval_tui.tui.runs.batch_view import Glance, Rank, condition_of
+from bioeval_tui.tui.runs.batch_view import Glance, Rank, condition_of, conditions_of
 from bioeval_tui.tui.runs.tile_grid_widget import Lines, TileGrid
 from bioeval_tui.tui.shared.base import BaseScreen, unreadable
 from bioeval_tui.tui.shared.cells import Cell, Line, Tone, joined, packed, paint_lines, score_tone
@@ -59,7 +58,8 @@ def board(glances: Sequence[Glance], width: int, height: int, left_s: float | No
         )
     if width < NARROWEST:
         return lines
-    ranked = sorted(rows.items(), key=lambda row: (-(_mean(row[1], "supplied") or 0.0), row[0]))
+    conditions = conditions_of(glances)
+    ranked = sorted(rows.items(), key=lambda row: (-(_mean(row[1], conditions[-1]) or 0.0), row[0]))
     if len(ranked) > 1:
         lines += _bars(ranked, width, height - len(lines))
     heat = _heat(ranked, width) if len(models) > 1 or not several_jobs else []
@@ -99,11 +99,12 @@ def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int, height: int) -> 
     Long names go on below. Rows that would make it higher than `height` are left out, and counted.
     """
     name_width = _name_width(rows, width)
-    room = (width - name_width - 11 - 9) // 2 - 7
     everything = [glance for _, group in rows for glance in group]
+    conditions = conditions_of(everything)
+    room = (width - name_width - 11 - 9) // len(conditions) - 7
     titles = "".join(
         f"{('facts ' if room > 9 and name == condition else '') + shorten(name, room + 6):<{room + 7}}"
-        for condition in CONDITIONS
+        for condition in conditions
         for name in (condition_of(everything, condition),)
     )
     lines: list[Line] = [[Cell(" " * name_width + f"{titles}{'difference':>11}{'p90':>9}", "quiet")]]
@@ -115,7 +116,7 @@ def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int, height: int) -> 
             left_out = len(rows) - at
             break
         cells: Line = [first]
-        for condition in CONDITIONS:
+        for condition in conditions:
             bar, around = _bar(group, condition, room)
             drawn.add(around)
             cells += bar
@@ -191,32 +192,32 @@ def _heat(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
     jobs = list(dict.fromkeys(glance.job for glance in everything))
     by_job = len(jobs) > 1
     columns = jobs if by_job else list(dict.fromkeys(title for g in everything for title, _ in g.tasks))
-    fits = (width - name_width) // (2 * FIELD + 1)
+    conditions = conditions_of(everything)
+    count = len(conditions)
+    fits = (width - name_width) // (count * FIELD + 1)
     shown = columns[:fits]
     if not shown:
         return []
-    half = max(FIELD, min(WIDEST, ((width - name_width) // len(shown) - 1) // 2))
+    field = max(FIELD, min(WIDEST, ((width - name_width) // len(shown) - 1) // count))
     what = "job" if by_job else "task"
     heads: Sequence[str] = shown
     legend: list[Line] = []
-    if max(map(cell_len, shown)) > 2 * half:  # a number each; the names are below
+    if max(map(cell_len, shown)) > count * field:  # a number each; the names are below
         heads = [f"{what} {number}" for number, _ in enumerate(shown, 1)]
         entries = ([Cell(f"{head} ", "quiet"), Cell(name)] for head, name in zip(heads, shown, strict=True))
         legend = packed(entries, width)
-    names = "".join(f"{head:<{2 * half + 1}}" for head in heads)
+    names = "".join(f"{head:<{count * field + 1}}" for head in heads)
     left_out = f" +{len(columns) - len(shown)}" if len(columns) > len(shown) else ""
-    without, with_facts = (shorten(condition_of(everything, name), half - 1) for name in CONDITIONS)
-    if half <= len("withheld"):
-        without, with_facts = "none", "facts"
+    titles = "".join(f"{shorten(condition_of(everything, name), field - 1):^{field}}" for name in conditions)
     lines: list[Line] = [
         [Cell(f"{f'by {what}{left_out}':<{name_width}}", "quiet"), Cell(names)],
-        [Cell(" " * name_width + f"{without:^{half}}{with_facts:^{half}} " * len(shown), "quiet")],
+        [Cell(" " * name_width + f"{titles} " * len(shown), "quiet")],
     ]
     for name, group in rows:
         first, *below = _name_lines(name, name_width)
         cells: Line = [first]
         for column in shown:
-            cells += [_field(_score_at(group, column, condition, by_job), half) for condition in CONDITIONS]
+            cells += [_field(_score_at(group, column, condition, by_job), field) for condition in conditions]
             cells.append(Cell(" "))
         lines += [cells, *below]
     return [*lines, *legend]
@@ -233,7 +234,7 @@ def _score_at(group: Sequence[Glance], column: str, condition: str, by_job: bool
 
 
 def _field(estimated: Estimate, width: int) -> Cell:
-    """Return a mean, with half of its 95 % interval where there is one and room for it."""
+    """Return a mean, with field of its 95 % interval where there is one and room for it."""
     value, interval = estimated.mean, estimated.interval
     if value is None:
         return Cell(f"{'·':^{width}}", "quiet")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import permutations
 from typing import TYPE_CHECKING
 
-from bioeval_tui.record.names import CONDITIONS
+from bioeval_tui.record.conditions import PUBLISHED_NAMES, names_in
 from bioeval_tui.record.runs import REHEARSAL
 from bioeval_tui.statistics.means import average_if_any
 from bioeval_tui.text import clean_line, plural, shorten
@@ -89,7 +90,7 @@ def preview(run: RunResult) -> RunPreview:
     )
 
     conclusion, trials = run.conclusion, run.planned_trials
-    names: dict[str, str] = {condition: run.condition_name(condition) for condition in CONDITIONS}
+    names: dict[str, str] = {name: run.condition_name(name) for name in names_in(run.state.job)}
     conversations = run.as_begun
     talk = run.lowest or next(reversed(conversations), None)
     if talk is None:
@@ -253,7 +254,8 @@ def _message(role: str, text: str) -> Line:
 
 def _score_lines(run: CataloguedRun, names: Mapping[str, str]) -> list[Line]:
     """Return the scores by condition, and the mean and difference, which need both."""
-    labels = [names.get(condition, condition) for condition in CONDITIONS]
+    shown = list(names or run.scores or PUBLISHED_NAMES)
+    labels = [names.get(condition, condition) for condition in shown]
     width = max(map(len, (*labels, "difference"))) + 2
 
     def value(condition: str, label: str) -> Line:
@@ -261,7 +263,7 @@ def _score_lines(run: CataloguedRun, names: Mapping[str, str]) -> list[Line]:
             return [Cell(f"{label:<{width}}not run", "quiet")]
         return [Cell(f"{label:<{width}}", "quiet"), Cell(number(run.scores.get(condition)), "strong")]
 
-    lines = [value(condition, label) for condition, label in zip(CONDITIONS, labels, strict=True)]
+    lines = [value(condition, label) for condition, label in zip(shown, labels, strict=True)]
     if run.only_condition:
         lines += [*_reviewed_line(run, width), [Cell("mean and difference need both conditions", "quiet")]]
         return lines
@@ -283,14 +285,14 @@ def _score_lines(run: CataloguedRun, names: Mapping[str, str]) -> list[Line]:
 
 def _about_difference(run: CataloguedRun) -> str:
     """Return what a run's difference is of, or why it has none."""
-    withheld, supplied = (run.scores.get(condition) for condition in CONDITIONS)
     if not run.clean:
         return "not shown: not clean"
-    if withheld is None or supplied is None:
+    if None in run.scores.values():
         return "with the facts"
     if run.difference is None:
         return "none is claimed"
-    is_of_everything = abs(run.difference - (supplied - withheld)) < 0.005
+    scores = [value for value in run.scores.values() if value is not None]
+    is_of_everything = any(abs(run.difference - (b - a)) < 0.005 for a, b in permutations(scores, 2))
     return "with the facts" if is_of_everything else "with the facts, on what both conditions share"
 
 

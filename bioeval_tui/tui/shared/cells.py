@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from rich.cells import cell_len
 from textual.content import Content
 
-from bioeval_tui.record.names import CONDITIONS
 from bioeval_tui.units import signed
 
 if TYPE_CHECKING:
@@ -203,7 +202,7 @@ def lost_lines(place: str, losses: Sequence[Loss]) -> list[Line]:
 
 def asked_lines(brief: Brief, condition: Condition) -> list[Line]:
     """Return the tasks with the criteria of a condition, for the pane of a conversation that has not started."""
-    others = tuple(f"{name}: " for name in CONDITIONS if name != condition)
+    others = tuple(f"{name}: " for name in brief.conditions if name != condition)
     lines: list[Line] = [[Cell("What the agent is asked for", "quiet")]]
     for at, (title, criteria) in enumerate(brief.tasks, start=1):
         lines.append([Cell(f"{at:>2} ", "busy"), Cell(title)])

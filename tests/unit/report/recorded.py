@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from bioeval_tui import score as composite
-from bioeval_tui.formats import CONDITIONS, RunResult
+from bioeval_tui.formats import RunResult
 from bioeval_tui.record import events
+from bioeval_tui.record.conditions import PUBLISHED, PUBLISHED_NAMES
 from bioeval_tui.record.events import RunEvent, write_event
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.record.transfer import import_file
@@ -81,7 +82,7 @@ class Recorded:
         means = {name: composite.mean_of(values) for name, values in scores.items()}
         found.append(
             self._event(events.RunEnded, status="completed", scores=means,
-                        mean=composite.published_mean(means), clean=self.clean)
+                        mean=composite.published_mean(map(means.get, PUBLISHED_NAMES)), clean=self.clean)
         )  # fmt: skip
         return found
 
@@ -113,7 +114,7 @@ class Recorded:
                     for n in range(1, len(first.holds) + 1)
                 ],
                 "facts": ["a fact"],
-                "conditionNames": dict(zip(CONDITIONS, self.names, strict=True)) if self.names else None,
+                "conditions": self._conditions(),
             },
             "job_sha256": "0" * 64,
             "program_version": "0.1.0",
@@ -126,6 +127,14 @@ class Recorded:
             "concurrency": self.concurrency,
             "cases": tuple(events.JobCase(name=f"case {n}") for n in range(self.cases)),
         } | self.started
+
+    def _conditions(self) -> list[dict[str, Any]] | None:
+        if self.names is None:
+            return None
+        return [
+            {**each.model_dump(mode="json"), "words": words}
+            for each, words in zip(PUBLISHED, self.names, strict=True)
+        ]
 
     def _event(self, kind: type[Any], **fields: Any) -> Any:
         self._seq += 1

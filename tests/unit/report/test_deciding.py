@@ -10,6 +10,7 @@ import pytest
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.interface import RunSpec
 from bioeval_tui.protocols import Condition
+from bioeval_tui.record.conditions import PUBLISHED, ConditionConfig
 from bioeval_tui.record.events import ConversationScored
 from bioeval_tui.report.deciding import Decider
 
@@ -28,7 +29,7 @@ def scored(
 
 
 def test_a_threshold_is_decided_from_complete_rounds_only() -> None:
-    decider = Decider("supplied:0.5", ONE, BOTH)
+    decider = Decider("supplied:0.5", ONE, PUBLISHED, PUBLISHED)
     for trial in range(1, 40):
         decider.take(scored("r1", trial, 0.9))
         decider.take(scored("r1", trial, 0.9, "withheld"))
@@ -44,7 +45,7 @@ def test_a_threshold_is_decided_from_complete_rounds_only() -> None:
 
 
 def test_two_models_are_compared_round_by_round() -> None:
-    decider, random, trial = Decider("difference", TWO, BOTH), Random(1), 0
+    decider, random, trial = Decider("difference", TWO, PUBLISHED, PUBLISHED), Random(1), 0
     while not decider.decided and trial < 200:
         trial += 1
         decider.take(scored("r1", trial, 0.3 + random.uniform(-0.1, 0.1)))
@@ -54,7 +55,7 @@ def test_two_models_are_compared_round_by_round() -> None:
 
 
 def test_an_open_decision_says_how_far_it_is_and_what_was_left_out() -> None:
-    decider = Decider("mean:0.5", ONE[:1], BOTH)
+    decider = Decider("mean:0.5", ONE[:1], PUBLISHED, PUBLISHED)
     for trial, score in enumerate((0.4, None, 0.6), start=1):
         decider.take(scored("r1", trial, score))
         decider.take(scored("r1", trial, 0.5, "withheld"))
@@ -65,13 +66,13 @@ def test_an_open_decision_says_how_far_it_is_and_what_was_left_out() -> None:
 @pytest.mark.parametrize(
     ("until", "conditions", "words"),
     [
-        ("difference", BOTH, "give --model twice"),
-        ("supplied:1", BOTH, "a threshold between 0 and 1, not 1"),
-        ("supplied:0.5", ("withheld",), "the run has no condition “facts supplied”"),
+        ("difference", PUBLISHED, "give --model twice"),
+        ("supplied:1", PUBLISHED, "a threshold between 0 and 1, not 1"),
+        ("supplied:0.5", PUBLISHED[:1], "the run has no condition “facts supplied”"),
     ],
 )
 def test_an_impossible_stopping_rule_is_refused(
-    until: str, conditions: tuple[Condition, ...], words: str
+    until: str, conditions: tuple[ConditionConfig, ...], words: str
 ) -> None:
     with pytest.raises(UsageError, match=words):
-        Decider(until, ONE, conditions)
+        Decider(until, ONE, conditions, PUBLISHED)

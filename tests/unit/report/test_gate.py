@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from bioeval_tui.errors import UsageError
+from bioeval_tui.record.conditions import PUBLISHED
 from bioeval_tui.record.events import Fault
 from bioeval_tui.record.state import RunState
 from bioeval_tui.report.gate import GateResult, GateRules, evaluate
@@ -81,7 +82,7 @@ def test_only_answers_in_conversations_that_count_have_a_limit() -> None:
 
 
 @pytest.mark.parametrize(
-    "limit", ["2s", "p95", "p95:2", "p0:1s", "p100:1s", "p95:-1s", "p95:0s", "p95:nan s", "max:1s", "p95:1e9s", "other.p95:1s"]
+    "limit", ["2s", "p95", "p95:2", "p0:1s", "p100:1s", "p95:-1s", "p95:0s", "p95:nan s", "max:1s", "p95:1e9s", "Other.p95:1s"]
 )  # fmt: skip
 def test_a_limit_that_makes_no_sense_is_refused(limit: str) -> None:
     with pytest.raises(UsageError, match="use a percentile from p1 to p99 and a time in s or ms"):
@@ -90,7 +91,7 @@ def test_a_limit_that_makes_no_sense_is_refused(limit: str) -> None:
 
 def test_a_limit_for_a_condition_that_is_not_run_is_refused() -> None:
     with pytest.raises(UsageError, match=r"--fail-slower supplied\.p95: the run has facts withheld only"):
-        GateRules.parse(fail_slower=["supplied.p95:2s"]).require_conditions(("withheld",))
+        GateRules.parse(fail_slower=["supplied.p95:2s"]).require_conditions(("withheld",), PUBLISHED)
 
 
 def test_a_part_that_one_condition_lacks_is_no_threshold_there() -> None:
@@ -179,10 +180,24 @@ def test_the_mean_of_one_condition_is_not_measured() -> None:
 @pytest.mark.parametrize("bar", ["0.5", "mean:0.5", "withheld:0.5", "supplied:0.5,withheld:0.5"])
 def test_thresholds_that_need_the_other_condition_are_refused(bar: str) -> None:
     rules = GateRules.parse([bar])
-    rules.require_conditions(("supplied", "withheld"))
+    rules.require_conditions(("supplied", "withheld"), PUBLISHED)
     with pytest.raises(UsageError, match=r"has facts supplied only; give supplied:0\.5, or run both"):
-        rules.require_conditions(("supplied",))
-    GateRules.parse(["supplied:0.5"]).require_conditions(("supplied",))
+        rules.require_conditions(("supplied",), PUBLISHED)
+    GateRules.parse(["supplied:0.5"]).require_conditions(("supplied",), PUBLISHED)
+
+
+@pytest.mark.parametrize(
+    ("rules", "words"),
+    [
+        ({"fail_under": ["suplied:0.5"]}, "'suplied' is not a condition; the job has withheld and supplied"),
+        ({"fail_under": ["suplied.task:0.5"]}, "--fail-under suplied.task:0.5: the run has facts withheld and facts supplied only"),
+        ({"fail_slower": ["suplied.p95:2s"]}, "--fail-slower suplied.p95: the run has facts withheld and facts supplied only"),
+    ],
+)  # fmt: skip
+def test_a_condition_that_the_job_does_not_have_is_refused(rules: dict[str, list[str]], words: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        GateRules.parse(**rules).require_conditions(("withheld", "supplied"), PUBLISHED)
+    assert words in str(caught.value)
 
 
 def test_a_failed_assertion_fails_only_when_asked() -> None:
@@ -217,7 +232,7 @@ def test_pass_k_of_a_job_without_tasks_cannot_be_checked() -> None:
         (["abc"], [], "'abc' is not a number"),
         (["1.2"], [], "between 0 and 1"),
         (["nan"], [], "between 0 and 1"),
-        (["given:0.5"], [], "'given' is not a condition"),
+        (["Given:0.5"], [], "'Given' is not a condition"),
         ([], ["2"], "use K:SHARE"),
         ([], ["0:0.9"], "use K:SHARE"),
         ([], ["x:0.9"], "use K:SHARE"),

@@ -35,7 +35,7 @@ SOME = of.Places((FIRST, SECOND), 6)
 SINGLE, FIVE = of.Trials(1, 1), of.Trials(5, 5)
 SPAN = Interval(-0.1, 0.3, "this job only, 5 trials")
 GAIN = of.Gain("assertion", 0, "a reminder exists", 0.57)
-CAUSE = of.Cause("assertion", "a reminder exists", "withheld", 1, among=False)
+CAUSE = of.Cause("assertion", "a reminder exists", WITHOUT, 1, among=False)
 MODELS = (of.ModelScore("large", 0.8), of.ModelScore("small", 0.3))
 FIVE_MODELS = (*MODELS, *(of.ModelScore(name, 0.2) for name in "abc"))
 USED = Counted(9, 10, (("judge", 1),))
@@ -117,7 +117,7 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.EffectWithinChance(of.Trials(50, 50, 50), LOW, HIGH, False, None), "The effect of the facts cannot be distinguished from chance: from 0.44 to 1.00 over 50 cases."),
     (of.EffectWithinChance(of.Trials(36, 36, 12), LOW, HIGH, False, SPAN),
      "The effect of the facts cannot be distinguished from chance: from 0.44 to 1.00 over 36 trials of 12 cases (95 % interval of the difference −0.10 to 0.30)."),
-    (of.TooFewForEffect((LIVES,), SCORES, of.Trials(3, 3), None, 5, of.Cause("task", "remind me", "supplied", 3, among=True)),
+    (of.TooFewForEffect((LIVES,), SCORES, of.Trials(3, 3), None, 5, of.Cause("task", "remind me", WITH, 3, among=True)),
      "The agent scores 0.44 without the facts and 1.00 with the facts; three trials are too few to tell what knowing that the user lives in Sydney changes "
      "(5 would do); with them the task “remind me” is not done in any trial with both scores."),
     (of.TooFewForEffect((LIVES,), SCORES, of.Trials(2, 5), None, 5, None),

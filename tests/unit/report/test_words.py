@@ -8,9 +8,9 @@ import pytest
 
 from bioeval_tui import units
 from bioeval_tui.evaluation.conversation.transcript import sent_messages
-from bioeval_tui.formats import CONDITIONS
 from bioeval_tui.grade.task_report import ReportExtra
 from bioeval_tui.record.attachments import attachment_event, file_words
+from bioeval_tui.record.conditions import PUBLISHED_NAMES
 from bioeval_tui.report import words
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.frames import table_rows
@@ -90,7 +90,7 @@ def test_values_are_written_with_units_and_signs(said: str, expected: str) -> No
 def test_the_end_of_a_conversation_names_who_caused_it() -> None:
     failed = Talk(reason="agent_failed", fault="agent", detail="503 four times")
     run = Recorded([Talk()], [failed]).loaded()
-    assert [run.conversation(condition, 1).ending for condition in CONDITIONS] == [
+    assert [run.conversation(condition, 1).ending for condition in PUBLISHED_NAMES] == [
         "signed off",
         "the agent failed, fault: agent: 503 four times",
     ]

@@ -16,7 +16,10 @@ JOB = EvaluationJob.model_validate(
         "seeds": ({"text": SECRET},),
         "setups": ({"cypher": SECRET},),
         "assertions": ({"expression": SECRET},),
-        "conditionNames": {"withheld": "no address", "supplied": f"is in {SECRET}"},
+        "conditions": (
+            {"name": "withheld", "words": "no address", "facts": "none"},
+            {"name": "supplied", "words": SECRET[:20]},
+        ),
     }
 )
 

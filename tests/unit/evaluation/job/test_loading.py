@@ -43,25 +43,51 @@ def test_the_defaults_of_a_job_are_the_published_ones() -> None:
 
 
 def test_a_job_may_name_its_conditions_in_printable_words_of_one_line() -> None:
-    named = "conditionNames: {withheld: 'knows\\n nothing ', supplied: answers when asked}\n"
+    named = "conditions: [{name: withheld, facts: none, words: 'knows\\n nothing '}, {name: supplied}]\n"
     job = parse_job(MINIMAL + named.replace("'", '"'), Path("job.yml")).job
-    assert job.condition_names is not None
-    assert job.condition_names.withheld == "knows nothing"
+    assert [condition.title for condition in job.held_in] == ["knows nothing", "supplied"]
     assert job_from_data(job_snapshot(job)) == job
 
 
 @pytest.mark.parametrize(
     ("names", "problem"),
     [
-        ("{withheld: same, supplied: same}", "conditionNames: `withheld` and `supplied` have the same name"),
-        ("{withheld: ' ', supplied: b}", "conditionNames.withheld: must not be blank"),
-        (f"{{withheld: {'x' * 21}, supplied: b}}", "conditionNames.withheld: string should have at most 20 characters"),
-        ("{withheld: a}", "conditionNames.supplied: required key is missing"),
-        ("{withheld: a, suplied: b}", "unknown key, did you mean supplied?"),
+        ("[{name: a, words: same}, {name: b, words: same}]", "conditions: two conditions have the words 'same'"),
+        ("[{name: a}, {name: a, words: b}]", "conditions: two conditions have the name 'a'"),
+        ("[{name: a, words: ' '}]", "conditions[0].words: must not be blank"),
+        (f"[{{name: a, words: {'x' * 21}}}]", "conditions[0].words: string should have at most 20 characters"),
+        ("[{words: a}]", "conditions[0].name: required key is missing"),
+        ("[{name: a, fact: none}]", "unknown key, did you mean facts?"),
+        ("[{name: mean}]", "conditions[0].name: must be a name of at most 20 small letters"),
+        ("[{name: task2}]", "conditions[0].name: must be a name of at most 20 small letters"),
+        ("[{name: a, facts: [2]}]", "conditions[0].facts: there is no fact 2; the job has 0"),
+        ("[]", "conditions: tuple should have at least 1 item"),
     ],
 )  # fmt: skip
 def test_a_wrong_name_of_a_condition_says_what_would_be_right(names: str, problem: str) -> None:
-    assert problem in " ".join(problems_of(f"{MINIMAL}conditionNames: {names}\n"))
+    assert problem in " ".join(problems_of(f"{MINIMAL}conditions: {names}\n"))
+
+
+@pytest.mark.parametrize(
+    ("part", "problem"),
+    [
+        ("assertions: [{expression: 'true', only: suplied}]", "assertions[0].only: suplied is no condition of the job; it has withheld and supplied"),
+        ("evaluator: {lines: [{say: a, only: given}]}", "evaluator.lines[0].only: given is no condition"),
+        ("rubric: [{criterion: a, points: 1, only: given}]", "rubric[0].only: given is no condition"),
+        ("order: given-first", "order: given is no condition of the job"),
+        ("order: sideways", "order: must be random, parallel, or a condition with -first"),
+        ("rubric: [{criterion: a, points: 1, rules: [{pattern: b, only: supplied}]}]", "rubric[0]: no rule counts with facts withheld"),
+    ],
+)  # fmt: skip
+def test_a_condition_that_the_job_does_not_have_is_a_problem(part: str, problem: str) -> None:
+    assert problem in " ".join(problems_of(f"{MINIMAL}{part}\n"))
+
+
+def test_rules_that_leave_out_a_condition_are_refused() -> None:
+    rules = "tasks:\n  - task: Remind me\n    rules: [{pattern: done, only: supplied}]\n"
+    assert "tasks[0]: no rule counts with facts withheld" in " ".join(
+        problems_of(MINIMAL.replace("tasks:\n  - task: Remind me\n", rules))
+    )
 
 
 def test_kinds_of_assertions_are_recognised_by_their_keys() -> None:

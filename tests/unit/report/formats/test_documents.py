@@ -21,10 +21,11 @@ from markdown_it import MarkdownIt
 from rich.console import Console
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.formats import CONDITIONS, RunResult
+from bioeval_tui.formats import RunResult
 from bioeval_tui.grade.task_report import now
 from bioeval_tui.grading import TaskReport
 from bioeval_tui.record import events
+from bioeval_tui.record.conditions import PUBLISHED_NAMES
 from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.formats.markdown import escape
@@ -339,7 +340,7 @@ def test_an_unsent_message_is_marked_and_not_exported() -> None:
 async def test_a_sign_off_is_in_no_export_of_what_was_said_to_the_agent(
     kind: str, says: str, sent: list[str], tmp_path: Path
 ) -> None:
-    users = {name: FakeEvaluator(["do it", says]) for name in CONDITIONS}
+    users = {name: FakeEvaluator(["do it", says]) for name in PUBLISHED_NAMES}
     state = await Stage(job(), evaluators=users).run()
     assert state.started is not None
     run = RunResult(tmp_path / "run.jsonl", state, state.started)
@@ -478,7 +479,7 @@ def test_latency_bars_stay_inside_the_chart_and_never_touch(latencies: tuple[flo
         r'viewBox="0 0 [\d.]+ ([\d.]+)" role="img" aria-label="response times by turn"', document
     )
     assert height is not None
-    bars = sorted((bar for bar in bars_of(document) if bar.name in CONDITIONS), key=lambda bar: bar.x)
+    bars = sorted((bar for bar in bars_of(document) if bar.name in PUBLISHED_NAMES), key=lambda bar: bar.x)
     assert len(bars) == 2 * len(latencies)
     assert all(bar.width > 0 and bar.y >= 0 and bar.y + bar.height <= float(height[1]) for bar in bars)
     assert all(left.x + left.width <= right.x + 0.02 for left, right in pairwise(bars))

@@ -1,0 +1,202 @@
+"""The conditions of a run as data: what each is called, which of the job's facts the user has, and which criteria hold.
+
+embabel-agent-eval has two, which are the default: the facts withheld, and supplied when asked for. A job may list others.
+Nothing else in this program knows how many there are, or what they are called.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
+from pydantic_core import PydanticCustomError
+
+from bioeval_tui.record.names import Condition
+from bioeval_tui.text import clean_line
+
+LONGEST_WORDS = 20
+"""Maximum number of characters of what a condition is called: screens have narrow columns for it."""
+MOST_CONDITIONS = 8
+
+_NAME = re.compile(
+    r"(?!(?:mean|both|all|none|task\d*|timing|assertion|p\d+|random|parallel)\Z)[a-z][a-z0-9_]{0,19}"
+)
+"""A key in files and a word in options such as `--fail-under supplied.task2:0.8`, whose other words it is not."""
+
+
+def is_name(text: str) -> bool:
+    """Return whether a condition can have this name."""
+    return _NAME.fullmatch(text) is not None
+
+
+def _named(text: str) -> str:
+    if not is_name(text):
+        raise PydanticCustomError(
+            "condition",
+            "must be a name of at most 20 small letters, digits and _, and no word of options such as mean or task2",
+        )
+    return text
+
+
+ConditionName = Annotated[str, AfterValidator(_named)]
+Conditions = Annotated[tuple[ConditionName, ...], Field(max_length=MOST_CONDITIONS)]
+"""The names of the conditions of a run, in the order in which each trial holds them."""
+
+
+_FIRST = "-first"
+
+
+def _order(order: str) -> str:
+    if order in ("random", "parallel") or (order.endswith(_FIRST) and is_name(order.removesuffix(_FIRST))):
+        return order
+    raise PydanticCustomError(
+        "order", "must be random, parallel, or a condition with -first, such as supplied-first"
+    )
+
+
+Order = Annotated[str, AfterValidator(_order)]
+"""The order of a trial's conditions: as listed but for the one that comes first, drawn at random, or at the same time."""
+
+
+def with_first(names: Sequence[Condition], order: Order | None) -> tuple[Condition, ...]:
+    """Return the conditions in an order; the one that comes first leaves the others as listed."""
+    first = (order or "").removesuffix(_FIRST)
+    return tuple(sorted(names, key=lambda name: name != first)) if first != order else tuple(names)
+
+
+def _words(text: str) -> str:
+    if not (cleaned := clean_line(text)):
+        raise PydanticCustomError("condition_words", "must not be blank")
+    return cleaned
+
+
+def _as_tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+class ConditionConfig(BaseModel):
+    """A condition in which conversations are held: in it, the simulated user knows some of the job's facts."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    name: ConditionName
+    """The name in files, options and assertions' `only`."""
+    words: Annotated[str, Field(min_length=1, max_length=LONGEST_WORDS), AfterValidator(_words)] | None = None
+    """What screens and reports call it, such as `knows nothing`; the default is its name."""
+    facts: Annotated[
+        Literal["all", "none"] | tuple[Annotated[int, Field(ge=1)], ...], BeforeValidator(_as_tuple)
+    ] = "all"
+    """Which of the job's facts the user has and gives when asked: all, none, or the numbers (from 1) of some."""
+    criteria: Literal["acceptance", "withheld"] = "acceptance"
+    """Whether tasks with `withheldCriteria` are judged by these: what is right when the user does not know."""
+
+    @property
+    def title(self) -> str:
+        """What it is called where there is room: `facts withheld`."""
+        return self.words or self.name
+
+    @property
+    def short(self) -> str:
+        """What it is called where there is little room: `withheld`."""
+        return self.title.removeprefix("facts ")
+
+    def knows(self, fact: int) -> bool:
+        """Return whether the user has the fact of that number, from 1."""
+        return self.facts == "all" or (self.facts != "none" and fact in self.facts)
+
+    def known(self, facts: Sequence[str]) -> tuple[str, ...]:
+        """Return those of the job's facts that the user has."""
+        return tuple(fact for number, fact in enumerate(facts, start=1) if self.knows(number))
+
+    def criteria_of(self, acceptance: str, withheld: str) -> str:
+        """Return the criteria of a task, given its `acceptanceCriteria` and `withheldCriteria`."""
+        return (withheld if self.criteria == "withheld" else "") or acceptance
+
+
+WITHHELD = ConditionConfig(name="withheld", words="facts withheld", facts="none", criteria="withheld")
+SUPPLIED = ConditionConfig(name="supplied", words="facts supplied")
+PUBLISHED = (WITHHELD, SUPPLIED)
+"""embabel-agent-eval's conditions, in the order in which they run and are shown."""
+PUBLISHED_NAMES = tuple(condition.name for condition in PUBLISHED)
+
+
+def _are_distinct(conditions: tuple[ConditionConfig, ...]) -> tuple[ConditionConfig, ...]:
+    for kind, called in (
+        ("name", [condition.name for condition in conditions]),
+        ("words", [condition.title for condition in conditions]),
+    ):
+        if twice := next((each for each in called if called.count(each) > 1), None):
+            raise PydanticCustomError(
+                "conditions", f"two conditions have the {kind} {twice!r}; give each its own"
+            )
+    return conditions
+
+
+ConditionList = Annotated[
+    tuple[ConditionConfig, ...],
+    Field(min_length=1, max_length=MOST_CONDITIONS),
+    AfterValidator(_are_distinct),
+]
+_READER: TypeAdapter[tuple[ConditionConfig, ...]] = TypeAdapter(
+    Annotated[ConditionList, BeforeValidator(_as_tuple)]
+)
+
+
+def conditions_in(job: Mapping[str, Any]) -> tuple[ConditionConfig, ...]:
+    """Return the conditions of a job's snapshot, in the order in which they run and are shown.
+
+    Raises pydantic's `ValidationError`, a `ValueError`; recordings are checked when they are read.
+    """
+    listed = job.get("conditions")
+    return PUBLISHED if listed is None else _READER.validate_python(listed)
+
+
+def names_in(job: Mapping[str, Any]) -> tuple[Condition, ...]:
+    """Return the names of the conditions of a job's snapshot, in order."""
+    return tuple(condition.name for condition in conditions_in(job))
+
+
+def condition_in(job: Mapping[str, Any], name: Condition) -> ConditionConfig:
+    """Return a condition of a job's snapshot by its name; one that is not listed has all facts."""
+    return named(conditions_in(job), name)
+
+
+def named(conditions: Collection[ConditionConfig], name: Condition) -> ConditionConfig:
+    """Return the condition of that name; one that is not listed has all facts."""
+    found = (condition for condition in conditions if condition.name == name)
+    return next(found, None) or ConditionConfig(name=name)
+
+
+def title_of(name: Condition) -> str:
+    """Return what a condition is called where jobs' own words must not make a difference: `facts withheld`."""
+    return named(PUBLISHED, name).title
+
+
+def in_order(conditions: Sequence[ConditionConfig], some: Collection[Condition]) -> tuple[Condition, ...]:
+    """Return `some` of the conditions' names in the order of the conditions, and then the others."""
+    listed = tuple(condition.name for condition in conditions if condition.name in some)
+    return (*listed, *(name for name in some if name not in listed))
+
+
+def most_informed(conditions: Sequence[ConditionConfig]) -> Condition:
+    """Return the first of the conditions in which the user knows most: all facts, else some."""
+    return max(conditions, key=lambda condition: (condition.facts == "all", condition.facts != "none")).name
+
+
+class Contrast(NamedTuple):
+    """The two conditions whose difference is the effect of the facts."""
+
+    without: Condition
+    """The first in which the user knows none of the facts."""
+    with_facts: Condition
+    """The first in which the user knows all of them."""
+
+
+def contrast_in(job: Mapping[str, Any]) -> Contrast | None:
+    """Return the conditions of a job's snapshot that show what the facts change; None if there are no such two."""
+    conditions = conditions_in(job)
+    without = next((condition.name for condition in conditions if condition.facts == "none"), None)
+    with_facts = next((condition.name for condition in conditions if condition.facts == "all"), None)
+    return Contrast(without, with_facts) if without and with_facts else None
