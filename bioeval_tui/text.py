@@ -211,14 +211,15 @@ def _whole_number(digits: str) -> int | float:
     return int(digits) if len(digits) <= _MOST_DIGITS else math.copysign(math.inf, int(digits[:2]))
 
 
-def excess_of(value: Any, path: Sequence[str] = ()) -> str:
+def excess_of(value: Any, path: Sequence[str] = (), *, own_levels: int = 0) -> str:
     """Return how a JSON value exceeds `MAX_DEPTH`, `MAX_VALUES` or `MAX_NUMBER`, and where, in a few words, or "".
 
-    `path` is where it stands in a larger value. Iterative, because deep nesting overflows the stack.
+    `path` is where it stands in a larger value. `own_levels` are what this program puts around what a peer sent, such as the
+    list of its events: they count neither as levels nor as values. Iterative, because deep nesting overflows the stack.
     """
     level, values = [value], 0
     deepest: Any = value
-    for _ in range(MAX_DEPTH - len(path)):
+    for depth in range(MAX_DEPTH + own_levels - len(path)):
         children: list[Any] = []
         for item in level:
             if isinstance(item, dict | list | tuple):
@@ -227,7 +228,8 @@ def excess_of(value: Any, path: Sequence[str] = ()) -> str:
             elif isinstance(item, int | float) and not -MAX_NUMBER <= item <= MAX_NUMBER:
                 return f"with {_number_words(item)} at {_place_of(item, value, path) or 'its top'}"
         level = children
-        values += len(level)
+        if depth >= own_levels:
+            values += len(level)
         if values > MAX_VALUES:
             return f"with more than {MAX_VALUES:,} values"
         if not level:
