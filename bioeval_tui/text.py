@@ -14,6 +14,7 @@ import json
 import math
 import re
 import unicodedata
+from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,10 @@ from bioeval_tui.peer_limits import MAX_COMBINING, MAX_DEPTH, MAX_LETTER, MAX_NU
 
 _MOST_DIGITS = 400
 """More digits than any number has that a double holds."""
+_BRACKETS = re.compile(r'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+"?+)*+([\[\]{}])', re.DOTALL)
+"""Each bracket of JSON that is in no text; possessive, so that broken JSON takes linear time, too."""
+_LONGEST_NAME, _LONGEST_PATH, _LONGEST_DEEP = 40, 120, 40
+"""Most characters shown of a key, of the path of a value, and of one with many levels, whose first ones say which field it is."""
 SHORTEST_SECRET = 8
 """Shorter secrets, such as the key `x` of a local server, also occur in ordinary words."""
 
@@ -180,7 +185,7 @@ def parse_json(text: str | bytes) -> Any:
     try:
         value = json.loads(text, parse_int=_whole_number)
     except RecursionError:
-        raise ExcessiveJsonError(f"nested deeper than {MAX_DEPTH}") from None
+        raise ExcessiveJsonError(_excess_of_text(text)) from None
     if excess := excess_of(value):
         raise ExcessiveJsonError(excess)
     # `\ud800` alone is JSON, but no text that could be sent, written or put into a URL.
@@ -206,28 +211,69 @@ def _whole_number(digits: str) -> int | float:
     return int(digits) if len(digits) <= _MOST_DIGITS else math.copysign(math.inf, int(digits[:2]))
 
 
-def excess_of(value: Any, depth: int = MAX_DEPTH) -> str:
-    """Return how a JSON value exceeds `MAX_DEPTH`, `MAX_VALUES` or `MAX_NUMBER`, in a few words, or "".
+def excess_of(value: Any, path: Sequence[str] = (), *, own_levels: int = 0) -> str:
+    """Return how a JSON value exceeds `MAX_DEPTH`, `MAX_VALUES` or `MAX_NUMBER`, and where, in a few words, or "".
 
-    `depth` is what is left of `MAX_DEPTH` for a part of a value. Iterative, because deep nesting overflows the stack.
+    `path` is where it stands in a larger value. `own_levels` are what this program puts around what a peer sent, such as the
+    list of its events: they count neither as levels nor as values. Iterative, because deep nesting overflows the stack.
     """
     level, values = [value], 0
-    for _ in range(depth):
+    deepest: Any = value
+    for depth in range(MAX_DEPTH + own_levels - len(path)):
         children: list[Any] = []
         for item in level:
-            if isinstance(item, dict):
-                children += item.values()
-            elif isinstance(item, list | tuple):
-                children += item
+            if isinstance(item, dict | list | tuple):
+                children += item.values() if isinstance(item, dict) else item
+                deepest = item if item else deepest
             elif isinstance(item, int | float) and not -MAX_NUMBER <= item <= MAX_NUMBER:
-                return f"with {_number_words(item)} at {_place_of(item, value) or 'its top'}"
+                return f"with {_number_words(item)} at {_place_of(item, value, path) or 'its top'}"
         level = children
-        values += len(level)
+        if depth >= own_levels:
+            values += len(level)
         if values > MAX_VALUES:
             return f"with more than {MAX_VALUES:,} values"
         if not level:
             return ""
-    return f"nested deeper than {MAX_DEPTH}"
+    return _deep_words(_place_of(deepest, value, path))
+
+
+def _deep_words(place: str) -> str:
+    """Return what is wrong with a value that is nested too deep, with the place of its last level that is allowed."""
+    return f"nested deeper than {MAX_DEPTH}" + (f" at {shorten(place, _LONGEST_DEEP)}" if place else "")
+
+
+def _excess_of_text(text: str) -> str:
+    """Return how JSON exceeds the limits that is too deep for JSON's reader, as `excess_of` does for a value.
+
+    Its first part, down to the last level that is allowed, is closed and read in its place.
+    """
+    closers: list[str] = []
+    for opened, token in enumerate(_BRACKETS.finditer(text)):
+        if opened > 2 * MAX_VALUES:
+            return f"with more than {MAX_VALUES:,} values"
+        bracket = token[1]
+        if bracket in "]}":
+            del closers[-1:]
+        elif len(closers) < MAX_DEPTH:
+            closers.append("]" if bracket == "[" else "}")
+        else:
+            try:
+                first_part = text[: token.start(1)] + "0" + "".join(reversed(closers))
+                inner = json.loads(first_part, parse_int=_whole_number, object_pairs_hook=_last_member)
+            except ValueError:
+                break
+            names: list[str | int] = []
+            while inner:
+                name = next(iter(inner)) if isinstance(inner, dict) else len(inner) - 1
+                names.append(name)
+                inner = inner[name]
+            return _deep_words(_path_words(names[:-1]))
+    return _deep_words("")
+
+
+def _last_member(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    # The last one of a name that comes twice has the place of the first in a dict.
+    return dict(pairs[-1:])
 
 
 def is_too_deep(value: Any) -> bool:
@@ -250,18 +296,31 @@ def _number_words(number: float) -> str:
     return "a number that is larger than a double holds"
 
 
-def _place_of(wanted: Any, value: Any) -> str:
+def _place_of(wanted: Any, value: Any, path: Sequence[str] = ()) -> str:
     """Return the path of one object in a JSON value, such as `events[0].arguments.dose`; iterative, as above."""
-    waiting: list[tuple[str, Any]] = [("", value)]
+    # A path is made of links to the parent: whole ones of half a million values would take long.
+    waiting: deque[tuple[Any, str | int, Any]] = deque([(None, "", value)])
     while waiting:
-        path, item = waiting.pop()
+        link = waiting.popleft()
+        item = link[2]
         if item is wanted:
-            return clean_line(path, 200)
+            names: list[str | int] = []
+            while link[0] is not None:
+                names.append(link[1])
+                link = link[0]
+            return _path_words([*path, *reversed(names)])
         if isinstance(item, dict):
-            waiting += [(f"{path}.{key}" if path else str(key), child) for key, child in item.items()]
+            waiting += [(link, str(key), child) for key, child in item.items()]
         elif isinstance(item, list | tuple):
-            waiting += [(f"{path}[{number}]", child) for number, child in enumerate(item)]
+            waiting += [(link, number, child) for number, child in enumerate(item)]
     return ""
+
+
+def _path_words(names: Sequence[str | int]) -> str:
+    """Return a path in a JSON value for a sentence; the rest of a long one says nothing."""
+    parts = [f"[{name}]" if isinstance(name, int) else f".{name[:_LONGEST_NAME]}" for name in names]
+    path = "".join(parts).removeprefix(".")
+    return shorten(clean_line(path[: 2 * _LONGEST_PATH]), _LONGEST_PATH)
 
 
 def json_problem(error: ValueError | RecursionError) -> str:

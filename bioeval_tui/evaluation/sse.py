@@ -14,7 +14,7 @@ import codecs
 import contextlib
 import re
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bioeval_tui.evaluation.seams import PeerError
 
@@ -29,10 +29,19 @@ _BODY_BEGINS = ("{", "[", "<")
 
 @dataclass(frozen=True, slots=True)
 class ServerSentEvent:
-    """One event: its name, `message` unless the stream names another, and its data, the lines joined."""
+    """One event: its name, `message` unless the stream names another, and its data, the lines joined.
+
+    `number` counts the events of its stream, from 1.
+    """
 
     event: str
     data: str
+    number: int = field(default=0, compare=False)
+
+    @property
+    def place(self) -> str:
+        """Where it stands, for a sentence."""
+        return f"event {self.number:,} of its stream"
 
 
 class EventDecoder:
@@ -49,6 +58,7 @@ class EventDecoder:
         self._data: list[str] = []
         self._is_body = False
         """Whether the data is a body without fields."""
+        self._number = 0
 
     def feed(self, piece: bytes, *, is_last: bool = False) -> list[ServerSentEvent]:
         """Return the events that a piece completes."""
@@ -99,7 +109,8 @@ class EventDecoder:
         self._is_body = False
         if not data or data == [NO_DATA]:
             return []
-        return [ServerSentEvent(event, "\n".join(data))]
+        self._number += 1
+        return [ServerSentEvent(event, "\n".join(data), self._number)]
 
 
 async def read_events(pieces: AsyncIterator[bytes]) -> AsyncIterator[ServerSentEvent]:

@@ -126,8 +126,10 @@ class Recording:
     problems: tuple[Problem, ...] = ()
 
 
-def read_recording(path: Path, *, as_written: bool = False) -> Recording:
+def read_recording(path: Path, *, as_written: bool = False, by_words: bool = False) -> Recording:
     """Read a recording from start to end, masked if this process masks; `as_written` is for code that continues it.
+
+    With `by_words`, names are replaced with words that the fields of a job can hold.
 
     Raises:
         RecordingError: the file cannot be read or contains no event.
@@ -143,8 +145,10 @@ def read_recording(path: Path, *, as_written: bool = False) -> Recording:
     reader.finish()
     if not events:
         raise _no_recording(path, reader)
-    masked = events if as_written or not masking() else current().events(events)
-    return Recording(path, tuple(masked), tuple(reader.problems))
+    if masking() and not as_written:
+        mask = current().in_words() if by_words else current()
+        events = list(mask.events(events))
+    return Recording(path, tuple(events), tuple(reader.problems))
 
 
 @contextmanager
@@ -394,9 +398,11 @@ def outline(path: Path) -> Outline:
 
 
 def started_run(
-    path: Path, *, as_written: bool = False
+    path: Path, *, as_written: bool = False, by_words: bool = False
 ) -> tuple[RunState, events.RunStarted, tuple[Problem, ...]]:
     """Return the state after all of a recording's events, its first event, and what could not be read.
+
+    `by_words` is for code that needs the run's job, as of `read_recording`.
 
     Raises:
         RecordingError: it cannot be read, or lacks its first event.
@@ -406,7 +412,7 @@ def started_run(
         state = fold_file(path, light=False, reader=reader)
         reader.finish()
     else:  # a mask joins the pieces of a text
-        recording = read_recording(path)
+        recording = read_recording(path, by_words=by_words)
         state, reader.problems = apply_all(RunState(), recording.events), [*recording.problems]
     if state.started is None:
         read_recording(path)  # says why no event could be read

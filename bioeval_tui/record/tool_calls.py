@@ -16,12 +16,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from bioeval_tui.peer_limits import MAX_TOOL_VALUE
-from bioeval_tui.text import clean_line, clean_value, parse_json, shorten
+from bioeval_tui.text import clean_line, clean_value, excess_of, parse_json, shorten
 
 UNREAD = "the arguments of this call are not a JSON object"
 """The result of a call whose arguments cannot be read, if no other is reported."""
 OWN_ID = "unnamed-"
 """How an id begins that was made here, for a call that was reported without one."""
+_IN_EVENT = ("request", "arguments")
+"""Where a call's arguments stand in its event, which is no deeper than a peer's JSON may be."""
 _RESULTS = ("output", "result", "response")
 
 
@@ -55,7 +57,9 @@ def parse_arguments(written: str) -> Any:
         return written
     if read is None:
         return {}
-    return read if isinstance(read, Mapping) else written
+    if not isinstance(read, Mapping) or excess_of(read, _IN_EVENT):
+        return written
+    return read
 
 
 def call_event(name: str, arguments: Any, call_id: str = "") -> dict[str, Any]:

@@ -553,18 +553,18 @@ class _Call:
     async def _frames(self, response: httpx2.Response) -> AsyncGenerator[dict[str, Any], None]:
         if not is_stream(response):
             data = await response.aread()
-            yield self._unwrapped(data, response.headers.get("Content-Type", ""))
+            content_type = response.headers.get("Content-Type", "")
+            yield self._unwrapped(parse_object("agent", self._host, data, content_type))
             return
         async for event in stream_of(response):
             if not event.data.strip():
                 continue
-            frame = self._unwrapped(event.data)
+            frame = self._unwrapped(parse_object("agent", self._host, event))
             if event.event == "error":
                 raise self._failed(frame)
             yield frame
 
-    def _unwrapped(self, data: bytes | str, content_type: str = "") -> dict[str, Any]:
-        value = parse_object("agent", self._host, data, content_type)
+    def _unwrapped(self, value: dict[str, Any]) -> dict[str, Any]:
         if isinstance(error := value.get("error"), dict):
             raise self._failed(error)
         if not self._is_rpc:

@@ -307,7 +307,7 @@ class AGUIAgent:
                     continue
                 if frame.event == "error":
                     failed = words_of_error(frame)
-                for piece in [*before, *_take(parse_object("agent", self._host, frame.data), run)]:
+                for piece in [*before, *_take(parse_object("agent", self._host, frame), run)]:
                     if isinstance(piece, Delta) and run.first_token is None:
                         run.first_token = self._connection.arrivals.last() - run.ours_s
                     yield piece

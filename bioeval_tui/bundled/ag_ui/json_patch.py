@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from bioeval_tui.http_agents import MAX_DEPTH, MAX_VALUES, count_of, excess_of, size_of
+from bioeval_tui.http_agents import MAX_VALUES, count_of, excess_of, size_of
 from bioeval_tui.protocols import PeerError
 
 MAX_STATE = 5_000_000
@@ -141,14 +141,14 @@ class AgentState:
 
     def _fitting(self, value: Any, path: Sequence[str]) -> Any:
         """Return a value that may be put at `path`."""
-        # A path has one token more than it has levels: the first one names the whole state.
-        if isinstance(value, dict | list) and (excess := excess_of(value, MAX_DEPTH + 1 - len(path))):
+        # The first token of a path names the whole state, which is no level in it.
+        if isinstance(value, dict | list) and (excess := excess_of(value, path[1:])):
             raise PeerError("agent", f"the agent's state patches make a state {excess}")
         return value
 
 
 def _copied(value: Any) -> Any:
-    """Return a copy of JSON that is not nested deeper than `MAX_DEPTH`."""
+    """Return a copy of JSON that is not nested deeper than `MAX_DEPTH` of `peer_limits`."""
     if isinstance(value, dict):
         return {key: _copied(item) for key, item in value.items()}
     return [_copied(item) for item in value] if isinstance(value, list) else value

@@ -47,6 +47,10 @@ _LARGEST_PIECE = 1 << 24
 _MOST_PIECES = 500_000
 """Maximum number of messages, and of events, of a sample in a zip: 30 MB of empty ones would take 700 MB."""
 
+_MOST_UNPACKED, _MOST_TIMES = 1_000_000_000, 100
+"""Maximum number of bytes of all samples in a zip, and how many times the zip's own size if that is more: a few megabytes may
+hold any number of samples that each have all the blanks, or events to be left out, that one may have."""
+
 
 def fits(look: FileLook) -> bool:
     """Return whether a file is an Inspect log."""
@@ -89,9 +93,20 @@ def _members(file: Path) -> Iterator[tuple[str, Any]]:
         if not isinstance(start, dict):
             raise InputError(f"{header} is not a JSON object")
         yield from start.items()
-        for name in names:
-            if name.startswith("samples/") and name.endswith(".json"):
-                yield "samples", _sample(archive, name)
+        samples = [name for name in names if name.startswith("samples/") and name.endswith(".json")]
+        _require_usual_size(file, sum(map(archive.size_of, samples)))
+        for name in samples:
+            yield "samples", _sample(archive, name)
+
+
+def _require_usual_size(file: Path, unpacked: int) -> None:
+    # No member is read beyond the size that the zip says.
+    packed = file.stat().st_size
+    most = max(_MOST_UNPACKED, _MOST_TIMES * packed)
+    if unpacked > most:
+        raise InputError(
+            f"its samples unpack to {unpacked:,} bytes; at most {most:,} are read of a zip of {packed:,}; split the log"
+        )
 
 
 def _loaded(archive: Archive, name: str) -> Any:

@@ -75,12 +75,16 @@ def filled_in(value: Any, session: str) -> Any:
             return value
 
 
-def parse_object(peer: Peer, host: str, data: bytes | str, content_type: str = "") -> dict[str, Any]:
-    """Return the response's JSON object. Raises `PeerError`, not retryable, if it is not one."""
+def parse_object(
+    peer: Peer, host: str, answer: bytes | str | ServerSentEvent, content_type: str = ""
+) -> dict[str, Any]:
+    """Return the JSON object of a response, or of an event of a stream. Raises `PeerError`, not retryable, if it is not one."""
+    data = answer.data if isinstance(answer, ServerSentEvent) else answer
+    where = f" in {answer.place}" if isinstance(answer, ServerSentEvent) else ""
     try:
         value = parse_json(data)
     except ExcessiveJsonError as error:
-        raise PeerError(peer, f"{host} answered JSON {error}", received=received_text(data)) from None
+        raise PeerError(peer, f"{host} answered JSON {error}{where}", received=received_text(data)) from None
     except ValueError:
         start = data[:200] if isinstance(data, str) else data[:200].decode("latin-1")
         what = "something that is not JSON" if data else "nothing"
@@ -88,13 +92,16 @@ def parse_object(peer: Peer, host: str, data: bytes | str, content_type: str = "
             what = "HTML"
         raise PeerError(
             peer,
-            f"{host} answered {what} where JSON was expected",
+            f"{host} answered {what} where JSON was expected{where}",
             received=received_text(data),
             unusable=True,
         ) from None
     if not isinstance(value, dict):
         raise PeerError(
-            peer, f"{host} answered JSON that is not an object", received=received_text(data), unusable=True
+            peer,
+            f"{host} answered JSON that is not an object{where}",
+            received=received_text(data),
+            unusable=True,
         )
     return value
 

@@ -39,7 +39,7 @@ from bioeval_tui.record.spans import known_sum
 from bioeval_tui.record.tool_calls import OWN_ID, call_event, parse_arguments, result_event
 from bioeval_tui.settings import function_environment
 from bioeval_tui.terminal import say
-from bioeval_tui.text import clean, clean_line, clean_value, parse_json
+from bioeval_tui.text import ExcessiveJsonError, clean, clean_line, clean_value, parse_json
 
 _TAIL = 4_000
 """How much of the end of stderr is kept, in bytes."""
@@ -269,6 +269,8 @@ def _encode(request: dict[str, Any]) -> bytes:
 def _parse_line(line: bytes) -> dict[str, Any]:
     try:
         message = parse_json(line)
+    except ExcessiveJsonError as error:
+        raise FunctionError(f" answered with JSON {error}") from None
     except ValueError:
         raise FunctionError(_NO_MESSAGE) from None
     if not isinstance(message, dict):

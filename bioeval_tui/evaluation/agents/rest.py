@@ -152,7 +152,7 @@ class RestAgent:
         async for event in events:
             arrived = self._connection.arrivals.last()
             if event.event == "message":
-                value = parse_object("agent", host, event.data)
+                value = parse_object("agent", host, event)
                 content, generation = parse_message(host, value, self._session)
                 await drain(events)
                 history = told_history(value.get("history"))
@@ -162,7 +162,7 @@ class RestAgent:
                 failed = words_of_error(event) if event.event == "error" else failed
                 yield Generation(clean_value({"frame": event.event, "data": event.data}))
                 continue
-            value = parse_object("agent", host, event.data)
+            value = parse_object("agent", host, event)
             if event.event == "event":
                 yield Generation(clean_value(value))
             elif isinstance(text := value.get("content"), str) and text:

@@ -14,6 +14,7 @@ from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, RunLim
 from bioeval_tui.evaluation.retry import RetryRule, attempts
 from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply, Utterance
 from bioeval_tui.evaluation.spending import SpendingBudget, Used, counting
+from bioeval_tui.peer_limits import MAX_VALUES
 from bioeval_tui.record import events
 from bioeval_tui.record.events import MAX_TOKENS
 from bioeval_tui.record.names import Peer
@@ -131,7 +132,10 @@ def require_usable(piece: object, peer: Peer) -> None:
 def _events_problem(events: object) -> str:
     if not isinstance(events, list | tuple) or not all(isinstance(event, Mapping) for event in events):
         return "events that are not a list of objects"
-    excess = excess_of(list(events))
+    if len(events) > MAX_VALUES:
+        return f"more than {MAX_VALUES:,} events"
+    # The values in each event are the agent's: it may have sent a value alone, which is `{"event": value}` here.
+    excess = excess_of(list(events), own_levels=1)
     return f"events {excess}" if excess else ""
 
 

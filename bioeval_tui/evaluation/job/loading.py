@@ -22,6 +22,7 @@ from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.record.cases import with_tasks_of
 from bioeval_tui.record.conditions import ConditionConfig
 from bioeval_tui.record.events import Case, RunStarted
+from bioeval_tui.record.masking import masking
 from bioeval_tui.text import clean_line, clean_value
 from bioeval_tui.yaml_positions import Path as FieldPath, YamlDocument, read_yaml, show_path
 
@@ -142,9 +143,10 @@ def recorded_job(started: RunStarted, name: str, case: Case | None = None) -> Ev
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         field = clean_line(".".join(map(str, first["loc"])), 100)
-        raise RecordingError(
-            f"{name}: the job in its first event cannot be used: {field}: {clean_line(first['msg'], 200)}"
-        ) from None
+        why = clean_line(first["msg"], 200)
+        if masking() and first["type"] == "string_too_long":
+            why += "; --redact has replaced names in it: give them a shorter `as` in its rules"
+        raise RecordingError(f"{name}: the job in its first event cannot be used: {field}: {why}") from None
 
 
 def job_snapshot(job: EvaluationJob, *, exclude_defaults: bool = False) -> dict[str, Any]:

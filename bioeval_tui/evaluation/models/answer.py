@@ -372,13 +372,13 @@ class AnswerReader:
         try:
             data = parse_json(event.data)
         except ExcessiveJsonError as error:
-            raise self.odd(f"JSON {error}", event.data) from None
+            raise self.odd(f"JSON {error} in {event.place}", event.data) from None
         except ValueError:
             if event.event == "error":
                 raise self.failed(event.data) from None
             if event.event != "message":
                 return {}
-            raise self.odd("something that is not JSON", event.data) from None
+            raise self.odd(f"something that is not JSON in {event.place}", event.data) from None
         first = data[0] if isinstance(data, list) and data else data  # Google lists its errors
         told = first if isinstance(first, Mapping) else {}
         if told.get("error"):

@@ -28,6 +28,7 @@ from bioeval_tui.evaluation.job.template import Answers
 from bioeval_tui.languages import language_of
 from bioeval_tui.languages.english import ENGLISH
 from bioeval_tui.record.events import RunStarted
+from bioeval_tui.record.masking import masking
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.reading import started_run
 from bioeval_tui.record.runs import is_own
@@ -40,6 +41,10 @@ LONGEST_ANSWER = 80
 LONGEST_QUOTE = 200
 """Most characters of an answer that the job must not hear again."""
 WIDTH = 110
+_MASKED = (
+    "# Each name that --redact lists is a word here, such as PATIENT_1. Where one stands in an address, or in what a\n"
+    "# function, variable, protocol or model is called, write what is right."
+)
 
 
 def job_from(recording: Path, runs_dir: Path, trial: int | None = None) -> str:
@@ -54,7 +59,7 @@ def job_from(recording: Path, runs_dir: Path, trial: int | None = None) -> str:
         RecordingError: the recording, or the job in it, cannot be read.
         UsageError: no conversation failed, or there is no such trial.
     """
-    state, started, _ = started_run(recording)
+    state, started, _ = started_run(recording, by_words=True)
     talk = _choose(state, trial)
     if talk is None:
         which = f"in trial {trial} " if trial is not None else ""
@@ -342,6 +347,8 @@ class _Draft:
         ]
         if self.own and (hint := _agent_is_not_there(self.started)):
             lines.append(f"# {hint}")
+        if masking():
+            lines.append(_MASKED)
         if left_out:
             lines += [
                 f"{LEFT_OUT}{', '.join(_names(left_out))}",

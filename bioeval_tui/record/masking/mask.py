@@ -133,20 +133,31 @@ JOB_KEYS = frozenset(
 
 
 class Mask:
-    """Cleans every text of an event or value and replaces the rules' matches. Without rules it only cleans."""
+    """Cleans every text of an event or value and replaces the rules' matches. Without rules it only cleans.
 
-    def __init__(self, rules: Rules | None = None) -> None:
+    `by_words` replaces them with words (`Rules.in_words`), for what becomes a job.
+    """
+
+    def __init__(self, rules: Rules | None = None, *, by_words: bool = False) -> None:
         self.rules = rules
+        self._by_words = by_words
 
     @property
     def active(self) -> bool:
         """Whether there are rules."""
         return self.rules is not None
 
+    def in_words(self) -> Mask:
+        """Return this mask with words in place of tags."""
+        return Mask(self.rules, by_words=True)
+
     def text(self, text: str) -> str:
         """Return a text as it may be shown."""
         text = clean(text)
-        return self.rules.replace(text) if self.rules else text
+        return self._written(self.rules.replace(text)) if self.rules else text
+
+    def _written(self, replaced_text: str) -> str:
+        return self.rules.in_words(replaced_text) if self.rules and self._by_words else replaced_text
 
     def value(self, value: Any, *, free: bool = False) -> Any:
         """Return a value with every text in it masked, dataclasses, models and the keys of mappings too.
@@ -183,7 +194,7 @@ class Mask:
         masked = [self._event(event, pieces) for event in many]
         for number, rest in pieces.rests().items():
             event = cast(Any, masked[number])
-            masked[number] = event.model_copy(update={"text": event.text + rest})
+            masked[number] = event.model_copy(update={"text": event.text + self._written(rest)})
         return masked
 
     async def follow(
@@ -200,7 +211,7 @@ class Mask:
     def _event(self, event: RunEvent, pieces: Pieces | None) -> RunEvent:
         text = pieces.take(event) if pieces else None
         masked = self._model(event)
-        return masked if text is None else masked.model_copy(update={"text": text})
+        return masked if text is None else masked.model_copy(update={"text": self._written(text)})
 
     def _key(self, key: Any, free: bool) -> Any:
         """Return a key with its matches replaced, unless it is one of the program's own."""

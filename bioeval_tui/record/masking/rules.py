@@ -165,6 +165,13 @@ class Rules:
         spans = self.spans(text)
         return text if not spans else replaced(text, spans)
 
+    def in_words(self, text: str) -> str:
+        """Return a text whose matches were replaced with a word for each, such as `PATIENT_1` for `[PATIENT-1]`.
+
+        The names of tools, functions, variables and hosts, patterns and expressions have no place for brackets.
+        """
+        return str(self._replaced.sub(lambda match: match[0].strip("[]").replace("-", "_"), text))
+
     def spans(self, text: str) -> list[MaskedSpan]:
         """Return the rules' matches, in order and without overlaps."""
         if self._slow >= MOST_SLOW:

@@ -472,7 +472,7 @@ def frame(event: str) -> str:
                     delta=[{"op": "add", "path": "/a" * n, "value": {}} for n in range(1, 1500)]
                 )
             ],
-            "state patches make a state nested deeper than 64",
+            r"state patches make a state nested deeper than 64 at a\.a\.a\.a\.",
         ),
         (
             [frame('{"type": "MESSAGES_SNAPSHOT", "messages": [' + "{}," * 600_000 + "{}]}")],
@@ -482,7 +482,10 @@ def frame(event: str) -> str:
             [frame('{"type": "STATE_SNAPSHOT", "snapshot": [' + "[]," * 20_000 + "[]]}")] * 26,
             "states and patches of one answer have more than 500,000 values",
         ),
-        ([frame('{"type": "X", "value": ' + "[" * 900 + "]" * 900 + "}")], "JSON nested deeper than 64"),
+        (
+            [frame('{"type": "X", "value": ' + "[" * 900 + "]" * 900 + "}")],
+            r"JSON nested deeper than 64 at value\[0\]\[0\]",
+        ),
     ],
     ids=["doubled", "deep", "many values", "many snapshots", "deep event"],
 )

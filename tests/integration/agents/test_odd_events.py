@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from bioeval_tui.peer_limits import MAX_DEPTH, MAX_VALUES
 from tests.integration.program import run_job
 from tests.integration.test_key_hosts import job
 from tests.servers.rest_agent import RestAgentServer
@@ -51,3 +52,35 @@ async def test_an_expression_is_not_failed_by_an_event_of_another_shape(
         what = {**job(agent.url), "assertions": [{"name": "as told", "expression": expression}]}
         done = await run_job(tmp_path, what, "--fail-under", "withheld:0.99")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+BESIDE = 7
+"""The values of an answer beside its events: its keys', and the two of its message."""
+
+
+def deep(levels: int) -> Any:
+    value: Any = []
+    for _ in range(levels - 1):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("events", "refused"),
+    [
+        ([1] * (MAX_VALUES - BESIDE), ""),
+        ([1] * (MAX_VALUES - BESIDE + 1), "answered JSON with more than 500,000 values"),
+        ([[1] * 250_000, {"a": [1] * (249_996 - BESIDE)}, 1], ""),
+        ([deep(MAX_DEPTH - 2), {"a": deep(MAX_DEPTH - 3)}], ""),
+        ([deep(MAX_DEPTH - 1)], "answered JSON nested deeper than 64 at events[0][0]"),
+    ],
+    ids=["values", "one more", "values of two kinds", "deep", "one deeper"],
+)
+async def test_what_stands_in_an_event_is_counted_once(
+    events: list[Any], refused: str, tmp_path: Path
+) -> None:
+    async with Telling() as agent:
+        agent.events = events
+        done = await run_job(tmp_path, job(agent.url))
+    assert (done.returncode == 0) is not bool(refused), done.stdout + done.stderr
+    assert refused in done.stdout + done.stderr

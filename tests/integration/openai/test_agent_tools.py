@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from bioeval_tui.errors import NotMeasuredError
+from bioeval_tui.evaluation.conversation.attempts import require_usable
 from bioeval_tui.evaluation.job.models import ToolConfig
-from bioeval_tui.http_agents import MAX_ROUNDS, NO_RESULT, clean
+from bioeval_tui.http_agents import MAX_DEPTH, MAX_ROUNDS, NO_RESULT, clean
 from bioeval_tui.protocols import Agent, Delta, Generation, PeerError, Reply
 from bioeval_tui.record.tool_calls import calls_of
 from tests.servers import openai_server as srv
@@ -298,6 +299,20 @@ async def test_arguments_nested_too_deep_are_kept_as_text(
     assert [event["request"]["arguments"] for event in reply.generation] == [
         {"arguments": clean(nested, 100_000)}
     ] * 2
+
+
+@pytest.mark.parametrize("levels", [MAX_DEPTH - 2, MAX_DEPTH - 1, MAX_DEPTH, MAX_DEPTH + 1])
+async def test_arguments_as_deep_as_json_may_be_are_a_call_that_can_be_recorded(
+    server: OpenAIServer, connect: Connect, levels: int
+) -> None:
+    nested = '{"a":' * (levels - 1) + "[]" + "}" * (levels - 1)
+    item = {"type": "function_call", "call_id": "c7", "name": "look", "arguments": nested}
+    server.will(srv.raw(json.dumps({"status": "completed", "output": [item]})))
+    pieces, reply = await say(connect(api="responses", streaming=False))
+    for piece in (*pieces, reply):
+        require_usable(piece, "agent")
+    (event,) = reply.generation
+    assert event["request"].get("argumentsRead", True) is (levels <= MAX_DEPTH - 2)
 
 
 async def test_an_answer_nested_too_deep_is_the_agents_failure(

@@ -16,6 +16,8 @@ from pydantic import BaseModel
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.job.loading import job_from_data, load_job
 from bioeval_tui.evaluation.job.models import EvaluationJob, ExpressionAssertion
+from bioeval_tui.record.masking import use
+from bioeval_tui.record.masking.mask import Mask
 from bioeval_tui.record.transfer import import_file
 from tests.command import call
 from tests.servers.models import StandIns
@@ -489,3 +491,111 @@ def test_for_each_key_of_a_job_it_is_decided_whether_a_stranger_may_say_it() -> 
     keys = set(fields_of(EvaluationJob))
     assert keys - OF_STRANGERS.keys() == LEFT_OUT, "decide about a new key here"
     assert set(OF_STRANGERS) <= keys
+
+
+LISTED = "Zebulon"
+HOST = f"http://{LISTED}.example"
+TOOL = {"name": f"lookup_{LISTED}", "answer": LISTED}
+FORMED: dict[str, dict[str, Any]] = {
+    "target.function": {
+        "target": {"protocol": "python", "function": f"my_{LISTED}.agent:answer", "url": None}
+    },
+    "a tool's name": {
+        "target": {"protocol": "openai", "tools": [TOOL]},
+        "assertions": [{"toolCalls": {"mustCall": [TOOL["name"]], "maxCalls": {TOOL["name"]: 1}}}],
+    },
+    "a tool's function": {
+        "target": {"protocol": "openai", "tools": [{"name": "f", "function": f"{LISTED}:{LISTED}"}]}
+    },
+    "variables": {
+        part: {"apiKeyEnv": f"{LISTED}_KEY", **({} if part == "target" else {"url": HOST, "kind": "llm"})}
+        for part in ("target", "evaluator", "scorer")
+    },
+    "headers": {
+        "target": {
+            "headers": {f"X-{LISTED}": LISTED},
+            "headersEnv": {f"Y-{LISTED}": f"Bearer {LISTED}_KEY"},
+        }
+    },
+    "addresses": {
+        "target": {"url": HOST, "knowledgeUrl": HOST, "objectContextUrl": HOST + "/{sessionId}"},
+    },
+    "a pattern": {"tasks": [{"task": f"Call {LISTED}", "rules": [{"pattern": rf"\b{LISTED}[0-9]?\b"}]}]},
+    "an expression": {
+        "assertions": [
+            {"name": LISTED, "expression": f'evaluation.functionCalls.none {{ it.args["{LISTED}"] == 1 }}'}
+        ]
+    },
+    "a query": {"setups": [{"cypher": f"CREATE (:{LISTED} {{name: '{LISTED}'}})"}]},
+    "names of conditions": {"conditionNames": {"withheld": f"no {LISTED}", "supplied": f"with {LISTED}"}},
+    "a persona": {"personas": [{"name": LISTED}]},
+}
+ELSEWHERE = ("target.function", "a tool's function")
+"""What is found only under its right name: `check` says so, with line and column."""
+
+
+def told_of(runs: Path, job: dict[str, Any]) -> None:
+    """Change the job of the recording, whose agent then is the job's own."""
+    file = runs / f"{own_run(runs)}.jsonl"
+    rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    rows[0]["agent"] = "another"
+    for part, value in job.items():
+        both = isinstance(value, dict) and isinstance(rows[0]["job"].get(part), dict)
+        rows[0]["job"][part] = {**rows[0]["job"][part], **value} if both else value
+    for row in rows:
+        if row["kind"] == "assertion_checked":
+            row["status"] = "failed"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+
+
+@pytest.fixture
+def redacting(tmp_path: Path) -> Iterator[tuple[str, str]]:
+    rules = tmp_path / "rules.yml"
+    rules.write_text(f"names: [{LISTED}]\n", "utf-8")
+    yield "--redact", str(rules)
+    use(Mask())
+
+
+@pytest.mark.parametrize("is_own", [True, False], ids=["own", "of a stranger"])
+@pytest.mark.parametrize("field", [*FORMED, "all"])
+def test_a_listed_name_in_a_field_with_a_form_is_a_word_in_a_job_that_is_valid(
+    field: str, is_own: bool, runs: Path, tmp_path: Path, redacting: tuple[str, str]
+) -> None:
+    # A function is called by another protocol than the rest, and two at once do not say which is meant.
+    fields = [
+        each for name, each in FORMED.items() if field == name or (field == "all" and name not in ELSEWHERE)
+    ]
+    job: dict[str, Any] = {}
+    for each in fields:
+        for part, value in each.items():
+            if isinstance(value, dict):
+                job[part] = {**job.get(part, {}), **value}
+            else:
+                job[part] = [*job.get(part, ()), *value]
+    told_of(runs, job)
+    source = RUN
+    if not is_own:
+        source = str((runs / f"{RUN}.jsonl").rename(tmp_path / f"{RUN}.jsonl"))
+    done = call("new", tmp_path / "again.yml", "--from", source, *redacting)
+    assert done.exception is None, done.exception
+    text = (tmp_path / "again.yml").read_text("utf-8")
+    assert LISTED.lower() not in (text + done.output).lower()
+    assert "# Each name that --redact lists is a word here, such as PATIENT_1." in text
+    assert "PATIENT-1" not in text, "one form everywhere, so that a tool is called as it is offered"
+    made = load_job(tmp_path / "again.yml").job
+    if field == "a tool's name":
+        assert made.target.tools[0].name == "lookup_PATIENT_1"
+        assert "- name: lookup_PATIENT_1\n    maxCalls:\n      lookup_PATIENT_1: 1\n" in text
+    problems = [line for line in done.stderr.splitlines() if "again.yml:" in line]
+    expects = is_own and field in ELSEWHERE
+    assert ["not found: it is not installed" in line for line in problems] == [True] * expects
+
+
+def test_a_name_that_is_too_long_once_it_is_replaced_is_named_with_what_to_do(
+    runs: Path, tmp_path: Path, redacting: tuple[str, str]
+) -> None:
+    told_of(runs, {"conditionNames": {"withheld": f"{LISTED} is not known", "supplied": "known"}})
+    done = call("new", tmp_path / "again.yml", "--from", RUN, *redacting)
+    assert "conditionNames.withheld: String should have at most 20 characters; " in str(done.exception)
+    assert "give them a shorter `as` in its rules" in str(done.exception)
+    assert not (tmp_path / "again.yml").exists()

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
 from aiohttp import web
 from hypothesis import given, strategies as st
 
@@ -160,3 +161,42 @@ def test_any_ag_ui_event_is_an_answer_or_the_agents_failure(
             await held(agent_of("ag-ui", url, tools=(ToolConfig(name="look", answer="ok"),)))
 
     asyncio.run(hold())
+
+
+def deep_text(levels: int) -> str:
+    """Return JSON of so many levels, of which the second is `value`; what comes before is no part of its place."""
+    return '{"a": [{"[": "\\"]"}, {}], "value": ' + "[" * (levels - 1) + "]" * (levels - 1) + "}"
+
+
+async def answered(agent: Agent) -> None:
+    async for _ in agent.send("one"):
+        pass
+
+
+DEEP = {
+    "ag-ui": (['{"type": "RAW"}', "DEEP"], "value[0][0]", "event 2 of its stream"),
+    "a2a": (
+        ['{"jsonrpc": "2.0", "id": 1, "result": {"statusUpdate": {}}}', '{"result": DEEP}'],
+        "result.value[0][0]",
+        "event 2 of its stream",
+    ),
+    "openai": (['{"choices": []}', '{"choices": DEEP}'], "choices.value[0][0]", "event 2 of its stream"),
+}
+
+
+@pytest.mark.parametrize("levels", [65, 900, 100_000])
+@pytest.mark.parametrize("protocol", DEEP)
+async def test_json_nested_too_deep_in_an_event_is_named_by_its_field_and_event(
+    protocol: str, levels: int
+) -> None:
+    frames, field, event = DEEP[protocol]
+    sent = [frame.replace("DEEP", deep_text(levels)) for frame in frames]
+    async with serving(sent, CARD) as url:
+        agent = agent_of(protocol, url)
+        await agent.open()
+        with pytest.raises(PeerError, match="JSON nested deeper than 64 at ") as failed:
+            await answered(agent)
+        await agent.aclose()
+    assert f"at {field}" in str(failed.value)
+    assert f" in {event}" in str(failed.value)
+    assert failed.value.peer == "agent"

@@ -89,6 +89,10 @@ def odd(message, conversation):
     conversation.happened({"text": "\\x1b[2J\\ud800"})
     return "a\\x1b[2Jb"
 
+def large(message, conversation):
+    conversation.happened({"a": [1, 10**400]})
+    return "told"
+
 class Agent:
     def __call__(self, message): return "from an object"
     def method(self, message): return "from a method"
@@ -188,6 +192,11 @@ async def test_functions_of_every_kind_can_be_agents(connect: Connect, function:
     assert reply.content == says
     assert "".join(piece.text for piece in pieces if isinstance(piece, Delta)) in ("", says)
     assert reply.started <= (reply.first_token or reply.started) <= reply.ended
+
+
+async def test_a_number_that_no_double_holds_is_named_from_another_process_too(elsewhere: Connect) -> None:
+    with pytest.raises(PeerError, match=r"larger than a double holds at told\.event\.a\[1\]"):
+        await say(await elsewhere("large"))
 
 
 async def test_a_function_reports_tool_calls_like_any_agent(connect: Connect) -> None:
@@ -417,7 +426,9 @@ def answer(message):
     threading.Event().wait()
 """
     (folder / "my_forger.py").write_text(code, encoding="utf-8")
-    with pytest.raises(PeerError, match=r"my_forger:answer (sent|told) something"):
+    with pytest.raises(
+        PeerError, match=r"my_forger:answer ((sent|told) something|answered with JSON nested)"
+    ):
         await say(await elsewhere("my_forger:answer"))
 
 

@@ -169,8 +169,9 @@ async def test_hostile_text_is_cleaned_in_pieces_answers_and_events() -> None:
             b'{"sessionId": "s1", "message": {"content": NaN}}',
             "NaN, which is no number in JSON, at message.content",
         ),
-        (b'{"a":' * 500 + b"1" + b"}" * 500, "nested deeper"),
-        (b'{"a":' * 100_000, "JSON"),
+        (b'{"a":' * 500 + b"1" + b"}" * 500, "nested deeper than 64 at a.a.a.a"),
+        (b'{"b": 1, "a": 2, "b": ' * 100_000, "nested deeper than 64 at b.b.b.b"),
+        (b'{"a":' * 64 + b'"' + b"[" * 200_000, "not JSON"),
         (b'{"sessionId": "other", "message": {"content": "x"}}', "another session"),
         (b'{"message": {"content": "x"}}', "sessionId is missing"),
         (b'{"sessionId": "s1"}', "message is missing"),
@@ -186,6 +187,23 @@ async def test_a_malformed_answer_is_not_retried_and_is_shown(body: bytes, says:
     assert says in str(error)
     assert not error.retryable
     assert len(error.received) < 600
+
+
+@pytest.mark.parametrize("name", ["delta", "event", "message"])
+async def test_an_event_that_is_no_object_of_json_or_exceeds_the_limits_is_named(name: str) -> None:
+    deep = '{"content": "x", "thoughts": ' + "[" * 90 + "]" * 90 + "}"
+    for data, says in {
+        deep: "JSON nested deeper than 64 at thoughts[0]",
+        '{"content": 1e999}': "larger than a double holds at content",
+        "[]": "JSON that is not an object",
+        "oops": "something that is not JSON",
+    }.items():
+        stream = (
+            stream_head() + event("delta", {"content": "Hi"}) + f"event: {name}\ndata: {data}\n\n".encode()
+        )
+        error = await failure_of(answering(stream))
+        assert says in str(error)
+        assert str(error).endswith("in event 2 of its stream")
 
 
 async def test_an_html_answer_is_named_as_such() -> None:

@@ -170,7 +170,10 @@ def test_a_table_as_spreadsheets_save_it_says_what_would_be_right(
     ("row", "problem"),
     [
         ("[" * 100_000 + "]" * 100_000, "nested too deeply; use at most 64 levels"),
-        ("[" * 65 + "]" * 65, "nested deeper than 64; leave out what the job does not use"),
+        (
+            "[" * 65 + "]" * 65,
+            f"nested deeper than 64 at id{'[0]' * 12}[…; leave out what the job does not use",
+        ),
         ("9" * 5_000, "a number has too many digits; write it as a text, in quotes"),
     ],
     ids=["very deep", "deep", "digits"],

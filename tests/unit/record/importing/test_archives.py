@@ -148,6 +148,54 @@ def test_a_small_zip_that_unpacks_to_blanks_is_one_sentence(tmp_path: Path) -> N
         assert done.return_value == ExitCode.OK, (place, done.exception)
 
 
+MOST_UNPACKED = 1_000_000_000
+
+
+def log_of_samples(told: list[int], *, more: int = 0) -> bytes:
+    """Return a log of which the zip says that its samples have so many bytes; `more` bytes of a member are not packed."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(LOG)) as log, zipfile.ZipFile(file, "w") as made:
+        made.writestr(HEADER, log.read(HEADER))
+        for number in range(len(told)):
+            made.writestr(f"samples/{number}.json", log.read(SAMPLE))
+        made.writestr("more", b"x" * more)
+        for number, size in enumerate(told):
+            made.getinfo(f"samples/{number}.json").file_size = size
+    return file.getvalue()
+
+
+def test_samples_that_are_too_large_together_are_one_sentence_before_any_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "log.eval"
+
+    def said(told: list[int], more: int = 0) -> str:
+        file.write_bytes(log_of_samples(told, more=more))
+        done = call("runs", "import", file, env={"BIOEVAL_DATA_DIR": str(tmp_path)})
+        if done.exception is None:
+            return f"{done.return_value}"
+        assert isinstance(done.exception, BioevalError), done.exception
+        assert done.exception.exit_code == ExitCode.BAD_INPUT
+        return str(done.exception)
+
+    each = MOST_UNPACKED // 100
+    packed = len(log_of_samples([each] * 100))
+    assert said([each] * 99 + [each + 1]) == (
+        f"{file}: its samples unpack to 1,000,000,001 bytes; at most 1,000,000,000 are read of a zip of {packed:,}; "
+        "split the log"
+    )
+    assert said([each] * 100) == f"{ExitCode.OK}"
+    large = 10_000_000
+    whole = len(log_of_samples([each] * 2, more=large))
+    assert f"at most {100 * whole:,} are read" in said([each, 100 * whole - each + 1], large)
+    assert said([each, 100 * whole - each], large) == f"{ExitCode.OK}"
+
+
+def test_no_sample_is_read_beyond_the_size_that_the_zip_says(tmp_path: Path) -> None:
+    file = tmp_path / "log.eval"
+    file.write_bytes(log_of_samples([100]))
+    error = call("runs", "import", file, env={"BIOEVAL_DATA_DIR": str(tmp_path)}).exception
+    assert str(error).startswith(f"{file}: samples/0.json ")
+
+
 @pytest.mark.parametrize("member", [HEADER, SAMPLE])
 def test_a_log_that_is_nested_too_deep_is_one_sentence(member: str, tmp_path: Path) -> None:
     file = tmp_path / "log.eval"
