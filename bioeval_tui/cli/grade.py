@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 from typing_extensions import TypedDict
@@ -23,7 +23,7 @@ from bioeval_tui.grade.console import (
     report_card,
 )
 from bioeval_tui.grade.ledger import NAME as LEDGER, verify
-from bioeval_tui.grade.outcomes import validation_of
+from bioeval_tui.grade.outcomes import Diagnosis, validation_of
 from bioeval_tui.grade.submissions import read_submissions
 from bioeval_tui.grade.tasks.prepare import prepare_shipped
 from bioeval_tui.grade.tasks.task import default_data_dir, own_folder
@@ -307,9 +307,6 @@ def validate(file: Path, task_id: str, as_json: bool, **options: Any) -> int:
         for sentence in validation.findings:
             say(f"  · {clean_line(sentence, 2000)}")
     return {"valid": ExitCode.OK, "invalid": ExitCode.BELOW}.get(validation.status, ExitCode.NOT_MEASURED)
-
-
-Diagnosis = Literal["valid", "invalid", "not_graded"]
 
 
 class PrintedValidation(TypedDict):

@@ -81,6 +81,9 @@ Outcome = TaskReport | Invalid | NotGraded
 """A TaskReport is a graded, valid submission."""
 
 
+Diagnosis = Literal["valid", "invalid", "not_graded"]
+
+
 @dataclass(frozen=True, slots=True)
 class Validation:
     """What validation says of a file: `valid`, `invalid` or `not_graded`, in words, and the findings.
@@ -88,7 +91,7 @@ class Validation:
     `missing` is how many rows of the answers a valid file lacks.
     """
 
-    status: Literal["valid", "invalid", "not_graded"]
+    status: Diagnosis
     findings: tuple[str, ...] = ()
     missing: int = 0
 
