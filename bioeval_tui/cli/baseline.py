@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 from typing_extensions import TypedDict
@@ -11,16 +12,9 @@ from typing_extensions import TypedDict
 from bioeval_tui.cli.grade import ready_shipped, registry_of
 from bioeval_tui.cli.options import JSON, TASK, WHERE
 from bioeval_tui.errors import ExitCode
-from bioeval_tui.grade.baselines import KINDS, run_baselines
+from bioeval_tui.grade.baselines import KINDS, BaselineFile, run_baselines
+from bioeval_tui.printed import Fields
 from bioeval_tui.terminal import print_json, say
-
-
-class PrintedBaseline(TypedDict):
-    """One submission."""
-
-    kind: str
-    seed: int
-    submission_path: str
 
 
 class PrintedBaselines(TypedDict):
@@ -28,7 +22,7 @@ class PrintedBaselines(TypedDict):
 
     task_id: str
     jsonl: str
-    submissions: list[PrintedBaseline]
+    submissions: list[Annotated[dict[str, Any], Fields(BaselineFile)]]
 
 
 @click.command(
@@ -62,15 +56,12 @@ def baseline(task_id: str, kind: str, seed: int, output_dir: Path, as_json: bool
     kinds = KINDS if kind == "all" else (kind,)
     files, listing = run_baselines(task, kinds, seed=seed, output_dir=output_dir)
     for item in files:
-        say(f"{item.kind}: {item.path}", err=True)
+        say(f"{item.kind}: {item.submission_path}", err=True)
     if as_json:
-        submissions: list[PrintedBaseline] = [
-            {"kind": item.kind, "seed": item.seed, "submission_path": str(item.path)} for item in files
-        ]
         printed: PrintedBaselines = {
             "task_id": task.id,
             "jsonl": str(listing),
-            "submissions": submissions,
+            "submissions": [asdict(item) for item in files],
         }
         print_json(printed)
     else:

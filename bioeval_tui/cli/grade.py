@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 from typing_extensions import TypedDict
@@ -23,7 +23,7 @@ from bioeval_tui.grade.console import (
     report_card,
 )
 from bioeval_tui.grade.ledger import NAME as LEDGER, verify
-from bioeval_tui.grade.outcomes import verdict_of
+from bioeval_tui.grade.outcomes import Diagnosis, validation_of
 from bioeval_tui.grade.submissions import read_submissions
 from bioeval_tui.grade.tasks.prepare import prepare_shipped
 from bioeval_tui.grade.tasks.task import default_data_dir, own_folder
@@ -290,26 +290,23 @@ def validate(file: Path, task_id: str, as_json: bool, **options: Any) -> int:
     ready_shipped(registry, [task_id])
     with pool_of(registry, options) as pool:
         outcome, findings = pool.examine(file, task_id)
-    verdict = verdict_of(outcome, findings)
+    validation = validation_of(outcome, findings)
     if as_json:
         value: PrintedValidation = {
             "task_id": task_id,
             "file": str(file),
-            "status": verdict.status,
-            "valid": verdict.status == "valid",
-            "rows_missing": verdict.missing,
-            "findings": list(verdict.findings),
+            "status": validation.status,
+            "valid": validation.status == "valid",
+            "rows_missing": validation.missing,
+            "findings": list(validation.findings),
         }
         print_json(value)
     else:
         shown = clean_line(str(file))
-        say(f"{shown}: {verdict.words}" + (f" ({task_id})" if verdict.missing else f" for {task_id}"))
-        for sentence in verdict.findings:
+        say(f"{shown}: {validation.words}" + (f" ({task_id})" if validation.missing else f" for {task_id}"))
+        for sentence in validation.findings:
             say(f"  · {clean_line(sentence, 2000)}")
-    return {"valid": ExitCode.OK, "invalid": ExitCode.BELOW}.get(verdict.status, ExitCode.NOT_MEASURED)
-
-
-Diagnosis = Literal["valid", "invalid", "not_graded"]
+    return {"valid": ExitCode.OK, "invalid": ExitCode.BELOW}.get(validation.status, ExitCode.NOT_MEASURED)
 
 
 class PrintedValidation(TypedDict):
@@ -321,16 +318,6 @@ class PrintedValidation(TypedDict):
     valid: bool
     rows_missing: int | None
     findings: list[str]
-
-
-class PrintedLedger(TypedDict):
-    """Whether a ledger is intact, as `ledger verify --json` prints it."""
-
-    file: str
-    lines: int
-    whole: bool
-    head: str
-    problems: list[str]
 
 
 @click.group(epilog="\b\nExample:\n  bioeval-tui ledger verify")
@@ -359,19 +346,12 @@ def ledger_verify(file: Path | None, head: str, as_json: bool) -> int:
     path = file or own_folder() / LEDGER
     verified = verify(path, head)
     if as_json:
-        printed: PrintedLedger = {
-            "file": str(path),
-            "lines": verified.lines,
-            "whole": not verified.problems,
-            "head": verified.head,
-            "problems": list(verified.problems),
-        }
-        print_json(printed)
+        print_json(asdict(verified))
     else:
-        whole = "intact" if not verified.problems else "changed"
+        whole = "intact" if verified.whole else "changed"
         say(f"{clean_line(str(path), 300)}: {plural(verified.lines, 'line')}, {whole}")
         for problem in verified.problems:
             say(f"  · {problem}")
         if verified.head:
             say(f"head: {verified.head}")
-    return ExitCode.BELOW if verified.problems else ExitCode.OK
+    return ExitCode.OK if verified.whole else ExitCode.BELOW

@@ -110,6 +110,8 @@ def resume(run_id: str, headless: bool, as_json: bool, **options: Any) -> int:
 class PrintedRescored(TypedDict):
     """A run that was judged again: its scores now, every verdict, and the change of the agreement with people."""
 
+    # A `CataloguedRun` only knows whether a run was judged again; `judged_again` here are the verdicts.
+
     run_id: str
     scores: dict[str, float | None]
     score: float | None

@@ -19,7 +19,7 @@ from bioeval_tui.grade.tasks.split import PARTS, split_task
 from bioeval_tui.terminal import print_json, say
 
 
-class PrintedPart(TypedDict):
+class PrintedAnswersPart(TypedDict):
     """One part of a task's answers: the data folder to grade with, and how many rows it has."""
 
     data_dir: str
@@ -31,8 +31,8 @@ class PrintedSplit(TypedDict):
 
     task_id: str
     seed_sha256: str
-    public: PrintedPart
-    private: PrintedPart
+    public: PrintedAnswersPart
+    private: PrintedAnswersPart
 
 
 class PrintedPrepared(TypedDict):
@@ -223,7 +223,7 @@ def tasks_split(
     divided = split_task(task, seed_file.read_bytes(), share, output_dir)
     if as_json:
         public, private = (
-            PrintedPart(data_dir=str(divided.folders[name]), rows=divided.rows[name]) for name in PARTS
+            PrintedAnswersPart(data_dir=str(divided.folders[name]), rows=divided.rows[name]) for name in PARTS
         )
         printed: PrintedSplit = {
             "task_id": task.id,

@@ -79,7 +79,7 @@ PART_FILE = "part.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class AnswersPart:
     """A part of a task's answers: its name, the column of ids, the ids of all answers, and how many are of this part."""
 
     name: str
@@ -96,7 +96,7 @@ class Part:
         )
 
 
-def read_part(private: Path) -> Part | None:
+def read_part(private: Path) -> AnswersPart | None:
     """Return the part that a task's private folder has; None if it has all answers.
 
     Raises:
@@ -107,6 +107,6 @@ def read_part(private: Path) -> Part | None:
         return None
     try:
         value = json.loads(path.read_bytes())
-        return Part(str(value["part"]), str(value["id"]), tuple(value["ids"]), int(value["rows"]))
+        return AnswersPart(str(value["part"]), str(value["id"]), tuple(value["ids"]), int(value["rows"]))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path} cannot be read: {clean_line(str(error), 120)}") from None

@@ -37,12 +37,11 @@ KINDS = ("simple", "majority", "random", "ridge")
 
 @dataclass(frozen=True, slots=True)
 class BaselineFile:
-    """One baseline submission that was written."""
+    """One baseline submission that was written, as `baseline --json` prints it."""
 
-    task_id: str
     kind: str
     seed: int
-    path: Path
+    submission_path: str
 
 
 def run_baselines(
@@ -62,12 +61,12 @@ def run_baselines(
         folder = folder_below(output_dir, f"{stamp}_run-group_baseline-{kind}")
         target = file_in(folder, f"{name}{task.sample_submission.suffix}")
         path = write_baseline(task, kind, seed=seed, path=target)
-        written.append(BaselineFile(task.id, kind, seed, path))
+        written.append(BaselineFile(kind, seed, str(path)))
     listing = below(output_dir, f"{name}_baselines.jsonl")
-    lines = [
-        json.dumps({"task_id": item.task_id, "submission_path": item.path.relative_to(output_dir).as_posix()})
-        for item in written
-    ]
+    lines = []
+    for item in written:
+        relative = Path(item.submission_path).relative_to(output_dir).as_posix()
+        lines.append(json.dumps({"task_id": task.id, "submission_path": relative}))
     write_whole(listing, "".join(line + "\n" for line in lines))
     return written, listing
 

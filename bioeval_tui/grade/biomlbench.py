@@ -110,8 +110,8 @@ def _make(name: str, members: dict[str, Any]) -> None:
 # biomlbench.grade_helpers, .grade, .registry and .data
 
 
-class Registry(registry.Registry):
-    """The registry with its published signature: only the data folder."""
+class PublishedRegistry(registry.Registry):
+    """The registry with its published signature: only the data folder. Tasks import it as `Registry`."""
 
     def __init__(self, data_dir: Path | None = None) -> None:
         super().__init__(None, data_dir)
@@ -411,7 +411,7 @@ _MODULES: dict[str, dict[str, Any]] = {
         ),
         "Path": Path,  # the published example uses it without importing it
     },
-    f"{_ROOT}.registry": {"Registry": Registry, "registry": registry.registry, "Task": Task},
+    f"{_ROOT}.registry": {"Registry": PublishedRegistry, "registry": registry.registry, "Task": Task},
     f"{_ROOT}.data": _named(get_leaderboard, is_dataset_prepared),
     _SOURCES: _OF_SOURCES,
     f"{_SOURCES}.base": _OF_SOURCES,

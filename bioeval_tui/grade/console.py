@@ -21,7 +21,7 @@ from rich.progress import (
 )
 from rich.table import Table
 from rich.text import Text
-from typing_extensions import TypedDict
+from typing_extensions import ReadOnly, TypedDict
 
 from bioeval_tui.consoles import CellColumn, plain_console, write_table
 from bioeval_tui.errors import BioevalError, Problem
@@ -35,7 +35,7 @@ from bioeval_tui.text import as_cell, clean, clean_line, plural, shorten
 if TYPE_CHECKING:
     from bioeval_tui.grade.batch import run
     from bioeval_tui.grade.batch.output import BatchResult
-    from bioeval_tui.grade.batch.pool import Checked
+    from bioeval_tui.grade.batch.pool import CheckedTask
     from bioeval_tui.grade.outcomes import NotGraded
     from bioeval_tui.grade.task_report import TaskReport, Uncertainty
     from bioeval_tui.grade.tasks.task import Task, TaskEntry
@@ -285,17 +285,23 @@ class PrintedBroken(TypedDict):
     line: int
 
 
-class PrintedTask(TypedDict):
-    """A task, as `tasks list --json` prints it."""
+class PrintedFacts(TypedDict):
+    """What `tasks list` and `tasks show` print of a task. A `Task` itself has code, paths and boards, which are no JSON."""
 
     task_id: str
     name: str
     domain: str | None
     task_type: str | None
     difficulty: str | None
-    data_source: str | None
+    data_source: ReadOnly[object]
     awards_medals: bool
     prepared: bool
+
+
+class PrintedTaskRow(PrintedFacts):
+    """A task, as `tasks list --json` prints it."""
+
+    data_source: str | None
     self_trained: bool
     leaderboard: str | None
     warnings: list[str]
@@ -317,17 +323,10 @@ class PrintedBoard(TypedDict):
     origin: str
 
 
-class PrintedDetails(TypedDict):
+class PrintedDetails(PrintedFacts):
     """A task with its leaderboard and paths, as `tasks show --json` prints it."""
 
-    task_id: str
-    name: str
-    domain: str | None
-    task_type: str | None
-    difficulty: str | None
     data_source: dict[str, Any]
-    awards_medals: bool
-    prepared: bool
     why_not_prepared: str | None
     grader: str
     public_dir: str
@@ -337,21 +336,28 @@ class PrintedDetails(TypedDict):
     description: str
 
 
-def task_row(entry: TaskEntry) -> PrintedTask | PrintedBroken:
-    """Return a task's entry in `tasks list --json`."""
-    if entry.problem is not None:
-        problem = entry.problem
-        return {"task_id": entry.id, "broken": problem.message, "file": problem.file, "line": problem.line}
-    task = entry.task
+def _facts(task: Task) -> PrintedFacts:
     return {
         "task_id": task.id,
         "name": task.name,
         "domain": task.domain,
         "task_type": task.task_type,
         "difficulty": task.difficulty,
-        "data_source": (task.data_source or {}).get("type"),
+        "data_source": task.data_source,
         "awards_medals": task.awards_medals,
         "prepared": task.is_prepared,
+    }
+
+
+def task_row(entry: TaskEntry) -> PrintedTaskRow | PrintedBroken:
+    """Return a task's entry in `tasks list --json`."""
+    if entry.problem is not None:
+        problem = entry.problem
+        return {"task_id": entry.id, "broken": problem.message, "file": problem.file, "line": problem.line}
+    task = entry.task
+    return {
+        **_facts(task),
+        "data_source": (task.data_source or {}).get("type"),
         "self_trained": task.self_trained,
         "leaderboard": _origin(task),
         "warnings": list(task.warnings),
@@ -422,14 +428,8 @@ def task_details(task: Task) -> PrintedDetails:
     from bioeval_tui.grade.grade import leaderboard_of  # pandas: the list of tasks does not wait for it
 
     details: PrintedDetails = {
-        "task_id": task.id,
-        "name": task.name,
-        "domain": task.domain,
-        "task_type": task.task_type,
-        "difficulty": task.difficulty,
+        **_facts(task),
         "data_source": dict(task.data_source or {}),
-        "awards_medals": task.awards_medals,
-        "prepared": task.is_prepared,
         "why_not_prepared": task.why_not_prepared(),
         "grader": task.grader.name,
         "public_dir": str(task.public_dir),
@@ -522,7 +522,7 @@ def board_table(task: Task) -> None:
         out.print(f"reference (not ranked): {reference.score}, {reference.team}")
 
 
-def check_lines(rows: Sequence[Checked]) -> None:
+def check_lines(rows: Sequence[CheckedTask]) -> None:
     """Print the findings and the totals."""
     out = lines_out()
     for row in rows:

@@ -22,7 +22,7 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
@@ -184,14 +184,14 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """The result of checking a ledger: the number of lines, the problems, and its head, such as `37:9f86d0…`.
+    """Whether a ledger is intact, as `ledger verify --json` prints it."""
 
-    Whoever was told an earlier head can check that the lines up to it are the same (`verify` with `head`).
-    """
-
+    file: str
     lines: int
+    whole: bool
+    head: str
+    """Such as `37:9f86d0…`. Whoever was told it can check later that the lines up to it are the same (`verify`)."""
     problems: tuple[str, ...]
-    head: str = field(default="", compare=False)
 
 
 def verify(path: Path, head_known: str = "") -> Verified:
@@ -250,7 +250,13 @@ def verify(path: Path, head_known: str = "") -> Verified:
     if hashes.get(number_known) != hash_known:
         missing = "is missing" if number_known not in hashes else "is not the one"
         problems.append(f"entry {number_known:,} {missing} that the head names: lines up to it were changed")
-    return Verified(len(lines), tuple(problems), f"{last}:{hashes[last]}" if last in hashes else "")
+    return Verified(
+        file=str(path),
+        lines=len(lines),
+        whole=not problems,
+        head=f"{last}:{hashes[last]}" if last in hashes else "",
+        problems=tuple(problems),
+    )
 
 
 def _known(head: str) -> tuple[int, str]:

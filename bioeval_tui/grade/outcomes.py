@@ -81,14 +81,17 @@ Outcome = TaskReport | Invalid | NotGraded
 """A TaskReport is a graded, valid submission."""
 
 
+Diagnosis = Literal["valid", "invalid", "not_graded"]
+
+
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Validation:
     """What validation says of a file: `valid`, `invalid` or `not_graded`, in words, and the findings.
 
     `missing` is how many rows of the answers a valid file lacks.
     """
 
-    status: Literal["valid", "invalid", "not_graded"]
+    status: Diagnosis
     findings: tuple[str, ...] = ()
     missing: int = 0
 
@@ -100,15 +103,15 @@ class Verdict:
         return f"valid for the published grader; {plural(self.missing, 'row is', 'rows are')} missing"
 
 
-def verdict_of(outcome: Outcome, findings: Iterable[Problem]) -> Verdict:
+def validation_of(outcome: Outcome, findings: Iterable[Problem]) -> Validation:
     """Return what validation says of a file, from how it is graded and what is wrong with it."""
     messages = [item.message for item in findings]
     if isinstance(outcome, NotGraded):
-        return Verdict("not_graded", (*messages, outcome.reason))
+        return Validation("not_graded", (*messages, outcome.reason))
     if isinstance(outcome, Invalid):
         own = [item.message for item in outcome.problems] or [outcome.reason]
-        return Verdict("invalid", tuple(dict.fromkeys([*own, *messages])))
-    return Verdict("valid", tuple(messages), outcome.rows_missing)
+        return Validation("invalid", tuple(dict.fromkeys([*own, *messages])))
+    return Validation("valid", tuple(messages), outcome.rows_missing)
 
 
 def outcome_to_dict(outcome: Outcome) -> dict[str, Any]:

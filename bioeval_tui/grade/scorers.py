@@ -16,7 +16,7 @@ import numpy as np
 
 from bioeval_tui.errors import InvalidSubmissionError, NotMeasuredError, Problem
 from bioeval_tui.grade import alignment, tables
-from bioeval_tui.grade.answers import MetricSpec, Part
+from bioeval_tui.grade.answers import AnswersPart, MetricSpec
 from bioeval_tui.grade.resampling import Draws, draws
 from bioeval_tui.grade.tables import read_answers, read_frame
 
@@ -52,7 +52,7 @@ class CodeScorer:
     suffixes: tuple[str, ...] = (CSV, H5AD)
 
     def __init__(
-        self, function: Callable[..., Any], answers: Path, sample: Path, part: Part | None = None
+        self, function: Callable[..., Any], answers: Path, sample: Path, part: AnswersPart | None = None
     ) -> None:
         self._function = function
         self._answers_path = answers
@@ -160,7 +160,7 @@ class CsvScorer:
 
     suffixes: tuple[str, ...] = (CSV,)
 
-    def __init__(self, spec: MetricSpec, answers: pd.DataFrame, part: Part | None = None) -> None:
+    def __init__(self, spec: MetricSpec, answers: pd.DataFrame, part: AnswersPart | None = None) -> None:
         self.spec = spec
         needed = [spec.id, *spec.targets, *([spec.event] if spec.event else [])]
         problems = alignment.missing_columns(list(answers.columns), needed)

@@ -103,7 +103,7 @@ def is_same_file(path: Path, other: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """One line: its number, its task, and the path as reports show it (None: nothing was submitted).
+    """One line: its number, its task, and the path of its file as it was given (None: nothing was submitted).
 
     `agent` is the one that its paths name, or None.
     """

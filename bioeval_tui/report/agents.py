@@ -7,13 +7,15 @@ only; it is not used for ranking, because an agent could gain by submitting only
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Annotated, Any
 
-from typing_extensions import TypedDict
+from pydantic import Field
 
 from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.grade.submissions import UNKNOWN_AGENT, extract_agent_from_submission_path
 from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.printed import Fields
 from bioeval_tui.report.findings import AgentRanksBasis, BehindNext
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.statistics.differences import AgentRank, Difference, difference, rank
@@ -38,8 +40,14 @@ class AgentEntry:
     """Whether it was graded and valid."""
 
 
-class PrintedStanding(TypedDict):
-    """An agent over its tasks, as `medals --agents --json` prints it. Ranks and intervals are [low, high]."""
+@dataclass(frozen=True, slots=True)
+class AgentStanding:
+    """An agent over its tasks. Shares and percentiles count submissions that were not graded as 0; those named `_graded` exclude them.
+
+    Each is the mean over tasks of the mean over a task's submissions; percentiles are None where none is known. `rank` is
+    among the agents on the tasks that all of them have. `behind` is the paired difference in percentile between the next
+    better agent and this one, on the tasks that both have. The fields are the keys of `medals --agents --json`.
+    """
 
     agent: str
     submissions: int
@@ -48,53 +56,27 @@ class PrintedStanding(TypedDict):
     tasks: int
     passes: int
     any_medal_share: float
-    any_medal_interval: list[float] | None
+    any_medal_interval: Interval | None
     any_medal_share_graded: float | None
-    percentile: float | None
-    percentile_graded: float | None
-    rank: list[int]
-    rank_graded: list[int]
-    behind_next: float | None
-    behind_next_interval: list[float] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """An agent over its tasks. Shares and percentiles count submissions that were not graded as 0; those named `_graded` exclude them.
-
-    Each is the mean over tasks of the mean over a task's submissions; percentiles are None where none is known. `rank` is
-    among the agents on the tasks that all of them have. `behind` is the paired difference in percentile between the next
-    better agent and this one, on the tasks that both have.
-    """
-
-    agent: str
-    submissions: int
-    graded: int
-    tasks: int
-    passes: int
-    medal_share: float
-    medal_interval: Interval | None
-    medal_share_graded: float | None
     percentile: float | None
     percentile_graded: float | None
     rank: AgentRank
     rank_graded: AgentRank
-    behind: Difference | None = None
-    partial: int = 0
-    """How many submissions were scored on only a part of the rows."""
+    behind: Difference | None
 
     @property
     def graded_words(self) -> str:
         """Such as `4 of 5 graded`, or `4 of 5 graded, 2 on a part of the rows`."""
-        partial = f", {self.partial:,} on a part of the rows" if self.partial else ""
+        count = self.scored_on_part_of_rows
+        partial = f", {count:,} on a part of the rows" if count else ""
         return f"{self.graded:,} of {self.submissions:,} graded{partial}"
 
     @property
     def medal_words(self) -> str:
         """For example `41.7 % [15.2, 72.3]`; fewer than ten tasks have no interval."""
-        found = self.medal_interval
+        found = self.any_medal_interval
         around = f" [{number1(100 * found.low)}, {number1(100 * found.high)}]" if found else ""
-        return f"{number1(100 * self.medal_share)} %{around}"
+        return f"{number1(100 * self.any_medal_share)} %{around}"
 
     @property
     def behind_words(self) -> str:
@@ -102,32 +84,45 @@ class Standing:
         return sentence(BehindNext(self.behind)) if self.behind else ""
 
     def to_dict(self) -> PrintedStanding:
-        """Return everything, ready for JSON."""
-        interval, medals = self.behind.estimate.interval if self.behind else None, self.medal_interval
+        """Return the fields, ready for JSON: ranks and intervals as [low, high], `behind` as its mean and interval."""
+        figures = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "behind"}
+        behind = self.behind
         return {
-            "agent": self.agent,
-            "submissions": self.submissions,
-            "graded": self.graded,
-            "scored_on_part_of_rows": self.partial,
-            "tasks": self.tasks,
-            "passes": self.passes,
-            "any_medal_share": self.medal_share,
-            "any_medal_interval": None if medals is None else [medals.low, medals.high],
-            "any_medal_share_graded": self.medal_share_graded,
-            "percentile": self.percentile,
-            "percentile_graded": self.percentile_graded,
+            **figures,
+            "any_medal_interval": _ends(self.any_medal_interval),
             "rank": [self.rank.best, self.rank.worst],
             "rank_graded": [self.rank_graded.best, self.rank_graded.worst],
-            "behind_next": None if self.behind is None else self.behind.mean,
-            "behind_next_interval": None if interval is None else [interval.low, interval.high],
+            "behind_next": None if behind is None else behind.mean,
+            "behind_next_interval": None if behind is None else _ends(behind.estimate.interval),
         }
+
+
+PrintedStanding = Annotated[
+    dict[str, Any],
+    Fields(
+        AgentStanding,
+        without=("behind",),
+        any_medal_interval=list[float] | None,
+        rank=list[int],
+        rank_graded=list[int],
+        behind_next=float | None,
+        behind_next_interval=list[float] | None,
+    ),
+    Field(
+        description="An agent over its tasks, as `medals --agents --json` prints it. Ranks and intervals are [low, high]."
+    ),
+]
+
+
+def _ends(interval: Interval | None) -> list[float] | None:
+    return None if interval is None else [interval.low, interval.high]
 
 
 @dataclass(frozen=True, slots=True)
 class Standings:
     """All agents, the highest percentile first; `shared` tasks are those that every agent has."""
 
-    agents: tuple[Standing, ...]
+    agents: tuple[AgentStanding, ...]
     shared: int
 
     @property
@@ -183,7 +178,7 @@ def _standing(
     one: AgentRank,
     one_graded: AgentRank,
     before: Mapping[str, Sequence[float]] | None,
-) -> Standing:
+) -> AgentStanding:
     entries = [entry for of_task in tasks.values() for entry in of_task]
     valid = {task: [one.medal for one in of_task if one.graded] for task, of_task in tasks.items()}
     medals = mean_of(
@@ -197,21 +192,21 @@ def _standing(
         behind = difference(
             [Sample(task, average(everything[task]) - average(before[task])) for task in shared], unit=False
         )
-    return Standing(
+    return AgentStanding(
         agent=one.name,
         submissions=len(entries),
         graded=sum(entry.graded for entry in entries),
+        scored_on_part_of_rows=sum(entry.partial for entry in entries),
         tasks=len(tasks),
         passes=max(map(len, tasks.values())),
-        medal_share=medals.value,
-        medal_interval=medals.interval,
-        medal_share_graded=over_tasks({task: won for task, won in valid.items() if won}),
+        any_medal_share=medals.value,
+        any_medal_interval=medals.interval,
+        any_medal_share_graded=over_tasks({task: won for task, won in valid.items() if won}),
         percentile=over_tasks(everything),
         percentile_graded=over_tasks(graded),
         rank=one,
         rank_graded=one_graded,
         behind=behind,
-        partial=sum(entry.partial for entry in entries),
     )
 
 

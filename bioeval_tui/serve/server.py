@@ -52,7 +52,7 @@ def bounded(width: Any, height: Any) -> tuple[int, int] | None:
     return columns, rows
 
 
-class Session:
+class TabProcess:
     """The process behind one tab."""
 
     def __init__(self, process: Process) -> None:
@@ -61,7 +61,7 @@ class Session:
         self._listening = asyncio.create_task(self._listen())
 
     @classmethod
-    async def start(cls, command: Sequence[str], driver: str, size: tuple[int, int]) -> Session:
+    async def start(cls, command: Sequence[str], driver: str, size: tuple[int, int]) -> TabProcess:
         """Start the process and wait until it draws.
 
         Raises:
@@ -365,7 +365,7 @@ class Server:
     async def _run_tab(self, tab: web.WebSocketResponse, size: tuple[int, int]) -> None:
         """Start a process for the tab, pass data in both directions, and end it with the tab."""
         try:
-            session = await Session.start(self._options.command, DRIVER, size)
+            session = await TabProcess.start(self._options.command, DRIVER, size)
         except (BioevalError, OSError, TimeoutError) as error:
             self._complain(f"a session could not start: {clean_line(str(error)) or 'it took too long'}")
             await tab.close(code=WSCloseCode.INTERNAL_ERROR)
@@ -381,7 +381,7 @@ class Server:
             ending.add_done_callback(self._ending.discard)
             await asyncio.shield(ending)
 
-    async def _end(self, session: Session) -> None:
+    async def _end(self, session: TabProcess) -> None:
         await session.aclose()
         if session.failure:
             self._complain(f"a session ended early: {session.failure}")
@@ -399,7 +399,7 @@ class Server:
             await asyncio.wait(self._ending)
 
 
-async def _draw(session: Session, tab: web.WebSocketResponse) -> None:
+async def _draw(session: TabProcess, tab: web.WebSocketResponse) -> None:
     """Send the output; if the program has ended, close the tab."""
     with contextlib.suppress(ConnectionError, RuntimeError, ValueError):
         async for data in session.drawn():
@@ -407,7 +407,7 @@ async def _draw(session: Session, tab: web.WebSocketResponse) -> None:
     await tab.close()
 
 
-async def _obey(tab: web.WebSocketResponse, session: Session) -> None:
+async def _obey(tab: web.WebSocketResponse, session: TabProcess) -> None:
     """Pass on the tab's messages until it is closed. Unknown ones are ignored."""
     async for message in tab:
         if message.type is not WSMsgType.TEXT:

@@ -60,6 +60,7 @@ class JobItem:
 class BenchmarkItem:
     """A machine-learning task as its config describes it. `problem` says why a broken one cannot be used.
 
+    Unlike what `tasks list --json` prints, each text is cleaned, and empty if it is unknown, ready to draw.
     `how` is one sentence on how to get its data if it is not prepared.
     """
 

@@ -13,7 +13,7 @@ from bioeval_tui.evaluation.engine.interface import Intent, RunRequest, RunView
 from bioeval_tui.evaluation.job.template import Answers
 from bioeval_tui.evaluation.wiring.doctor import Finding
 from bioeval_tui.formats import RunResult
-from bioeval_tui.grade.outcomes import Verdict
+from bioeval_tui.grade.outcomes import Validation
 from bioeval_tui.grade.task_report import PRIVATE, Section
 from bioeval_tui.grading import Uncertainty
 from bioeval_tui.record.events import Reviewed, RunEvent
@@ -112,7 +112,7 @@ class FakeServices:
         self.tasks: Sequence[BenchmarkItem] = ()
         self.details: dict[str, BenchmarkDetail] = {}
         self.comparison: Comparison | None = None
-        self.examined = Verdict("valid")
+        self.examined = Validation("valid")
         self.steps: Sequence[str] = ()
         self.hold = False
         """Whether preparing, validating and grading never end by themselves."""
@@ -283,7 +283,7 @@ class FakeServices:
         await self._wait("prepare")
         self.tasks = [replace(task, prepared=task.prepared or task.task_id == task_id) for task in self.tasks]
 
-    async def examine(self, task_id: str, file: str) -> Verdict:
+    async def examine(self, task_id: str, file: str) -> Validation:
         """Return the findings that were given."""
         self.asked.append(("examine", (task_id, file)))
         await self._wait("examine")

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from review_queue import task_queue
 from run_script import scripted_run
 
-from bioeval_tui.grade.outcomes import Verdict
+from bioeval_tui.grade.outcomes import Validation
 from bioeval_tui.grading import TaskReport
 from bioeval_tui.record.state import RunState, apply_all
 
@@ -90,7 +90,7 @@ def hostile_services(text: str, hold_at: int | None = None) -> FakeServices:
     services.tasks = [poisoned(task, text) for task in benchmarks()]
     services.details = {name: poisoned(detail, text) for name, detail in details().items()}
     services.comparison = compared(lambda event: poisoned(event, text))
-    services.examined = Verdict("invalid", (text, text))
+    services.examined = Validation("invalid", (text, text))
     services.glances = [[poisoned(glance, text) for glance in glances()]]
     said = [poisoned(event, text) for event in scripted_run()]
     services.review_items = task_queue(said)

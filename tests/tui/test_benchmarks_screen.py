@@ -24,7 +24,7 @@ from medal_rows import sample_rows
 from textual.widgets import Input
 
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.grade.outcomes import Verdict
+from bioeval_tui.grade.outcomes import Validation
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.items import BenchmarkDetail
 
@@ -200,7 +200,7 @@ async def test_the_last_file_of_a_task_is_remembered() -> None:
 
 @SIZES
 async def test_validating_lists_every_finding(size: tuple[int, int]) -> None:
-    found = Verdict("invalid", ("3 ids are missing: a, b, c", "column `p` [/x] holds text in line 7"))
+    found = Validation("invalid", ("3 ids are missing: a, b, c", "column `p` [/x] holds text in line 7"))
     async with opened(None, size, services=given(examined=found), start="benchmarks") as (app, pilot):
         await pilot.press("down", "V", *"/a.csv", "enter")
         await until(pilot, lambda: is_a(app.screen, "FindingsDialog"))

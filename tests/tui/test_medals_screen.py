@@ -16,7 +16,7 @@ from medal_rows import board, graded, invalid, sample_rows
 from textual.pilot import Pilot
 
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.grade.outcomes import Verdict
+from bioeval_tui.grade.outcomes import Validation
 from bioeval_tui.grade.task_report import Section
 from bioeval_tui.grading import Uncertainty
 from bioeval_tui.tui.app import BioevalApp
@@ -219,9 +219,9 @@ async def test_d_lists_everything_that_is_wrong_with_an_invalid_file() -> None:
     services = FakeServices(rows=sample_rows())
     asked: list[tuple[str, str]] = []
 
-    async def examine(task_id: str, file: str) -> Verdict:
+    async def examine(task_id: str, file: str) -> Validation:
         asked.append((task_id, file))
-        return Verdict("invalid", ("17 ids are missing", "column y has NaN in row 3 [/x]"))
+        return Validation("invalid", ("17 ids are missing", "column y has NaN in row 3 [/x]"))
 
     services.examine = examine  # type: ignore[attr-defined]
     async with opened(None, services=services, start="medals") as (app, pilot):

@@ -88,7 +88,7 @@ class _Interface:
 
 
 @dataclass(slots=True)
-class _Turn:
+class _ReceivedTurn:
     """What was received of one turn so far."""
 
     asked: str
@@ -242,7 +242,7 @@ class A2AAgent:
     async def send(self, content: str) -> AsyncGenerator[Delta | Generation | Reply, None]:
         """Send one message; yield pieces as they arrive and, last, the `Reply`. Raises `PeerError`."""
         assert self._interface is not None
-        interface, turn = self._interface, _Turn(str(uuid.uuid4()))
+        interface, turn = self._interface, _ReceivedTurn(str(uuid.uuid4()))
         message: dict[str, Any] = {
             "messageId": turn.asked,
             "role": "ROLE_USER",
@@ -264,7 +264,7 @@ class A2AAgent:
             self._unfinished = "" if turn.is_over else turn.task
 
     async def _exchange(
-        self, method: str, path: str, asked: dict[str, Any], turn: _Turn
+        self, method: str, path: str, asked: dict[str, Any], turn: _ReceivedTurn
     ) -> AsyncGenerator[Delta | Generation | Reply, None]:
         """Send the message, and take what comes back into the turn. Raises `PeerError`."""
         assert self._interface is not None
@@ -300,7 +300,7 @@ class A2AAgent:
         events = tuple(turn.events)
         yield Reply(text, started, ended, first_token, events, session=self._context, history=turn.history)
 
-    def _require_answer(self, turn: _Turn) -> None:
+    def _require_answer(self, turn: _ReceivedTurn) -> None:
         """Raise `PeerError` unless the turn ended with an answer."""
         if turn.is_message or turn.state in _ENDS_THE_TURN:
             if not turn.text.strip() and not turn.events:
@@ -324,7 +324,7 @@ class A2AAgent:
 
     def _call(
         self, method: str, path: str, params: dict[str, Any], accept: str = "application/json"
-    ) -> _Call:
+    ) -> _A2ACall:
         assert self._interface is not None
         interface = self._interface
         if interface.is_rpc:
@@ -337,15 +337,15 @@ class A2AAgent:
                 "method": method,
                 "params": {**named, **params},
             }
-            return _Call(
+            return _A2ACall(
                 self._connection, "POST", interface.url, body, accept, is_rpc=True, is_old=interface.is_old
             )
         url = interface.url + (f"/{quote(interface.tenant, safe='')}" if interface.tenant else "") + path
         if ":" in path.rpartition("/")[2]:
-            return _Call(self._connection, "POST", url, params, accept, is_rpc=False)
-        return _Call(self._connection, "GET", url, None, accept, is_rpc=False)
+            return _A2ACall(self._connection, "POST", url, params, accept, is_rpc=False)
+        return _A2ACall(self._connection, "GET", url, None, accept, is_rpc=False)
 
-    async def _polled(self, turn: _Turn, until: float) -> AsyncGenerator[Delta | Generation, None]:
+    async def _polled(self, turn: _ReceivedTurn, until: float) -> AsyncGenerator[Delta | Generation, None]:
         """Poll a task until it ends: an agent may answer before the task is finished."""
         wait_s = _POLL_S
         while not turn.is_over:
@@ -361,7 +361,7 @@ class A2AAgent:
                     for piece in self._take(frame if "task" in frame else {"task": frame}, turn):
                         yield piece
 
-    def _take(self, frame: Mapping[str, Any], turn: _Turn) -> list[Delta | Generation]:
+    def _take(self, frame: Mapping[str, Any], turn: _ReceivedTurn) -> list[Delta | Generation]:
         """Add a frame's content to the turn; return the pieces to show."""
         pieces: list[Delta | Generation] = []
         tell = partial(_tell, turn, pieces)
@@ -400,7 +400,7 @@ class A2AAgent:
             self._context = context
 
     def _while_working(
-        self, message: Mapping[str, Any], turn: _Turn, tell: Any, pieces: list[Delta | Generation]
+        self, message: Mapping[str, Any], turn: _ReceivedTurn, tell: Any, pieces: list[Delta | Generation]
     ) -> None:
         """Take a message of a task that is at work: a piece of the answer, which some agents (agno) send so."""
         self._learn(message)
@@ -411,7 +411,7 @@ class A2AAgent:
         piece = {"artifactId": message.get("messageId"), "parts": message.get("parts")}
         self._artifact(piece, turn, tell, pieces, append=True)
 
-    def _history(self, messages: list[dict[str, Any]], turn: _Turn, tell: Any) -> None:
+    def _history(self, messages: list[dict[str, Any]], turn: _ReceivedTurn, tell: Any) -> None:
         """Keep the history, and record what the agent said in this turn while it worked."""
         turn.history = [(_ROLES[role], _text(one)) for one in messages if (role := one.get("role")) in _ROLES]
         asked = next(
@@ -423,7 +423,7 @@ class A2AAgent:
         if messages and messages[-1].get("role") == "ROLE_AGENT":
             turn.last = self._parts(messages[-1].get("parts"), lambda event: None)
 
-    def _progress(self, state: str, message: Mapping[str, Any], turn: _Turn, tell: Any) -> None:
+    def _progress(self, state: str, message: Mapping[str, Any], turn: _ReceivedTurn, tell: Any) -> None:
         """Record a message that is not part of the answer, once."""
         name = str(message.get("messageId") or "")
         if name in turn.known:
@@ -432,7 +432,7 @@ class A2AAgent:
         if text := self._parts(message.get("parts"), tell):
             tell(clean_value({"status": state, "message": text}))
 
-    def _status(self, status: Any, turn: _Turn, tell: Any) -> None:
+    def _status(self, status: Any, turn: _ReceivedTurn, tell: Any) -> None:
         if not isinstance(status, dict):
             return
         turn.state = str(status.get("state") or "").removeprefix(_STATE)
@@ -449,7 +449,7 @@ class A2AAgent:
     def _artifact(
         self,
         artifact: Mapping[str, Any],
-        turn: _Turn,
+        turn: _ReceivedTurn,
         tell: Any,
         pieces: list[Delta | Generation],
         *,
@@ -474,14 +474,14 @@ class A2AAgent:
         turn.streamed.append(gap + text)
         pieces.append(Delta(gap + text))
 
-    def _repeated(self, turn: _Turn) -> list[Delta | Generation]:
+    def _repeated(self, turn: _ReceivedTurn) -> list[Delta | Generation]:
         """Take the artifact that an earlier turn had, too, if the turn has nothing else: the agent says the same again."""
         pieces: list[Delta | Generation] = []
         if turn.is_over and turn.state in _ENDS_THE_TURN and not turn.text.strip() and not turn.artifacts:
             self._take_repeated(turn, partial(_tell, turn, pieces), pieces)
         return pieces
 
-    def _take_repeated(self, turn: _Turn, tell: Any, pieces: list[Delta | Generation]) -> None:
+    def _take_repeated(self, turn: _ReceivedTurn, tell: Any, pieces: list[Delta | Generation]) -> None:
         artifact, turn.repeated = turn.repeated, None
         if artifact is not None:
             del self._earlier[_name(artifact)]
@@ -524,7 +524,7 @@ class A2AAgent:
         await self._connection.aclose()
 
 
-class _Call:
+class _A2ACall:
     """One call: its answer, and the frames in it."""
 
     def __init__(
@@ -589,7 +589,7 @@ class _Call:
         )
 
 
-def _tell(turn: _Turn, pieces: list[Delta | Generation], event: dict[str, Any]) -> None:
+def _tell(turn: _ReceivedTurn, pieces: list[Delta | Generation], event: dict[str, Any]) -> None:
     turn.events.append(event)
     pieces.append(Generation(event))
 

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from bioeval_tui.bundled.ag_ui.json_patch import AgentState
@@ -55,7 +56,7 @@ def make_agent(terms: AgentTerms) -> AGUIAgent:
 
 
 @dataclass(slots=True)
-class _Call:
+class _ToolCall:
     """A tool call being received."""
 
     id: str
@@ -90,7 +91,7 @@ class _SideMessage:
 
 
 @dataclass(slots=True)
-class _Run:
+class _ReceivedRun:
     """What was received of one run so far. `spoken`: whether the answer has text yet, in this run or an earlier one."""
 
     state: AgentState
@@ -99,11 +100,12 @@ class _Run:
     started: float = 0.0
     ended: float = 0.0
     ours_s: float = 0.0
+    """Time between the runs of the answer until now, which is not the agent's."""
     shown: list[Delta | Generation] = field(default_factory=list)
     pieces: dict[str, list[str]] = field(default_factory=dict)
     """The text of each message that is part of the answer, as it came."""
     side_messages: dict[str, _SideMessage] = field(default_factory=dict)
-    calls: dict[str, _Call] = field(default_factory=dict)
+    calls: dict[str, _ToolCall] = field(default_factory=dict)
     results: list[dict[str, Any]] = field(default_factory=list)
     snapshot: list[dict[str, Any]] | None = None
     last_text: str = ""
@@ -122,7 +124,7 @@ class _Run:
         return [text for pieces in self.pieces.values() if (text := "".join(pieces))]
 
     @property
-    def pending(self) -> list[_Call]:
+    def pending(self) -> list[_ToolCall]:
         """The calls that have no result yet."""
         return [call for call in self.calls.values() if not call.answered]
 
@@ -138,55 +140,63 @@ class _Run:
 
 
 @dataclass(slots=True)
-class _Turn:
-    """The finished runs before an answer, and what is sent next. `ours_s`: time between runs, which is not the agent's."""
+class _PendingAnswer:
+    """The answer to one message: the runs that have finished, whose calls are answered, and what is sent next."""
 
     content: str
     messages: list[dict[str, Any]]
     state: Any
     resume: list[dict[str, Any]]
-    pieces: list[Delta | Generation] = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)
-    usage: list[Mapping[str, Any]] = field(default_factory=list)
-    runs: int = 0
-    started: float | None = None
-    ended: float = 0.0
-    first_token: float | None = None
-    ours_s: float = 0.0
-    cut_off: bool = False
-    thread: str = ""
-    snapshot: list[dict[str, Any]] | None = None
+    runs: list[_ReceivedRun] = field(default_factory=list)
+    questions: list[str] = field(default_factory=list)
+    """What the agent asks the user before it continues."""
 
-    def add(self, run: _Run) -> None:
+    def next_run(self) -> _ReceivedRun:
+        """Return the run that comes next, with nothing received yet."""
+        first_token = self.runs[-1].first_token if self.runs else None
+        return _ReceivedRun(AgentState(self.state), bool(self.texts), first_token)
+
+    def add(self, run: _ReceivedRun) -> None:
         """Add a finished run, whose calls are answered."""
-        self.thread, self.snapshot = run.thread or self.thread, run.snapshot or self.snapshot
         self.messages, self.state, self.resume = run.history, run.state.value, []
-        self.pieces += run.shown
-        self.texts += run.texts
-        self.usage += run.usage
-        self.runs += 1
-        self.started, self.ended = self.started or run.started, run.ended
-        self.first_token, self.ours_s = run.first_token, run.ours_s
-        self.cut_off = run.cut_off
+        self.runs.append(run)
+
+    @property
+    def pieces(self) -> list[Delta | Generation]:
+        """Everything that was given out."""
+        return list(chain.from_iterable(run.shown for run in self.runs))
 
     @property
     def events(self) -> tuple[dict[str, Any], ...]:
         """Everything that was given out, except text."""
         return tuple(dict(piece.data) for piece in self.pieces if isinstance(piece, Generation))
 
+    @property
+    def texts(self) -> list[str]:
+        """The texts of the answer that are not empty, then its questions."""
+        return [*chain.from_iterable(run.texts for run in self.runs), *self.questions]
+
+    @property
+    def thread(self) -> str:
+        """The id of the thread as the agent named it last; empty if it did not."""
+        return next((run.thread for run in reversed(self.runs) if run.thread), "")
+
     def reply(self, thread: str) -> Reply:
         """Return the whole answer, of the thread that the agent is in."""
+        first, last = self.runs[0], self.runs[-1]
+        usage = list(chain.from_iterable(run.usage for run in self.runs))
+        snapshots = [run.snapshot for run in self.runs if run.snapshot]
         return Reply(
             "\n\n".join(self.texts),
-            self.started or self.ended,
-            self.ended - self.ours_s,
-            self.first_token,
+            first.started,
+            last.ended - last.ours_s,
+            last.first_token,
             self.events,
-            _tokens(self.usage, "inputTokens"),
-            _tokens(self.usage, "outputTokens"),
-            cut_off=self.cut_off,
+            _tokens(usage, "inputTokens"),
+            _tokens(usage, "outputTokens"),
+            cut_off=last.cut_off,
             session=thread,
-            history=told_history(self.snapshot),
+            history=told_history(snapshots[-1] if snapshots else None),
         )
 
 
@@ -217,7 +227,7 @@ class AGUIAgent:
         self._first_events: list[dict[str, Any]] = []
         """The events of the first answer: the system prompt, as other agents report it."""
         self._interrupts: list[str] = []
-        self._turn: _Turn | None = None
+        self._turn: _PendingAnswer | None = None
         """The message that is being answered: its tools are never run again if a request is retried."""
         if target.system_prompt:
             self._messages.append(_message("system", content=target.system_prompt))
@@ -239,8 +249,8 @@ class AGUIAgent:
         # A retry starts an answer anew for whoever listens, so what its complete runs told is told again.
         for known in turn.pieces:
             yield known
-        for _ in range(MAX_ROUNDS - turn.runs):
-            run = _Run(AgentState(turn.state), bool(turn.texts), turn.first_token)
+        for _ in range(MAX_ROUNDS - len(turn.runs)):
+            run = turn.next_run()
             for part in (self._receive, self._answer_calls):
                 async with aclosing(part(turn, run)) as pieces:
                     async for piece in pieces:
@@ -256,7 +266,7 @@ class AGUIAgent:
         for interrupt in run.interrupts:
             if question := clean(str(interrupt.get("message") or "")):
                 yield Delta(("\n\n" if turn.texts else "") + question)
-                turn.texts.append(question)
+                turn.questions.append(question)
         if not turn.texts and not turn.events:
             raise PeerError("agent", "the agent's answer was empty", unusable=True)
         run.state.check()
@@ -265,17 +275,19 @@ class AGUIAgent:
         # An agent that is sent everything keeps nothing by its own id: some always name the same.
         yield turn.reply(turn.thread if self._remembers else "")
 
-    def _begin(self, content: str) -> _Turn:
+    def _begin(self, content: str) -> _PendingAnswer:
         """Return the turn of a new message, which also answers what the agent had asked."""
         messages = [*self._messages, _message("user", content=content)]
         resume = [{"interruptId": one, "status": "resolved", "payload": content} for one in self._interrupts]
-        return _Turn(content, messages, self._state, resume)
+        return _PendingAnswer(content, messages, self._state, resume)
 
-    def _goes_on(self, run: _Run) -> bool:
+    def _goes_on(self, run: _ReceivedRun) -> bool:
         """Return whether another run follows, with the results of the job's tools."""
         return bool(run.pending and self._tools and not run.interrupts)
 
-    async def _receive(self, turn: _Turn, run: _Run) -> AsyncGenerator[Delta | Generation, None]:
+    async def _receive(
+        self, turn: _PendingAnswer, run: _ReceivedRun
+    ) -> AsyncGenerator[Delta | Generation, None]:
         """Start a run and receive it until it has finished; yield its pieces as they arrive."""
         asked = {
             "threadId": self._thread,
@@ -292,7 +304,9 @@ class AGUIAgent:
         async with self._connection.asked("POST", self._url, asked, accept=EVENT_STREAM) as response:
             run.started = response.extensions["exchange"].started
             # Between two runs we answered the agent's tool calls: that time is not its latency.
-            run.ours_s = turn.ours_s + (run.started - turn.ended if turn.runs else 0.0)
+            if turn.runs:
+                last = turn.runs[-1]
+                run.ours_s = last.ours_s + (run.started - last.ended)
             if not is_stream(response):
                 raise PeerError(
                     "agent",
@@ -323,7 +337,9 @@ class AGUIAgent:
         for piece in _left_over(run, turn.messages):
             yield piece
 
-    async def _answer_calls(self, turn: _Turn, run: _Run) -> AsyncGenerator[Delta | Generation, None]:
+    async def _answer_calls(
+        self, turn: _PendingAnswer, run: _ReceivedRun
+    ) -> AsyncGenerator[Delta | Generation, None]:
         """Answer the run's calls, so that its history is complete; yield the results of the job's tools."""
         run.history = [*turn.messages, *_as_history(run)] if run.snapshot is None else list(run.snapshot)
         goes_on = self._goes_on(run)
@@ -375,7 +391,7 @@ def _finish_reason(event: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _take(event: Mapping[str, Any], run: _Run) -> list[Delta | Generation]:
+def _take(event: Mapping[str, Any], run: _ReceivedRun) -> list[Delta | Generation]:
     """Add an event's content to the run; return the pieces to show."""
     kind = str(event.get("type"))
     message = str(event.get("messageId") or "")
@@ -434,7 +450,9 @@ def _take_state(event: Mapping[str, Any], state: AgentState) -> Mapping[str, Any
     return event
 
 
-def _take_text(event: Mapping[str, Any], run: _Run, message: str, text: str) -> list[Delta | Generation]:
+def _take_text(
+    event: Mapping[str, Any], run: _ReceivedRun, message: str, text: str
+) -> list[Delta | Generation]:
     message = run.last_text = message or run.last_text
     if message not in run.side_messages and message not in run.pieces:
         role = event.get("role") or "assistant"
@@ -455,13 +473,13 @@ def _take_text(event: Mapping[str, Any], run: _Run, message: str, text: str) -> 
     return [Delta(gap + text)]
 
 
-def _take_call(event: Mapping[str, Any], run: _Run, kind: str) -> list[Delta | Generation]:
+def _take_call(event: Mapping[str, Any], run: _ReceivedRun, kind: str) -> list[Delta | Generation]:
     call_id = str(event.get("toolCallId") or run.last_call)
     pieces: list[Delta | Generation] = []
     if run.last_call and call_id != run.last_call and kind == "TOOL_CALL_CHUNK":
         pieces += _show_call(run.calls[run.last_call])
     call = run.calls.setdefault(
-        call_id, _Call(call_id, clean_line(str(event.get("toolCallName") or ""), 200))
+        call_id, _ToolCall(call_id, clean_line(str(event.get("toolCallName") or ""), 200))
     )
     run.last_call = call_id
     if isinstance(delta := event.get("delta"), str):
@@ -471,7 +489,7 @@ def _take_call(event: Mapping[str, Any], run: _Run, kind: str) -> list[Delta | G
     return pieces
 
 
-def _show_call(call: _Call) -> list[Delta | Generation]:
+def _show_call(call: _ToolCall) -> list[Delta | Generation]:
     """Return the call, unless it was given out before."""
     if call.event is not None:
         return []
@@ -479,7 +497,7 @@ def _show_call(call: _Call) -> list[Delta | Generation]:
     return [Generation(call.event)]
 
 
-def _take_result(event: Mapping[str, Any], run: _Run) -> list[Delta | Generation]:
+def _take_result(event: Mapping[str, Any], run: _ReceivedRun) -> list[Delta | Generation]:
     call_id = str(event.get("toolCallId") or "")
     content = event.get("content")
     shown = content if isinstance(content, str) else clean_value(content, 100_000)
@@ -492,7 +510,7 @@ def _take_result(event: Mapping[str, Any], run: _Run) -> list[Delta | Generation
     return [*before, Generation(result_event(shown, call_id, failed=failed))]
 
 
-def _complete(run: _Run) -> None:
+def _complete(run: _ReceivedRun) -> None:
     """Add the arguments that are only in the snapshot of the messages, as LangGraph sends them, to calls given out before."""
     listed = {
         str(made.get("id")): made.get("function")
@@ -506,7 +524,7 @@ def _complete(run: _Run) -> None:
             call.event.update(call_event(call.name, call.arguments, call.id))
 
 
-def _left_over(run: _Run, before: list[dict[str, Any]]) -> list[Generation]:
+def _left_over(run: _ReceivedRun, before: list[dict[str, Any]]) -> list[Generation]:
     """Return what is left at the end of a run: calls and messages that were not closed, and those that are only in the
     snapshot of the messages."""
     pieces: list[Any] = [piece for call in run.calls.values() for piece in _show_call(call)]
@@ -523,7 +541,7 @@ def _left_over(run: _Run, before: list[dict[str, Any]]) -> list[Generation]:
             if not isinstance(function, dict) or str(made.get("id")) in run.calls:
                 continue
             written = str(function.get("arguments") or "")
-            call = _Call(str(made.get("id")), str(function.get("name")), [written])
+            call = _ToolCall(str(made.get("id")), str(function.get("name")), [written])
             run.calls[call.id] = call
             pieces += _show_call(call)
         text, number = message.get("content"), str(message.get("id"))
@@ -540,7 +558,7 @@ def _left_over(run: _Run, before: list[dict[str, Any]]) -> list[Generation]:
     return pieces
 
 
-def _as_history(run: _Run) -> list[dict[str, Any]]:
+def _as_history(run: _ReceivedRun) -> list[dict[str, Any]]:
     """Return a run's messages in the form of the next request."""
     text = "\n\n".join(run.texts)
     made = [

@@ -36,11 +36,11 @@ Span = dict[str, Any]
 
 def write_runs(runs: Sequence[RunResult], asked: Asked | None = None) -> str:
     """Return a line for each conversation."""
-    lines = (_Trace(run, talk).data() for run in runs for talk in run.conversations)
+    lines = (_ConversationTrace(run, talk).data() for run in runs for talk in run.conversations)
     return "".join(json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n" for line in lines)
 
 
-class _Trace:
+class _ConversationTrace:
     """The trace of one conversation. Ids are derived from the run's id, so exporting again gives the same ids."""
 
     def __init__(self, run: RunResult, talk: ConversationResult) -> None:

@@ -23,7 +23,7 @@ from bioeval_tui.grade.outcomes import (
     problem_from_dict,
     to_text,
 )
-from bioeval_tui.grade.submissions import why_not_followed
+from bioeval_tui.grade.submissions import Submission, why_not_followed
 from bioeval_tui.grade.task_report import Section, Uncertainty
 
 POLL_S = 0.2
@@ -38,24 +38,20 @@ _CHECKED: dict[str, Any] = {"problem": str | None, "warnings": list, "scored": s
 
 
 @dataclass(frozen=True, slots=True)
-class BatchItem:
-    """One submission to grade; `path` None means that nothing was submitted.
+class BatchItem(Submission):
+    """One submission to grade, or to look into.
 
     Reports name the file as it was given (`shown`, else `path`); workers, which have a folder of their own, open it by
     its absolute path. `kind`: `grade`; `examine`, which adds the doctor's findings; `check`, which only loads the
     task's grader and grades its sample submission; `diagnose`, which asks the doctor without running the grader;
     `interval` and `interval-code`, which say how sure a valid score is, without and with calls of a grader with code;
-    `explain:` and the options of `explanations` as JSON, which looks into a valid submission. `agent`: who submitted
-    it, if the list says so; otherwise the path may name the agent. `follow`: the folders into which the path may be a
-    link, besides its own run group; None for a file that the user named, whose links are followed everywhere.
+    `explain:` and the options of `explanations` as JSON, which looks into a valid submission. `follow`: the folders into
+    which the path may be a link, besides its own run group; None for a file that the user named, whose links are
+    followed everywhere.
     """
 
-    number: int
-    task_id: str
-    path: str | None
     kind: str = "grade"
     shown: str | None = None
-    agent: str | None = None
     follow: tuple[Path, ...] | None = None
 
     def wire(self) -> Wire:

@@ -70,11 +70,11 @@ class ItemGrader:
 
     def grade(self, item: Wire) -> Outcome:
         """Grade one file; anything that the grader does, except ending the process, becomes an outcome."""
-        shown = item.path or ""
+        shown = item.shown or ""
         try:
             ready = self._task(item.task_id)
             file = None if item.absolute is None else Path(item.absolute)
-            outcome = ready.grade(file, item.path, handed_in=True, agent=item.agent, refused=item.refused)
+            outcome = ready.grade(file, item.shown, handed_in=True, agent=item.agent, refused=item.refused)
             # Validating shows no score.
             if item.kind == "grade" and isinstance(outcome, TaskReport):
                 return self._counted(ready, file, outcome)
@@ -127,7 +127,7 @@ class ItemGrader:
             if item.absolute is None:
                 return [Section("no error view", (), (), note="nothing was submitted")]
             ready, file = self._task(item.task_id), Path(item.absolute)
-            agent = item.agent or agent_in(item.path or "")
+            agent = item.agent or agent_in(item.shown or "")
             if options["show_answers"]:
                 self._ledger.note_shown(ready.task.id, ready.answers_hash, file_hash(file), agent)
             sections = explain(ready, file, by=options["by"], show_answers=options["show_answers"])
@@ -158,10 +158,10 @@ class ItemGrader:
         try:
             if item.absolute is not None:
                 ready = self._task(item.task_id)
-                return ready.diagnose(Path(item.absolute), item.path or "", item.agent, reason)
+                return ready.diagnose(Path(item.absolute), item.shown or "", item.agent, reason)
         except Exception as error:  # readers of untrusted files may raise anything
             reason = str(error)
-        return NotGraded(item.task_id, item.path or "", reason, agent=item.agent)
+        return NotGraded(item.task_id, item.shown or "", reason, agent=item.agent)
 
     def _check(self, task_id: str) -> dict[str, Any]:
         """Load the grader and, where the task is prepared, grade the sample submission or else the answers."""

@@ -32,9 +32,9 @@ from bioeval_tui.grade.batch.feeding import (
 from bioeval_tui.grade.batch.worker_process import (
     WORKER_PYTHON,
     CannotForkError,
-    Template,
     WorkerDied,
     WorkerProcess,
+    WorkerTemplate,
 )
 from bioeval_tui.grade.outcomes import (
     NotGraded,
@@ -56,7 +56,7 @@ _START_FAILURES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedTask:
     """The result of checking a task: its problem (None if fine), and which of its own files the grader scored (None if none)."""
 
     task_id: str
@@ -117,7 +117,7 @@ class GraderPool:
         self._idle: list[WorkerProcess] = []
         self._busy: set[WorkerProcess] = set()
         self._templates = threading.Lock()
-        self._template: Template | None = None
+        self._template: WorkerTemplate | None = None
         self._can_fork = True
         self._closed = False
 
@@ -163,7 +163,7 @@ class GraderPool:
         Raises:
             NotMeasuredError: no worker can be started, or the pool is closed.
         """
-        item = BatchItem(0, self._full_id(task_id), str(path), "examine")
+        item = BatchItem(0, self._full_id(task_id), str(path), kind="examine")
         with self._free:
             data = json.loads(self._alone(item, fresh=False))
             outcome = outcome_from_dict(data)
@@ -177,19 +177,19 @@ class GraderPool:
             return self._elsewhere().examine(path, task_id)
         return outcome, [problem_from_dict(item) for item in data.get("findings", ())]
 
-    def check(self, task_ids: Sequence[str]) -> Iterator[Checked]:
+    def check(self, task_ids: Sequence[str]) -> Iterator[CheckedTask]:
         """Load the config and the grader of each task, and grade a file of the task's own where it is prepared."""
-        items = [BatchItem(number, task_id, None, "check") for number, task_id in enumerate(task_ids)]
+        items = [BatchItem(number, task_id, None, kind="check") for number, task_id in enumerate(task_ids)]
         moved = []
         for number, text in self.stream(items):
             data = json.loads(text)
             checked = data.get("check")
             if checked is None:
-                yield Checked(task_ids[number], data["not_graded"]["reason"])
+                yield CheckedTask(task_ids[number], data["not_graded"]["reason"])
             elif checked.pop("elsewhere") and self._other_python:
                 moved.append(task_ids[number])
             else:
-                yield Checked(task_ids[number], **checked)
+                yield CheckedTask(task_ids[number], **checked)
         if moved:
             yield from self._elsewhere().check(moved)
 
@@ -387,14 +387,14 @@ class GraderPool:
                     raise
         return WorkerProcess(self._setup, self._python, None, task_id)
 
-    def _forking(self) -> Template | None:
+    def _forking(self) -> WorkerTemplate | None:
         """Return the template, a new one if it has ended; None if workers have to be started by themselves."""
         with self._templates:
             if self._template is not None and (self._template.has_ended or not self._can_fork):
                 self._template.close()
                 self._template = None
             if self._template is None and self._can_fork and not self._closed:
-                self._template = Template(self._setup, self._python)
+                self._template = WorkerTemplate(self._setup, self._python)
             if self._closed and self._template is not None:  # `close` may have come while it started
                 self._template.close()
             return self._template

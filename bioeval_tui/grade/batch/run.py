@@ -77,7 +77,7 @@ def _answers(
     for number, report in enumerate(reports):
         if report.valid_submission and report.submission_path:
             agent = report.extra.agent if report.extra else None
-            items.append(BatchItem(number, report.task_id, report.submission_path, kind, agent=agent))
+            items.append(BatchItem(number, report.task_id, report.submission_path, agent, kind))
     for number, text in backend.stream(items) if items else ():
         yield number, json.loads(text)
 
@@ -149,7 +149,7 @@ def grade_batch(
         progress = GradingProgress(len(listed.submissions), done, done)
         on_progress(progress)
         items = [
-            BatchItem(item.number, item.task_id, item.path, agent=item.agent, follow=listed.follow)
+            BatchItem(item.number, item.task_id, item.path, item.agent, follow=listed.follow)
             for item in output.remaining()
         ]
         for number, text in backend.stream(items) if items else ():
@@ -325,7 +325,7 @@ def _grade_chunk(setup: tuple[Any, ...], wires: list[Wire]) -> list[Result]:
     pool = _pool(setup)
     items = [
         # Whether a link is followed is decided again here, where the file is.
-        BatchItem(number, task_id, absolute, kind, shown, agent, () if refused else None)
+        BatchItem(number, task_id, absolute, agent, kind, shown, () if refused else None)
         for number, task_id, shown, absolute, kind, agent, refused in wires
     ]
     return list(pool.stream(items, workers=1))

@@ -4,7 +4,7 @@
 Python may be another one (`BIOEVAL_WORKER_PYTHON`) without the libraries.
 
 What a task's code changes in its process would change other tasks' scores, so every task has a worker of its own. On
-Linux a template (`worker_process.Template` is the program's side) loads the libraries once and forks each worker, so that
+Linux a template (`worker_process.WorkerTemplate` is the program's side) loads the libraries once and forks each worker, so that
 they share its memory; it runs no task's code. Forking needs a process without other threads, whose locks would stay
 held in the copy. Otherwise each worker is started by itself.
 """

@@ -46,12 +46,14 @@ READY = b"ready\n"
 
 
 class Wire(NamedTuple):
-    """An item in the form that is sent to a worker: the path as shown and the absolute one, and why the file is `refused`
-    without being read."""
+    """A `BatchItem` as a JSON array, the protocol of workers, which may run in another Python: its links are looked at.
+
+    `shown` is the path in reports, `absolute` the one that is opened, and `refused` says why the file is not read.
+    """
 
     number: int
     task_id: str
-    path: str | None
+    shown: str | None
     absolute: str | None
     kind: str
     agent: str | None
@@ -131,7 +133,7 @@ class CannotForkError(Exception):
 class Forked:
     """A worker that a template forked, with as much of `subprocess.Popen`'s interface as `WorkerProcess` needs."""
 
-    def __init__(self, template: Template, pid: int, stdin: int, stdout: int, end: int) -> None:
+    def __init__(self, template: WorkerTemplate, pid: int, stdin: int, stdout: int, end: int) -> None:
         self._template, self.pid, self._end = template, pid, end
         self.stdin, self.stdout = os.fdopen(stdin, "wb", buffering=0), os.fdopen(stdout, "rb", buffering=0)
         self.returncode: int | None = None
@@ -172,7 +174,7 @@ def _readable(descriptor: int, timeout_s: float) -> bool:
     return bool(poll.poll(timeout_s * 1000))
 
 
-class Template:
+class WorkerTemplate:
     """A process that forks workers. See `worker._Template` for what it is asked.
 
     Raises:
@@ -290,7 +292,7 @@ class WorkerProcess:
     """
 
     def __init__(
-        self, setup: dict[str, Any], python: str | None, template: Template | None, task_id: str
+        self, setup: dict[str, Any], python: str | None, template: WorkerTemplate | None, task_id: str
     ) -> None:
         self._last_number = IDLE
         self._isolate = setup["isolate"]

@@ -315,7 +315,7 @@ def _interpreter(by_hand: str) -> str | None:
 
 def read_board(page: str) -> list[BoardRow]:
     """Return the rows of the first table of a page that has a column of names and one of numbers after it."""
-    parser = _Tables()
+    parser = _HtmlTables()
     parser.feed(page)
     for header, *rows in (table for table in parser.tables if len(table) > 1):
         heads = [clean_line(cell).lower() for cell in header]
@@ -342,7 +342,7 @@ def _leading_number(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-class _Tables(HTMLParser):
+class _HtmlTables(HTMLParser):
     """Collects the text of all cells: tables → rows → cells."""
 
     def __init__(self) -> None:

@@ -45,7 +45,7 @@ from bioeval_tui.files import (
 )
 from bioeval_tui.grade.batch.containment import LINUX, enter_domain, hide_process, supervise
 from bioeval_tui.grade.tasks.source_types import BuiltinSource, get_source
-from bioeval_tui.grade.tasks.sources import DataSource
+from bioeval_tui.grade.tasks.sources import TaskSource
 from bioeval_tui.grade.tasks.task import SHIPPED_TASKS, Task
 from bioeval_tui.isolation import find_installed, module_command
 from bioeval_tui.settings import plain_environment
@@ -244,7 +244,7 @@ def prepare_task(
     task: Task,
     *,
     force: bool = False,
-    source: DataSource | None = None,
+    source: TaskSource | None = None,
     tell: Callable[[str], None] = lambda sentence: None,
 ) -> Prepared:
     """Prepare a task and return what was done.
@@ -342,7 +342,7 @@ def _swap(draft: Path, prepared: Target, old: Path) -> None:
 
 
 def _get_raw(
-    task: Task, source: DataSource, checksums: dict[str, object], tell: Callable[[str], None]
+    task: Task, source: TaskSource, checksums: dict[str, object], tell: Callable[[str], None]
 ) -> None:
     raw = folder_below(task.data_dir, task.id, task.raw_dir.name)
     marker = file_in(raw, UNFINISHED)
@@ -404,7 +404,7 @@ def _verify(task: Task, checksums: dict[str, object], prepared: Path) -> None:
         )
 
 
-def _get_leaderboard(task: Task, source: DataSource) -> None:
+def _get_leaderboard(task: Task, source: TaskSource) -> None:
     if task.leaderboard.is_file() or task.published_board is not None:
         return
     rows = source.leaderboard(task.data_source or {})

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bioeval_tui.errors import InputError
-from bioeval_tui.grade.tasks.sources import BoardRow, DataSource
+from bioeval_tui.grade.tasks.sources import BoardRow, TaskSource
 from bioeval_tui.text import clean_line
 
 
@@ -37,7 +37,7 @@ def source_types() -> list[str]:
     return sorted([*_BY_HAND, *_DOWNLOADED])
 
 
-def get_source(data_source: Mapping[str, Any] | None) -> DataSource:
+def get_source(data_source: Mapping[str, Any] | None) -> TaskSource:
     """Return the source that a task's `data_source` names; without one, the data is put there by hand.
 
     Raises:
@@ -51,5 +51,5 @@ def get_source(data_source: Mapping[str, Any] | None) -> DataSource:
         raise InputError(f"data_source.type `{clean_line(kind, 60)}` is unknown; use one of {known}")
     from bioeval_tui.grade.tasks import downloads  # brings an HTTP client, which most tasks do without
 
-    source: DataSource = getattr(downloads, _DOWNLOADED[kind])()
+    source: TaskSource = getattr(downloads, _DOWNLOADED[kind])()
     return source

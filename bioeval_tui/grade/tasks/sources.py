@@ -1,7 +1,7 @@
 """Where the data of tasks and their leaderboards come from.
 
 Data comes by the `type` of `data_source` in config.yaml. Each source answers the same two questions (see
-`DataSource`): download the raw files, give the leaderboard. Those that download are in `downloads`, and `source_types`
+`TaskSource`): download the raw files, give the leaderboard. Those that download are in `downloads`, and `source_types`
 has the table of all of them. No source has scores of people: a task includes them.
 
 The published leaderboards, ProteinGym's supervised results and those of Open Problems, are included, one board for each
@@ -35,7 +35,7 @@ class BoardRow:
     submission_date: str = ""
 
 
-class DataSource(Protocol):
+class TaskSource(Protocol):
     """A source of tasks' data. `config` is `data_source` of the task's config.yaml."""
 
     def download(self, config: Mapping[str, Any], raw: Path) -> Path | None:

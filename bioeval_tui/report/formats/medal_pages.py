@@ -58,7 +58,7 @@ def agent_rows(standings: Standings) -> list[list[str]]:
             one.agent,
             one.graded_words,
             one.medal_words,
-            share(one.medal_share_graded, 1),
+            share(one.any_medal_share_graded, 1),
             number1(one.percentile),
             number1(one.percentile_graded),
             rank_words(one.rank).removeprefix("rank "),
@@ -193,6 +193,8 @@ def medals_json(
 
 class PrintedNotGraded(TypedDict):
     """A submission that could not be graded, in the form of a report."""
+
+    # Five keys are those of a `TaskReport`, for readers of the list; their only values here say that there is no score.
 
     task_id: str
     score: None

@@ -202,7 +202,7 @@ class Answer:
     events: Sequence[Mapping[str, Any]] = ()
 
 
-class Dialogue:
+class ChatDialogue:
     """A conversation with one user. Answers one message at a time."""
 
     def __init__(
@@ -328,7 +328,7 @@ class ChatSession:
     id: str
     user: str
     chatbot: str
-    dialogue: Dialogue
+    dialogue: ChatDialogue
     chaos: Chaos | None = None
     history: list[dict[str, str]] = field(default_factory=list)
     latencies: list[dict[str, float | int | bool | None]] = field(default_factory=list)
@@ -354,7 +354,7 @@ class ChatSession:
         return answer
 
 
-class Sessions:
+class ChatSessions:
     """All sessions by id."""
 
     def __init__(
@@ -381,7 +381,7 @@ class Sessions:
         knowledge = await self.records.knowledge()
         chaos = None if self._chaos_seed is None else Chaos(self._chaos_seed, self._opened)
         self._opened += 1
-        dialogue = Dialogue(user, knowledge, self.records, self._clock, guesses=self._guesses)
+        dialogue = ChatDialogue(user, knowledge, self.records, self._clock, guesses=self._guesses)
         session = ChatSession(str(uuid.uuid4()), user, chatbot, dialogue, chaos)
         self._sessions[session.id] = session
         if len(self._sessions) > MAX_SESSIONS:

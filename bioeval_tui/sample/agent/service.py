@@ -25,7 +25,7 @@ from bioeval_tui.sample.agent.dialogue import (
     INTRODUCTION,
     Answer,
     ChatSession,
-    Sessions,
+    ChatSessions,
     Trouble,
 )
 from bioeval_tui.sample.agent.records import AgentGraph, GraphRecords, MemoryRecords, Records, learn
@@ -155,7 +155,7 @@ class SampleAgentService:
     ) -> None:
         self._graph_id = graph_id
         self._records = records
-        self._sessions = Sessions(records, clock, chaos_seed, guesses=guesses)
+        self._sessions = ChatSessions(records, clock, chaos_seed, guesses=guesses)
         self._graphs: dict[str, str] = {}
         self._tokens_per_second = tokens_per_second
         self.admission: Admission | None = None

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bioeval_tui.errors import BioevalError, InputError, NotMeasuredError
-from bioeval_tui.grade.outcomes import Invalid, NotGraded, Verdict, load_outcomes, verdict_of
+from bioeval_tui.grade.outcomes import Invalid, NotGraded, Validation, load_outcomes, validation_of
 from bioeval_tui.grade.service import Grading
 from bioeval_tui.grade.submissions import extract_agent_from_submission_path
 from bioeval_tui.grade.task_report import TaskReport
@@ -127,10 +127,10 @@ class Benchmarks:
             command += ["--tasks-dir", str(folder)]
         return [*command, "--data-dir", str(self._settings.tasks_data_dir), "--", task_id]
 
-    def examine(self, task_id: str, file: str) -> Verdict:
+    def examine(self, task_id: str, file: str) -> Validation:
         """Return everything that is wrong with a file."""
-        verdict = verdict_of(*self._grading.examine(Path(file).expanduser().absolute(), task_id))
-        return masked(replace(verdict, findings=tuple(clean(line, 2000) for line in verdict.findings)))
+        validation = validation_of(*self._grading.examine(Path(file).expanduser().absolute(), task_id))
+        return masked(replace(validation, findings=tuple(clean(line, 2000) for line in validation.findings)))
 
     def grade(self, task_id: str, file: str) -> MedalRow:
         """Grade one file; errors become part of the row."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from bioeval_tui.errors import StorageError
 from bioeval_tui.evaluation.engine.interface import EngineSpec, RunRequest, spec_of
 from bioeval_tui.files import below, private_dir, read_small, write_whole
-from bioeval_tui.grade.outcomes import Verdict
+from bioeval_tui.grade.outcomes import Validation
 from bioeval_tui.record.masking import masked
 
 if TYPE_CHECKING:
@@ -321,7 +321,7 @@ class AppServices:
         """Prepare a task in a process of its own; yield a sentence at each step. Closing the iterator stops the work."""
         return self._benchmarks.prepare(task_id)
 
-    async def examine(self, task_id: str, file: str) -> Verdict:
+    async def examine(self, task_id: str, file: str) -> Validation:
         """Return everything that is wrong with a file as a submission; cancelling ends the worker."""
         return await self._in_worker(lambda: self._benchmarks.examine(task_id, file))
 

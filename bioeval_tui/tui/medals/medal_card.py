@@ -15,7 +15,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from bioeval_tui.grade.ledger import ordinal
-from bioeval_tui.grade.outcomes import Verdict, standing_of
+from bioeval_tui.grade.outcomes import Validation, standing_of
 from bioeval_tui.grade.task_report import PRIVATE, percent
 from bioeval_tui.report.conclusion import conclude_grading
 from bioeval_tui.text import for_terminal, home_relative, plural
@@ -203,10 +203,10 @@ HEADS: dict[str, Cell] = {
 def examine(app: Program, row: MedalRow, then: Callable[[], object] | None = None) -> None:
     """Check the file of a submission, then show everything that is wrong with it, and call `then`."""
 
-    async def work(tell: Tell) -> Verdict:
+    async def work(tell: Tell) -> Validation:
         return await app.services.examine(row.task_id, str(row.path or row.file))
 
-    def show(found: Verdict | None) -> None:
+    def show(found: Validation | None) -> None:
         if found is not None:
             app.push_screen(FindingsDialog(row.task_id, row.file, found))
             if then is not None:
@@ -221,19 +221,19 @@ class FindingsDialog(Dialog[None]):
     NAME: ClassVar[str] = "Validation"
     ABOUT: ClassVar[str] = "Every problem with the file, not only the first."
 
-    def __init__(self, task_id: str, file: str, verdict: Verdict) -> None:
+    def __init__(self, task_id: str, file: str, validation: Validation) -> None:
         super().__init__(f"Validated for {task_id}")
         self._file = file
-        self._found = verdict
+        self._found = validation
 
     def compose_body(self) -> Iterable[Widget]:
-        """The verdict, then the findings."""
-        verdict = self._found
-        head = Cell(f"! {verdict.words}", "warn") if verdict.missing else HEADS[verdict.status]
+        """What validation says, then the findings."""
+        validation = self._found
+        head = Cell(f"! {validation.words}", "warn") if validation.missing else HEADS[validation.status]
         lines = [paint(head), paint(Cell(self._file, "quiet")), Content("")]
-        if verdict.findings:
-            lines.append(paint(Cell(plural(len(verdict.findings), "finding"), "strong")))
-        lines += [paint(Cell(f"· {sentence}")) for sentence in verdict.findings]
+        if validation.findings:
+            lines.append(paint(Cell(plural(len(validation.findings), "finding"), "strong")))
+        lines += [paint(Cell(f"· {sentence}")) for sentence in validation.findings]
         with DialogText():
             yield Static(Content("\n").join(lines), markup=False)
 

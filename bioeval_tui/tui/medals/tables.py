@@ -17,7 +17,7 @@ from textual.message import Message
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.grade.outcomes import Tally
 from bioeval_tui.record.reviews import mark_of
-from bioeval_tui.report.agents import AgentEntry, Standing, entry_of, mean_percentile, standings
+from bioeval_tui.report.agents import AgentEntry, AgentStanding, entry_of, mean_percentile, standings
 from bioeval_tui.report.sentences import rank_words
 from bioeval_tui.statistics.estimates import grouped
 from bioeval_tui.tui.medals import medals_view
@@ -388,7 +388,7 @@ def submission_lines(group: Group, submissions: Iterable[Entry]) -> list[list[Ce
     return lines
 
 
-def group_cells(group: Group, standing: Standing | None = None) -> dict[str, Cell]:
+def group_cells(group: Group, standing: AgentStanding | None = None) -> dict[str, Cell]:
     """Return a group's cells by the names of the columns; `standing` is the agent's, once it is known."""
     waiting = "…" if group.domain is None else ""
     totals, by = group.totals, group.totals.by
@@ -440,7 +440,7 @@ class Agents(ListTable):
         self._groups: list[Group] = []
         self._submissions: Sequence[Entry] = ()
         self._chosen_ones = DrawnPanel()
-        self._standings: dict[str, Standing] = {}
+        self._standings: dict[str, AgentStanding] = {}
         """The standings of the agents over tasks, as far as they have been computed."""
 
     def compose(self) -> ComposeResult:

@@ -17,7 +17,7 @@ import pytest
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.files import write_fully
-from bioeval_tui.grade.ledger import FIRST, HEAD, NAME, Ledger, Verified, ordinal, verify
+from bioeval_tui.grade.ledger import FIRST, HEAD, NAME, Ledger, ordinal, verify
 from bioeval_tui.grade.task_report import ReportExtra
 
 
@@ -323,7 +323,8 @@ def test_a_ledger_restored_from_a_copy_by_renaming_is_continued(tmp_path: Path) 
     copy.write_bytes(files.path.read_bytes())
     copy.replace(files.path)
     look(files.ledger, 50)
-    assert verify(files.path) == Verified(7, ())
+    found = verify(files.path)
+    assert (found.lines, found.problems) == (7, ())
 
 
 def test_a_ledger_and_a_report_of_an_earlier_version_are_read(tmp_path: Path) -> None:

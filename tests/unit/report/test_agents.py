@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from bioeval_tui.report.agents import AgentEntry, Standing, standings
+from bioeval_tui.report.agents import AgentEntry, AgentStanding, standings
 from bioeval_tui.report.sentences import rank_words
 
 
@@ -32,7 +32,7 @@ def drawn(levels: dict[str, float], tasks: int, passes: int = 1, fails: str = ""
     return found
 
 
-def by_name(entries: list[AgentEntry]) -> dict[str, Standing]:
+def by_name(entries: list[AgentEntry]) -> dict[str, AgentStanding]:
     return {one.agent: one for one in standings(entries).agents}
 
 
@@ -63,12 +63,12 @@ def test_with_few_tasks_no_rank_is_claimed() -> None:
 def test_the_share_of_medals_has_an_interval_from_ten_tasks_on_and_never_one_of_passes_alone() -> None:
     """Two tasks in fifty passes are two tasks, and equal passes are not certain."""
 
-    def share_of(tasks: int, won: list[bool]) -> Standing:
+    def share_of(tasks: int, won: list[bool]) -> AgentStanding:
         entries = [AgentEntry("ada", f"lab/{task}", 50.0, medal) for task in range(tasks) for medal in won]
         return by_name(entries)["ada"]
 
     few, many = share_of(2, [True, False] * 25), share_of(10, [True, True])
-    assert (few.passes, few.medal_share, few.medal_words) == (50, 0.5, "50.0 %")
+    assert (few.passes, few.any_medal_share, few.medal_words) == (50, 0.5, "50.0 %")
     assert few.to_dict()["any_medal_interval"] is None
     assert many.medal_words == "100.0 % [69.2, 100.0]"
     assert many.to_dict()["any_medal_interval"] == pytest.approx([0.025**0.1, 1.0])
@@ -81,12 +81,14 @@ def test_ungraded_submissions_count_as_no_medal_and_the_share_of_graded_ones_is_
     assert (found["brittle"].percentile_graded or 0) > (found["steady"].percentile_graded or 0)
     assert (rank_words(found["steady"].rank), rank_words(found["steady"].rank_graded)) == ("rank 1", "rank 2")
     assert (found["brittle"].graded, found["brittle"].submissions) == (20, 40)
-    assert (found["brittle"].medal_share_graded or 0) == pytest.approx(2 * found["brittle"].medal_share)
+    assert (found["brittle"].any_medal_share_graded or 0) == pytest.approx(
+        2 * found["brittle"].any_medal_share
+    )
 
 
 def test_an_agent_without_graded_submissions_has_no_percentile() -> None:
     found = by_name([AgentEntry("ada", "lab/a", None, False, graded=False)])["ada"]
-    assert (found.percentile, found.percentile_graded, found.medal_share_graded) == (0.0, None, None)
+    assert (found.percentile, found.percentile_graded, found.any_medal_share_graded) == (0.0, None, None)
 
 
 def test_of_agents_with_the_same_percentile_one_with_a_valid_submission_comes_first() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from bioeval_tui.errors import UnavailableError
 from bioeval_tui.serve import server
-from bioeval_tui.serve.server import Session, bounded
+from bioeval_tui.serve.server import TabProcess, bounded
 
 STUBBORN = """
 import os, signal, subprocess, sys, time
@@ -40,7 +40,7 @@ async def test_a_session_that_does_not_end_is_killed_with_its_process_group(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(server, "QUIT_S", 0.1)
-    tab = await Session.start([sys.executable, "-c", STUBBORN], "driver", (80, 24))
+    tab = await TabProcess.start([sys.executable, "-c", STUBBORN], "driver", (80, 24))
     child = int(await anext(tab.drawn()))
     program = tab._process.pid
     assert is_there(child)
@@ -56,7 +56,7 @@ async def test_a_session_that_does_not_end_is_killed_with_its_process_group(
 
 async def test_a_session_that_ends_at_once_says_why() -> None:
     with pytest.raises(UnavailableError, match=r"^error: no such run$"):
-        await Session.start(
+        await TabProcess.start(
             [sys.executable, "-c", "import sys; sys.exit('error: no such run')"], "driver", (80, 24)
         )
 
