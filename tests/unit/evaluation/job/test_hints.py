@@ -185,7 +185,10 @@ assertions: [{{toolCalls: {calls}}}]
 @pytest.mark.parametrize(
     ("calls", "says"),
     [
-        ("{mustNotCall: [deleteEverything]}", "`deleteEverything` is not one of `target.tools`, so the agent is not offered it: remind, lookUp"),
+        (
+            "{mustNotCall: [deleteEverything]}",
+            "`deleteEverything` is not one of `target.tools`, so the agent is not offered it: remind, lookUp",
+        ),
         ("{mustNotCall: [{name: remnid}]}", "did you mean remind?"),
         ("{mustCall: [remind, lookup]}", "did you mean lookUp?"),
         ("{calls: [{name: Remind}]}", "did you mean remind?"),
