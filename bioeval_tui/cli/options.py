@@ -251,7 +251,7 @@ def with_runs(settings: Settings, places: Sequence[Path]) -> tuple[Settings, Run
 
 def _click_option(kind: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return an option of a run as click's, by what its field says."""
-    about = {
+    about: dict[str, Any] = {
         "help": kind.option.help,
         "metavar": kind.option.metavar,
         "multiple": kind.is_several,
