@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
-from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
@@ -21,7 +21,7 @@ from click import ClickException
 from pydantic import TypeAdapter, ValidationError
 
 from bioeval_tui.cli.headless import open_progress
-from bioeval_tui.cli.options import request_of
+from bioeval_tui.cli.options import board, request_of
 from bioeval_tui.cli.run import run as command
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.interface import RunRequest, spec_of
@@ -37,7 +37,7 @@ from bioeval_tui.evaluation.wiring.start import (
 from bioeval_tui.record.catalogue import find_recording
 from bioeval_tui.record.events import checked_type
 from bioeval_tui.record.names import Condition
-from bioeval_tui.record.run_options import Kind, absolute, as_several, kinds
+from bioeval_tui.record.run_options import Kind, as_held, as_several, kinds
 from bioeval_tui.record.runs import recording_path
 from bioeval_tui.report import result
 from bioeval_tui.report.conclusion import conclude_batch
@@ -230,24 +230,28 @@ def _checked(name: str, value: Any) -> Any:
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
         raise UsageError(f"there is no option {clean_line(name, 40)}: {hint}")
     kind = next((one for one in kinds() if one.name == name), None)
-    if (kind is None and name == "models") or (kind is not None and kind.is_several):
-        value = as_several(value) if isinstance(value, str | Path | Sequence) else value
-    elif isinstance(value, Path):
-        value = str(value)
+    if kind is not None:
+        value = as_held(kind, value)
+    elif name == "models" and isinstance(value, str):
+        value = as_several(value)
     try:
-        checked = known[name].validate_python(_texts(kind, value))
+        checked = known[name].validate_python(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         message = f"{first['msg'][:1].lower()}{first['msg'][1:]}"
         raise UsageError(clean_line(f"{name}: {message}, not {first['input']!r}", 300)) from None
-    return checked if kind is None else absolute(kind, checked)
+    if name == "leaderboard":
+        return board(checked)
+    if kind is not None and kind.option.path is not None:
+        _require_there(kind, as_several(checked))
+    return checked
 
 
-def _texts(kind: Kind | None, value: Any) -> Any:
-    """Return paths as texts, in which form options hold them."""
-    if kind is None or kind.option.path is None or not isinstance(value, tuple):
-        return value
-    return tuple(map(str, value))
+def _require_there(kind: Kind, paths: Iterable[str]) -> None:
+    is_folder = kind.option.path == "folder"
+    for path in map(Path, paths):
+        if not (path.is_dir() if is_folder else path.is_file()):
+            raise UsageError(f"{kind.name}: there is no {kind.option.path} {clean_line(str(path), 300)}")
 
 
 def _require_message(agent: Callable[..., Any]) -> None:

@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.record.catalogue import Catalogue
-from bioeval_tui.record.run_options import Kind, absolute, kinds
+from bioeval_tui.record.run_options import Kind, as_held, kinds
 from bioeval_tui.report.formats.registry import known
 from bioeval_tui.sample.paths import find_job
 from bioeval_tui.settings import Settings
@@ -250,30 +250,43 @@ def with_runs(settings: Settings, places: Sequence[Path]) -> tuple[Settings, Run
 
 def _click_option(kind: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return an option of a run as click's, by what its field says."""
-    option = kind.option
     about: dict[str, Any] = {
-        "help": option.help,
-        "metavar": option.metavar,
+        "help": kind.option.help,
+        "metavar": kind.option.metavar,
+        "multiple": kind.is_several,
         "callback": _READ_AS.get(kind.name),
     }
-    if kind.is_several:
-        about |= {"multiple": True}
-    elif kind.default is not None and kind.type is not bool:
-        about |= {"default": kind.default}
+    about |= _click_type(kind) | _without_value(kind)
+    return click.option(kind.option.flag, kind.name, **about)
+
+
+def _click_type(kind: Kind) -> dict[str, Any]:
+    """Return how click reads and checks an option's value."""
+    option = kind.option
     if option.path is not None:
         is_file = option.path == "file"
-        about["type"] = click.Path(exists=True, dir_okay=not is_file, file_okay=is_file, path_type=Path)
-        about["callback"] = lambda context, parameter, value: absolute(kind, value)
-    elif kind.type is bool:
-        about["is_flag"] = True
-    elif kind.type is int:
-        about["type"] = click.IntRange(option.least, option.most)
-    elif kind.type is float:
-        about["type"] = click.FloatRange(option.above, option.most, min_open=True)
-    if option.flag_value is not None:
-        about.pop("default", None)  # which some versions of click take for the flag's value
-        about |= {"is_flag": kind.type is not int, "flag_value": option.flag_value, "show_default": False}
-    return click.option(option.flag, kind.name, **about)
+        return {
+            "type": click.Path(exists=True, dir_okay=not is_file, file_okay=is_file, path_type=Path),
+            "callback": lambda context, parameter, value: as_held(kind, value),
+        }
+    if kind.type is bool:
+        return {"is_flag": True}
+    if kind.type is int:
+        return {"type": click.IntRange(option.least, option.most)}
+    if kind.type is float:
+        return {"type": click.FloatRange(option.above, option.most, min_open=True)}
+    return {}
+
+
+def _without_value(kind: Kind) -> dict[str, Any]:
+    """Return what click takes where the flag has no value, or is not given."""
+    flag_value = kind.option.flag_value
+    if flag_value is not None:
+        # Without the default, which some versions of click would take for the flag's value.
+        return {"is_flag": kind.type is not int, "flag_value": flag_value, "show_default": False}
+    if kind.is_several or kind.type is bool or kind.default is None:
+        return {}
+    return {"default": kind.default}
 
 
 _READ_AS: dict[str, Callable[..., Any]] = {

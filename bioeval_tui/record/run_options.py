@@ -6,7 +6,7 @@ say, its type does: a number with bounds, one of several words, or several texts
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -313,10 +313,19 @@ def as_several(value: Any) -> Any:
     return (value,) if isinstance(value, str | Path) else tuple(value)
 
 
-def absolute(kind: Kind, value: Any) -> Any:
-    """Return a value of an option that names files or folders with absolute paths; any other as it is."""
-    if kind.option.path is None or value is None:
+def as_held(kind: Kind, value: Any) -> Any:
+    """Return a given value as `RunOptions` holds it: several as a tuple, a path as its text, of files and folders absolute.
+
+    What is no text, path or sequence is returned as it is, for whoever checks the type.
+    """
+    if kind.is_several and isinstance(value, str | Path | Sequence):
+        return tuple(_text(kind, one) for one in as_several(value))
+    return _text(kind, value)
+
+
+def _text(kind: Kind, value: Any) -> Any:
+    if not isinstance(value, str | Path):
         return value
-    if kind.is_several:
-        return tuple(str(Path(one).absolute()) for one in value)
-    return str(Path(value).absolute())
+    if kind.option.path is not None:
+        return str(Path(value).absolute())
+    return str(value) if isinstance(value, Path) else value

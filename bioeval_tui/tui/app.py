@@ -225,7 +225,7 @@ class BioevalApp(App[None]):
     def use_theme(self, name: str) -> None:
         """Change the theme and save it."""
         self.theme = name
-        self.services.keep("theme", name)
+        self.services.preferences.keep("theme", name)
 
     def run_again(self) -> None:
         """Start the run of the live screen, or its replay, again."""
@@ -241,7 +241,7 @@ class BioevalApp(App[None]):
         from bioeval_tui.tui.runs.grid import GridScreen
 
         opened = partial(self.open_conversation, batch_id=batch_id)
-        return GridScreen(partial(self.services.batch, batch_id), opened, batch_id=batch_id)
+        return GridScreen(partial(self.services.batches.follow, batch_id), opened, batch_id=batch_id)
 
     def review(self, source: ReviewSource, *, blind: bool = False) -> None:
         """Open what is to be reviewed; `blind` hides the judge's scores."""
@@ -443,7 +443,7 @@ class BioevalApp(App[None]):
             if self.services.in_progress():
                 await self.services.stop_runs()
             if attached and self.live.batch_id is not None:
-                await self.services.stop_batch(self.live.batch_id)
+                await self.services.batches.stop(self.live.batch_id)
             elif attached:
                 async with asyncio.timeout(CANCEL_WAIT_S):
                     await self.live.link.send("cancel")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.segment import Segment
@@ -420,7 +420,8 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
 
     async def load(self) -> Sequence[BenchmarkItem]:
         """Return the tasks; their leaderboards are read afterwards, one by one."""
-        items = await self.bioeval.services.benchmarks()
+        services = self.bioeval.services
+        items = await services.in_thread(lambda: services.benchmarks.items())
         self._read_all(items)
         return items
 
@@ -434,8 +435,9 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
         self.redraw()
 
     async def _read(self, item: BenchmarkItem) -> None:
+        services = self.bioeval.services
         try:
-            detail = await self.bioeval.services.benchmark(item.task_id)
+            detail = await services.in_thread(lambda: services.benchmarks.detail(item.task_id))
         except (BioevalError, OSError) as error:
             detail = BenchmarkDetail(no_board=str(error) or type(error).__name__)
         self.details[item.task_id] = detail
@@ -526,9 +528,8 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
             return
 
         async def work(tell: Tell) -> str:
-            steps = self.bioeval.services.prepare(item.task_id)
-            async with aclosing(cast("AsyncGenerator[str]", steps)) as sentences:
-                async for sentence in sentences:
+            async with aclosing(self.bioeval.services.benchmarks.prepare(item.task_id)) as steps:
+                async for sentence in steps:
                     tell(sentence)
             return item.task_id
 
@@ -573,7 +574,8 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
 
     def _grade(self, item: BenchmarkItem, file: str) -> None:
         async def work(tell: Tell) -> MedalRow:
-            return await self.bioeval.services.grade(item.task_id, file)
+            services = self.bioeval.services
+            return await services.in_worker(lambda: services.benchmarks.grade(item.task_id, file))
 
         def done(row: MedalRow | None) -> None:
             if row is not None:

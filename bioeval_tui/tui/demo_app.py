@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.attach import ReplayedRun
     from bioeval_tui.evaluation.engine.interface import Opener
     from bioeval_tui.report.comparison import Comparison
+    from bioeval_tui.report.result import RunResult
     from bioeval_tui.tui.data.services import AppServices
     from bioeval_tui.tui.medals.medals import MedalsScreen
     from bioeval_tui.tui.runs.batch_view import Glance
@@ -201,7 +202,13 @@ class DemoApp(BioevalApp):
         """Compare behind the score card, if the run has its scores."""
         state = self.run_state
         if state is not None and state.ended is not None and state.ended.measured:
-            self._comparison = await self.services.compared(self._run_shown.run_id, other)
+
+            def compared(ours: RunResult) -> Comparison:
+                from bioeval_tui.report import comparison, result  # the first paint waits for no statistics
+
+                return comparison.compare(ours, result.load_run(other))
+
+            self._comparison = await self.services.from_runs(compared, self._run_shown.run_id)
 
     def _works_on(self, group: str) -> bool:
         return any(worker.group == group for worker in self.workers)

@@ -474,7 +474,8 @@ class HomeScreen(RefreshedScreen):
         """Load runs and jobs, then the conclusions of the newest runs."""
         services = self.bioeval.services
         try:
-            runs, jobs = await services.runs(), await services.jobs()
+            runs = await services.in_thread(lambda: services.run_list.runs())
+            jobs = await services.in_thread(lambda: services.job_list.items())
         except (BioevalError, OSError) as error:
             self.tell(f"Could not read runs and jobs: {error}", bad=True)
             return
@@ -503,8 +504,12 @@ class HomeScreen(RefreshedScreen):
 
     @work(group="problems")
     async def _examine(self) -> None:
+        services = self.bioeval.services
         try:
-            self._findings = await self.bioeval.services.problems()
+            findings = await services.in_thread(
+                lambda: services.doctor.examine(services.settings, online=False)
+            )
+            self._findings = [finding for finding in findings if finding.state != "works"]
         except (BioevalError, OSError) as error:
             self._findings = ()
             self.tell(f"Could not check this installation: {error}", bad=True)

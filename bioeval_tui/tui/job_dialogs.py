@@ -451,13 +451,13 @@ class RunDialog(FormDialog[RunForm]):
         return replace(form, models="", repeats=str(self._repeats))
 
     def _remember(self, form: dict[str, str]) -> None:
-        services, path = self.bioeval.services, str(self._job.path)
-        by_job = services.preferences.get("run.by_job")
+        preferences, path = self.bioeval.services.preferences, str(self._job.path)
+        by_job = preferences.get("run.by_job")
         kept: dict[str, Any] = dict(by_job) if isinstance(by_job, Mapping) else {}
         kept.pop(path, None)
         kept[path] = form
-        services.keep("run.by_job", dict(list(kept.items())[-REMEMBERED:]))
-        services.keep("run.last", {**form, "cases": "", "sample": ""})  # other jobs have other cases
+        preferences.keep("run.by_job", dict(list(kept.items())[-REMEMBERED:]))
+        preferences.keep("run.last", {**form, "cases": "", "sample": ""})  # other jobs have other cases
 
     @property
     def form(self) -> RunForm:
@@ -489,7 +489,7 @@ class RunDialog(FormDialog[RunForm]):
     async def _read_earlier(self) -> None:
         services = self.bioeval.services
         try:
-            runs = await services.runs()
+            runs = await services.in_thread(lambda: services.run_list.runs())
             # A run without a score broke off early: it tells nothing about the length of a conversation.
             ended = (run for run in runs if run.job == self._job.name and run.status == "completed")
             last = next((run for run in ended if run.measured), None)

@@ -28,6 +28,7 @@ from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells import Cell, bulleted, paint, spark
+from bioeval_tui.tui.shared.editor import edit
 from bioeval_tui.tui.shared.list_screen import ListScreen
 from bioeval_tui.tui.shared.list_table import Column, Key, Listing, number_key
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList, title_lines
@@ -332,7 +333,8 @@ class JobsScreen(ListScreen[JobItem]):
 
     async def load(self) -> Sequence[JobItem]:
         """Return the current job files; reload at once if some are not checked yet."""
-        jobs = await self.bioeval.services.jobs()
+        services = self.bioeval.services
+        jobs = await services.in_thread(lambda: services.job_list.items())
         if not all(job.checked for job in jobs):
             self.set_timer(SOON_S, self.refresh_items)
         return jobs
@@ -413,15 +415,16 @@ class JobsScreen(ListScreen[JobItem]):
         """Ask for an agent and what a user wants from it; write the job, then ask how to run it."""
         from bioeval_tui.tui.job_dialogs import OwnAgentDialog  # a dialog is loaded when it is opened
 
-        self.app.push_screen(OwnAgentDialog(self.bioeval.services.new_job_path()), self._write_job)
+        self.app.push_screen(OwnAgentDialog(self.bioeval.services.job_list.new_path()), self._write_job)
 
     def _write_job(self, job: NewJob | None) -> None:
         if job is not None:
             self.run_worker(self._save_job(job), group="new-job")
 
     async def _save_job(self, job: NewJob) -> None:
+        services = self.bioeval.services
         try:
-            path = await self.bioeval.services.write_job(*job)
+            path = await services.in_thread(lambda: services.job_list.write(*job))
         except (BioevalError, OSError) as error:
             self.tell(f"The job could not be written: {error}", bad=True)
             return
@@ -442,7 +445,7 @@ class JobsScreen(ListScreen[JobItem]):
         line = min((problem.line for problem in job.errors), default=0)
         try:
             with self.app.suspend():
-                refused = self.bioeval.services.edit(job.path, line)
+                refused = edit(job.path, line)
         except SuspendNotSupported:
             refused = "an editor cannot be opened here: this is not a real terminal"
         if refused:

@@ -5,7 +5,7 @@ The application only hides keys. The services refuse to run, change, write or re
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from textual.actions import ActionParseResult
@@ -26,17 +26,32 @@ REFUSED = "this session is read-only: it shows recordings"
 
 ALLOWED = frozenset(
     {
-        "runs", "from_runs",  # of recordings in the runs folder
+        "from_runs",  # of recordings in the runs folder
         "in_progress",  # none: nothing can be started
-        "preferences", "keep",  # changes last only for the session
-        "close",
+        "preferences",  # changes last only for the session
+        "in_thread", "close",
     }
 )  # fmt: skip
 """The services that are passed on. A new one is refused until it is listed here."""
 
 
+class _ReadOnlyPart:
+    """Some of a part of the services. What was not passed to it is refused with an error message when it is called."""
+
+    def __init__(self, **allowed: Callable[..., Any]) -> None:
+        self._allowed = allowed
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self._allowed.get(name, _ReadOnlyPart())
+
+    def __call__(self, *arguments: object, **options: object) -> NoReturn:
+        raise UsageError(REFUSED)
+
+
 class ReadOnlyServices:
-    """Passes on what `ALLOWED` lists, and rejects everything else with an error message."""
+    """Passes on what `ALLOWED` lists, and of two parts what reads; rejects everything else with an error message."""
 
     reviewer = ""
     """Empty: reviews are shown, but cannot be given."""
@@ -49,27 +64,29 @@ class ReadOnlyServices:
         view = await self._inner.open_recording(run_id, speed=speed)
         return WatchedRun(view.path) if isinstance(view, FollowedRun) else view
 
-    async def review_queue(self, source: ReviewSource) -> Sequence[ReviewItem]:
-        """Return the reviewed items of recorded runs.
+    @property
+    def run_list(self) -> _ReadOnlyPart:
+        """The list of runs."""
+        return _ReadOnlyPart(runs=self._inner.run_list.runs)
 
-        Raises:
-            UsageError: a path is not a recorded run.
-        """
-        if source.rows or source.reports or not all(map(is_run_id, source.run_ids)):
-            raise UsageError(REFUSED)
-        return await self._inner.review_queue(source)
+    @property
+    def review_desk(self) -> _ReadOnlyPart:
+        """The reviewed items of recorded runs."""
+
+        def queue(source: ReviewSource) -> Sequence[ReviewItem]:
+            if source.rows or source.reports or not all(map(is_run_id, source.run_ids)):
+                raise UsageError(REFUSED)  # a path could be any file
+            return self._inner.review_desk.queue(source)
+
+        return _ReadOnlyPart(queue=queue)
 
     def __getattr__(self, name: str) -> Any:
-        """Pass on a listed service; reject every other call."""
+        """Pass on a listed service; reject every other call, of a method or of a part's."""
         if name in ALLOWED:
             return getattr(self._inner, name)
         if name.startswith("_"):
             raise AttributeError(name)
-
-        def refuse(*arguments: object, **options: object) -> NoReturn:
-            raise UsageError(REFUSED)
-
-        return refuse
+        return _ReadOnlyPart()
 
 
 class WatchedRun(FollowedRun):

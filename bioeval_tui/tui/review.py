@@ -160,8 +160,9 @@ class ReviewScreen(RefreshedScreen):
 
     async def load_items(self) -> None:
         """Read the queue again; the cursor stays on its item."""
+        services = self.bioeval.services
         try:
-            items = await self.bioeval.services.review_queue(self._source)
+            items = await services.in_thread(lambda: services.review_desk.queue(self._source))
         except (BioevalError, OSError) as error:
             self._failure = str(error) or type(error).__name__
         else:
@@ -412,8 +413,9 @@ class ReviewScreen(RefreshedScreen):
 
     @work(group="review")
     async def _give(self, item: ReviewItem, given: NewReview) -> None:
+        services = self.bioeval.services
         try:
-            entry = await self.bioeval.services.give_review(item, given)
+            entry = await services.in_thread(lambda: services.review_desk.give(item, given, self.me))
         except (BioevalError, OSError) as error:
             self.tell(f"Could not save the review: {error}", bad=True)
             self._scoring = False
@@ -441,8 +443,9 @@ class ReviewScreen(RefreshedScreen):
 
     @work(group="review")
     async def _undo(self, item: ReviewItem, entry: str) -> None:
+        services = self.bioeval.services
         try:
-            await self.bioeval.services.undo_review(item, entry)
+            await services.in_thread(lambda: services.review_desk.undo(item, entry, self.me))
         except (BioevalError, OSError) as error:
             self.tell(f"Could not undo the review: {error}", bad=True)
             return
@@ -456,7 +459,7 @@ class ReviewScreen(RefreshedScreen):
     def action_blind(self, on_: bool = True) -> None:
         """Hide the judge's score."""
         self.blind = on_
-        self.bioeval.services.keep("review.blind", on_)
+        self.bioeval.services.preferences.keep("review.blind", on_)
         self.redraw()
 
     def action_seeing(self) -> None:

@@ -33,13 +33,13 @@ def submission(group: str) -> str:
     return str(found)
 
 
-async def test_tasks_are_listed_with_description_and_leaderboard(services: AppServices) -> None:
-    items = {item.task_id: item for item in await services.benchmarks()}
+def test_tasks_are_listed_with_description_and_leaderboard(services: AppServices) -> None:
+    items = {item.task_id: item for item in services.benchmarks.items()}
     assert len(items) >= 7
     item = items[TASK]
     assert (item.source, item.prepared, item.file_kind) == ("builtin", False, "CSV")
     assert item.how
-    detail = await services.benchmark(TASK)
+    detail = services.benchmarks.detail(TASK)
     assert "Breast cancer" in detail.description
     assert detail.board is not None
     board = detail.board
@@ -47,7 +47,7 @@ async def test_tasks_are_listed_with_description_and_leaderboard(services: AppSe
     assert not board.lower_is_better
     assert board.gold >= board.silver >= board.bronze >= board.median
     assert list(board.scores) == sorted(board.scores, reverse=True)
-    solubility = await services.benchmark("chemistry/solubility")
+    solubility = services.benchmarks.detail("chemistry/solubility")
     assert solubility.board is not None
     assert solubility.board.lower_is_better
     assert solubility.board.scores[0] <= solubility.board.gold
@@ -55,15 +55,15 @@ async def test_tasks_are_listed_with_description_and_leaderboard(services: AppSe
 
 @pytest.mark.long  # what is prepared after a stop, below, reports the same
 async def test_preparing_reports_its_steps_and_the_task_is_ready(services: AppServices) -> None:
-    told = [sentence async for sentence in services.prepare(TASK)]
+    told = [sentence async for sentence in services.benchmarks.prepare(TASK)]
     assert told == [f"preparing {TASK}"]
-    ready = [item.task_id for item in await services.benchmarks() if item.prepared]
+    ready = [item.task_id for item in services.benchmarks.items() if item.prepared]
     assert ready == [TASK]
 
 
 async def test_preparing_an_unknown_task_says_why(services: AppServices) -> None:
     with pytest.raises(BioevalError, match="unknown task"):
-        async for _ in services.prepare("nowhere/nothing"):
+        async for _ in services.benchmarks.prepare("nowhere/nothing"):
             pass
 
 
@@ -71,44 +71,46 @@ async def test_preparing_an_unknown_task_says_why(services: AppServices) -> None
 async def test_preparing_can_be_stopped_and_leaves_nothing_half_done(
     services: AppServices, tmp_path: Path
 ) -> None:
-    steps = cast(Any, services.prepare(TASK))
+    steps = cast(Any, services.benchmarks.prepare(TASK))
     async with aclosing(steps) as told:
         async for _ in told:
             break
     assert not list((tmp_path / "data").rglob(".preparing-*"))
-    assert [sentence async for sentence in services.prepare(TASK)] in ([f"preparing {TASK}"], [])
-    assert TASK in [item.task_id for item in await services.benchmarks() if item.prepared]
+    assert [sentence async for sentence in services.benchmarks.prepare(TASK)] in ([f"preparing {TASK}"], [])
+    assert TASK in [item.task_id for item in services.benchmarks.items() if item.prepared]
 
 
-async def test_submissions_are_validated_and_graded(services: AppServices) -> None:
+def test_submissions_are_validated_and_graded(services: AppServices) -> None:
     good, bad = submission("careful"), submission("broken")
-    assert (await services.examine(TASK, good)).status == "valid"
-    found = await services.examine(TASK, bad)
+    assert services.benchmarks.examine(TASK, good).status == "valid"
+    found = services.benchmarks.examine(TASK, bad)
     assert found.status == "invalid"
     assert found.findings
-    row = await services.grade(TASK, good)
+    row = services.benchmarks.grade(TASK, good)
     assert row.report is not None
     assert row.report.valid_submission
     assert row.leaderboard
-    missing = await services.grade(TASK, "/no/such/file.csv")
+    missing = services.benchmarks.grade(TASK, "/no/such/file.csv")
     assert missing.report is not None
     assert not missing.report.valid_submission
 
 
 async def test_cancelled_grading_ends_its_worker(services: AppServices) -> None:
-    grading = asyncio.create_task(services.grade(TASK, submission("careful")))
+    grading = asyncio.create_task(
+        services.in_worker(lambda: services.benchmarks.grade(TASK, submission("careful")))
+    )
     await asyncio.sleep(0)
     grading.cancel()
     with pytest.raises(asyncio.CancelledError):
         await grading
-    row = await services.grade(TASK, submission("careful"))
+    row = services.benchmarks.grade(TASK, submission("careful"))
     assert row.report is not None
 
 
-async def test_an_empty_data_folder_has_no_runs_and_lists_the_sample_jobs(services: AppServices) -> None:
-    assert {item.name for item in await services.jobs()} >= {"medication_reminder"}
-    assert await services.runs() == []
-    assert await services.undo_delete() == 0
+def test_an_empty_data_folder_has_no_runs_and_lists_the_sample_jobs(services: AppServices) -> None:
+    assert {item.name for item in services.job_list.items()} >= {"medication_reminder"}
+    assert services.run_list.runs() == []
+    assert services.run_list.undo() == 0
 
 
 @pytest.mark.parametrize("models", [(), ("small", "large")])

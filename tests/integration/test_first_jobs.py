@@ -339,7 +339,7 @@ async def test_the_form_of_the_app_does(example: str, tmp_path: Path) -> None:
     answers = replace(answers, script=script_for(answers))
     services = AppServices(Settings(data_dir_override=str(tmp_path / "data")), job_places=[tmp_path])
     job = tmp_path / "job.yml"
-    await services.write_job(job, answers)
+    services.job_list.write(job, answers)
     services.close()
     agents = (careful, careless) if answers.script else (asks, blurts)
     good, bad = await with_models(job, withheld, agents=agents)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import subprocess
 import sys
@@ -201,6 +202,11 @@ def test_a_result_that_was_not_measured_says_why(folder: Path) -> None:
     [
         ({"trails": 3}, "there is no option trails: did you mean trials?"),
         ({"conditions": ["suplied"]}, "conditions: input should be 'withheld' or 'supplied', not 'suplied'"),
+        ({"leaderboard": "nowhere.csv"}, "nowhere.csv does not exist; give own, published, or a CSV file"),
+        ({"submissions": ["nowhere"]}, "submissions: there is no folder /"),
+        ({"code": Path("job.yml")}, "code: there is no folder /"),
+        ({"cases_file": "nowhere.csv"}, "cases_file: there is no file /"),
+        ({"cases_file": 5}, "cases_file: input should be a valid string, not 5"),
         ({"trials": 0}, "trials: input should be greater than or equal to 1, not 0"),
         ({"agent": lambda: ""}, "the agent must have one parameter"),
         ({"agent": 8081}, "agent: give a URL or a function, not a value of type int"),
@@ -223,6 +229,19 @@ def test_every_option_of_run_is_available_from_python() -> None:
     listed = PAGE.partition("## The agent")[0]
     taken = {"models", "rehearsal", *(kind.name for kind in kinds() if kind.option.python)}
     assert [name for name in taken if f"`{name}`" not in listed] == []
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_paths_are_recorded_absolute_as_by_the_command_line(folder: Path, kind: Callable[[str], Any]) -> None:
+    (folder / "board.csv").write_text("score\n0.5\n", encoding="utf-8")
+    (folder / "files").mkdir()
+    found = evaluate(
+        "job.yml", agent=whole, conditions="supplied", progress=False,
+        leaderboard=kind("board.csv"), submissions=kind("files"),
+    )  # fmt: skip
+    recorded = json.loads((folder / "data" / "runs" / f"{found.run_id}.jsonl").read_bytes().split(b"\n")[0])
+    assert recorded["options"]["leaderboard"] == str(folder / "board.csv")
+    assert recorded["options"]["submissions"] == [str(folder / "files")]
 
 
 def test_models_are_never_pooled(folder: Path) -> None:

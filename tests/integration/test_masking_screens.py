@@ -111,24 +111,24 @@ async def test_without_rules_the_same_screens_name_the_person(services: AppServi
 
 async def answers(services: AppServices, folder: Path) -> dict[str, object]:
     """Return what the services read from outside, by name: all that a screen may show of it."""
-    steps = [step async for step in services.prepare(TASK)]
-    (job,) = await services.jobs()
+    steps = [step async for step in services.benchmarks.prepare(TASK)]
+    (job,) = services.job_list.items()
     rows = [row async for row in until_read(services.medals())]
-    graded = await services.grade(TASK, str(folder / "careful.csv"))
+    graded = services.benchmarks.grade(TASK, str(folder / "careful.csv"))
     return {
         "jobs": job,
-        "runs": await services.runs(),
+        "runs": services.run_list.runs(),
         "medals": rows,
         "explain": await services.explain(graded, show_answers=True),
-        "examine": await services.examine(TASK, str(folder / "broken.csv")),
+        "examine": services.benchmarks.examine(TASK, str(folder / "broken.csv")),
         "grade": graded,
         "prepare": steps,
-        "benchmark": await services.benchmark(TASK),
+        "benchmark": services.benchmarks.detail(TASK),
         "connections": await services.connections(RunRequest(jobs=(folder / f"{NAME}.yml",))),
-        "batch": [glances async for glances in services.batch(BATCH)],
+        "batch": [glances async for glances in services.batches.follow(BATCH)],
         "preview": await services.from_runs(preview, RUN),
         "compare": await services.from_runs(compare, RUN, OTHER),
-        "reviews": await services.review_queue(ReviewSource((RUN,), tuple(rows))),
+        "reviews": services.review_desk.queue(ReviewSource((RUN,), tuple(rows))),
         "reviewer": services.reviewer,
         "looked": services.looked,
     }
@@ -189,11 +189,10 @@ async def test_doctor_checks_the_masking_rules_and_names_nobody(
     settings = Settings(data_dir_override=str(recorded / "data"))
     services = AppServices(settings, reports=[tmp_path / "reports.json"], reviewer="ada")
     try:
-        (item,) = await services.review_queue(ReviewSource(reports=(tmp_path / "reports.json",)))
-        await services.give_review(item, NewReview("note", why="seen"))
-        await services.give_review(
-            item, NewReview("override", mark="suspicious", why=f"{NAME} sent it twice")
-        )
+        (item,) = services.review_desk.queue(ReviewSource(reports=(tmp_path / "reports.json",)))
+        twice = NewReview("override", mark="suspicious", why=f"{NAME} sent it twice")
+        for given in (NewReview("note", why="seen"), twice):
+            services.review_desk.give(item, given, services.reviewer)
         use(Mask(load_rules(recorded / "rules.yml", recorded)))
         app = BioevalApp(services, "medals", on_quit="leave", clock=lambda: 0.0)
         async with app.run_test(size=(140, 40), notifications=True) as pilot:

@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from inspect import isawaitable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal
 
 from bioeval_tui.evaluation.engine.interface import Intent, RunRequest, RunView
@@ -91,6 +93,13 @@ class FakeView:
         self.closed = True
 
 
+class FakePreferences(dict[str, Any]):
+    """Preferences in memory."""
+
+    def keep(self, name: str, value: Any) -> None:
+        self[name] = value
+
+
 class FakeServices:
     """What screens are given, in memory."""
 
@@ -101,7 +110,7 @@ class FakeServices:
         self.rows = list(rows)
         self.error = error
         self.started: list[RunRequest] = []
-        self.preferences: dict[str, Any] = {}
+        self.preferences = FakePreferences()
         self.glances: list[Sequence[Glance]] = []
         """What a batch looks like, one look after another."""
         self.next_look = asyncio.Event()
@@ -147,7 +156,51 @@ class FakeServices:
         assert self.view is not None
         return self.view
 
-    async def batch(self, batch_id: str) -> AsyncIterator[Sequence[Glance]]:
+    async def in_thread(self, work: Callable[[], Any]) -> Any:
+        """Call at once; wait for what the test lets come later."""
+        done = work()
+        return await done if isawaitable(done) else done
+
+    async def in_worker(self, work: Callable[[], Any]) -> Any:
+        """Call at once; it never ends by itself if the test says so."""
+        done = work()
+        await self._wait(self.asked[-1][0] if self.asked else "")
+        return done
+
+    @property
+    def job_list(self) -> SimpleNamespace:
+        return SimpleNamespace(items=self._jobs, new_path=self._new_job_path, write=self._write_job)
+
+    @property
+    def run_list(self) -> SimpleNamespace:
+        return SimpleNamespace(
+            runs=self._runs, delete=self._delete_runs, undo=self._undo_delete, write_report=self._report
+        )
+
+    @property
+    def benchmarks(self) -> SimpleNamespace:
+        return SimpleNamespace(
+            items=self._benchmarks, detail=self._benchmark, prepare=self._prepare,
+            examine=self._examine, grade=self._grade, intervals=self._intervals,
+        )  # fmt: skip
+
+    @property
+    def review_desk(self) -> SimpleNamespace:
+        return SimpleNamespace(
+            queue=self._review_queue, give=self._give_review, undo=self._undo_review, marks=self._marks
+        )
+
+    @property
+    def batches(self) -> SimpleNamespace:
+        return SimpleNamespace(follow=self._follow_batch, stop=self._stop_batch)
+
+    @property
+    def doctor(self) -> SimpleNamespace:
+        return SimpleNamespace(examine=lambda settings, *, online: self.findings)
+
+    settings = None
+
+    async def _follow_batch(self, batch_id: str) -> AsyncIterator[Sequence[Glance]]:
         """Yield the looks that were given, one by one as the test asks for them."""
         self._fail()
         self.asked.append(("batch", batch_id))
@@ -156,7 +209,7 @@ class FakeServices:
             await self.next_look.wait()
             self.next_look.clear()
 
-    async def stop_batch(self, batch_id: str) -> str | None:
+    async def _stop_batch(self, batch_id: str) -> str | None:
         """Remember that a batch was to end."""
         self.asked.append(("stop", batch_id))
         return None
@@ -174,27 +227,22 @@ class FakeServices:
         if self.error is not None:
             raise self.error
 
-    async def runs(self) -> Sequence[CataloguedRun]:
+    def _runs(self) -> Sequence[CataloguedRun]:
         """Return the history that was given."""
         self._fail()
         return list(self.history)
 
-    def new_job_path(self) -> Path:
+    def _new_job_path(self) -> Path:
         return Path("/jobs/my-agent.yml")
 
-    async def write_job(self, path: Path, answers: Answers) -> Path:
+    def _write_job(self, path: Path, answers: Answers) -> Path:
         self.asked.append(("write_job", (str(path), answers)))
         return path
 
-    async def jobs(self) -> Sequence[JobItem]:
+    def _jobs(self) -> Sequence[JobItem]:
         """Return the jobs that were given."""
         self._fail()
         return list(self.job_items)
-
-    def edit(self, path: Path, line: int = 0) -> str | None:
-        """Remember what was to be edited."""
-        self.asked.append(("edit", (path.name, line)))
-        return None
 
     async def preview(self, run_id: str) -> RunPreview:
         """Return what was found."""
@@ -215,10 +263,6 @@ class FakeServices:
 
     findings: Sequence[Finding] = ()
 
-    async def problems(self) -> Sequence[Finding]:
-        """Return the findings that were given."""
-        return self.findings
-
     results: Sequence[RunResult] = ()
     """Recorded runs that functions of runs are called with, whatever runs are asked for."""
 
@@ -238,44 +282,44 @@ class FakeServices:
         assert self.comparison is not None
         return self.comparison
 
-    async def compared(self, run_id: str, other: Path) -> Comparison:
+    async def compared(self, run_id: str) -> Comparison:
         """Return the comparison that was given."""
-        return await self.compare(run_id, other.stem)
+        return await self.compare(run_id, "other")
 
     async def states(self, a: str, b: str) -> tuple[RunState, RunState]:
         """Return the run that was given, twice."""
         assert self.reviewed_state is not None
         return self.reviewed_state, self.reviewed_state
 
-    async def report(self, run_ids: Sequence[str]) -> Path:
+    def _report(self, run_ids: Sequence[str]) -> Path:
         """Remember what was to be reported."""
         self._fail()
         self.asked.append(("report", tuple(run_ids)))
         return Path("/reports/report.html")
 
-    async def delete_runs(self, run_ids: Sequence[str]) -> None:
+    def _delete_runs(self, run_ids: Sequence[str]) -> None:
         """Take runs out of the history."""
         self._fail()
         self.asked.append(("delete", tuple(run_ids)))
         self._before = list(self.history)
         self.history = [run for run in self.history if run.run_id not in run_ids]
 
-    async def undo_delete(self) -> int:
+    def _undo_delete(self) -> int:
         """Put them back."""
         back = len(self._before) - len(self.history)
         self.history = self._before
         return back
 
-    async def benchmarks(self) -> Sequence[BenchmarkItem]:
+    def _benchmarks(self) -> Sequence[BenchmarkItem]:
         """Return the tasks that were given."""
         self._fail()
         return list(self.tasks)
 
-    async def benchmark(self, task_id: str) -> BenchmarkDetail:
+    def _benchmark(self, task_id: str) -> BenchmarkDetail:
         """Return what was given of a task."""
         return self.details.get(task_id, BenchmarkDetail())
 
-    async def prepare(self, task_id: str) -> AsyncIterator[str]:
+    async def _prepare(self, task_id: str) -> AsyncIterator[str]:
         """Tell the steps that were given."""
         self.asked.append(("prepare", task_id))
         for sentence in self.steps:
@@ -283,16 +327,15 @@ class FakeServices:
         await self._wait("prepare")
         self.tasks = [replace(task, prepared=task.prepared or task.task_id == task_id) for task in self.tasks]
 
-    async def examine(self, task_id: str, file: str) -> Validation:
+    def _examine(self, task_id: str, file: str) -> Validation:
         """Return the findings that were given."""
         self.asked.append(("examine", (task_id, file)))
-        await self._wait("examine")
         return self.examined
 
-    async def grade(self, task_id: str, file: str) -> MedalRow:
+    def _grade(self, task_id: str, file: str) -> MedalRow:
         """Return the first of the rows that were given."""
         self.asked.append(("grade", (task_id, file)))
-        await self._wait("grade")
+        self._fail()
         return self.rows[0]
 
     async def _wait(self, what: str) -> None:
@@ -304,21 +347,17 @@ class FakeServices:
                 self.stopped.append(what)
                 raise
 
-    def keep(self, name: str, value: Any) -> None:
-        """Keep a setting."""
-        self.preferences[name] = value
-
     # Reviews
 
     reviewer = "ada"
 
-    async def review_queue(self, source: ReviewSource) -> Sequence[ReviewItem]:
+    def _review_queue(self, source: ReviewSource) -> Sequence[ReviewItem]:
         """Return the queue that was given, folded anew over what was said."""
         self._fail()
         self.asked.append(("review", source))
         return self.review_items(self.entries)
 
-    async def give_review(self, item: ReviewItem, given: NewReview) -> str:
+    def _give_review(self, item: ReviewItem, given: NewReview, author: str) -> str:
         """Keep what was said."""
         self._fail()
         number = len(self.entries) + 1
@@ -328,19 +367,19 @@ class FakeServices:
         self.entries.append(
             Reviewed(
                 run_id="r", seq=number, at=datetime(2026, 11, 21, 10, number, tzinfo=UTC), review=f"e{number}",
-                author=self.reviewer, action=given.action, task=item.id.task, submission=item.id.submission,
+                author=author, action=given.action, task=item.id.task, submission=item.id.submission,
                 before=item.judged.score if item.judged else None, after=given.score, fault=given.fault,
                 mark=given.mark, why=given.why, blind=given.blind, **fields,
             )
         )  # fmt: skip
         return f"e{number}"
 
-    async def undo_review(self, item: ReviewItem, entry: str) -> None:
+    def _undo_review(self, item: ReviewItem, entry: str, author: str) -> None:
         """Keep that it was taken back."""
         self.entries.append(
             Reviewed(
                 run_id="r", seq=0, at=datetime(2026, 11, 21, 11, tzinfo=UTC), review=f"u{len(self.entries)}",
-                author=self.reviewer, action="undo", undoes=entry,
+                author=author, action="undo", undoes=entry,
             )
         )  # fmt: skip
 
@@ -350,7 +389,7 @@ class FakeServices:
         found = reviewed_scores(state, fold_reviews(self.entries, state)) if state is not None else None
         return found, ()
 
-    async def marks(self, rows: Sequence[MedalRow]) -> Sequence[Opinions]:
+    def _marks(self, rows: Sequence[MedalRow]) -> Sequence[Opinions]:
         """Return what was said of each row's file."""
         found = fold_reviews(self.entries).submissions
         return [found.get(row.file, {}) for row in rows]
@@ -369,7 +408,7 @@ class FakeServices:
         self.asked.append(("explain", row.task_id))
         return self.sections if show_answers or not self.private else (PRIVATE,)
 
-    async def intervals(self, rows: Sequence[MedalRow]) -> AsyncIterator[tuple[MedalRow, Uncertainty]]:
+    async def _intervals(self, rows: Sequence[MedalRow]) -> AsyncIterator[tuple[MedalRow, Uncertainty]]:
         """Give what was given, by task."""
         for row in rows:
             if row.task_id in self.sure:

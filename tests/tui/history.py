@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from fakes import FakeServices, FakeView
 from medal_rows import board as scores_of
@@ -338,11 +339,13 @@ def details() -> dict[str, BenchmarkDetail]:
 usual_comparison = functools.cache(compared)
 
 
-def filled_services(view: FakeView | None = None, **options: object) -> FakeServices:
+def filled_services(view: FakeView | None = None, **options: Any) -> FakeServices:
     """Return services with something on every list; each option replaces an attribute."""
     services = FakeServices(view)
     services.job_items, services.history, services.comparison = jobs(), history(), usual_comparison()
     services.tasks, services.details = benchmarks(), details()
+    services.preferences.update(options.pop("preferences", {}))
     for name, value in options.items():
+        assert hasattr(services, name), name
         setattr(services, name, value)
     return services

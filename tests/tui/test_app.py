@@ -132,11 +132,11 @@ async def test_a_screenshot_that_cannot_be_saved_says_why(tmp_path: Path) -> Non
 
 
 async def test_an_unexpected_background_error_ends_the_program_as_a_crash() -> None:
-    async def broken() -> None:
+    def broken() -> None:
         raise KeyError("a defect")
 
     services = FakeServices()
-    services.runs = broken  # type: ignore[method-assign, assignment]
+    services._runs = broken  # type: ignore[method-assign, assignment]
     app = BioevalApp(services, "runs")
     with pytest.raises(WorkerFailed):
         async with app.run_test() as pilot:

@@ -62,7 +62,7 @@ async def test_what_is_read_after_a_task_was_opened_appears_in_its_box() -> None
         await read.wait()
         return late
 
-    services.benchmark = benchmark  # type: ignore[method-assign]
+    services._benchmark = benchmark  # type: ignore[method-assign, assignment]
     services.tasks = [item]
     app = BioevalApp(services, "benchmarks", clock=lambda: 0.0)
     async with app.run_test(size=(80, 14)) as pilot:  # too low for a card beside the table

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
@@ -236,13 +237,20 @@ async def test_a_job_with_errors_does_not_run_and_says_where_they_are() -> None:
         assert is_a(app.screen, "JobsScreen")
 
 
-async def test_edit_opens_the_file_at_the_first_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    services = given()
-    async with opened(None, services=services, start="jobs") as (app, pilot):
+@pytest.mark.skipif(os.name == "nt", reason="a script is a program where its first line says so")
+async def test_edit_opens_the_file_at_the_first_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor, told = tmp_path / "vi", tmp_path / "told"
+    editor.write_text(f'#!/bin/sh\necho "$@" > "{told}"\n', encoding="utf-8")
+    editor.chmod(0o755)
+    monkeypatch.setenv("VISUAL", str(editor))
+    async with opened(None, services=given(), start="jobs") as (app, pilot):
         monkeypatch.setattr(app, "suspend", nullcontext)
         await pilot.press("down", "ctrl+e")
         await loaded(app, pilot)
-    assert services.asked == [("edit", ("drug_interaction.yml", 8))]
+    line, path = told.read_text(encoding="utf-8").split()
+    assert (line, Path(path).name) == ("+8", "drug_interaction.yml")
 
 
 async def test_edit_says_when_no_editor_can_be_opened() -> None:
@@ -487,16 +495,16 @@ async def test_a_job_for_your_own_agent_is_written_from_an_address_and_sentences
     assert answers.script is not None, "the first example can be rehearsed"
 
 
-async def test_a_new_job_is_valid_and_listed_wherever_it_is_saved(tmp_path: Path) -> None:
+def test_a_new_job_is_valid_and_listed_wherever_it_is_saved(tmp_path: Path) -> None:
     for folder in ("listed", "elsewhere"):
         (tmp_path / folder).mkdir()
     services = AppServices(
         Settings(data_dir_override=str(tmp_path / "data")), job_places=[tmp_path / "listed"]
     )
-    assert services.new_job_path() == tmp_path / "listed" / "my-agent.yml"
-    for path in (services.new_job_path(), tmp_path / "elsewhere" / "other.yml"):
-        await services.write_job(path, Answers(url="https://agent.example", script=None))
-        item = next(job for job in await services.jobs() if job.path == path)
+    assert services.job_list.new_path() == tmp_path / "listed" / "my-agent.yml"
+    for path in (services.job_list.new_path(), tmp_path / "elsewhere" / "other.yml"):
+        services.job_list.write(path, Answers(url="https://agent.example", script=None))
+        item = next(job for job in services.job_list.items() if job.path == path)
         assert item.checked
         assert not item.errors
     services.close()

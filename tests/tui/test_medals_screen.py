@@ -219,11 +219,11 @@ async def test_d_lists_everything_that_is_wrong_with_an_invalid_file() -> None:
     services = FakeServices(rows=sample_rows())
     asked: list[tuple[str, str]] = []
 
-    async def examine(task_id: str, file: str) -> Validation:
+    def examine(task_id: str, file: str) -> Validation:
         asked.append((task_id, file))
         return Validation("invalid", ("17 ids are missing", "column y has NaN in row 3 [/x]"))
 
-    services.examine = examine  # type: ignore[attr-defined]
+    services._examine = examine  # type: ignore[method-assign]
     async with opened(None, services=services, start="medals") as (app, pilot):
         await pilot.press("V")
         assert asked == []

@@ -149,10 +149,10 @@ async def test_a_deleted_run_can_be_restored(size: tuple[int, int]) -> None:
 
 
 async def test_a_failed_delete_says_why() -> None:
-    async def failing(run_ids: object) -> None:
+    def failing(run_ids: object) -> None:
         raise BioevalError("1 run still in progress; cancel first")
 
-    async with opened(None, services=given(delete_runs=failing), start="runs") as (app, pilot):
+    async with opened(None, services=given(_delete_runs=failing), start="runs") as (app, pilot):
         await pilot.press("m", "D")
         await until(pilot, lambda: "Could not delete" in screen_text(app))
 

@@ -501,7 +501,8 @@ def _other_tools(source: JobSource) -> Iterator[Problem]:
                 name = call.get("name") if isinstance(call, dict) else call
                 if isinstance(name, str) and name not in tools and not has_placeholders(name):
                     close = get_close_matches(name, tools, 1, 0.6)
-                    message = f"`{shorten(clean_line(name), 60)}` is none of target.tools, so the agent is not offered it"
+                    shown = shorten(clean_line(name), 60)
+                    message = f"`{shown}` is not one of `target.tools`, so the agent is not offered it"
                     more = f"; did you mean {close[0]}?" if close else f": {', '.join(tools)}"
                     yield source.warning(("assertions", index, "toolCalls", key, number), message + more)
 

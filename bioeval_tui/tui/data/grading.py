@@ -88,7 +88,7 @@ class Benchmarks:
             ),
         )
 
-    async def prepare(self, task_id: str) -> AsyncIterator[str]:
+    async def prepare(self, task_id: str) -> AsyncGenerator[str]:
         """Prepare a task in a process of its own; yield its progress messages. Closing the iterator ends the process.
 
         Raises:

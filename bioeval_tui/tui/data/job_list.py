@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
-import shutil
-import subprocess
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -20,7 +18,7 @@ from bioeval_tui.evaluation.job.template import Answers, job_text
 from bioeval_tui.evaluation.wiring.cases import CaseChoice
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.files import write_named
-from bioeval_tui.record.masking import masked, masking
+from bioeval_tui.record.masking import masked
 from bioeval_tui.sample.paths import plugin_jobs, sample_jobs
 from bioeval_tui.text import clean, clean_line
 from bioeval_tui.tui.items import JobItem
@@ -28,6 +26,7 @@ from bioeval_tui.tui.items import JobItem
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.job.models import EvaluationJob
     from bioeval_tui.record.runs import CataloguedRun
+    from bioeval_tui.tui.data.run_list import RunList
 
 ENDINGS = (".yml", ".yaml")
 SHOWN_BYTES = 1_000_000
@@ -64,10 +63,17 @@ class JobList:
     contain other programs' files.
     """
 
-    def __init__(self, places: Sequence[Path] = ()) -> None:
+    def __init__(self, places: Sequence[Path], runs: RunList) -> None:
         self._places = tuple(places)
+        self._runs = runs
         self._seen: dict[Path, tuple[_Stamp, JobItem | None]] = {}
         self._items: dict[Path, JobItem] = {}
+
+    def new_path(self) -> Path:
+        """Return a file that does not exist yet, in the first folder of jobs."""
+        folder = next((place for place in self._places if place.is_dir()), Path.cwd())
+        names = (f"my-agent{'' if n == 1 else f'-{n}'}.yml" for n in count(1))
+        return next(folder / name for name in names if not (folder / name).exists())
 
     def write(self, path: Path, answers: Answers) -> Path:
         """Write a job file, and list it also if it is in none of the places; return it as it is listed.
@@ -81,12 +87,12 @@ class JobList:
             self._places = (*(self._places or default_folders()), path)
         return known or path
 
-    def items(self, runs: Iterable[CataloguedRun]) -> list[JobItem]:
+    def items(self) -> list[JobItem]:
         """Return the jobs with their latest scores. Unchanged jobs are the same objects as the last time.
 
         Checking takes `BUDGET_S` at most, however many files are new; the rest is checked the next time.
         """
-        history = _history(runs)
+        history = _history(self._runs.runs())
         items: dict[Path, JobItem] = {}
         until = monotonic() + BUDGET_S
         for path, asked_for in self._files():
@@ -210,27 +216,3 @@ def _history(runs: Iterable[CataloguedRun]) -> dict[str, list[CataloguedRun]]:
     for of_job in by_job.values():
         of_job.sort(key=lambda run: run.began)
     return by_job
-
-
-_AT_LINE = {"vi", "vim", "nvim", "nano", "emacs", "micro", "kak", "joe", "ne", "pico", "jed", "emacsclient"}
-"""Editors that take `+LINE` before the file."""
-
-
-def edit(path: Path, line: int = 0) -> str | None:
-    """Open a file in $VISUAL or $EDITOR and wait; return a sentence saying why that failed, if it did."""
-    if masking():
-        return "names are masked, and an editor would show the file as it is"
-    chosen = os.environ.get("VISUAL") or os.environ.get("EDITOR") or _any_editor()
-    if not chosen:
-        return "no editor is set: set EDITOR to your editor's command"
-    try:
-        command = shlex.split(chosen, posix=os.name != "nt")
-        at_line = [f"+{line}"] if line and Path(command[0]).stem in _AT_LINE else []
-        ended = subprocess.run([*command, *at_line, str(path)], check=False)  # noqa: S603 - the user's own editor
-    except (OSError, ValueError, IndexError):
-        return f"could not start the editor {clean(chosen, 80)}: set EDITOR to another"
-    return f"the editor exited with code {ended.returncode}" if ended.returncode else None
-
-
-def _any_editor() -> str:
-    return next((name for name in ("nano", "vim", "vi", "notepad") if shutil.which(name)), "")

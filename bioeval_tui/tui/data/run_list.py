@@ -21,6 +21,7 @@ class RunList:
     """Lists runs; a run that has not changed is the same object as the last time. Its methods block."""
 
     def __init__(self, settings: Settings, *, writes: bool = True) -> None:
+        self._data_dir = settings.data_dir
         self._runs_dir = settings.runs_dir
         self._trash = settings.trash_dir
         self._catalogue = Catalogue(settings.runs_dir, writes=writes)
@@ -38,6 +39,19 @@ class RunList:
     def find(self, run_id: str) -> Path:
         """Return a run's recording."""
         return self._catalogue.find(run_id)
+
+    def write_report(self, run_ids: Sequence[str]) -> Path:
+        """Write one HTML report of these runs into the current folder and return its path.
+
+        Raises:
+            StorageError: the disk is full, or the folder cannot be written.
+        """
+        # All statistics: the list of runs needs none.
+        from bioeval_tui.evaluation.spending import FILE_NAME, load_prices
+        from bioeval_tui.report.formats.html import write_report
+
+        prices = load_prices(self._data_dir / FILE_NAME)
+        return write_report([self.find(run_id) for run_id in run_ids], Path.cwd(), prices)
 
     def delete(self, run_ids: Sequence[str]) -> None:
         """Move recordings and all files beside them into a new folder of the trash.

@@ -6,9 +6,8 @@ import asyncio
 import contextlib
 import json
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -16,20 +15,15 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from bioeval_tui.errors import StorageError
 from bioeval_tui.evaluation.engine.interface import EngineSpec, RunRequest, spec_of
 from bioeval_tui.files import below, private_dir, read_small, write_whole
-from bioeval_tui.grade.outcomes import Validation
 from bioeval_tui.record.masking import masked
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.attach import FollowedRun
     from bioeval_tui.evaluation.engine.interface import RunView
-    from bioeval_tui.evaluation.job.template import Answers
     from bioeval_tui.evaluation.wiring.doctor import Finding
     from bioeval_tui.grade.runs import Runs
     from bioeval_tui.grade.service import Grading
-    from bioeval_tui.grade.task_report import Section, Uncertainty
-    from bioeval_tui.record.reviews import Opinions
-    from bioeval_tui.record.runs import CataloguedRun
-    from bioeval_tui.report.comparison import Comparison
+    from bioeval_tui.grade.task_report import Section
     from bioeval_tui.settings import Settings
     from bioeval_tui.tui.data.batches import Batches
     from bioeval_tui.tui.data.grading import Benchmarks
@@ -37,15 +31,8 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.data.reviews import ReviewDesk
     from bioeval_tui.tui.data.run_list import RunList
     from bioeval_tui.tui.items import (
-        BenchmarkDetail,
-        BenchmarkItem,
-        JobItem,
         MedalRow,
-        NewReview,
-        ReviewItem,
-        ReviewSource,
     )
-    from bioeval_tui.tui.runs.batch_view import Glance
 
 
 Made = TypeVar("Made")
@@ -73,8 +60,11 @@ class _Part(Generic[Made]):
 class AppServices:
     """Everything that screens can request from outside: files, engines and grading workers.
 
-    Each part is imported and created on first use, in the thread that does the work, so that neither the first paint
-    nor a key press waits for it.
+    Each part (`job_list`, `run_list`, `benchmarks`, `review_desk`, `batches`, `doctor`) is imported and created on first
+    use, and its plain methods block. `in_thread` and `in_worker` call them in the thread that does the work, so that
+    neither the first paint nor a key press waits for them:
+
+        runs = await services.in_thread(lambda: services.run_list.runs())
     """
 
     def __init__(
@@ -90,8 +80,9 @@ class AppServices:
         writes: bool = True,
     ) -> None:
         """Without `writes`, the list of runs and the preferences are kept only in memory."""
+        self.settings = settings
+        self.preferences = Preferences(settings.data_dir, writes=writes)
         self._writes = writes
-        self._settings = settings
         if runs is not None:
             submissions = [
                 (item.task_id, Path(item.path) if item.path else None) for item in runs.submissions
@@ -102,7 +93,6 @@ class AppServices:
         self._reviewer = reviewer
         self._job_places = job_places
         self.making = threading.RLock()
-        self._preferences = Preferences(settings.data_dir, writes=writes)
         self._spec = spec
         self._started: list[FollowedRun] = []
         self._starting: set[asyncio.Future[FollowedRun]] = set()
@@ -112,31 +102,35 @@ class AppServices:
         # Here and below: in the thread that does the work, after the first paint.
         from bioeval_tui.grade.service import Grading
 
-        return Grading(self._settings, None if self._submissions else 1)
+        return Grading(self.settings, None if self._submissions else 1)
 
     @_Part
-    def _jobs(self) -> JobList:
+    def job_list(self) -> JobList:
+        """The job files, with their last scores."""
         from bioeval_tui.tui.data.job_list import JobList
 
-        return JobList(self._job_places)
+        return JobList(self._job_places, self.run_list)
 
     @_Part
-    def _runs(self) -> RunList:
+    def run_list(self) -> RunList:
+        """The history, and its trash."""
         from bioeval_tui.tui.data.run_list import RunList
 
-        return RunList(self._settings, writes=self._writes)
+        return RunList(self.settings, writes=self._writes)
 
     @_Part
-    def _benchmarks(self) -> Benchmarks:
+    def benchmarks(self) -> Benchmarks:
+        """The machine-learning tasks, and what grades files for them."""
         from bioeval_tui.tui.data.grading import Benchmarks
 
-        return Benchmarks(self._settings, self._grading)
+        return Benchmarks(self.settings, self._grading)
 
     @_Part
-    def _desk(self) -> ReviewDesk:
+    def review_desk(self) -> ReviewDesk:
+        """What can be reviewed, and the reviews."""
         from bioeval_tui.tui.data.reviews import ReviewDesk
 
-        return ReviewDesk(self._settings, self._grading)
+        return ReviewDesk(self.settings, self._grading)
 
     @_Part
     def _engines(self) -> ModuleType:
@@ -146,7 +140,7 @@ class AppServices:
         return start
 
     @_Part
-    def _doctor(self) -> ModuleType:
+    def doctor(self) -> ModuleType:
         """What examines the installation, and the models of a run."""
         from bioeval_tui.evaluation.wiring import doctor
 
@@ -157,9 +151,21 @@ class AppServices:
         """The batches that were started from here."""
         from bioeval_tui.tui.data.batches import Batches
 
-        return Batches(self._settings, self._runs)
+        return Batches(self.settings, self.run_list)
 
-    # Runs on the live screen
+    async def in_thread(self, work: Callable[[], Made]) -> Made:
+        """Call what blocks, such as `run_list.runs`."""
+        return await asyncio.to_thread(work)
+
+    async def in_worker(self, work: Callable[[], Made]) -> Made:
+        """Call what a grading worker does, such as `benchmarks.grade`; cancelling ends the worker."""
+        try:
+            return await asyncio.to_thread(work)
+        except asyncio.CancelledError:
+            self._grading.close()
+            raise
+
+    # Runs
 
     async def start_run(self, request: RunRequest) -> RunView:
         """Start an engine for the request and follow its first run; the others are in the list of runs."""
@@ -171,8 +177,8 @@ class AppServices:
 
     def _start(self, request: RunRequest) -> FollowedRun:
         request = self._as_started(request)
-        spec = spec_of(request, self._settings.runs_dir)
-        view: FollowedRun = self._engines.start_batch(spec, self._settings)[0]
+        spec = spec_of(request, self.settings.runs_dir)
+        view: FollowedRun = self._engines.start_batch(spec, self.settings)[0]
         self.note(spec, view)
         return view
 
@@ -200,15 +206,11 @@ class AppServices:
 
     async def connections(self, request: RunRequest) -> Sequence[Finding]:
         """Check once that the agent and models of a run answer; nothing from the job is sent."""
-        return await asyncio.to_thread(
-            lambda: self._doctor.connections(self._as_started(request), self._settings)
-        )
+        return await self.in_thread(lambda: self.doctor.connections(self._as_started(request), self.settings))
 
     async def why_no_key(self, request: RunRequest) -> str:
         """Return why a model of a run cannot be asked, such as a missing key, in a sentence; empty if all can."""
-        return await asyncio.to_thread(
-            lambda: self._doctor.why_no_key(self._as_started(request), self._settings)
-        )
+        return await self.in_thread(lambda: self.doctor.why_no_key(self._as_started(request), self.settings))
 
     async def open_recording(self, run_id: str, *, speed: float | None = None) -> RunView:
         """Attach to a run in progress, or replay one (`speed` 1 is the recorded speed, None is at once)."""
@@ -217,50 +219,10 @@ class AppServices:
             from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
             from bioeval_tui.record.runs import is_live
 
-            path = self._runs.find(run_id)
+            path = self.run_list.find(run_id)
             return FollowedRun(path) if is_live(path) else ReplayedRun(path, speed)
 
-        return await asyncio.to_thread(open_view)
-
-    def batch(self, batch_id: str) -> AsyncIterator[Sequence[Glance]]:
-        """Yield all conversations of a batch whenever one has changed, until none is in progress."""
-        return self.batches.follow(batch_id)
-
-    async def stop_batch(self, batch_id: str) -> str | None:
-        """Cancel every conversation and start no more; return a sentence saying why that failed, if it did."""
-        return await self.batches.stop(batch_id)
-
-    # Jobs
-
-    async def jobs(self) -> Sequence[JobItem]:
-        """Return the job files as they are now, with their last scores."""
-        return await asyncio.to_thread(lambda: self._jobs.items(self._runs.runs()))
-
-    def new_job_path(self) -> Path:
-        """Return a file that does not exist yet, in the first folder of jobs."""
-        folder = next((place for place in self._job_places if place.is_dir()), Path.cwd())
-        names = (f"my-agent{'' if n == 1 else f'-{n}'}.yml" for n in count(1))
-        return next(folder / name for name in names if not (folder / name).exists())
-
-    async def write_job(self, path: Path, answers: Answers) -> Path:
-        """Write a job file for these answers, and list it from now on; return its path.
-
-        Raises:
-            StorageError: the disk is full, or the folder cannot be written.
-        """
-        return await asyncio.to_thread(lambda: self._jobs.write(path, answers))
-
-    def edit(self, path: Path, line: int = 0) -> str | None:
-        """Open a file in the user's editor and wait until it is closed; return a sentence saying why that failed, if it did."""
-        from bioeval_tui.tui.data.job_list import edit
-
-        return edit(path, line)
-
-    # The history
-
-    async def runs(self) -> Sequence[CataloguedRun]:
-        """Return the history, newest first."""
-        return await asyncio.to_thread(lambda: self._runs.runs())
+        return await self.in_thread(open_view)
 
     async def from_runs(self, function: Callable[..., Made], *run_ids: str) -> Made:
         """Read recorded runs and call a function with them, in a thread; return its result."""
@@ -268,74 +230,11 @@ class AppServices:
         def called() -> Made:
             from bioeval_tui.report.result import load_run
 
-            return function(*[load_run(self._runs.find(run_id)) for run_id in run_ids])
+            return function(*[load_run(self.run_list.find(run_id)) for run_id in run_ids])
 
-        return await asyncio.to_thread(called)
+        return await self.in_thread(called)
 
-    async def compared(self, run_id: str, other: Path) -> Comparison:
-        """Compare a recording that is in none of our folders with a run."""
-
-        def made() -> Comparison:
-            from bioeval_tui.report import comparison, result  # the first paint waits for no statistics
-
-            ours, theirs = result.load_run(self._runs.find(run_id)), result.load_run(other)
-            return comparison.compare(ours, theirs)
-
-        return await asyncio.to_thread(made)
-
-    async def problems(self) -> Sequence[Finding]:
-        """Return the problems of this installation, without contacting another host."""
-        findings = await asyncio.to_thread(lambda: self._doctor.examine(self._settings, online=False))
-        return [finding for finding in findings if finding.state != "works"]
-
-    async def report(self, run_ids: Sequence[str]) -> Path:
-        """Write one HTML report of these runs into the current folder and return its path."""
-        from bioeval_tui.evaluation.spending import FILE_NAME, load_prices
-        from bioeval_tui.report.formats.html import write_report
-
-        def write() -> Path:
-            prices = load_prices(self._settings.data_dir / FILE_NAME)
-            return write_report([self._runs.find(run_id) for run_id in run_ids], Path.cwd(), prices)
-
-        return await asyncio.to_thread(write)
-
-    async def delete_runs(self, run_ids: Sequence[str]) -> None:
-        """Move recordings to the trash. Nothing is moved if one of them is in progress."""
-        await asyncio.to_thread(lambda: self._runs.delete(run_ids))
-
-    async def undo_delete(self) -> int:
-        """Restore the runs deleted last; return their number, 0 if there are none."""
-        return await asyncio.to_thread(lambda: self._runs.undo())
-
-    # Benchmarks and medals
-
-    async def benchmarks(self) -> Sequence[BenchmarkItem]:
-        """Return the machine-learning tasks, broken ones too."""
-        return await asyncio.to_thread(lambda: self._benchmarks.items())
-
-    async def benchmark(self, task_id: str) -> BenchmarkDetail:
-        """Return a task's description and leaderboard."""
-        return await asyncio.to_thread(lambda: self._benchmarks.detail(task_id))
-
-    def prepare(self, task_id: str) -> AsyncIterator[str]:
-        """Prepare a task in a process of its own; yield a sentence at each step. Closing the iterator stops the work."""
-        return self._benchmarks.prepare(task_id)
-
-    async def examine(self, task_id: str, file: str) -> Validation:
-        """Return everything that is wrong with a file as a submission; cancelling ends the worker."""
-        return await self._in_worker(lambda: self._benchmarks.examine(task_id, file))
-
-    async def grade(self, task_id: str, file: str) -> MedalRow:
-        """Grade a file; cancelling ends the worker."""
-        return await self._in_worker(lambda: self._benchmarks.grade(task_id, file))
-
-    async def _in_worker(self, call: Callable[[], Made]) -> Made:
-        """Call what a grading worker does; cancelling ends the worker."""
-        try:
-            return await asyncio.to_thread(call)
-        except asyncio.CancelledError:
-            self._grading.close()
-            raise
+    # Medals and reviews
 
     @property
     def looked(self) -> Sequence[str]:
@@ -353,11 +252,7 @@ class AppServices:
         None means that all reports so far were given and more may follow.
         """
         submissions = self._submissions or ([] if self._reports else sample_list())
-        return self._benchmarks.rows(submissions, self._reports)
-
-    def intervals(self, rows: Sequence[MedalRow]) -> AsyncIterator[tuple[MedalRow, Uncertainty]]:
-        """Yield the uncertainty of each valid row's score, one by one, where it is missing and can be computed."""
-        return self._benchmarks.intervals(rows)
+        return self.benchmarks.rows(submissions, self._reports)
 
     async def explain(self, row: MedalRow, *, show_answers: bool = False) -> Sequence[Section]:
         """Return why a valid submission's score is what it is, of private answers only if asked; cancelling ends the worker."""
@@ -365,9 +260,7 @@ class AppServices:
         if report is None or not report.valid_submission or (report.explanation and not show_answers):
             return report.explanation if report else ()
         here = replace(report, submission_path=str(row.path or report.submission_path))
-        return await self._in_worker(lambda: masked(self._grading.explain(here, show_answers=show_answers)))
-
-    # Reviews
+        return await self.in_worker(lambda: masked(self._grading.explain(here, show_answers=show_answers)))
 
     @property
     def reviewer(self) -> str:
@@ -375,33 +268,6 @@ class AppServices:
         from bioeval_tui.evaluation.engine.attach import sender_name
 
         return masked(self._reviewer or sender_name())
-
-    async def review_queue(self, source: ReviewSource) -> Sequence[ReviewItem]:
-        """Return the reviewable items with their reviews so far."""
-        return await asyncio.to_thread(lambda: self._desk.queue(source))
-
-    async def give_review(self, item: ReviewItem, given: NewReview) -> str:
-        """Save a review beside the recording or the report; return the entry's id."""
-        return await asyncio.to_thread(lambda: self._desk.give(item, given, self.reviewer))
-
-    async def undo_review(self, item: ReviewItem, entry: str) -> None:
-        """Undo one's own entry; both stay on record."""
-        await asyncio.to_thread(lambda: self._desk.undo(item, entry, self.reviewer))
-
-    async def marks(self, rows: Sequence[MedalRow]) -> Sequence[Opinions]:
-        """Return the reviews of each submission, in the order of the rows."""
-        return await asyncio.to_thread(lambda: self._desk.marks(rows))
-
-    # Preferences
-
-    @property
-    def preferences(self) -> Mapping[str, Any]:
-        """The saved preferences, by name."""
-        return self._preferences.values
-
-    def keep(self, name: str, value: Any) -> None:
-        """Save a JSON-like value under a name. Never raises."""
-        self._preferences.keep(name, value)
 
     def close(self) -> None:
         """End the grading workers, if there are any."""
@@ -433,6 +299,10 @@ class Preferences:
         self._path = data_dir / FILE
         self._lock = threading.Lock()
         self.values: dict[str, Any] = self._read()
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return a saved value."""
+        return self.values.get(name, default)
 
     def keep(self, name: str, value: Any) -> None:
         """Save a JSON-like value; None deletes it. Values that another process wrote are kept."""

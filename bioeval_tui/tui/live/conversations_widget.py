@@ -387,7 +387,7 @@ class Conversations(Vertical):
         self._keep_following(False)
 
     def _keep_following(self, follows: bool) -> None:
-        self._program.services.keep("live.follow", follows)
+        self._program.services.preferences.keep("live.follow", follows)
         for frame in self.frames.values():
             frame.transcript.may_follow = follows
             (frame.transcript.follow if follows else frame.transcript.stay)()
@@ -396,7 +396,7 @@ class Conversations(Vertical):
     def action_events(self) -> None:
         """Fold or unfold generation events in both conversations."""
         shown = any(frame.transcript.shows_events for frame in self.frames.values())
-        self._program.services.keep("live.events", not shown)
+        self._program.services.preferences.keep("live.events", not shown)
         for frame in self.frames.values():
             frame.transcript.set_choices(show_events=not shown)
 
@@ -412,7 +412,7 @@ class Conversations(Vertical):
     def action_density(self) -> None:
         """Show or hide the empty lines between turns."""
         dense = self._program.services.preferences.get("live.dense") is not True
-        self._program.services.keep("live.dense", dense)
+        self._program.services.preferences.keep("live.dense", dense)
         for frame in self.frames.values():
             frame.transcript.set_choices(dense=dense)
 
@@ -432,7 +432,7 @@ class Conversations(Vertical):
 
     def _link(self, linked: bool) -> None:
         self.linked = linked
-        self._program.services.keep("live.linked", linked)
+        self._program.services.preferences.keep("live.linked", linked)
         self.refresh_bindings()
 
     @on(Transcript.Scrolled)

@@ -204,7 +204,8 @@ def examine(app: Program, row: MedalRow, then: Callable[[], object] | None = Non
     """Check the file of a submission, then show everything that is wrong with it, and call `then`."""
 
     async def work(tell: Tell) -> Validation:
-        return await app.services.examine(row.task_id, str(row.path or row.file))
+        file = str(row.path or row.file)
+        return await app.services.in_worker(lambda: app.services.benchmarks.examine(row.task_id, file))
 
     def show(found: Validation | None) -> None:
         if found is not None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import aclosing
 from datetime import datetime
-from typing import TYPE_CHECKING, ClassVar, cast
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.binding import BindingType
@@ -364,11 +365,16 @@ class MedalsScreen(BaseScreen):
         ]
 
         async def work(tell: Tell) -> dict[int, MedalRow]:
-            async with aclosing(cast("AsyncGenerator[str]", services.prepare(task_id))) as steps:
+            async with aclosing(services.benchmarks.prepare(task_id)) as steps:
                 async for sentence in steps:
                     tell(sentence)
             tell(f"grading {plural(len(waiting), 'submission')}")
-            return {id(row): await services.grade(task_id, str(row.path)) for row in waiting if row.path}
+            graded: dict[int, MedalRow] = {}
+            for row in waiting:
+                if row.path is not None:
+                    grade = partial(services.benchmarks.grade, task_id, str(row.path))
+                    graded[id(row)] = await services.in_worker(grade)
+            return graded
 
         self.app.push_screen(WorkDialog(f"Preparing {task_id}", work), self._prepared)
 

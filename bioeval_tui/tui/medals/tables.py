@@ -29,7 +29,6 @@ from bioeval_tui.tui.shared.rows_widget import DrawnPanel, RowList
 from bioeval_tui.units import number1
 
 if TYPE_CHECKING:
-    from bioeval_tui.grade.task_report import Uncertainty
     from bioeval_tui.record.reviews import Opinions
     from bioeval_tui.tui.data.services import AppServices
     from bioeval_tui.tui.items import MedalRow
@@ -145,7 +144,8 @@ class Submissions(ListTable):
         if not rows:
             return
         try:
-            opinions_of = await self._services.marks(rows)
+            services = self._services
+            opinions_of = await services.in_thread(lambda: services.review_desk.marks(rows))
         except (BioevalError, OSError) as error:
             self._tell(f"Could not read the reviews: {error}")
             return
@@ -162,9 +162,8 @@ class Submissions(ListTable):
             return
         waiting: dict[int, MedalRow] = {}
         began = monotonic()
-        arriving = self._services.intervals(rows)
         try:
-            async with aclosing(cast("AsyncGenerator[tuple[MedalRow, Uncertainty]]", arriving)) as intervals:
+            async with aclosing(self._services.benchmarks.intervals(rows)) as intervals:
                 async for row, sure in intervals:
                     assert row.report is not None
                     waiting[id(row)] = replace(row, report=replace(row.report, uncertainty=sure))
@@ -201,7 +200,7 @@ class Submissions(ListTable):
 
     def _sorted(self) -> None:
         self.draw()
-        self._services.keep("medals.sorting", list(self.table.sorting))
+        self._services.preferences.keep("medals.sorting", list(self.table.sorting))
 
 
 FRAME_S = 0.05

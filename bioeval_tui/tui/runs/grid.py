@@ -488,7 +488,7 @@ class GridScreen(BaseScreen):
     async def action_stop(self) -> None:
         """End the batch."""
         if self.batch_id is not None:
-            refused = await self.bioeval.services.stop_batch(self.batch_id)
+            refused = await self.bioeval.services.batches.stop(self.batch_id)
             self.tell(
                 refused
                 or "Stopping the batch: conversations in progress are cancelled, and no more will start.",

@@ -62,7 +62,8 @@ class RunsScreen(ListScreen["CataloguedRun"]):
 
     async def load(self) -> Sequence[CataloguedRun]:
         """Return the runs; unmark those that no longer exist."""
-        runs = await self.bioeval.services.runs()
+        services = self.bioeval.services
+        runs = await services.in_thread(lambda: services.run_list.runs())
         if self.marked:
             present = {run.run_id for run in runs}
             self.marked = [run_id for run_id in self.marked if run_id in present]
@@ -189,8 +190,9 @@ class RunsScreen(ListScreen["CataloguedRun"]):
     @work(group="report")
     async def action_report(self) -> None:
         """Write the report in the background; a toast names the file."""
+        services, run_ids = self.bioeval.services, self._chosen_ids()
         try:
-            path = await self.bioeval.services.report(self._chosen_ids())
+            path = await services.in_thread(lambda: services.run_list.write_report(run_ids))
         except (BioevalError, OSError) as error:
             self.tell(f"Could not write the report: {error}", bad=True)
         else:
@@ -201,8 +203,9 @@ class RunsScreen(ListScreen["CataloguedRun"]):
         """Move this run to the trash. Marks are ignored: they are for comparing."""
         if (run := self.looked_at) is None:
             return
+        services = self.bioeval.services
         try:
-            await self.bioeval.services.delete_runs([run.run_id])
+            await services.in_thread(lambda: services.run_list.delete([run.run_id]))
         except (BioevalError, OSError) as error:
             self.tell(f"Could not delete: {error}", bad=True)
             return
@@ -214,8 +217,9 @@ class RunsScreen(ListScreen["CataloguedRun"]):
     @work(group="delete")
     async def action_undo(self) -> None:
         """Restore the most recently deleted runs."""
+        services = self.bioeval.services
         try:
-            count = await self.bioeval.services.undo_delete()
+            count = await services.in_thread(lambda: services.run_list.undo())
         except (BioevalError, OSError) as error:
             self.tell(f"Could not restore: {error}", bad=True)
             return

@@ -239,7 +239,7 @@ class SettingsDialog(Dialog[None]):
             self._show_sample()
             return
         name = next(name for name, _, _ in READING if name.replace(".", "-") == event.choice.id)
-        self.bioeval.services.keep(name, event.choice.value == "yes")
+        self.bioeval.services.preferences.keep(name, event.choice.value == "yes")
         self.bioeval.preferences_changed()
 
 

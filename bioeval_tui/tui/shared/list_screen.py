@@ -272,7 +272,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
 
     def keep(self, name: str, value: Any) -> None:
         """Save a setting of this screen."""
-        self.bioeval.services.keep(f"{self.NAME.lower()}.{name}", value)
+        self.bioeval.services.preferences.keep(f"{self.NAME.lower()}.{name}", value)
 
     def name_of(self, item: Item) -> tuple[str, str]:
         """Return a description of an item's identifier and the identifier, for copying."""

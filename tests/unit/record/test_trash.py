@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,7 +21,7 @@ IDS = ("20260102-030405-aaaa", "20260102-030405-bbbb")
 def move_to_trash(run_id: str) -> None:
     """Delete a run as the screen of runs does."""
     services = AppServices(Settings.from_environment())
-    asyncio.run(services.delete_runs([run_id]))
+    services.run_list.delete([run_id])
     services.close()
 
 

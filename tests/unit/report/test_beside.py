@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.evaluation.job.loading import job_from_data, load_job
+from bioeval_tui.record.events import read_event, write_event
 from bioeval_tui.report.beside import BesideEachOther, beside
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.result import load_run
@@ -51,3 +52,10 @@ def test_the_recorded_demos_have_the_job_as_it_is(path: Path) -> None:
     """A demo that was recorded with an earlier job would stand beside a live run with another."""
     recorded = json.loads(path.read_text(encoding="utf-8").splitlines()[0])["job"]
     assert job_from_data(recorded) == load_job(sample_jobs() / DEMO_JOB).job
+
+
+@pytest.mark.parametrize("path", sample_recordings("batch") + sample_recordings("failure"))
+def test_the_recorded_demos_are_as_this_program_writes_them(path: Path) -> None:
+    """The program reads no older form only for them: `scripts/record-demos` records them anew."""
+    for line in path.read_bytes().splitlines():
+        assert json.loads(line) == json.loads(write_event(read_event(line))), "run scripts/record-demos"

@@ -201,15 +201,15 @@ def test_review_without_a_terminal_prints_the_draw(run: Path) -> None:
     assert done.stdout.splitlines()[0].startswith(f"{run.stem} supplied ")
 
 
-async def test_the_review_queue_follows_the_drawn_order(run: Path) -> None:
+def test_the_review_queue_follows_the_drawn_order(run: Path) -> None:
     drawn = draw([load_run(run)], 40, 7)
     services = AppServices(Settings.from_environment())
     source = ReviewSource((run.stem,), drawn=True)
-    queue = await services.review_queue(source)
+    queue = services.review_desk.queue(source)
     assert [item.id.key.trial for item in queue if item.id.key] == [item.trial for _, item in drawn]
     assert queue[0].sample == "0 of 40 drawn are reviewed"
     say(drawn)
-    assert "ten more reviews" in (await services.review_queue(source))[0].sample
+    assert "ten more reviews" in services.review_desk.queue(source)[0].sample
 
 
 @pytest.mark.long

@@ -185,7 +185,10 @@ assertions: [{{toolCalls: {calls}}}]
 @pytest.mark.parametrize(
     ("calls", "says"),
     [
-        ("{mustNotCall: [deleteEverything]}", "offered it: remind, lookUp"),
+        (
+            "{mustNotCall: [deleteEverything]}",
+            "`deleteEverything` is not one of `target.tools`, so the agent is not offered it: remind, lookUp",
+        ),
         ("{mustNotCall: [{name: remnid}]}", "did you mean remind?"),
         ("{mustCall: [remind, lookup]}", "did you mean lookUp?"),
         ("{calls: [{name: Remind}]}", "did you mean remind?"),
@@ -203,4 +206,4 @@ def test_an_assertion_about_a_tool_that_the_job_does_not_offer_is_pointed_out(
     found = [str(problem) for problem in check_job(path).problems if "target.tools" in str(problem)]
     assert [says in each for each in found] == [True] * bool(says)
     path.write_text(OFFERED.format(protocol="ag-ui", calls=calls), encoding="utf-8")
-    assert not [each for each in check_job(path).problems if "is none of target.tools" in str(each)]
+    assert not [each for each in check_job(path).problems if "target.tools" in str(each)]

@@ -44,7 +44,7 @@ def write(settings: Settings, run_id: str, made: list[RunEvent]) -> None:
 async def last_look(services: AppServices, batch_id: str) -> list[Glance]:
     """Follow until nothing more can come."""
     found: list[Glance] = []
-    async for glances in services.batch(batch_id):
+    async for glances in services.batches.follow(batch_id):
         found = list(glances)
     return found
 
@@ -90,7 +90,7 @@ async def test_queued_runs_are_shown_and_a_partial_line_is_read_once_it_is_compl
     services, view = AppServices(settings), Writing(path)
     services.note(spec, view)
     assert view.batch_id == IDS[0]
-    looks = [[glance.rank for glance in glances] async for glances in services.batch(IDS[0])]
+    looks = [[glance.rank for glance in glances] async for glances in services.batches.follow(IDS[0])]
     assert looks[0].count(Rank.QUEUED) > looks[1].count(Rank.QUEUED) >= 4
     # The engine ended before the second run began.
     assert looks[-1][-4:] == [Rank.NOT_MEASURED] * 4
@@ -99,4 +99,4 @@ async def test_queued_runs_are_shown_and_a_partial_line_is_read_once_it_is_compl
 
 async def test_a_finished_batch_cannot_be_stopped(settings: Settings) -> None:
     write(settings, IDS[0], script(IDS[0], end=True))
-    assert await AppServices(settings).stop_batch(IDS[0]) == "no run of this batch is live any more"
+    assert await AppServices(settings).batches.stop(IDS[0]) == "no run of this batch is live any more"

@@ -19,6 +19,7 @@ from bioeval_tui.sample.paths import sample_jobs
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.items import JobItem
+from bioeval_tui.tui.shared.editor import edit
 from tests.unit.report.recorded import START, Recorded, Talk, scoring
 
 JOB = """\
@@ -53,10 +54,10 @@ def services(tmp_path: Path, jobs: Path) -> Iterator[AppServices]:
     made.close()
 
 
-async def listed(folder: Path, *places: Path) -> Sequence[JobItem]:
+def listed(folder: Path, *places: Path) -> Sequence[JobItem]:
     """Return the jobs of these places, as they are listed first."""
     services = AppServices(Settings(data_dir_override=str(folder / "data")), job_places=places)
-    found = await services.jobs()
+    found = services.job_list.items()
     services.close()
     return found
 
@@ -73,64 +74,64 @@ def held(folder: Path, job: str, day: int, *talks: Talk, ended: bool = True, alo
         write_live(path, LiveInfo(os.getpid(), process_start(os.getpid()), 1, "token"))
 
 
-async def test_jobs_are_distinguished_from_other_yaml_files(services: AppServices, jobs: Path) -> None:
+def test_jobs_are_distinguished_from_other_yaml_files(services: AppServices, jobs: Path) -> None:
     (jobs / "job.yml").write_text(JOB)
     (jobs / "broken.yaml").write_text(JOB.replace("tasks: [", "tasks: ["[:-1]))
     (jobs / "compose.yml").write_text("services: {a: 1}\n")
     (jobs / "notes.txt").write_text(JOB)
-    found = await services.jobs()
+    found = services.job_list.items()
     assert [item.name for item in found] == ["broken", "job"]
     assert [item.runnable for item in found] == [False, True]
 
 
-async def test_a_file_that_you_name_is_always_listed(tmp_path: Path) -> None:
+def test_a_file_that_you_name_is_always_listed(tmp_path: Path) -> None:
     path = tmp_path / "compose.yml"
     path.write_text("services: {a: 1}\n")
-    (item,) = await listed(tmp_path, path)
+    (item,) = listed(tmp_path, path)
     assert not item.runnable
     assert item.problems
 
 
-async def test_a_job_with_a_python_agent_needs_the_folder_of_its_code(tmp_path: Path, jobs: Path) -> None:
+def test_a_job_with_a_python_agent_needs_the_folder_of_its_code(tmp_path: Path, jobs: Path) -> None:
     (jobs / "job.yml").write_text(
         JOB.replace("{user: a", "{protocol: python, function: 'mine:answer', user: a")
     )
     (jobs / "worse.yml").write_text((jobs / "job.yml").read_text().replace("say hello", ""))
-    job, worse = await listed(tmp_path, jobs)
+    job, worse = listed(tmp_path, jobs)
     assert (job.runnable, job.needs_code) == (False, True)
     assert not worse.needs_code
     (jobs / "python").touch(mode=0o755)
     (jobs / "worse.yml").write_text(
         (jobs / "job.yml").read_text().replace("user: a", "python: ./python, user: a")
     )
-    worse = (await listed(tmp_path, jobs))[1]
+    worse = (listed(tmp_path, jobs))[1]
     assert (worse.runnable, worse.needs_code) == (False, True)
 
 
-async def test_problems_carry_lines_and_expressions_are_checked(services: AppServices, jobs: Path) -> None:
+def test_problems_carry_lines_and_expressions_are_checked(services: AppServices, jobs: Path) -> None:
     (jobs / "job.yml").write_text(JOB + "assertions:\n  - expression: 'objectContext.size ==='\n")
-    (item,) = await services.jobs()
+    (item,) = services.job_list.items()
     assert not item.runnable
     assert item.errors[0].line == 6
     assert item.assertions == 1
 
 
-async def test_only_changed_jobs_are_read_again(services: AppServices, jobs: Path) -> None:
+def test_only_changed_jobs_are_read_again(services: AppServices, jobs: Path) -> None:
     one, two = jobs / "one.yml", jobs / "two.yml"
     one.write_text(JOB)
     two.write_text(JOB)
-    first = await services.jobs()
-    assert all(a is b for a, b in zip(first, await services.jobs(), strict=True))
+    first = services.job_list.items()
+    assert all(a is b for a, b in zip(first, services.job_list.items(), strict=True))
     two.write_text(JOB.replace("hello", "goodbye"))
     os.utime(two, ns=(1, 1))
-    second = await services.jobs()
+    second = services.job_list.items()
     assert second[0] is first[0]
     assert "goodbye" in second[1].text
     two.unlink()
-    assert [item.name for item in await services.jobs()] == ["one"]
+    assert [item.name for item in services.job_list.items()] == ["one"]
 
 
-async def test_a_jobs_scores_are_listed_oldest_first_without_running_ones(
+def test_a_jobs_scores_are_listed_oldest_first_without_running_ones(
     services: AppServices, jobs: Path, tmp_path: Path
 ) -> None:
     (jobs / "job.yml").write_text(JOB)
@@ -139,39 +140,39 @@ async def test_a_jobs_scores_are_listed_oldest_first_without_running_ones(
     held(tmp_path, "job", 1, scoring(0.2))
     held(tmp_path, "other", 4, scoring(0.9))
     held(tmp_path, "job", 5, scoring(0.9), ended=False)
-    (item,) = await services.jobs()
+    (item,) = services.job_list.items()
     assert item.scores == (0.2, None, 0.5)
     assert item.runs == 3
     assert item.last_run is not None
     assert item.last_run - datetime(2026, 1, 3, tzinfo=UTC) < timedelta(hours=1)
 
 
-async def test_a_run_of_one_condition_is_no_gap_among_the_means(
+def test_a_run_of_one_condition_is_no_gap_among_the_means(
     services: AppServices, jobs: Path, tmp_path: Path
 ) -> None:
     (jobs / "job.yml").write_text(JOB)
     held(tmp_path, "job", 2, scoring(0.9), alone=True)
     held(tmp_path, "job", 1, scoring(0.2))
-    (item,) = await services.jobs()
+    (item,) = services.job_list.items()
     assert (item.scores, item.runs) == ((0.2,), 2)
 
 
-async def test_unreadable_files_are_listed_with_the_reason(tmp_path: Path) -> None:
+def test_unreadable_files_are_listed_with_the_reason(tmp_path: Path) -> None:
     bad, escape = tmp_path / "latin.yml", tmp_path / "escape.yml"
     bad.write_bytes(JOB.encode() + b"# caf\xe9\n")
     escape.write_text(JOB + "# \x1b]52;c;eA==\x07\n")
-    item, cleaned = await listed(tmp_path, bad, escape)
+    item, cleaned = listed(tmp_path, bad, escape)
     assert "UTF-8" in item.problems[0].message
     assert "\x1b" not in cleaned.text
 
 
-async def test_a_deleted_folder_has_no_jobs(tmp_path: Path) -> None:
-    assert await listed(tmp_path, tmp_path / "nowhere") == []
+def test_a_deleted_folder_has_no_jobs(tmp_path: Path) -> None:
+    assert listed(tmp_path, tmp_path / "nowhere") == []
 
 
-async def test_the_sample_jobs_are_listed_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sample_jobs_are_listed_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    found = await listed(tmp_path)
+    found = listed(tmp_path)
     assert sample_jobs() in {item.path.parent for item in found}
     assert all(item.runnable for item in found)
     assert {item.name for item in found if not item.sample} == {"missed_dose", "mediq", "symptomcheck"}, (
@@ -189,28 +190,28 @@ def test_the_editor_is_the_one_in_the_environment(
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.setenv("EDITOR", f'"{sys.executable}" "{script}"')
     if os.name != "nt":
-        assert services.edit(path, 3) is None
+        assert edit(path, 3) is None
         assert path.read_text() == "edited"
     monkeypatch.setenv("EDITOR", "/no/such/editor")
-    assert "could not start the editor" in (services.edit(path) or "")
+    assert "could not start the editor" in (edit(path) or "")
     monkeypatch.setenv("EDITOR", '"unbalanced')
-    assert "could not start the editor" in (services.edit(path) or "")
+    assert "could not start the editor" in (edit(path) or "")
 
 
-async def test_many_new_files_are_listed_at_once_and_checked_gradually(
+def test_many_new_files_are_listed_at_once_and_checked_gradually(
     services: AppServices, jobs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("a", "b", "c"):
         (jobs / f"{name}.yml").write_text(JOB)
     monkeypatch.setattr(BUDGET, 0.0)
-    first = await services.jobs()
+    first = services.job_list.items()
     assert [item.checked for item in first] == [False] * 3
     assert all(not item.runnable and item.text for item in first)
     monkeypatch.setattr(BUDGET, 60.0)
-    assert all(item.checked and item.runnable for item in await services.jobs())
+    assert all(item.checked and item.runnable for item in services.job_list.items())
 
 
-async def test_a_job_with_a_masked_name_has_its_runs_and_is_not_opened_in_an_editor(
+def test_a_job_with_a_masked_name_has_its_runs_and_is_not_opened_in_an_editor(
     services: AppServices, jobs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = jobs / "about_ada.yml"
@@ -219,10 +220,10 @@ async def test_a_job_with_a_masked_name_has_its_runs_and_is_not_opened_in_an_edi
     monkeypatch.setenv("VISUAL", f"{sys.executable} -c pass")
     use(Mask(Rules((LiteralRule.of("Ada", "[NAME]", is_name=True),))))
     try:
-        (item,) = await services.jobs()
+        (item,) = services.job_list.items()
         assert (item.name, item.runs, item.scores) == ("about_[NAME]", 1, (0.5,))
         assert item.path == path
-        assert services.edit(path) == "names are masked, and an editor would show the file as it is"
+        assert edit(path) == "names are masked, and an editor would show the file as it is"
     finally:
         use(Mask())
-    assert services.edit(path) is None
+    assert edit(path) is None

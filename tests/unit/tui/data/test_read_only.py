@@ -11,10 +11,16 @@ import pytest
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.interface import Intent
+from bioeval_tui.evaluation.wiring import doctor
 from bioeval_tui.record.runs import LiveInfo, process_start, write_live
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.result import reviewed
 from bioeval_tui.settings import Settings
+from bioeval_tui.tui.data.batches import Batches
+from bioeval_tui.tui.data.grading import Benchmarks
+from bioeval_tui.tui.data.job_list import JobList
+from bioeval_tui.tui.data.reviews import ReviewDesk
+from bioeval_tui.tui.data.run_list import RunList
 from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.read_only import REFUSED, ReadOnlyApp, ReadOnlyServices
@@ -22,10 +28,13 @@ from bioeval_tui.tui.runs.runs_view import preview
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "demo-run.jsonl"
 RUN = "20261120-210356-44c7"
-GIVEN = {
-    "runs", "open_recording", "from_runs", "review_queue", "reviewer",
-    "preferences", "keep", "in_progress", "close",
+GIVEN = {"open_recording", "from_runs", "reviewer", "in_thread", "in_progress", "close"}
+PARTS = {
+    "job_list": JobList, "run_list": RunList, "benchmarks": Benchmarks, "review_desk": ReviewDesk,
+    "batches": Batches, "doctor": doctor,
 }  # fmt: skip
+READ = {"run_list": {"runs"}, "review_desk": {"queue"}}
+"""The methods that two parts have; the others have none."""
 
 
 @pytest.fixture
@@ -34,6 +43,10 @@ def services(tmp_path: Path) -> AppServices:
     shutil.copy(GOLDEN, tmp_path / "runs" / f"{RUN}.jsonl")
     settings = Settings(data_dir_override=str(tmp_path))
     return cast("AppServices", ReadOnlyServices(settings))
+
+
+def public(part: object) -> set[str]:
+    return {name for name in dir(part) if not name.startswith("_")}
 
 
 def files(folder: Path) -> dict[Path, bytes]:
@@ -45,33 +58,28 @@ def files(folder: Path) -> dict[Path, bytes]:
 
 
 async def test_in_read_only_mode_every_change_is_refused(services: AppServices, tmp_path: Path) -> None:
-    assert [run.run_id for run in await services.runs()] == [RUN]
+    assert [run.run_id for run in services.run_list.runs()] == [RUN]
     before = files(tmp_path)
-    refused = [name for name in dir(AppServices) if not name.startswith("_") and name not in GIVEN]
-    assert {
-        "start_run",
-        "jobs",
-        "medals",
-        "edit",
-        "report",
-        "delete_runs",
-        "prepare",
-        "examine",
-        "grade",
-    } <= set(refused)
-    for name in refused:
+    methods = public(AppServices) - PARTS.keys() - GIVEN
+    assert {"start_run", "medals", "in_worker", "explain"} <= methods
+    refused = [getattr(services, name) for name in methods]
+    for name, kind in PARTS.items():
+        methods = public(kind) - READ.get(name, set())
+        assert methods
+        refused += [getattr(getattr(services, name), method) for method in methods]
+    for call in refused:
         # Refused at the call, before anything is awaited or iterated.
         with pytest.raises(UsageError, match=REFUSED):
-            getattr(services, name)("anything", "at all")
+            call("anything", "at all")
     assert (services.reviewer, await services.from_runs(reviewed, RUN)) == ("", (None, ()))
     for source in (
         ReviewSource(run_ids=(str(tmp_path / "runs" / f"{RUN}.jsonl"),)),
         ReviewSource(reports=(tmp_path,)),
     ):
         with pytest.raises(UsageError, match=REFUSED):
-            await services.review_queue(source)
-    services.keep("theme", "light")
-    assert services.preferences["theme"] == "light"
+            services.review_desk.queue(source)
+    services.preferences.keep("theme", "light")
+    assert services.preferences.get("theme") == "light"
     assert files(tmp_path) == before
 
 

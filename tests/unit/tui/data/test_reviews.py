@@ -21,7 +21,7 @@ from bioeval_tui.record.runs import overlay_path
 from bioeval_tui.report.result import load_run
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
-from bioeval_tui.tui.items import MedalRow, NewReview, ReviewSource
+from bioeval_tui.tui.items import MedalRow, NewReview, ReviewItem, ReviewSource
 from tests.command import call
 from tests.unit.record.test_versions import GOLDEN
 
@@ -45,6 +45,10 @@ def desk_of(settings: Settings, reviewer: str = "ada", *reports: Path) -> AppSer
     return AppServices(settings, reports=reports, reviewer=reviewer)
 
 
+def give(desk: AppServices, item: ReviewItem, given: NewReview) -> str:
+    return desk.review_desk.give(item, given, desk.reviewer)
+
+
 async def rows_at(settings: Settings, place: Path) -> list[MedalRow]:
     """Return the rows of the reports there."""
     found: list[MedalRow] = []
@@ -55,21 +59,21 @@ async def rows_at(settings: Settings, place: Path) -> list[MedalRow]:
     return found
 
 
-async def test_an_unasked_task_offers_no_score_to_accept(settings: Settings, recording: Path) -> None:
+def test_an_unasked_task_offers_no_score_to_accept(settings: Settings, recording: Path) -> None:
     text = recording.read_text(encoding="utf-8").replace('"task":2,', '"task":2,"asked":0,"kept_by":"user",')
     recording.write_text(text, encoding="utf-8")
-    items = await desk_of(settings).review_queue(ReviewSource((ID,)))
+    items = desk_of(settings).review_desk.queue(ReviewSource((ID,)))
     (judged,) = (i.judged for i in items if i.id.key and i.id.key.condition == "withheld" and i.id.task == 2)
     assert judged is not None
     assert judged.score is None
     assert judged.reason.startswith("The user never asked for it")
 
 
-async def test_two_people_can_review_a_run(settings: Settings, recording: Path) -> None:
+def test_two_people_can_review_a_run(settings: Settings, recording: Path) -> None:
     before = recording.read_bytes()
     ada, ben = desk_of(settings), desk_of(settings, "ben")
     source = ReviewSource((ID,))
-    items = await ada.review_queue(source)
+    items = ada.review_desk.queue(source)
     assert [(i.id.key.condition if i.id.key else "", i.id.task) for i in items] == [
         (condition, task) for condition in ("withheld", "supplied") for task in (1, 2, 3)
     ]
@@ -77,23 +81,19 @@ async def test_two_people_can_review_a_run(settings: Settings, recording: Path) 
     assert first.judged is not None
     assert first.judged.score is not None
     assert load_run(recording).reviewed is None
-    await ada.give_review(first, NewReview("override", score=0.5, why="half of it"))
-    await ben.give_review(
-        (await ben.review_queue(source))[0], NewReview("override", score=1.0, why="all of it", blind=True)
-    )
-    await ada.give_review(
-        items[1], NewReview("accept", score=items[1].judged.score if items[1].judged else None)
-    )
-    note = await ada.give_review(items[0], NewReview("note", why="odd"))
-    again = await ada.review_queue(source)
+    give(ada, first, NewReview("override", score=0.5, why="half of it"))
+    give(ben, ben.review_desk.queue(source)[0], NewReview("override", score=1.0, why="all of it", blind=True))
+    give(ada, items[1], NewReview("accept", score=items[1].judged.score if items[1].judged else None))
+    note = give(ada, items[0], NewReview("note", why="odd"))
+    again = ada.review_desk.queue(source)
     assert again[0].conversation is first.conversation, "a reader's place in the transcript must not be lost"
     opinions = again[0].opinions
     assert {name: entry.after for name, entry in opinions.items()} == {"ada": 0.5, "ben": 1.0}
     assert opinions["ada"].before == first.judged.score
     assert opinions["ben"].before == 0.5, "what Ben found was Ada's"
     assert [entry.why for entry in again[0].notes] == ["odd"]
-    await ada.undo_review(again[0], note)
-    assert (await ada.review_queue(source))[0].notes == ()
+    ada.review_desk.undo(again[0], note, ada.reviewer)
+    assert (ada.review_desk.queue(source))[0].notes == ()
     found = load_run(recording).reviewed
     assert found is not None
     assert (found.reviewers, found.tasks, found.disputed) == (("ada", "ben"), 2, 1)
@@ -104,44 +104,44 @@ async def test_two_people_can_review_a_run(settings: Settings, recording: Path) 
     assert stat.S_IMODE(overlay_path(recording).stat().st_mode) == 0o600
 
 
-async def test_a_second_score_is_never_blind_even_after_an_undo(settings: Settings, recording: Path) -> None:
+def test_a_second_score_is_never_blind_even_after_an_undo(settings: Settings, recording: Path) -> None:
     desk, source = desk_of(settings), ReviewSource((ID,))
     blind = NewReview("override", score=0.5, why="half of it", blind=True)
-    first, second = (await desk.review_queue(source))[:2]
-    await desk.undo_review(first, await desk.give_review(first, blind))
+    first, second = desk.review_desk.queue(source)[:2]
+    desk.review_desk.undo(first, give(desk, first, blind), desk.reviewer)
     for item, one in ((first, desk), (first, desk_of(settings, "ben")), (second, desk)):
-        await one.give_review(item, blind)
-    again = await desk.review_queue(source)
+        give(one, item, blind)
+    again = desk.review_desk.queue(source)
     assert [again[0].opinions[name].blind for name in ("ada", "ben")] == [False, True]
     assert again[1].opinions["ada"].blind
 
 
-async def test_a_fault_applies_to_the_whole_conversation(settings: Settings, recording: Path) -> None:
+def test_a_fault_applies_to_the_whole_conversation(settings: Settings, recording: Path) -> None:
     desk = desk_of(settings)
     source = ReviewSource((str(recording),))
-    item = (await desk.review_queue(source))[0]
-    await desk.give_review(item, NewReview("fault", fault="evaluator", why="it never asked"))
-    faults = [bool(found.faults) for found in await desk.review_queue(source)]
+    item = desk.review_desk.queue(source)[0]
+    give(desk, item, NewReview("fault", fault="evaluator", why="it never asked"))
+    faults = [bool(found.faults) for found in desk.review_desk.queue(source)]
     assert faults == [True] * 3 + [False] * 3
     found = load_run(recording).reviewed
     assert found is not None
     assert (found.scores["withheld"], found.mean) == (None, None)
 
 
-async def test_with_masked_names_reviews_can_be_read_but_not_added(
-    settings: Settings, recording: Path
-) -> None:
+def test_with_masked_names_reviews_can_be_read_but_not_added(settings: Settings, recording: Path) -> None:
     desk = desk_of(settings, "Ada")
-    await desk.give_review(
-        (await desk.review_queue(ReviewSource((ID,))))[0], NewReview("override", score=0.5, why="Ada saw it")
+    give(
+        desk,
+        desk.review_desk.queue(ReviewSource((ID,)))[0],
+        NewReview("override", score=0.5, why="Ada saw it"),
     )
     use(Mask(Rules((LiteralRule.of("Ada", "[NAME]", is_name=True),))))
     try:
-        item = (await desk_of(settings).review_queue(ReviewSource((ID,))))[0]
+        item = desk_of(settings).review_desk.queue(ReviewSource((ID,)))[0]
         assert "Ada" not in str(item.opinions)
         assert len(item.opinions) == 1
         with pytest.raises(UsageError, match="without --redact"):
-            await desk_of(settings, "ben").give_review(item, NewReview("note", why="hm"))
+            give(desk_of(settings, "ben"), item, NewReview("note", why="hm"))
     finally:
         use(Mask())
 
@@ -166,16 +166,16 @@ async def test_marks_of_submissions_are_stored_beside_the_report(settings: Setti
     single.write_text(json.dumps(reports[0].to_dict()))
     before = whole.read_bytes()
     desk = desk_of(settings)
-    items = await desk.review_queue(ReviewSource(reports=(whole,)))
+    items = desk.review_desk.queue(ReviewSource(reports=(whole,)))
     assert [(item.title, item.graded) for item in items] == [("made/a", "valid"), ("made/b", "invalid")]
-    await desk.give_review(
-        items[0], NewReview("override", mark="suspicious", why="the scores of the leaderboard's first")
+    give(
+        desk, items[0], NewReview("override", mark="suspicious", why="the scores of the leaderboard's first")
     )
-    await desk.give_review(items[1], NewReview("accept", mark="invalid"))
+    give(desk, items[1], NewReview("accept", mark="invalid"))
     for place in (whole, folder, single):
         rows = await rows_at(settings, place)
-        assert mark_of((await desk.marks(rows))[0]) == "suspicious"
-    assert [bool(item.opinions) for item in await desk.review_queue(ReviewSource(reports=(folder,)))] == [
+        assert mark_of(desk.review_desk.marks(rows)[0]) == "suspicious"
+    assert [bool(item.opinions) for item in desk.review_desk.queue(ReviewSource(reports=(folder,)))] == [
         True,
         True,
     ]
@@ -183,18 +183,18 @@ async def test_marks_of_submissions_are_stored_beside_the_report(settings: Setti
     assert (folder / "reviews.overlay.jsonl").is_file()
     unsaved = replace(items[0], row=replace(rows[0], folder=None))
     with pytest.raises(UsageError, match="without a report"):
-        await desk.give_review(unsaved, NewReview("accept", mark="valid"))
-    assert await desk.review_queue(ReviewSource(rows=(replace(rows[0], folder=None),))) == []
+        give(desk, unsaved, NewReview("accept", mark="valid"))
+    assert desk.review_desk.queue(ReviewSource(rows=(replace(rows[0], folder=None),))) == []
 
 
-async def test_exported_medal_tables_include_the_reviewers_marks(settings: Settings, tmp_path: Path) -> None:
+def test_exported_medal_tables_include_the_reviewers_marks(settings: Settings, tmp_path: Path) -> None:
     folder = tmp_path / "results"
     folder.mkdir()
     whole = folder / "2026_grading_report.json"
     whole.write_text(json.dumps({"task_reports": [report("made/a").to_dict(), report("made/b").to_dict()]}))
     desk = desk_of(settings)
-    item = (await desk.review_queue(ReviewSource(reports=(folder,))))[0]
-    await desk.give_review(item, NewReview("override", mark="invalid", why="=leaked <b>"))
+    item = desk.review_desk.queue(ReviewSource(reports=(folder,)))[0]
+    give(desk, item, NewReview("override", mark="invalid", why="=leaked <b>"))
     for kind, words in (
         ("html", "reviewed: invalid (ada: =leaked &lt;b&gt;)"), ("md", "invalid (ada: =leaked &lt;b&gt;)"),
         ("csv", "invalid (ada: =leaked <b>)"),
