@@ -240,7 +240,7 @@ def _effect(
     if uplift.verdict == "not distinguishable":
         return of.EffectWithinChance(trials, withheld, supplied, equal, interval)
     cause = _cause(run, uplift.mean)
-    return of.EffectOfFacts(facts, trials, withheld, supplied, uplift.mean > 0, equal, interval, cause)
+    return of.EffectOfFacts(trials, withheld, supplied, equal, interval, facts, uplift.mean > 0, cause)
 
 
 def _too_few(

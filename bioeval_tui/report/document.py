@@ -6,14 +6,14 @@ The models are its documented schema (`bioeval-tui schema result`). Times are in
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from bioeval_tui import score
 from bioeval_tui.record.events import CheckStatus, EndReason, Fault, RunStatus, TaskScored
 from bioeval_tui.record.names import Condition, Peer
-from bioeval_tui.record.reviews import PrintedReviewed
+from bioeval_tui.record.reviews import REVIEWED
 from bioeval_tui.report.conclusion import NEVER_STARTED
 from bioeval_tui.report.costs import PrintedCost, cost_dict
 from bioeval_tui.report.findings import NoMean, Outcome
@@ -328,7 +328,7 @@ class RunDocument(_Part):
     """Every verdict on conversations that were judged again, the recorded one first; `counts` marks the one in use."""
     people_say: list[str]
     """What people would say about the judge's verdicts, by a sample of reviews, or that there is none."""
-    reviewed: PrintedReviewed | None
+    reviewed: Annotated[dict[str, Any], REVIEWED] | None
     """The scores with people's reviews."""
     reviews: list[dict[str, Any]]
     realism: dict[str, Any]

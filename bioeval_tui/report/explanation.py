@@ -195,7 +195,7 @@ def part_words(part: ScorePart) -> str:
 
 def needed_words(item: Needed, target: float) -> str:
     """Return the required value of a part if all others stay the same."""
-    return sentence(PartNeeded(item.part, item.now, item.value, item.best, target))
+    return sentence(PartNeeded(item, target))
 
 
 @dataclass(frozen=True, slots=True)

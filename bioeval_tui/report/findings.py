@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, dataclass_transform
 from bioeval_tui.record.names import Condition
 
 if TYPE_CHECKING:
+    from bioeval_tui.score import Needed
     from bioeval_tui.statistics.differences import Difference
     from bioeval_tui.statistics.estimates import Counted
     from bioeval_tui.statistics.intervals import Interval
@@ -357,16 +358,21 @@ class NoEffectOfFacts(ConclusionFinding):
     attributed: ClassVar[float | None] = 0.0
 
 
-class EffectOfFacts(ConclusionFinding):
-    """Different scores in both conditions."""
+class BothScores(ConclusionFinding):
+    """Scores in both conditions, and how sure their difference is."""
 
-    facts: tuple[str, ...]
     trials: Trials
     withheld: SideScore
     supplied: SideScore
-    helps: bool
     all_equal: bool
     interval: Interval | None
+
+
+class EffectOfFacts(BothScores):
+    """Different scores in both conditions."""
+
+    facts: tuple[str, ...]
+    helps: bool
     cause: Cause | None
 
     @property
@@ -382,15 +388,10 @@ class EffectOfFacts(ConclusionFinding):
         return self.supplied.score - self.withheld.score
 
 
-class EffectWithinChance(ConclusionFinding):
+class EffectWithinChance(BothScores):
     """Scores whose difference chance alone would often make."""
 
     outcome: ClassVar[Outcome] = "no_difference"
-    trials: Trials
-    withheld: SideScore
-    supplied: SideScore
-    all_equal: bool
-    interval: Interval | None
 
 
 class TooFewForEffect(ConclusionFinding):
@@ -1032,12 +1033,9 @@ class MannerBasis(Finding):
 
 
 class PartNeeded(Finding):
-    """The value that a part of a score would need to reach `target`, else as it was; None if it cannot alone."""
+    """The value that a part of a score would need to reach `target`, else as it was."""
 
-    part: str
-    now: float
-    value: float | None
-    best: float
+    part: Needed
     target: float
 
 

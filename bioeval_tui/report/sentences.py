@@ -279,7 +279,7 @@ def _effect(finding: of.EffectFinding) -> str:
             return f"{_are_too_few(finding)} to tell what the facts change ({finding.needed} would do){lost}"
 
 
-def _span(finding: of.EffectOfFacts | of.EffectWithinChance) -> str:
+def _span(finding: of.BothScores) -> str:
     """Return such as `from 0.43 to 1.00 in each of 5 trials`."""
     over = _over(finding.trials, finding.interval, all_equal=finding.all_equal)
     return f"{_from_to(finding.withheld, finding.supplied)}{over}"
@@ -766,11 +766,12 @@ def _(finding: of.MannerBasis) -> str:
 
 @write.register
 def _(finding: of.PartNeeded) -> str:
-    name, target = PARTS[finding.part], number(finding.target)
-    if finding.value is None:
-        return f"{name} alone cannot reach {target}: even 1.00 gives {number(finding.best)}"
-    now, wanted = number(finding.now), number_up(finding.value)
-    if finding.value <= finding.now:
+    part, target = finding.part, number(finding.target)
+    name = PARTS[part.part]
+    if part.value is None:
+        return f"{name} alone cannot reach {target}: even 1.00 gives {number(part.best)}"
+    now, wanted = number(part.now), number_up(part.value)
+    if part.value <= part.now:
         return f"{name} could fall from {now} to {wanted} and still reach {target}"
     return f"to reach {target}, {name} would have to rise from {now} to {wanted}"
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 from typing_extensions import TypedDict
 
 from bioeval_tui import units
+from bioeval_tui.printed import Fields
 from bioeval_tui.record.names import CONDITIONS, Condition, asked_and_served
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.findings import RanksBasis, Shared
@@ -423,14 +424,13 @@ def _scores(summary: Summary, condition: Condition) -> dict[str, list[float]]:
     return by_case
 
 
-class PrintedRank(TypedDict):
-    """One agent's place, and the best and worst that it may have."""
-
-    agent: str
-    mean: float | None
-    place: int
-    best: int
-    worst: int
+RANK = Fields(
+    AgentRank,
+    called="PrintedRank",
+    about="One agent's place, and the best and worst that it may have.",
+    named={"agent": "name"},
+    mean=float | None,
+)
 
 
 class PrintedRanking(TypedDict):
@@ -440,7 +440,7 @@ class PrintedRanking(TypedDict):
     cases: int
     left_out: int
     note: str
-    agents: list[PrintedRank]
+    agents: list[Annotated[dict[str, Any], RANK]]
 
 
 def ranking_dicts(rankings: Sequence[ConditionRanking]) -> list[PrintedRanking]:
@@ -451,16 +451,7 @@ def ranking_dicts(rankings: Sequence[ConditionRanking]) -> list[PrintedRanking]:
             "cases": one.ranking.cases,
             "left_out": one.ranking.left_out,
             "note": one.note,
-            "agents": [
-                {
-                    "agent": each.name,
-                    "mean": each.mean,
-                    "place": each.place,
-                    "best": each.best,
-                    "worst": each.worst,
-                }
-                for each in one.ranking.ranks
-            ],
+            "agents": [RANK.of(each) for each in one.ranking.ranks],
         }
         for one in rankings
     ]
