@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import fields
 from functools import cached_property
+from importlib import import_module
 from types import ModuleType
 from typing import Any, get_type_hints
 
@@ -84,14 +85,17 @@ class Fields:
 def describe(
     schema: dict[str, Any], module: ModuleType, whole: str, key_of: Callable[[str], str] = str
 ) -> dict[str, Any]:
-    """Give the keys of a schema the text below the fields of a module's classes, their own or inherited; return it.
+    """Give the keys of a schema the text below the fields of the classes that a module has or imports; return it.
 
     `whole` is the class that the schema itself is of, `key_of` makes a field's name a key. The texts are read from the source only
     here: pydantic would read them whenever the module is imported, which would slow down every command.
     """
-    described = _descriptions(module)
+    described: dict[str, dict[str, dict[str, str]]] = {}
     for name, part in {whole: schema, **schema.get("$defs", {})}.items():
-        texts = {key_of(field): text for field, text in described.get(name, {}).items()}
+        origin = getattr(vars(module).get(name), "__module__", module.__name__)
+        if origin not in described:
+            described[origin] = _descriptions(import_module(origin))
+        texts = {key_of(field): text for field, text in described[origin].get(name, {}).items()}
         keys = part.get("properties", {})
         if texts.keys() <= keys.keys():  # otherwise it is of another class of that name
             for key, text in texts.items():

@@ -16,23 +16,23 @@ from bioeval_tui.record.names import Condition, Peer
 from bioeval_tui.record.reviews import REVIEWED
 from bioeval_tui.report.conclusion import NEVER_STARTED
 from bioeval_tui.report.costs import PrintedCost, cost_dict
-from bioeval_tui.report.findings import NoMean, Outcome
+from bioeval_tui.report.findings import NoMean, Outcome, Shared
 from bioeval_tui.report.manner import manner_dicts
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.reviews import PrintedJudging, judged_again_dicts
-from bioeval_tui.report.run import ConversationResult as Conversation
+from bioeval_tui.report.run import ConversationResult
 from bioeval_tui.report.sentences import sentence
-from bioeval_tui.report.summary import Summary
+from bioeval_tui.report.summary import Asking, Summary
 from bioeval_tui.statistics.differences import Verdict
 
 Score = float | None
 
 
-class _Part(BaseModel):
+class _Published(BaseModel):
     model_config = ConfigDict(extra="forbid", from_attributes=True)
 
 
-class PartResult(_Part):
+class PartResult(_Published):
     """One part of a composite."""
 
     weight: float
@@ -43,7 +43,7 @@ class PartResult(_Part):
     """Why it could not be measured; empty otherwise."""
 
 
-class MessageResult(_Part):
+class MessageResult(_Published):
     """One message. The evaluator is the `user`, the agent the `assistant`."""
 
     message: int
@@ -61,7 +61,7 @@ class MessageResult(_Part):
     """Whether the agent answered without a word."""
 
 
-class LatencyResult(_Part):
+class LatencyResult(_Published):
     """The response time of one of the agent's messages, in ms."""
 
     message: int
@@ -75,7 +75,7 @@ class LatencyResult(_Part):
     """Time of failed attempts and the waits between them; not part of the latency."""
 
 
-class FactResult(_Part):
+class FactResult(_Published):
     """A fact that the evaluator gave to the agent."""
 
     fact: int
@@ -86,7 +86,7 @@ class FactResult(_Part):
     """Whether the agent had asked for it; null if it asks in a language that is not read."""
 
 
-class GuardResult(_Part):
+class GuardResult(_Published):
     """A guard's finding about a message of the evaluator."""
 
     message: int
@@ -98,7 +98,7 @@ class GuardResult(_Part):
     detail: str
 
 
-class UserFaultResult(_Part):
+class UserFaultResult(_Published):
     """What the simulated user did wrong in a message."""
 
     kind: str
@@ -110,7 +110,7 @@ class UserFaultResult(_Part):
     reason: str
 
 
-class QuoteResult(_Part):
+class QuoteResult(_Published):
     """A passage that the judge quotes."""
 
     quote: str
@@ -118,7 +118,7 @@ class QuoteResult(_Part):
     """The number of the quoted message; null if the passage is not in the transcript."""
 
 
-class TaskResult(_Part):
+class TaskResult(_Published):
     """The judge's verdict on one task: the median if there are several."""
 
     task: int
@@ -144,7 +144,7 @@ class TaskResult(_Part):
     """The tags of an item of a rubric."""
 
 
-class AssertionResult(_Part):
+class AssertionResult(_Published):
     """The last check of one assertion."""
 
     title: str
@@ -160,7 +160,7 @@ class AssertionResult(_Part):
     """Whether it passed before the greeting already, so that the agent had to do nothing for it."""
 
 
-class ConversationResult(_Part):
+class ConversationDocument(_Published):
     """One conversation: one trial under one condition."""
 
     trial: int
@@ -201,7 +201,7 @@ class ConversationResult(_Part):
     assertions: list[AssertionResult]
 
 
-class PassKResult(_Part):
+class PassKResult(_Published):
     """pass^k: the probability that k trials of a task all succeed."""
 
     value: float | None
@@ -211,24 +211,10 @@ class PassKResult(_Part):
     tasks: int
 
 
-class AskingResult(_Part):
-    """What the agent did to learn the facts, over all conversations of a condition."""
-
-    conversations: int
-    questions: int | None
-    """The agent's answers with a question, apart from offers of help; null if it asks in a language that is not read."""
-    obtained: int
-    """The facts that the user gave when asked."""
-    facts: int
-    """The facts that there were."""
-    unread: int
-    """Those of which it cannot be told whether the user gave them, or was asked."""
-
-
 class ConditionResult(BaseModel):
     """All trials of one condition.
 
-    If there is only one trial, its fields (see ConversationResult) are here, too.
+    If there is only one trial, its fields (see ConversationDocument) are here, too.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -245,13 +231,13 @@ class ConditionResult(BaseModel):
     """The number of trials with a score."""
     mean_of_used: Score
     """The mean over the trials with a score."""
-    asking: AskingResult | None
+    asking: Asking | None
     """How often the agent asked, and what it obtained; null without facts."""
-    trials: list[ConversationResult]
+    trials: list[ConversationDocument]
     """The trials, in order."""
 
 
-class ConclusionResult(_Part):
+class ConclusionResult(_Published):
     """The conclusion of a run, made by rules."""
 
     outcome: Outcome
@@ -261,27 +247,18 @@ class ConclusionResult(_Part):
     """The difference that it attributes to the facts (supplied − withheld); null if it attributes none, or none can be told."""
 
 
-class SharedResult(_Part):
-    """How many tasks (or items of a rubric) and assertions both conditions share, of all that have a weight."""
-
-    tasks: int
-    of_tasks: int
-    assertions: int
-    of_assertions: int
-
-
-class DifferenceResult(_Part):
+class DifferenceResult(_Published):
     """Supplied − withheld, paired by trial, on what both conditions share."""
 
     mean: float | None
     """Null if no trial has both scores, or no difference is claimed; `words` says why."""
     verdict: Verdict
     words: str
-    rests_on: SharedResult | None
+    rests_on: Shared | None
     """What the difference rests on; null if the conditions share everything that is scored."""
 
 
-class RunDocument(_Part):
+class RunDocument(_Published):
     """One run: one job with one agent and model."""
 
     model_config = ConfigDict(title="RunResult")
@@ -347,7 +324,7 @@ def piecewise_document(run: RunResult | None) -> dict[str, Any]:
     return document
 
 
-def _printed(talk: Conversation) -> dict[str, Any]:
+def _printed(talk: ConversationResult) -> dict[str, Any]:
     return _conversation(talk).model_dump(mode="json")
 
 
@@ -442,7 +419,7 @@ def _condition(run: RunResult, condition: Condition, *, trials: bool) -> dict[st
         "trials_held": len(talks),
         "trials_used": len(used),
         "mean_of_used": score.mean_of(used) if used else None,
-        "asking": summary.asking and asdict(summary.asking),
+        "asking": summary.asking,
         "trials": [_conversation(talk) for talk in talks] if trials else [],
     }
 
@@ -452,9 +429,9 @@ def _task(task: TaskScored) -> dict[str, Any]:
     return fields if task.measured else fields | {"score": None, "passed": None}
 
 
-def _conversation(talk: Conversation) -> ConversationResult:
+def _conversation(talk: ConversationResult) -> ConversationDocument:
     scored, ended, case = talk.scored, talk.ended, talk.case
-    return ConversationResult.model_validate(
+    return ConversationDocument.model_validate(
         {
             "trial": talk.trial,
             "case": case.name if case else None,

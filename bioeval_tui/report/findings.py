@@ -84,7 +84,7 @@ class SideScore(_Data):
     score: float | None
 
 
-class Place(_Data):
+class TalkPlace(_Data):
     """A conversation, and the turn at which it stood."""
 
     side: Side
@@ -97,7 +97,7 @@ class Place(_Data):
 class Places(_Data):
     """Where the same happened: in `at`, in the order of the trials, of `held` conversations."""
 
-    at: tuple[Place, ...]
+    at: tuple[TalkPlace, ...]
     held: int
 
 
@@ -137,7 +137,7 @@ class Cause(_Data):
 
 
 class Shared(_Data):
-    """How many tasks (or items of a rubric) and assertions both conditions are scored by, of all that have a weight."""
+    """How many tasks (or items of a rubric) and assertions both conditions share, of all that have a weight."""
 
     tasks: int
     of_tasks: int
@@ -202,7 +202,7 @@ class NothingScored(ConclusionFinding):
     """A conversation that nobody scored."""
 
     outcome: ClassVar[Outcome] = "not_measured"
-    place: Place
+    place: TalkPlace
 
 
 class AgentUnreached(ConclusionFinding):
@@ -245,7 +245,7 @@ class NoScoreThere(ConclusionFinding):
     """The first conversation whose condition has no score."""
 
     outcome: ClassVar[Outcome] = "not_measured"
-    place: Place
+    place: TalkPlace
     cause: str
 
 

@@ -113,10 +113,10 @@ _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 def sentence(finding: Finding) -> str:
     """Return a finding in words."""
     text = TEXTS.get(type(finding))
-    return write(finding) if text is None else _TABLE.format(text, finding)
+    return write(finding) if text is None else _WRITER.format(text, finding)
 
 
-class _Table(Formatter):
+class _FieldWriter(Formatter):
     """Writes the fields of a finding into its text."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
@@ -127,7 +127,7 @@ class _Table(Formatter):
         return plural(value, format_spec) if form is None else form(value)
 
 
-_TABLE = _Table()
+_WRITER = _FieldWriter()
 
 
 @singledispatch
@@ -1117,7 +1117,7 @@ def _too_few(few: of.Units) -> str:
     return f"{plural(few.count, few.unit)} {'is' if few.count == 1 else 'are'} too few"
 
 
-def _conversation(place: of.Place) -> str:
+def _conversation(place: of.TalkPlace) -> str:
     """Return such as `in the conversation with the facts of trial 2`."""
     trial = f" of {place.trial}" if place.trial else ""
     return f"in the conversation {in_side(place.side).removeprefix('in ')}{trial}"
@@ -1134,7 +1134,7 @@ def _places(places: of.Places, *, turns: bool = True) -> str:
     return f"in {len(shown)} of {places.held} conversations, first {shown[0]}"
 
 
-def _turn(place: of.Place) -> str:
+def _turn(place: of.TalkPlace) -> str:
     return "before the first turn" if place.turn is None else f"at turn {place.turn}"
 
 

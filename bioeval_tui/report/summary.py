@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any
 
+from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
 from bioeval_tui import units
@@ -76,18 +77,19 @@ class TagSummary:
     score: Estimate
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """What the agent did to learn the facts of its cases, over all conversations of a condition."""
+class Asking(BaseModel):
+    """What the agent did to learn the facts, over all conversations of a condition."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     conversations: int
     questions: int | None
-    """The agent's answers with a question, apart from offers of help; None if it asks in a language that is not read."""
+    """The agent's answers with a question, apart from offers of help; null if it asks in a language that is not read."""
     obtained: int
     """The facts that the user gave when asked."""
     facts: int
     """The facts that there were."""
-    unread: int = 0
+    unread: int
     """Those of which it cannot be told whether the user gave them, or was asked."""
 
 
@@ -242,7 +244,9 @@ def asking(runs: Sequence[RecordedRun], condition: Condition) -> Asking | None:
     questions = None if None in asks else asks.count(True)
     obtained = sum(fact.asked is True for talk in talks for fact in talk.facts)
     unread = sum(_unread(talk) for talk in talks)
-    return Asking(len(talks), questions, obtained, facts, unread)
+    return Asking(
+        conversations=len(talks), questions=questions, obtained=obtained, facts=facts, unread=unread
+    )
 
 
 def _unread(talk: ConversationResult) -> int:

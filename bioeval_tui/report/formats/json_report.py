@@ -53,7 +53,6 @@ class PrintedInterval(TypedDict):
 
 
 SHARED = Fields(Shared)
-ASKING = Fields(Asking)
 
 
 class PrintedMean(TypedDict):
@@ -131,7 +130,7 @@ class PrintedCondition(TypedDict):
     tasks: list[Annotated[dict[str, Any], TASK]]
     tags: dict[str, PrintedMean | None]
     assertions: list[Annotated[dict[str, Any], ASSERTION]]
-    asking: Annotated[dict[str, Any], ASKING] | None
+    asking: Annotated[dict[str, Any], Fields(Asking)] | None
     latency: Annotated[dict[str, Any], LATENCY]
     failures: int
     tokens: dict[str, PrintedTokens]
@@ -176,7 +175,7 @@ class PrintedSides(TypedDict):
     difference: PrintedDifference | None
 
 
-class PrintedScorePart(PrintedSides):
+class PrintedPart(PrintedSides):
     """One part of the composite score in both runs."""
 
     name: str
@@ -231,7 +230,7 @@ class PrintedComparedCondition(PrintedSides):
     sentence: str
     advice: str | None
     corrected: str | None
-    parts: list[PrintedScorePart]
+    parts: list[PrintedPart]
     average_latency_ms: dict[str, float | None]
     average_latency_difference_ms: PrintedDifference | None
     cost: dict[str, PrintedCost]
@@ -425,7 +424,7 @@ def _condition(summary: ConditionSummary) -> PrintedCondition:
         ],
         "tags": {tag.tag: estimate_dict(tag.score) for tag in summary.tags},
         "assertions": [ASSERTION.of(check, held=_proportion(check.held)) for check in summary.assertions],
-        "asking": ASKING.of(summary.asking) if summary.asking else None,
+        "asking": summary.asking.model_dump() if summary.asking else None,
         "latency": LATENCY.of(summary.latency),
         "failures": summary.failures,
         "tokens": {

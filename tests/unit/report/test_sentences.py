@@ -27,10 +27,10 @@ LIVES, TAKES = "The user lives in Sydney (time zone Australia/Sydney).", "The us
 MANY = (LIVES, "Age: 54 (years)", "Her doctor is away", "The user is pregnant")
 LOW, HIGH = of.SideScore(WITHOUT, 0.44), of.SideScore(WITH, 1.0)
 SCORES = (LOW, HIGH)
-FIRST, SECOND = of.Place(WITHOUT, "trial 1", 3), of.Place(WITH, "trial 2", None)
+FIRST, SECOND = of.TalkPlace(WITHOUT, "trial 1", 3), of.TalkPlace(WITH, "trial 2", None)
 ONE, BOTH = (
-    of.Places((of.Place(WITHOUT, "", 3),), 2),
-    of.Places((of.Place(WITHOUT, "", 3), of.Place(WITH, "", 3)), 2),
+    of.Places((of.TalkPlace(WITHOUT, "", 3),), 2),
+    of.Places((of.TalkPlace(WITHOUT, "", 3), of.TalkPlace(WITH, "", 3)), 2),
 )
 SOME = of.Places((FIRST, SECOND), 6)
 SINGLE, FIVE = of.Trials(1, 1), of.Trials(5, 5)
@@ -72,7 +72,7 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.JudgeFailures(of.Breakdown(BOTH, "away")),
      "The judge failed in both conversations (away), so there is no score; the conversations are kept and can be judged again."),
     (of.NoScoreAnywhere("assertion not measured"), "No conversation has a score: assertion not measured."),
-    (of.NoScoreThere(of.Place(NAMED, "", 1), "away"), "In the conversation “has the card” the agent has no score: away."),
+    (of.NoScoreThere(of.TalkPlace(NAMED, "", 1), "away"), "In the conversation “has the card” the agent has no score: away."),
     (of.AgentBroke(of.Breakdown(BOTH, "500"), None, SCORES, (of.SideScore(WITH, 0.5),)),
      "The agent failed at turn 3 in both conversations (500): the agent scores 0.44 without the facts and 1.00 with the facts; "
      "failed requests lowered this by 0.50 with the facts."),
