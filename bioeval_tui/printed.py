@@ -50,7 +50,7 @@ class Fields:
         self._about = about
         self._more = more
 
-    def of(self, value: Any, **given: Any) -> dict[str, Any]:
+    def of(self, value: Any, /, **given: Any) -> dict[str, Any]:
         """Return the dict of a value, a key from `given` or else as the value has it, without copying what it holds."""
         keys = self._given_keys or self._keys(field.name for field in fields(self._made_from))
         assert given.keys() <= set(keys)

@@ -29,6 +29,12 @@ Score = float | None
 
 
 class _Published(BaseModel):
+    """A part of the result, whose form is published and stays.
+
+    Events (`TaskScored`, `MessageCompleted`, `ConversationScored`), verdicts and rows of the catalogue have some of the same
+    fields, but get others with time. These must not come out here by themselves, so each is written apart.
+    """
+
     model_config = ConfigDict(extra="forbid", from_attributes=True)
 
 

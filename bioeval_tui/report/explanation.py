@@ -101,6 +101,7 @@ class PrintedReweighted(TypedDict):
     weights: dict[str, float]
 
 
+# A conversation as `ConversationDocument` has it, but with the parts as recorded and what would change the score.
 class PrintedConversation(TypedDict):
     """One conversation's score explained."""
 

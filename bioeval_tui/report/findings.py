@@ -1153,7 +1153,7 @@ class ReviewNext(_Data):
 
 
 class RunNext(_Data):
-    """A job that was never run; `path` is empty of a sample."""
+    """A job that was never run; `path` is empty of a sample. Of its row in a list, it holds what the sentence says."""
 
     job: str
     path: str

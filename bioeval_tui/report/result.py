@@ -130,7 +130,7 @@ class Graded:
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """One trial: its conversations in the order of `conditions`, and everything laid out by row."""
+    """One trial: its conversations in the order of `conditions`, and everything laid out by row, where a `Case` has it as given."""
 
     trial: int
     heading: str

@@ -95,7 +95,10 @@ class Asking(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ConditionSummary:
-    """Everything about one condition."""
+    """Everything about one condition.
+
+    `PrintedCondition` has the same names, but for other values: pass^k by k, scores by tag, costs by peer, and words.
+    """
 
     condition: Condition
     title: str

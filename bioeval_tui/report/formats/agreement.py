@@ -166,6 +166,7 @@ GAP = Fields(
 PrintedGap = Annotated[dict[str, Any], GAP]
 
 
+# What a person gave: the form in which it is typed asks for the same, and for a fault and a mark.
 class PrintedReviewer(TypedDict):
     """One person's score of a task."""
 

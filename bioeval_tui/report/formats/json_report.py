@@ -137,6 +137,7 @@ class PrintedCondition(TypedDict):
     cost: PrintedCost
 
 
+# Of several runs, where `RunDocument` is of one: their common names stand for other values.
 class PrintedSummary(TypedDict):
     """One agent and model over all its runs."""
 
