@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.attach import FollowedRun
     from bioeval_tui.evaluation.engine.interface import RunView
     from bioeval_tui.evaluation.job.template import Answers
-    from bioeval_tui.evaluation.wiring.doctor import Finding
+    from bioeval_tui.evaluation.wiring.doctor import ComponentState
     from bioeval_tui.grade.runs import Runs
     from bioeval_tui.grade.service import Grading
     from bioeval_tui.grade.task_report import Section, Uncertainty
@@ -198,7 +198,7 @@ class AppServices:
         pause, code = self._spec.typing_delay_s, request.code or self._spec.code
         return replace(request, **{**given, "code": code}, typing_delay_s=pause)
 
-    async def connections(self, request: RunRequest) -> Sequence[Finding]:
+    async def connections(self, request: RunRequest) -> Sequence[ComponentState]:
         """Check once that the agent and models of a run answer; nothing from the job is sent."""
         return await asyncio.to_thread(
             lambda: self._doctor.connections(self._as_started(request), self._settings)
@@ -283,7 +283,7 @@ class AppServices:
 
         return await asyncio.to_thread(made)
 
-    async def problems(self) -> Sequence[Finding]:
+    async def problems(self) -> Sequence[ComponentState]:
         """Return the problems of this installation, without contacting another host."""
         findings = await asyncio.to_thread(lambda: self._doctor.examine(self._settings, online=False))
         return [finding for finding in findings if finding.state != "works"]
