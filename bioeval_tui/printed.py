@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ast
 import inspect
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import fields
 from functools import cached_property
-from importlib import import_module
 from types import ModuleType
 from typing import Any, get_type_hints
 
@@ -94,7 +94,7 @@ def describe(
     for name, part in {whole: schema, **schema.get("$defs", {})}.items():
         origin = getattr(vars(module).get(name), "__module__", module.__name__)
         if origin not in described:
-            described[origin] = _descriptions(import_module(origin))
+            described[origin] = _descriptions(sys.modules[origin])
         texts = {key_of(field): text for field, text in described[origin].get(name, {}).items()}
         keys = part.get("properties", {})
         if texts.keys() <= keys.keys():  # otherwise it is of another class of that name
