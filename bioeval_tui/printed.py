@@ -1,13 +1,17 @@
 """Describes what commands print as JSON, so that `bioeval-tui schema` makes its schema of the code that prints it.
 
-An object is a `TypedDict` beside the function that returns it, whose keys mypy checks, or the fields of a class (`Fields`).
+An object is a `TypedDict` beside the function that returns it, whose keys mypy checks, or is made of a value (`Fields`), whose
+class then says what is printed.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Collection
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import fields
+from functools import cached_property
 from types import ModuleType
 from typing import Any, get_type_hints
 
@@ -15,35 +19,83 @@ from typing_extensions import TypedDict  # pydantic takes typing's own from Pyth
 
 
 class Fields:
-    """Marks a dict that has the fields of a class as its keys: `Annotated[dict[str, Any], Fields(Plan)]`."""
+    """The keys of a dict that is made of a value: `Annotated[dict[str, Any], Fields(Plan)]` says so, `Fields(Plan).of(plan)` makes it."""
 
-    def __init__(self, made_from: type, *, without: Collection[str] = (), **more: Any) -> None:
-        """`without` are fields that the dict does not have, `more` its other keys with their types."""
+    def __init__(
+        self,
+        made_from: type,
+        *keys: str,
+        without: Collection[str] = (),
+        named: Mapping[str, str] | None = None,
+        called: str = "",
+        about: str = "",
+        **more: Any,
+    ) -> None:
+        """Say which keys the dict has; their types are those of the class, so that neither is written twice.
+
+        Args:
+            made_from: the class of the value.
+            keys: all of them in their order, by default each field, then those of `more`.
+            without: fields that the dict does not have.
+            named: fields that are called otherwise, by their keys.
+            called: the name of the dict in the schema, by default the class's.
+            about: what the dict is, for the schema.
+            more: the types of keys that the class has no field for, or one of another type.
+        """
         self._made_from = made_from
+        self._given_keys = keys
         self._without = without
+        self._named = named or {}
+        self._called = called or made_from.__name__
+        self._about = about
         self._more = more
+
+    def of(self, value: Any, /, **given: Any) -> dict[str, Any]:
+        """Return the dict of a value, a key from `given` or else as the value has it, without copying what it holds."""
+        keys = self._given_keys or self._keys(field.name for field in fields(self._made_from))
+        assert given.keys() <= set(keys)
+        return {
+            key: given[key] if key in given else getattr(value, self._named.get(key, key)) for key in keys
+        }
+
+    def _keys(self, names: Iterable[str]) -> tuple[str, ...]:
+        key_of = {name: key for key, name in self._named.items()}
+        own = (key_of.get(name, name) for name in names if name not in self._without)
+        return tuple(dict.fromkeys((*own, *self._more)))
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         """Return pydantic's schema of the dict."""
-        if not self._without and not self._more:
+        if not (self._given_keys or self._without or self._named or self._more):
             return handler.generate_schema(self._made_from)
+        return handler.generate_schema(self._type)
+
+    @cached_property
+    def _type(self) -> Any:
         hints = get_type_hints(self._made_from, include_extras=True)
-        keys = {name: kind for name, kind in hints.items() if name not in self._without}
-        # Its keys are known only now.
-        return handler.generate_schema(TypedDict(self._made_from.__name__, {**keys, **self._more}))  # type: ignore[operator]
+        types = {
+            key: self._more[key] if key in self._more else hints[self._named.get(key, key)]
+            for key in self._given_keys or self._keys(hints)
+        }
+        make: Any = TypedDict  # its keys are known only now
+        made = make(self._called, types)
+        made.__doc__ = self._about or None
+        return made
 
 
 def describe(
     schema: dict[str, Any], module: ModuleType, whole: str, key_of: Callable[[str], str] = str
 ) -> dict[str, Any]:
-    """Give the keys of a schema the text below the fields of a module's classes, their own or inherited; return it.
+    """Give the keys of a schema the text below the fields of the classes that a module has or imports; return it.
 
     `whole` is the class that the schema itself is of, `key_of` makes a field's name a key. The texts are read from the source only
     here: pydantic would read them whenever the module is imported, which would slow down every command.
     """
-    described = _descriptions(module)
+    described: dict[str, dict[str, dict[str, str]]] = {}
     for name, part in {whole: schema, **schema.get("$defs", {})}.items():
-        texts = {key_of(field): text for field, text in described.get(name, {}).items()}
+        origin = getattr(vars(module).get(name), "__module__", module.__name__)
+        if origin not in described:
+            described[origin] = _descriptions(sys.modules[origin])
+        texts = {key_of(field): text for field, text in described[origin].get(name, {}).items()}
         keys = part.get("properties", {})
         if texts.keys() <= keys.keys():  # otherwise it is of another class of that name
             for key, text in texts.items():

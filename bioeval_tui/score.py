@@ -27,7 +27,10 @@ MOST_PENALTY = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Composite:
-    """A score in [0, 1] or None with the reason, and its parts."""
+    """A score in [0, 1] or None with the reason, and its parts.
+
+    The event `ConversationScored` and the JSON of a conversation have these fields, too, in a form that is written down for good.
+    """
 
     score: float | None
     parts: tuple[ScorePart, ...]

@@ -37,7 +37,7 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "baseline": ("cli.baseline:PrintedBaselines",),
     "check": ("list", "cli.jobs:PrintedProblem"),
     "demo": (_RESULT,),
-    "doctor": ("list", "evaluation.wiring.doctor:Finding"),
+    "doctor": ("list", "evaluation.wiring.doctor:ComponentState"),
     "grade": ("cli.grade:PrintedBatch",),
     "grade-sample": ("grade.task_report:TaskReport", "cli.grade:PrintedFailure"),
     "guards": ("evaluation.guards.checks:Hit", "evaluation.guards.checks:GuardTotals"),

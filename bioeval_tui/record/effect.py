@@ -31,7 +31,7 @@ NOT_RECORDED = "without recorded verdicts"
 
 
 class SharedCriteria(NamedTuple):
-    """What both conditions of a trial are scored by, of all that has a weight."""
+    """What both conditions of a trial are scored by, of all that has a weight: which ones. `Shared` says how many."""
 
     tasks: frozenset[int]
     """The tasks, or the items of the rubric, by number from 1."""

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from typing_extensions import TypedDict
-
 from bioeval_tui import score as composite, units
+from bioeval_tui.printed import Fields
 from bioeval_tui.record.cases import counts_in, judged, judged_in, question_of
 from bioeval_tui.record.events import (
     EXCUSED,
@@ -154,17 +153,6 @@ def words(before: float | None, after: float | None) -> str:
 # Reviewed scores
 
 
-class PrintedReviewed(TypedDict):
-    """A run's scores after its reviews."""
-
-    score: float | None
-    scores: dict[str, float | None]
-    reviewers: list[str]
-    tasks: int
-    of_tasks: int
-    disputed: int
-
-
 @dataclass(frozen=True, slots=True)
 class ReviewedScores:
     """A run's scores after its reviews. `tasks` is the number of tasks scored by people, of `of_tasks`."""
@@ -196,16 +184,17 @@ class ReviewedScores:
             else by_condition
         )
 
-    def to_dict(self) -> PrintedReviewed:
+    def to_dict(self) -> dict[str, Any]:
         """Return the fields for JSON."""
-        return {
-            "score": None if self.drawn else self.mean,
-            "scores": {} if self.drawn else self.scores,
-            "reviewers": list(self.reviewers),
-            "tasks": self.tasks,
-            "of_tasks": self.of_tasks,
-            "disputed": self.disputed,
-        }
+        return REVIEWED.of(self, **({"score": None, "scores": {}} if self.drawn else {}))
+
+
+REVIEWED = Fields(
+    ReviewedScores,
+    "score", "scores", "reviewers", "tasks", "of_tasks", "disputed",
+    named={"score": "mean"},
+    called="PrintedReviewed", about="A run's scores after its reviews.",
+)  # fmt: skip
 
 
 def reviewed_scores(state: RunState, reviews: Reviews) -> ReviewedScores | None:

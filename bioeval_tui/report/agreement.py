@@ -15,6 +15,7 @@ from bioeval_tui.errors import InputError
 from bioeval_tui.record import reviews
 from bioeval_tui.record.conditions import is_name
 from bioeval_tui.record.events import Reviewed, TranscriptScored
+from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import ConversationKey
 from bioeval_tui.report.reviews import recorded_prompts
 from bioeval_tui.report.run import RecordedRun
@@ -46,17 +47,29 @@ class JudgeId(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class RatedTask:
+class TaskOfTalk:
+    """A task of a conversation."""
+
+    run_id: str
+    job: str
+    condition: Condition
+    trial: int
+    task: int
+    title: str
+
+    @property
+    def key(self) -> ConversationKey:
+        """The conversation in its run."""
+        return ConversationKey(self.condition, self.trial)
+
+
+@dataclass(frozen=True, slots=True)
+class RatedTask(TaskOfTalk):
     """One task that people scored: their scores, and every judge's.
 
     `recorded` is the score of the recorded verdict; `latest` that of the last one that was judged again.
     """
 
-    run_id: str
-    job: str
-    key: ConversationKey
-    task: int
-    title: str
     pass_above: float
     people: Mapping[str, Reviewed]
     judges: Mapping[JudgeId, float]
@@ -74,7 +87,7 @@ class RatedTask:
     @property
     def cluster(self) -> str:
         """The cluster of the verdict: its case or conversation."""
-        where = self.case or f"{self.run_id} {self.key.condition} {self.key.trial}"
+        where = self.case or f"{self.run_id} {self.condition} {self.trial}"
         return f"{self.job}: {where}"
 
     @property
@@ -95,7 +108,7 @@ class RatedTask:
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class RatingGap:
     """A task on which two raters differ; `difference` is a − b."""
 
     item: RatedTask
@@ -121,7 +134,7 @@ class RatedPair:
     b: str
     prompt: str
     agreement: Agreement
-    gaps: tuple[Gap, ...]
+    gaps: tuple[RatingGap, ...]
     detail: JudgeAgreement | None = None
     """A judge compared with people: intervals, sensitivity, specificity and the confusion table."""
 
@@ -304,7 +317,8 @@ def _of_run(run: RecordedRun, *, blind: bool, every: bool) -> list[RatedTask]:
             RatedTask(
                 run_id=run.path.stem,
                 job=clean_line(run.started.job_name, 80),
-                key=key,
+                condition=key.condition,
+                trial=key.trial,
                 task=task,
                 title=clean_line(run.task_titles(trial=key.trial).get(task, "")),
                 pass_above=reviews.pass_above(run.state, key.trial, task),
@@ -388,7 +402,7 @@ def _pair(a: str, b: str, prompt: str, scored: Sequence[tuple[RatedTask, float, 
         [(x, item.passed(x)) for item, x, _ in scored], [(y, item.passed(y)) for item, _, y in scored]
     )
     gaps = sorted(
-        (Gap(item, x, y) for item, x, y in scored if abs(x - y) > 1e-9),
+        (RatingGap(item, x, y) for item, x, y in scored if abs(x - y) > 1e-9),
         key=lambda gap: (-abs(gap.difference), gap.item.run_id, gap.item.key, gap.item.task),
     )
     return RatedPair(a, b, prompt, figures, tuple(gaps))
@@ -465,11 +479,11 @@ def _fits(item: RatedTask, row: Mapping[str, str | None]) -> bool:
     if cell("case"):
         if cell("case") != item.case or int(cell("case_trial") or 1) != item.case_trial:
             return False
-    elif int(cell("trial") or 0) != item.key.trial:
+    elif int(cell("trial") or 0) != item.trial:
         return False
     return (
         (not cell("run_id") or cell("run_id") == item.run_id)
-        and (not cell("condition") or cell("condition") == item.key.condition)
+        and (not cell("condition") or cell("condition") == item.condition)
         and (not cell("task") or cell("task") in (str(item.task), item.title))
     )
 
@@ -492,8 +506,8 @@ def _review(item: RatedTask, author: str, value: float) -> Reviewed:
         run_id=item.run_id,
         seq=0,
         at=datetime.now(UTC),
-        condition=item.key.condition,
-        trial=item.key.trial,
+        condition=item.condition,
+        trial=item.trial,
         author=author,
         review="label",
         action="override",

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 from bioeval_tui.record.events import ScorePart
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import PASSED, MessageState
 from bioeval_tui.report import findings as of
-from bioeval_tui.report.contents import NOTHING, Contents, Shared, shared as in_common
+from bioeval_tui.report.contents import NOTHING, Contents, InCommon, in_common
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.findings import Finding
 from bioeval_tui.report.plans import advice
@@ -58,7 +58,7 @@ def targets_differ(a: RunResult, b: RunResult) -> bool:
     return a.target_ms != b.target_ms
 
 
-def run_notes(a: RunResult, b: RunResult, pairs: Sequence[Pair] = ()) -> tuple[Finding, ...]:
+def run_notes(a: RunResult, b: RunResult, pairs: Sequence[TalkPair] = ()) -> tuple[Finding, ...]:
     """Return what differs between the runs besides their results, and what is missing from either."""
     sides = (*_notes_on("A", a, b), *_notes_on("B", b, a))
     return (*_setup_notes(a, b), *sides, *_trial_notes(a, b, pairs), *_content_notes(pairs))
@@ -109,7 +109,7 @@ def _notes_on(name: str, run: RunResult, other: RunResult) -> Iterator[Finding]:
         yield of.RunUnfinished(name)
 
 
-def _trial_notes(a: RunResult, b: RunResult, pairs: Sequence[Pair]) -> Iterator[Finding]:
+def _trial_notes(a: RunResult, b: RunResult, pairs: Sequence[TalkPair]) -> Iterator[Finding]:
     """Yield which cases only one run has or, if both have the same, that they have different numbers of trials."""
     cases = [_cases(pair.a for pair in pairs), _cases(pair.b for pair in pairs)]
     if not all(cases) or cases[0] == cases[1]:
@@ -130,7 +130,7 @@ def _listed(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(clean_line(name, _LONGEST) for name in names[:_LISTED])
 
 
-def _content_notes(pairs: Sequence[Pair]) -> Iterator[Finding]:
+def _content_notes(pairs: Sequence[TalkPair]) -> Iterator[Finding]:
     """Yield which cases, or whether the jobs, have other contents: those that are not compared, then those that are in part."""
     both = [pair for pair in pairs if pair.a is not None and pair.b is not None]
     kept = {pair.name for pair in both if pair.shared.same_topic}
@@ -197,14 +197,14 @@ OTHER_CONTENTS = "with other contents"
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class TalkPair:
     """The conversations of one trial, or of one trial of a case, in both runs; None where a run has none."""
 
     name: str
     """The case's name; empty for a job without cases."""
     a: ConversationResult | None
     b: ConversationResult | None
-    shared: Shared
+    shared: InCommon
 
     @property
     def contents(self) -> tuple[Contents, Contents]:
@@ -225,12 +225,24 @@ PENALTY = "penalty"
 GATED = ("task", "assertion")
 """The parts that the gate looks at beside the score: with few trials, a fall of all tasks shows sooner than that of one."""
 
+Figure = TypeVar("Figure", Estimate, Proportion)
 Change = Literal["fixed", "broken", "changed", "same", "not comparable"]
 """What became of an assertion from A to B."""
 
 
 @dataclass(frozen=True, slots=True)
-class ValueComparison:
+class _InBothRuns(Generic[Figure]):
+    """A figure in both runs."""
+
+    title: str
+    """What it is called, such as `from timing`."""
+    a: Figure | None
+    b: Figure | None
+    difference: Difference | None
+
+
+@dataclass(frozen=True, slots=True)
+class ValueComparison(_InBothRuns[Estimate]):
     """A value in both runs: the score, what a part adds to it, or a task. An estimate is None where a run has no such task.
 
     The parts, the negative penalty among them, add up to the score, and so do their differences.
@@ -238,11 +250,6 @@ class ValueComparison:
 
     name: str
     """`score`, a part's name (`timing`, `task`, `assertion`, `penalty`), or the task's title."""
-    title: str
-    """What it is called, such as `from timing`."""
-    a: Estimate | None
-    b: Estimate | None
-    difference: Difference | None
 
     @property
     def change(self) -> float | None:
@@ -251,15 +258,13 @@ class ValueComparison:
 
 
 @dataclass(frozen=True, slots=True)
-class AssertionComparison:
-    """One assertion in both runs: how often it passed at the end."""
+class AssertionComparison(_InBothRuns[Proportion]):
+    """One assertion in both runs: how often it passed at the end.
 
-    title: str
+    `difference` is of the share of trials in which it passed; None where the run's job does not have the assertion.
+    """
+
     weight: float
-    a: Proportion | None
-    b: Proportion | None
-    difference: Difference | None = None
-    """Of the share of trials in which it passed; None where the run's job does not have the assertion."""
 
     @property
     def change(self) -> Change:
@@ -314,7 +319,7 @@ class ConditionComparison:
     @property
     def whole(self) -> ValueComparison:
         """The score, as a row beside its parts and the tasks."""
-        return ValueComparison("score", "score", self.a, self.b, self.score)
+        return ValueComparison("score", self.a, self.b, self.score, "score")
 
     @property
     def summary(self) -> of.TasksCompared:
@@ -496,14 +501,14 @@ def compare(a: RunResult, b: RunResult) -> Comparison:
     return Comparison(a, b, conditions, times, (*notes, *_by_person(a, b, conditions, pairs)))
 
 
-def _pairs(a: RunResult, b: RunResult, condition: Condition) -> list[Pair]:
+def _pairs(a: RunResult, b: RunResult, condition: Condition) -> list[TalkPair]:
     """Return the conversations that belong together: of the same trial, or of the same case and its trial."""
     first, second = _by_place(a, condition), _by_place(b, condition)
     pairs = []
     for place in dict.fromkeys([*first, *second]):
         one, two = first.get(place), second.get(place)
         both = NOTHING if one is None or two is None else in_common(one.contents, two.contents)
-        pairs.append(Pair(place[0], one, two, both))
+        pairs.append(TalkPair(place[0], one, two, both))
     return pairs
 
 
@@ -525,7 +530,7 @@ def _by_person(
     a: RunResult,
     b: RunResult,
     conditions: Iterable[ConditionComparison],
-    pairs: Mapping[Condition, Sequence[Pair]],
+    pairs: Mapping[Condition, Sequence[TalkPair]],
 ) -> Iterator[of.SimulatedUsers]:
     """Yield how far simulated users' scores lie from a person's, if a person played the user of one of the runs."""
     people = [(run.started.job.get("evaluator") or {}).get("kind") == "human" for run in (a, b)]
@@ -540,7 +545,7 @@ Value = Callable[[ConversationResult], Sample | None]
 Samples = tuple[Sample | None, Sample | None]
 
 
-def _of_both(pair: Pair, value_a: Value, value_b: Value) -> Samples:
+def _of_both(pair: TalkPair, value_a: Value, value_b: Value) -> Samples:
     """Return the values of a pair; without a value if they are about different things."""
     if pair.a is not None and pair.b is not None and not pair.shared.same_topic:
         left_out = replace(pair.a.sample, value=None, reason=OTHER_CONTENTS)
@@ -580,7 +585,7 @@ class _Compared:
     """One condition of two runs, compared over what its pairs have in common."""
 
     def __init__(
-        self, a: RunResult, b: RunResult, condition: Condition, pairs: Sequence[Pair], without_times: bool
+        self, a: RunResult, b: RunResult, condition: Condition, pairs: Sequence[TalkPair], without_times: bool
     ) -> None:
         self.a, self.b, self.condition, self.pairs = a, b, condition, pairs
         self.without_times = without_times
@@ -617,7 +622,7 @@ class _Compared:
             trials=trials,
         )
 
-    def _composites(self, pair: Pair) -> tuple[Composite | None, Composite | None]:
+    def _composites(self, pair: TalkPair) -> tuple[Composite | None, Composite | None]:
         """Return both scores over what is the same, with their parts, without timing if times cannot be compared.
 
         A conversation without a score has none.
@@ -655,7 +660,7 @@ class _Compared:
             parts = _parts_over(talk, judged, checked)
         return reweighted(parts, talk.scored.failures, {"timing": 0.0} if self.without_timing else {})
 
-    def _scores(self, pair: Pair, both: tuple[Composite | None, Composite | None]) -> Samples:
+    def _scores(self, pair: TalkPair, both: tuple[Composite | None, Composite | None]) -> Samples:
         def score(talk: ConversationResult, composite: Composite | None) -> Sample:
             if talk.score is None:
                 return talk.sample
@@ -694,7 +699,7 @@ class _Compared:
             if any(sample.value for side in sides for sample in side):
                 both = difference(differences(samples))
                 first, second = (estimate(side, (-1.0, 1.0)) for side in sides)
-                compared.append(ValueComparison(name, part_title(name), first, second, both))
+                compared.append(ValueComparison(part_title(name), first, second, both, name))
         return tuple(sorted(compared, key=lambda part: -abs(part.change or 0.0)))
 
     def _tasks(self) -> Iterator[ValueComparison]:
@@ -706,13 +711,13 @@ class _Compared:
             one, two = numbers_a.get(title), numbers_b.get(title)
             if one is None or two is None:
                 alone = [_of_one_run(self.both, at, number) for at, number in enumerate((one, two))]
-                yield ValueComparison(title, title, alone[0], alone[1], None)
+                yield ValueComparison(title, alone[0], alone[1], None, title)
                 continue
             samples = [self._task_samples(pair, one, two) for pair in self.pairs]
             first, second = map(estimate, _columns(samples))
-            yield ValueComparison(title, title, first, second, difference(differences(samples)))
+            yield ValueComparison(title, first, second, difference(differences(samples)), title)
 
-    def _task_samples(self, pair: Pair, one: int, two: int) -> Samples:
+    def _task_samples(self, pair: TalkPair, one: int, two: int) -> Samples:
         if pair.compared and pair.shared.judged.get(one) != two:
             left_out = replace(pair.compared[0].sample, value=None, reason=OTHER_CONTENTS)
             return left_out, left_out
@@ -730,13 +735,13 @@ class _Compared:
                     None if index is None else _share([_passed(index)(talk) for talk in side])
                     for side, index in zip(talks, (one, two), strict=True)
                 ]
-                yield AssertionComparison(title, weight, alone[0], alone[1], None)
+                yield AssertionComparison(title, alone[0], alone[1], None, weight)
                 continue
             samples = [self._check_samples(pair, one, two) for pair in self.pairs]
             first, second = map(_share, _columns(samples))
-            yield AssertionComparison(title, weight, first, second, difference(differences(samples)))
+            yield AssertionComparison(title, first, second, difference(differences(samples)), weight)
 
-    def _check_samples(self, pair: Pair, one: int, two: int) -> Samples:
+    def _check_samples(self, pair: TalkPair, one: int, two: int) -> Samples:
         if pair.compared and pair.shared.checked.get(one) != two:
             left_out = replace(pair.compared[0].sample, value=None, reason=OTHER_CONTENTS)
             return left_out, left_out

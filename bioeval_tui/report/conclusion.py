@@ -240,7 +240,7 @@ def _effect(
     if uplift.verdict == "not distinguishable":
         return of.EffectWithinChance(trials, without, with_facts, equal, interval)
     cause = _cause(run, uplift.mean)
-    return of.EffectOfFacts(facts, trials, without, with_facts, uplift.mean > 0, equal, interval, cause)
+    return of.EffectOfFacts(trials, without, with_facts, equal, interval, facts, uplift.mean > 0, cause)
 
 
 def _too_few(
@@ -464,10 +464,10 @@ def _scores(run: RecordedRun, summary: Summary) -> tuple[of.SideScore, ...]:
     return tuple(of.SideScore(_side(run, name), means.get(name)) for name in run.conditions)
 
 
-def _place(run: RecordedRun, talk: ConversationResult) -> of.Place:
+def _place(run: RecordedRun, talk: ConversationResult) -> of.TalkPlace:
     trial = talk.trial_words if run.started.trials > 1 else ""
     turn = talk.messages[-1].turn if talk.messages else None
-    return of.Place(_side(run, talk.condition), trial, turn)
+    return of.TalkPlace(_side(run, talk.condition), trial, turn)
 
 
 def _places(run: RecordedRun, talks: Iterable[ConversationResult]) -> of.Places:

@@ -119,7 +119,7 @@ def _bare(value: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class InCommon:
     """What two conversations have in common. The numbers and indices are A's, each with B's."""
 
     same_topic: bool
@@ -130,13 +130,13 @@ class Shared:
     """Whether nothing else is scored in either, and with the same weights."""
 
 
-NOTHING = Shared(same_topic=False, whole=False)
+NOTHING = InCommon(same_topic=False, whole=False)
 
 
-def shared(a: Contents, b: Contents) -> Shared:
+def in_common(a: Contents, b: Contents) -> InCommon:
     """Return what two conversations have in common."""
     if a == b:
-        return Shared(True, {number: number for number in a.judged}, {index: index for index in a.checked})
+        return InCommon(True, {number: number for number in a.judged}, {index: index for index in a.checked})
     asks_the_same = bool({*a.asked} & {*b.asked}) or not (a.asked or b.asked)
     if a.situation != b.situation or not asks_the_same:
         return NOTHING
@@ -147,7 +147,7 @@ def shared(a: Contents, b: Contents) -> Shared:
         and all(a.weights["judged"][one] == b.weights["judged"][other] for one, other in judged.items())
         and all(a.weights["checked"][one] == b.weights["checked"][other] for one, other in checked.items())
     )
-    return Shared(True, judged, checked, whole)
+    return InCommon(True, judged, checked, whole)
 
 
 def _matched(a: Mapping[int, Any], b: Mapping[int, Any]) -> Iterator[tuple[int, int]]:

@@ -171,11 +171,11 @@ def people_say(run: RecordedRun) -> tuple[PeopleWouldSay, ...]:
             return PeopleWouldSay(title, average(score for _, score in some), refused=str(problem))
         return PeopleWouldSay(title, one.judge, one.estimate, one.interval, one.reviews, one.items)
 
-    conditions = [name for name in run.conditions if any(item.key.condition == name for item, _ in known)]
+    conditions = [name for name in run.conditions if any(item.condition == name for item, _ in known)]
     each = [
         estimated(
             run.condition_title(name),
-            [(item, score) for item, score in known if item.key.condition == name],
+            [(item, score) for item, score in known if item.condition == name],
         )
         for name in conditions
     ]
@@ -297,7 +297,7 @@ def _stratum(item: RatedTask, strata: Strata | None) -> str:
             score = next(iter(item.judges.values()))
             return f"verdict {'passed' if item.passed(score) else 'failed'}"
         case "condition":
-            return f"condition {item.key.condition}"
+            return f"condition {item.condition}"
         case "job":
             return f"job {item.job}"
         case _:
@@ -305,10 +305,8 @@ def _stratum(item: RatedTask, strata: Strata | None) -> str:
 
 
 def _name(item: RatedTask) -> str:
-    return f"{item.run_id} {item.key.condition} {item.key.trial} {item.task}"
+    return f"{item.run_id} {item.condition} {item.trial} {item.task}"
 
 
 def _drawn(item: RatedTask, place: int, stratum: str) -> Drawn:
-    return Drawn(
-        condition=item.key.condition, trial=item.key.trial, task=item.task, place=place, stratum=stratum
-    )
+    return Drawn(condition=item.condition, trial=item.trial, task=item.task, place=place, stratum=stratum)

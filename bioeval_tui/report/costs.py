@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from typing_extensions import TypedDict
 
 from bioeval_tui.evaluation.spending import FILE_NAME, Price
+from bioeval_tui.printed import Fields
 from bioeval_tui.record.events import AnswersUnused, TranscriptScored
 from bioeval_tui.record.names import Condition, Peer
 from bioeval_tui.record.spans import known_sum
@@ -220,15 +221,13 @@ def _counts(asked: MessageState | TranscriptScored | AnswersUnused) -> tuple[int
     return asked.tokens if isinstance(asked, MessageState) else (asked.tokens_in, asked.tokens_out)
 
 
-class PrintedPeerCost(TypedDict):
-    """What one role cost."""
-
-    tokens_in: int | None
-    tokens_out: int | None
-    uncounted: int
-    dollars: float | None
-    known_dollars: float | None
-    why_unknown: str | None
+PEER = Fields(
+    PeerCost,
+    "tokens_in", "tokens_out", "uncounted", "dollars", "known_dollars", "why_unknown",
+    called="PrintedPeerCost", about="What one role cost.",
+    known_dollars=float | None,
+    why_unknown=str | None,
+)  # fmt: skip
 
 
 class PrintedCost(TypedDict):
@@ -237,7 +236,7 @@ class PrintedCost(TypedDict):
     dollars: float | None
     known_dollars: float | None
     conversations: int
-    peers: dict[str, PrintedPeerCost]
+    peers: dict[str, Annotated[dict[str, Any], PEER]]
 
 
 def cost_dict(spent: Spent) -> PrintedCost:
@@ -247,14 +246,12 @@ def cost_dict(spent: Spent) -> PrintedCost:
         "known_dollars": _rounded(spent.known),
         "conversations": spent.held,
         "peers": {
-            peer.peer: {
-                "tokens_in": peer.tokens_in,
-                "tokens_out": peer.tokens_out,
-                "uncounted": peer.uncounted,
-                "dollars": _rounded(peer.dollars),
-                "known_dollars": _rounded(peer.known),
-                "why_unknown": peer.why_unknown or None,
-            }
+            peer.peer: PEER.of(
+                peer,
+                dollars=_rounded(peer.dollars),
+                known_dollars=_rounded(peer.known),
+                why_unknown=peer.why_unknown or None,
+            )
             for peer in spent.peers
         },
     }

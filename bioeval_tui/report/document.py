@@ -6,33 +6,39 @@ The models are its documented schema (`bioeval-tui schema result`). Times are in
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from bioeval_tui import score
 from bioeval_tui.record.events import CheckStatus, EndReason, Fault, RunStatus, TaskScored
 from bioeval_tui.record.names import Condition, Peer
-from bioeval_tui.record.reviews import PrintedReviewed
+from bioeval_tui.record.reviews import REVIEWED
 from bioeval_tui.report.conclusion import NEVER_STARTED
 from bioeval_tui.report.costs import PrintedCost, cost_dict
-from bioeval_tui.report.findings import NoMean, Outcome
+from bioeval_tui.report.findings import NoMean, Outcome, Shared
 from bioeval_tui.report.manner import manner_dicts
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.reviews import PrintedJudging, judged_again_dicts
-from bioeval_tui.report.run import ConversationResult as Conversation
+from bioeval_tui.report.run import ConversationResult
 from bioeval_tui.report.sentences import sentence
-from bioeval_tui.report.summary import Summary
+from bioeval_tui.report.summary import Asking, Summary
 from bioeval_tui.statistics.differences import Verdict
 
 Score = float | None
 
 
-class _Part(BaseModel):
+class _Published(BaseModel):
+    """A part of the result, whose form is published and stays.
+
+    Events (`TaskScored`, `MessageCompleted`, `ConversationScored`), verdicts and rows of the catalogue have some of the same
+    fields, but get others with time. These must not come out here by themselves, so each is written apart.
+    """
+
     model_config = ConfigDict(extra="forbid", from_attributes=True)
 
 
-class PartResult(_Part):
+class PartResult(_Published):
     """One part of a composite."""
 
     weight: float
@@ -43,7 +49,7 @@ class PartResult(_Part):
     """Why it could not be measured; empty otherwise."""
 
 
-class MessageResult(_Part):
+class MessageResult(_Published):
     """One message. The evaluator is the `user`, the agent the `assistant`."""
 
     message: int
@@ -61,7 +67,7 @@ class MessageResult(_Part):
     """Whether the agent answered without a word."""
 
 
-class LatencyResult(_Part):
+class LatencyResult(_Published):
     """The response time of one of the agent's messages, in ms."""
 
     message: int
@@ -75,7 +81,7 @@ class LatencyResult(_Part):
     """Time of failed attempts and the waits between them; not part of the latency."""
 
 
-class FactResult(_Part):
+class FactResult(_Published):
     """A fact that the evaluator gave to the agent."""
 
     fact: int
@@ -86,7 +92,7 @@ class FactResult(_Part):
     """Whether the agent had asked for it; null if it asks in a language that is not read."""
 
 
-class GuardResult(_Part):
+class GuardResult(_Published):
     """A guard's finding about a message of the evaluator."""
 
     message: int
@@ -98,7 +104,7 @@ class GuardResult(_Part):
     detail: str
 
 
-class UserFaultResult(_Part):
+class UserFaultResult(_Published):
     """What the simulated user did wrong in a message."""
 
     kind: str
@@ -110,7 +116,7 @@ class UserFaultResult(_Part):
     reason: str
 
 
-class QuoteResult(_Part):
+class QuoteResult(_Published):
     """A passage that the judge quotes."""
 
     quote: str
@@ -118,7 +124,7 @@ class QuoteResult(_Part):
     """The number of the quoted message; null if the passage is not in the transcript."""
 
 
-class TaskResult(_Part):
+class TaskResult(_Published):
     """The judge's verdict on one task: the median if there are several."""
 
     task: int
@@ -144,7 +150,7 @@ class TaskResult(_Part):
     """The tags of an item of a rubric."""
 
 
-class AssertionResult(_Part):
+class AssertionResult(_Published):
     """The last check of one assertion."""
 
     title: str
@@ -160,7 +166,7 @@ class AssertionResult(_Part):
     """Whether it passed before the greeting already, so that the agent had to do nothing for it."""
 
 
-class ConversationResult(_Part):
+class ConversationDocument(_Published):
     """One conversation: one trial under one condition."""
 
     trial: int
@@ -201,7 +207,7 @@ class ConversationResult(_Part):
     assertions: list[AssertionResult]
 
 
-class PassKResult(_Part):
+class PassKResult(_Published):
     """pass^k: the probability that k trials of a task all succeed."""
 
     value: float | None
@@ -211,24 +217,10 @@ class PassKResult(_Part):
     tasks: int
 
 
-class AskingResult(_Part):
-    """What the agent did to learn the facts, over all conversations of a condition."""
-
-    conversations: int
-    questions: int | None
-    """The agent's answers with a question, apart from offers of help; null if it asks in a language that is not read."""
-    obtained: int
-    """The facts that the user gave when asked."""
-    facts: int
-    """The facts that there were."""
-    unread: int
-    """Those of which it cannot be told whether the user gave them, or was asked."""
-
-
 class ConditionResult(BaseModel):
     """All trials of one condition.
 
-    If there is only one trial, its fields (see ConversationResult) are here, too.
+    If there is only one trial, its fields (see ConversationDocument) are here, too.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -245,13 +237,13 @@ class ConditionResult(BaseModel):
     """The number of trials with a score."""
     mean_of_used: Score
     """The mean over the trials with a score."""
-    asking: AskingResult | None
+    asking: Asking | None
     """How often the agent asked, and what it obtained; null without facts."""
-    trials: list[ConversationResult]
+    trials: list[ConversationDocument]
     """The trials, in order."""
 
 
-class ConclusionResult(_Part):
+class ConclusionResult(_Published):
     """The conclusion of a run, made by rules."""
 
     outcome: Outcome
@@ -261,27 +253,18 @@ class ConclusionResult(_Part):
     """The difference that it attributes to the facts (supplied − withheld); null if it attributes none, or none can be told."""
 
 
-class SharedResult(_Part):
-    """How many tasks (or items of a rubric) and assertions both conditions share, of all that have a weight."""
-
-    tasks: int
-    of_tasks: int
-    assertions: int
-    of_assertions: int
-
-
-class DifferenceResult(_Part):
+class DifferenceResult(_Published):
     """Supplied − withheld, paired by trial, on what both conditions share."""
 
     mean: float | None
     """Null if no trial has both scores, or no difference is claimed; `words` says why."""
     verdict: Verdict
     words: str
-    rests_on: SharedResult | None
+    rests_on: Shared | None
     """What the difference rests on; null if the conditions share everything that is scored."""
 
 
-class RunDocument(_Part):
+class RunDocument(_Published):
     """One run: one job with one agent and model."""
 
     model_config = ConfigDict(title="RunResult")
@@ -328,7 +311,7 @@ class RunDocument(_Part):
     """Every verdict on conversations that were judged again, the recorded one first; `counts` marks the one in use."""
     people_say: list[str]
     """What people would say about the judge's verdicts, by a sample of reviews, or that there is none."""
-    reviewed: PrintedReviewed | None
+    reviewed: Annotated[dict[str, Any], REVIEWED] | None
     """The scores with people's reviews."""
     reviews: list[dict[str, Any]]
     realism: dict[str, Any]
@@ -347,7 +330,7 @@ def piecewise_document(run: RunResult | None) -> dict[str, Any]:
     return document
 
 
-def _printed(talk: Conversation) -> dict[str, Any]:
+def _printed(talk: ConversationResult) -> dict[str, Any]:
     return _conversation(talk).model_dump(mode="json")
 
 
@@ -442,7 +425,7 @@ def _condition(run: RunResult, condition: Condition, *, trials: bool) -> dict[st
         "trials_held": len(talks),
         "trials_used": len(used),
         "mean_of_used": score.mean_of(used) if used else None,
-        "asking": summary.asking and asdict(summary.asking),
+        "asking": summary.asking,
         "trials": [_conversation(talk) for talk in talks] if trials else [],
     }
 
@@ -452,9 +435,9 @@ def _task(task: TaskScored) -> dict[str, Any]:
     return fields if task.measured else fields | {"score": None, "passed": None}
 
 
-def _conversation(talk: Conversation) -> ConversationResult:
+def _conversation(talk: ConversationResult) -> ConversationDocument:
     scored, ended, case = talk.scored, talk.ended, talk.case
-    return ConversationResult.model_validate(
+    return ConversationDocument.model_validate(
         {
             "trial": talk.trial,
             "case": case.name if case else None,

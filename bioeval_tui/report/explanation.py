@@ -101,6 +101,7 @@ class PrintedReweighted(TypedDict):
     weights: dict[str, float]
 
 
+# A conversation as `ConversationDocument` has it, but with the parts as recorded and what would change the score.
 class PrintedConversation(TypedDict):
     """One conversation's score explained."""
 
@@ -195,7 +196,7 @@ def part_words(part: ScorePart) -> str:
 
 def needed_words(item: Needed, target: float) -> str:
     """Return the required value of a part if all others stay the same."""
-    return sentence(PartNeeded(item.part, item.now, item.value, item.best, target))
+    return sentence(PartNeeded(item, target))
 
 
 @dataclass(frozen=True, slots=True)

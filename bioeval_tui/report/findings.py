@@ -13,6 +13,7 @@ from bioeval_tui.record.conditions import title_of
 from bioeval_tui.record.names import Condition
 
 if TYPE_CHECKING:
+    from bioeval_tui.score import Needed
     from bioeval_tui.statistics.differences import Difference
     from bioeval_tui.statistics.estimates import Counted
     from bioeval_tui.statistics.intervals import Interval
@@ -84,7 +85,7 @@ class SideScore(_Data):
     score: float | None
 
 
-class Place(_Data):
+class TalkPlace(_Data):
     """A conversation, and the turn at which it stood."""
 
     side: Side
@@ -97,7 +98,7 @@ class Place(_Data):
 class Places(_Data):
     """Where the same happened: in `at`, in the order of the trials, of `held` conversations."""
 
-    at: tuple[Place, ...]
+    at: tuple[TalkPlace, ...]
     held: int
 
 
@@ -137,7 +138,7 @@ class Cause(_Data):
 
 
 class Shared(_Data):
-    """How many tasks (or items of a rubric) and assertions both conditions are scored by, of all that have a weight."""
+    """How many tasks (or items of a rubric) and assertions both conditions share, of all that have a weight."""
 
     tasks: int
     of_tasks: int
@@ -202,7 +203,7 @@ class NothingScored(ConclusionFinding):
     """A conversation that nobody scored."""
 
     outcome: ClassVar[Outcome] = "not_measured"
-    place: Place
+    place: TalkPlace
 
 
 class AgentUnreached(ConclusionFinding):
@@ -245,7 +246,7 @@ class NoScoreThere(ConclusionFinding):
     """The first conversation whose condition has no score."""
 
     outcome: ClassVar[Outcome] = "not_measured"
-    place: Place
+    place: TalkPlace
     cause: str
 
 
@@ -358,16 +359,21 @@ class NoEffectOfFacts(ConclusionFinding):
     attributed: ClassVar[float | None] = 0.0
 
 
-class EffectOfFacts(ConclusionFinding):
-    """Different scores in both conditions."""
+class BothScores(ConclusionFinding):
+    """Scores in both conditions, and how sure their difference is."""
 
-    facts: tuple[str, ...]
     trials: Trials
     withheld: SideScore
     supplied: SideScore
-    helps: bool
     all_equal: bool
     interval: Interval | None
+
+
+class EffectOfFacts(BothScores):
+    """Different scores in both conditions."""
+
+    facts: tuple[str, ...]
+    helps: bool
     cause: Cause | None
 
     @property
@@ -383,15 +389,10 @@ class EffectOfFacts(ConclusionFinding):
         return self.supplied.score - self.withheld.score
 
 
-class EffectWithinChance(ConclusionFinding):
+class EffectWithinChance(BothScores):
     """Scores whose difference chance alone would often make."""
 
     outcome: ClassVar[Outcome] = "no_difference"
-    trials: Trials
-    withheld: SideScore
-    supplied: SideScore
-    all_equal: bool
-    interval: Interval | None
 
 
 class TooFewForEffect(ConclusionFinding):
@@ -1038,12 +1039,9 @@ class MannerBasis(Finding):
 
 
 class PartNeeded(Finding):
-    """The value that a part of a score would need to reach `target`, else as it was; None if it cannot alone."""
+    """The value that a part of a score would need to reach `target`, else as it was."""
 
-    part: str
-    now: float
-    value: float | None
-    best: float
+    part: Needed
     target: float
 
 
@@ -1161,7 +1159,7 @@ class ReviewNext(_Data):
 
 
 class RunNext(_Data):
-    """A job that was never run; `path` is empty of a sample."""
+    """A job that was never run; `path` is empty of a sample. Of its row in a list, it holds what the sentence says."""
 
     job: str
     path: str

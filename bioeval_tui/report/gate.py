@@ -222,8 +222,12 @@ class GateCheck:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the check for JSON."""
-        names = ("job", "model", "rule", "status", "words", "value", "bar", "condition", "unit")
-        return {name: getattr(self, name) for name in names}
+        return CHECK.of(self)
+
+
+CHECK = Fields(
+    GateCheck, "job", "model", "rule", "status", "words", "value", "bar", "condition", "unit", words=str
+)
 
 
 class PrintedGate(TypedDict):
@@ -234,7 +238,7 @@ class PrintedGate(TypedDict):
     held: int
     excluded: dict[str, int]
     notes: list[str]
-    checks: list[Annotated[dict[str, Any], Fields(GateCheck, without=("basis",), words=str)]]
+    checks: list[Annotated[dict[str, Any], CHECK]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class MessageResult:
+class ShownMessage:
     """One message as reports show it."""
 
     number: int
@@ -108,7 +108,7 @@ class Turn:
     """One turn: the messages of each condition, side by side."""
 
     number: int
-    sides: tuple[tuple[MessageResult, ...], ...]
+    sides: tuple[tuple[ShownMessage, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class Graded:
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """One trial: its conversations in the order of `conditions`, and everything laid out by row."""
+    """One trial: its conversations in the order of `conditions`, and everything laid out by row, where a `Case` has it as given."""
 
     trial: int
     heading: str
@@ -559,7 +559,7 @@ def _turns(run: RunResult, talks: Talks) -> list[Turn]:
     ]
 
 
-def _message(run: RunResult, talk: ConversationResult, message: MessageState) -> MessageResult:
+def _message(run: RunResult, talk: ConversationResult, message: MessageState) -> ShownMessage:
     notes = [
         Note("failure", f"attempt {f.request_attempt} failed: {clean_line(f.error, 200)}")
         for f in message.failures
@@ -587,7 +587,7 @@ def _message(run: RunResult, talk: ConversationResult, message: MessageState) ->
         notes.append(Note("failure", f"waited {latency(message.waited_ms)} besides"))
     if message.role == "assistant":
         notes += _new_checks(talk, message.turn)
-    return MessageResult(
+    return ShownMessage(
         number=message.message,
         turn=message.turn,
         role=message.role,

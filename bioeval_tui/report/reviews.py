@@ -22,7 +22,7 @@ from bioeval_tui.record.events import (
     TranscriptScored,
 )
 from bioeval_tui.record.names import Condition
-from bioeval_tui.record.overlay import Overlay, counting, judgings, read_overlay
+from bioeval_tui.record.overlay import Judging, Overlay, counting, judgings, read_overlay
 from bioeval_tui.record.runs import overlay_path
 from bioeval_tui.record.state import ConversationKey, RunState
 from bioeval_tui.report.findings import CriteriaChanged, VerdictsReplaced
@@ -110,7 +110,7 @@ def marks_at(path: Path, reports: Iterable[TaskReport]) -> list[str]:
 
 @dataclass(frozen=True)
 class JudgingRow:
-    """One verdict on one conversation. `author` and `at` are empty for the recorded one."""
+    """One verdict on one conversation."""
 
     verdict: TranscriptScored
     prompts: Mapping[str, str]
@@ -121,12 +121,25 @@ class JudgingRow:
     """By which criteria it judged each task or item, by its number, in the words that people read."""
     alike: frozenset[int]
     """The tasks about which it was asked the same as those that count."""
-    author: str = ""
-    at: str = ""
-    job: str = ""
-    """The job file whose criteria are not the recorded ones; empty for these."""
+    judging: Judging | None = None
+    """When it was judged again, and by whom; None for the recorded one."""
     waits: bool = False
     """Whether it does not count yet, because not every conversation is judged by these criteria."""
+
+    @property
+    def author(self) -> str:
+        """Who had it judged; empty for the recorded one."""
+        return clean_line(self.judging.author, 100) if self.judging else ""
+
+    @property
+    def at(self) -> str:
+        """When it was judged; empty for the recorded one."""
+        return self.judging.at if self.judging else ""
+
+    @property
+    def job(self) -> str:
+        """The job file whose criteria are not the recorded ones; empty for these."""
+        return self.judging.begun.job_name if self.judging and self.judging.begun else ""
 
     @property
     def judge(self) -> str:
@@ -216,9 +229,7 @@ def judged_again(state: RunState, overlay: Overlay, *, counts: bool) -> dict[Con
                 prompts=one.verdict.prompts,
                 score=one.score.score if one.score else None,
                 counts=id(one) in in_use,
-                author=clean_line(one.author, 100),
-                at=one.at,
-                job=one.begun.job_name if one.begun is not None else "",
+                judging=one,
                 waits=one.criteria == waits,
             )
             for one in same

@@ -31,7 +31,6 @@ from bioeval_tui.record.events import (
     Case,
     ConversationEnded,
     ConversationScored,
-    EndReason,
     RunEnded,
     RunStarted,
     ScorePart,
@@ -73,29 +72,6 @@ class ConversationResult:
     agent (`failures`), `violations` of the user's rules, what the user did wrong (`user_faults`), graded `submissions`, the `record` of an imported one, and its `case`.
     """
 
-    score: float | None = None
-    """Its composite score; None if it could not be measured, or is not scored yet."""
-    reason: str = ""
-    """A note on the score, or why it has no value."""
-    parts: tuple[ScorePart, ...] = ()
-    penalty: float = 0.0
-    """What failed requests take from its score."""
-    average_ms: float | None = None
-    """The agent's mean response time, in ms."""
-    end_reason: EndReason | None = None
-    ending: str = ""
-    """How it ended and whose fault that was; empty before its end."""
-    received: str = ""
-    """What the agent sent instead of an answer; empty if that is unknown."""
-    tasks: tuple[TaskScored, ...] = ()
-    """The judge's verdicts."""
-    unproved: int = 0
-    """How many of them quote words that are not in the transcript, or only the user's."""
-    tone: float | None = None
-    """The judge's rating of the agent's tone, 0 to 1, which is not part of any score."""
-    judge_error: str | None = None
-    """Why the judge gave no verdict; None if it did, or was not asked."""
-
     def __init__(self, run: RecordedRun, talk: ConversationState) -> None:
         """Take over what was recorded; what follows from it is computed when it is first asked for."""
         self._run, self._talk = run, talk
@@ -132,14 +108,29 @@ class ConversationResult:
         """The turn of each message."""
         self.turn_count = talk.turns
         """The number of its newest turn; a sign-off begins none."""
-        if (scored := talk.score) is not None:
-            self.score, self.reason, self.parts = scored.score, scored.reason, tuple(scored.parts)
-            self.penalty, self.average_ms = scored.penalty, scored.average_latency_ms
-        if (ended := talk.ended) is not None:
-            self.end_reason, self.ending, self.received = ended.reason, ending(ended), ended.received
-        if (verdict := talk.verdict) is not None:
-            self.tasks, self.unproved = tuple(verdict.tasks), verdict.unproved
-            self.tone, self.judge_error = verdict.tone, verdict.error
+        scored, ended, verdict = self.scored, self.ended, self.verdict
+        self.score = scored.score if scored else None
+        """Its composite score; None if it could not be measured, or is not scored yet."""
+        self.reason = scored.reason if scored else ""
+        """A note on the score, or why it has no value."""
+        self.parts = scored.parts if scored else ()
+        self.penalty = scored.penalty if scored else 0.0
+        """What failed requests take from its score."""
+        self.average_ms = scored.average_latency_ms if scored else None
+        """The agent's mean response time, in ms."""
+        self.end_reason = ended.reason if ended else None
+        self.ending = ending(ended) if ended else ""
+        """How it ended and whose fault that was; empty before its end."""
+        self.received = ended.received if ended else ""
+        """What the agent sent instead of an answer; empty if that is unknown."""
+        self.tasks = verdict.tasks if verdict else ()
+        """The judge's verdicts."""
+        self.unproved = verdict.unproved if verdict else 0
+        """How many of them quote words that are not in the transcript, or only the user's."""
+        self.tone = verdict.tone if verdict else None
+        """The judge's rating of the agent's tone, 0 to 1, which is not part of any score."""
+        self.judge_error = verdict.error if verdict else None
+        """Why the judge gave no verdict; None if it did, or was not asked."""
 
     @property
     def why_no_score(self) -> str:

@@ -114,10 +114,10 @@ _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 def sentence(finding: Finding) -> str:
     """Return a finding in words."""
     text = TEXTS.get(type(finding))
-    return write(finding) if text is None else _TABLE.format(text, finding)
+    return write(finding) if text is None else _WRITER.format(text, finding)
 
 
-class _Table(Formatter):
+class _FieldWriter(Formatter):
     """Writes the fields of a finding into its text."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
@@ -128,7 +128,7 @@ class _Table(Formatter):
         return plural(value, format_spec) if form is None else form(value)
 
 
-_TABLE = _Table()
+_WRITER = _FieldWriter()
 
 
 @singledispatch
@@ -280,7 +280,7 @@ def _effect(finding: of.EffectFinding) -> str:
             return f"{_are_too_few(finding)} to tell what the facts change ({finding.needed} would do){lost}"
 
 
-def _span(finding: of.EffectOfFacts | of.EffectWithinChance) -> str:
+def _span(finding: of.BothScores) -> str:
     """Return such as `from 0.43 to 1.00 in each of 5 trials`."""
     over = _over(finding.trials, finding.interval, all_equal=finding.all_equal)
     return f"{_from_to(finding.withheld, finding.supplied)}{over}"
@@ -767,11 +767,12 @@ def _(finding: of.MannerBasis) -> str:
 
 @write.register
 def _(finding: of.PartNeeded) -> str:
-    name, target = PARTS[finding.part], number(finding.target)
-    if finding.value is None:
-        return f"{name} alone cannot reach {target}: even 1.00 gives {number(finding.best)}"
-    now, wanted = number(finding.now), number_up(finding.value)
-    if finding.value <= finding.now:
+    part, target = finding.part, number(finding.target)
+    name = PARTS[part.part]
+    if part.value is None:
+        return f"{name} alone cannot reach {target}: even 1.00 gives {number(part.best)}"
+    now, wanted = number(part.now), number_up(part.value)
+    if part.value <= part.now:
         return f"{name} could fall from {now} to {wanted} and still reach {target}"
     return f"to reach {target}, {name} would have to rise from {now} to {wanted}"
 
@@ -1118,7 +1119,7 @@ def _too_few(few: of.Units) -> str:
     return f"{plural(few.count, few.unit)} {'is' if few.count == 1 else 'are'} too few"
 
 
-def _conversation(place: of.Place) -> str:
+def _conversation(place: of.TalkPlace) -> str:
     """Return such as `in the conversation with the facts of trial 2`."""
     trial = f" of {place.trial}" if place.trial else ""
     return f"in the conversation {in_side(place.side).removeprefix('in ')}{trial}"
@@ -1135,7 +1136,7 @@ def _places(places: of.Places, *, turns: bool = True) -> str:
     return f"in {len(shown)} of {places.held} conversations, first {shown[0]}"
 
 
-def _turn(place: of.Place) -> str:
+def _turn(place: of.TalkPlace) -> str:
     return "before the first turn" if place.turn is None else f"at turn {place.turn}"
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
 from bioeval_tui import units
+from bioeval_tui.printed import Fields
 from bioeval_tui.record.conditions import names_in, title_of
 from bioeval_tui.record.names import Condition, asked_and_served
 from bioeval_tui.report.costs import Spent, spent
@@ -76,24 +78,28 @@ class TagSummary:
     score: Estimate
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """What the agent did to learn the facts of its cases, over all conversations of a condition."""
+class Asking(BaseModel):
+    """What the agent did to learn the facts, over all conversations of a condition."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     conversations: int
     questions: int | None
-    """The agent's answers with a question, apart from offers of help; None if it asks in a language that is not read."""
+    """The agent's answers with a question, apart from offers of help; null if it asks in a language that is not read."""
     obtained: int
     """The facts that the user gave when asked."""
     facts: int
     """The facts that there were."""
-    unread: int = 0
+    unread: int
     """Those of which it cannot be told whether the user gave them, or was asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConditionSummary:
-    """Everything about one condition."""
+    """Everything about one condition.
+
+    `PrintedCondition` has the same names, but for other values: pass^k by k, scores by tag, costs by peer, and words.
+    """
 
     condition: Condition
     title: str
@@ -242,7 +248,9 @@ def asking(runs: Sequence[RecordedRun], condition: Condition) -> Asking | None:
     questions = None if None in asks else asks.count(True)
     obtained = sum(fact.asked is True for talk in talks for fact in talk.facts)
     unread = sum(_unread(talk) for talk in talks)
-    return Asking(len(talks), questions, obtained, facts, unread)
+    return Asking(
+        conversations=len(talks), questions=questions, obtained=obtained, facts=facts, unread=unread
+    )
 
 
 def _unread(talk: ConversationResult) -> int:
@@ -430,14 +438,13 @@ def _scores(summary: Summary, condition: Condition) -> dict[str, list[float]]:
     return by_case
 
 
-class PrintedRank(TypedDict):
-    """One agent's place, and the best and worst that it may have."""
-
-    agent: str
-    mean: float | None
-    place: int
-    best: int
-    worst: int
+RANK = Fields(
+    AgentRank,
+    called="PrintedRank",
+    about="One agent's place, and the best and worst that it may have.",
+    named={"agent": "name"},
+    mean=float | None,
+)
 
 
 class PrintedRanking(TypedDict):
@@ -447,7 +454,7 @@ class PrintedRanking(TypedDict):
     cases: int
     left_out: int
     note: str
-    agents: list[PrintedRank]
+    agents: list[Annotated[dict[str, Any], RANK]]
 
 
 def ranking_dicts(rankings: Sequence[ConditionRanking]) -> list[PrintedRanking]:
@@ -458,16 +465,7 @@ def ranking_dicts(rankings: Sequence[ConditionRanking]) -> list[PrintedRanking]:
             "cases": one.ranking.cases,
             "left_out": one.ranking.left_out,
             "note": one.note,
-            "agents": [
-                {
-                    "agent": each.name,
-                    "mean": each.mean,
-                    "place": each.place,
-                    "best": each.best,
-                    "worst": each.worst,
-                }
-                for each in one.ranking.ranks
-            ],
+            "agents": [RANK.of(each) for each in one.ranking.ranks],
         }
         for one in rankings
     ]

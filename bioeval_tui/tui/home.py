@@ -34,7 +34,7 @@ from bioeval_tui.tui.shared.rows_widget import DrawnPanel, Labelled, RowList
 from bioeval_tui.units import ago, number
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluation.wiring.doctor import Finding
+    from bioeval_tui.evaluation.wiring.doctor import ComponentState
     from bioeval_tui.record.runs import CataloguedRun
     from bioeval_tui.tui.items import JobItem
     from bioeval_tui.tui.runs.runs_view import RunPreview
@@ -309,7 +309,7 @@ def _trend(name: str, values: Sequence[float | None]) -> Line:
 
 
 def problems(
-    findings: Iterable[Finding],
+    findings: Iterable[ComponentState],
     jobs: Iterable[JobItem],
     runs: Sequence[CataloguedRun],
     previews: Mapping[str, RunPreview],
@@ -441,7 +441,7 @@ class HomeScreen(RefreshedScreen):
         )
         self._runs: Sequence[CataloguedRun] = ()
         self._jobs: Sequence[JobItem] = ()
-        self._findings: Sequence[Finding] | None = None
+        self._findings: Sequence[ComponentState] | None = None
         """What was examined; None until that is done."""
         self._previews: dict[str, RunPreview] = {}
         """The conclusions of ended runs, by id."""

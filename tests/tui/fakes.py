@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from bioeval_tui.evaluation.engine.interface import Intent, RunRequest, RunView
 from bioeval_tui.evaluation.job.template import Answers
-from bioeval_tui.evaluation.wiring.doctor import Finding
+from bioeval_tui.evaluation.wiring.doctor import ComponentState
 from bioeval_tui.formats import RunResult
 from bioeval_tui.grade.outcomes import Validation
 from bioeval_tui.grade.task_report import PRIVATE, Section
@@ -141,7 +141,7 @@ class FakeServices:
         assert self.view is not None
         return self.view
 
-    async def connections(self, request: RunRequest) -> Sequence[Finding]:
+    async def connections(self, request: RunRequest) -> Sequence[ComponentState]:
         """Return the findings that were given."""
         self.asked.append(("connections", request))
         return self.findings
@@ -261,7 +261,7 @@ class FakeServices:
             dollars=0.1,
         )
 
-    findings: Sequence[Finding] = ()
+    findings: Sequence[ComponentState] = ()
 
     results: Sequence[RunResult] = ()
     """Recorded runs that functions of runs are called with, whatever runs are asked for."""

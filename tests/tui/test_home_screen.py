@@ -10,10 +10,12 @@ from driving import NARROW, SIZES, WIDE, is_a, loaded, opened, screen_text, unti
 from fakes import FakeServices, FakeView
 from run_script import scripted_run
 
-from bioeval_tui.evaluation.wiring.doctor import Finding
+from bioeval_tui.evaluation.wiring.doctor import ComponentState
 from bioeval_tui.sample.paths import DEMO_JOB
 
-NO_GRAPH = Finding("embedded graph", "broken", "graphqlite is not installed", "`pip install graphqlite`")
+NO_GRAPH = ComponentState(
+    "embedded graph", "broken", "graphqlite is not installed", "`pip install graphqlite`"
+)
 
 
 def given(**options: object) -> FakeServices:

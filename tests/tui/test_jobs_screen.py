@@ -37,7 +37,7 @@ from textual.widgets import Input
 from bioeval_tui.errors import BioevalError, Problem
 from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.evaluation.job.template import Answers
-from bioeval_tui.evaluation.wiring.doctor import Finding
+from bioeval_tui.evaluation.wiring.doctor import ComponentState
 from bioeval_tui.sample.paths import sample_jobs
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
@@ -177,7 +177,7 @@ async def test_errors_in_the_dialog_are_shown_in_the_dialog() -> None:
 async def test_the_dialog_tests_connections_and_takes_the_folder_of_the_agents_code(
     tmp_path: Path,
 ) -> None:
-    finding = Finding("agent", "broken", "127.0.0.1:8081 cannot be reached")
+    finding = ComponentState("agent", "broken", "127.0.0.1:8081 cannot be reached")
     item = replace(history.jobs()[3], runnable=False, needs_code=True)
     services = given(findings=[finding], job_items=[item])
     async with opened(None, services=services, start="jobs") as (app, pilot):

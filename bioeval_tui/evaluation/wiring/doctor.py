@@ -49,7 +49,7 @@ USUAL_PORTS = {8080: "llama.cpp", 11434: "Ollama", 1234: "LM Studio", 8000: "vLL
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ComponentState:
     """The state of one component: `works`, `broken` (needed, but does not work) or `absent` (optional, not set up)."""
 
     part: str
@@ -72,45 +72,45 @@ def model_finding(
     url_from: str = "its address",
     key_from: str = "its key",
     model_from: str = "its model",
-) -> Finding:
+) -> ComponentState:
     """Return whether a server lists the `wanted` models; `headers` are sent, too. `url_from`, `key_from` and `model_from` say where each is set."""
     base = base_url.rstrip("/")
     if problem := url_problem(base):
-        return Finding(part, "broken", problem, f"change the address ({url_from})")
+        return ComponentState(part, "broken", problem, f"change the address ({url_from})")
     try:
         host = _through_proxy(base)
     except UsageError as error:
-        return Finding(part, "broken", str(error))
+        return ComponentState(part, "broken", str(error))
     sent = {**({"Authorization": f"Bearer {key}"} if key else {}), **(headers or {})}
     path = urlsplit(f"{base}/models").path
     try:
         status, models, error_text = _list_models(base, sent)
     except httpx2.HTTPError as error:
         to_do = f"start the model server, or check the address ({url_from})"
-        return Finding(part, "broken", f"{host} {unreachable(error)}", to_do)
+        return ComponentState(part, "broken", f"{host} {unreachable(error)}", to_do)
     if status in (401, 403):
         sentence = f"{host} refuses the key ({status})" if sent else f"{host} asks for a key ({status})"
-        return Finding(part, "broken", sentence, f"{'check' if sent else 'set'} {key_from}")
+        return ComponentState(part, "broken", sentence, f"{'check' if sent else 'set'} {key_from}")
     if status == 404:
         return _not_there(part, base, sent, path, url_from)
     if status >= 300:
         # LiteLLM's proxy answers 400 to a wrong key, and 500 to none.
         why = f": {shorten(hide_keys(error_text, key), 160)}" if error_text else ""
         to_do = f"check the address ({url_from}) and the key ({key_from})"
-        return Finding(part, "broken", f"{host} answers {path} with {status}{why}", to_do)
+        return ComponentState(part, "broken", f"{host} answers {path} with {status}{why}", to_do)
     if models is None:
         to_do = f"check the address ({url_from}): this may be another program than a model server"
-        return Finding(part, "absent", f"{host} answers {path}, but not with a list of models", to_do)
+        return ComponentState(part, "absent", f"{host} answers {path}, but not with a list of models", to_do)
     missing = [model for model in wanted if not _has(models, model)]
     if missing:
         to_do = f"name a model that it serves ({model_from})" if models else "load a model there"
-        return Finding(
+        return ComponentState(
             part, "broken", f"{host} does not serve {', '.join(missing)}; it serves {_names(models)}", to_do
         )
-    return Finding(part, "works", f"{host} serves {', '.join(wanted) or _names(models)}")
+    return ComponentState(part, "works", f"{host} serves {', '.join(wanted) or _names(models)}")
 
 
-def on_this_machine(ports: Sequence[int], in_use: str | None) -> Finding:
+def on_this_machine(ports: Sequence[int], in_use: str | None) -> ComponentState:
     """Return the model servers at these ports of this machine, with the lines that use the first.
 
     `in_use` is the address that the settings name.
@@ -127,16 +127,16 @@ def on_this_machine(ports: Sequence[int], in_use: str | None) -> Finding:
             f"{port} ({USUAL_PORTS[port]})" if port in USUAL_PORTS else str(port) for port in ports
         )
         sentence = f"no model server at {'port' if len(ports) == 1 else 'ports'} {looked}"
-        return Finding(
+        return ComponentState(
             "local models", "absent", sentence, "`bioeval-tui docs local-models` says how to start one"
         )
     sentence = "; ".join(f"{base} serves {_names(models)}" for base, models in serving)
     used = next(((base, models) for base, models in serving if models), None)
     if used is None or (in_use is not None and in_use.rstrip("/") in {base for base, _ in serving}):
-        return Finding("local models", "works", sentence)
+        return ComponentState("local models", "works", sentence)
     name = shlex.quote(clean_line(used[1][0], 100))
     lines = f"export OPENAI_BASE_URL={used[0]} BIOEVAL_EVALUATOR_MODEL={name} BIOEVAL_JUDGE_MODEL={name}"
-    return Finding("local models", "works", sentence, f"to use it: `{lines}`")
+    return ComponentState("local models", "works", sentence, f"to use it: `{lines}`")
 
 
 def _through_proxy(base: str) -> str:
@@ -159,16 +159,16 @@ def unreachable(error: Exception) -> str:
     return f"does not answer as expected ({type(error).__name__})"
 
 
-def _not_there(part: str, base: str, headers: Mapping[str, str], path: str, url_from: str) -> Finding:
+def _not_there(part: str, base: str, headers: Mapping[str, str], path: str, url_from: str) -> ComponentState:
     """Return what a 404 means: a path that lacks `/v1`, or a server without a list."""
     host = _through_proxy(base)
     if not base.endswith("/v1"):
         with suppress(httpx2.HTTPError):
             if _list_models(f"{base}/v1", headers)[1] is not None:
                 sentence = f"{host} has no {path} (404), but {path.removesuffix('/models')}/v1/models"
-                return Finding(part, "broken", sentence, f"add /v1 to the address ({url_from})")
+                return ComponentState(part, "broken", sentence, f"add /v1 to the address ({url_from})")
     sentence = f"{host} answers, but has no list of models at {path} (404), so it is unknown whether it serves the model"
-    return Finding(part, "absent", sentence, f"check the address, most end in /v1 ({url_from})")
+    return ComponentState(part, "absent", sentence, f"check the address, most end in /v1 ({url_from})")
 
 
 def _list_models(base: str, headers: Mapping[str, str]) -> tuple[int, list[str] | None, str]:
@@ -233,7 +233,7 @@ def _names(models: Sequence[str]) -> str:
     return f"{shown}{more}" or "none"
 
 
-def examine(settings: Settings | None = None, *, online: bool = True) -> list[Finding]:
+def examine(settings: Settings | None = None, *, online: bool = True) -> list[ComponentState]:
     """Return one finding for each part; without `online`, only for those that need no other host.
 
     A failing check is a finding, too.
@@ -241,7 +241,7 @@ def examine(settings: Settings | None = None, *, online: bool = True) -> list[Fi
     settings = settings or Settings.from_environment()
     keyed = settings.openai_api_key is not None
     graph_is_set = settings.neo_uri_is_set or settings.neo_password is not None
-    checks: list[tuple[str, Callable[[Settings], Finding], bool]] = [
+    checks: list[tuple[str, Callable[[Settings], ComponentState], bool]] = [
         # Part, check, whether it asks another host.
         ("python", _python, False),
         ("installation", _installation, False),
@@ -269,12 +269,14 @@ def examine(settings: Settings | None = None, *, online: bool = True) -> list[Fi
             findings.append(check(settings))
         except (BioevalError, OSError, ImportError, ValueError) as error:
             findings.append(
-                Finding(part, "broken", clean_line(str(error)), "run again with --debug for the details")
+                ComponentState(
+                    part, "broken", clean_line(str(error)), "run again with --debug for the details"
+                )
             )
     return masked(findings)
 
 
-def _plugins(settings: Settings) -> Finding:
+def _plugins(settings: Settings) -> ComponentState:
     """List the plug-ins of other packages from their metadata, without importing them."""
 
     def named(found: Callable[[plugins.Group], list[plugins.Plugin]]) -> str:
@@ -287,20 +289,20 @@ def _plugins(settings: Settings) -> Finding:
         )
 
     if refused := named(plugins.refused):
-        return Finding(
+        return ComponentState(
             "plug-ins", "broken", f"not used, because their names are this program's, or no names: {refused}"
         )
-    return Finding("plug-ins", "works", named(plugins.of_others) or "none installed")
+    return ComponentState("plug-ins", "works", named(plugins.of_others) or "none installed")
 
 
-def _python(settings: Settings) -> Finding:
+def _python(settings: Settings) -> ComponentState:
     sentence = (
         f"{platform.python_version()} on {platform.system()} {platform.machine()}, bioeval-tui {__version__}"
     )
-    return Finding("python", "works", sentence)
+    return ComponentState("python", "works", sentence)
 
 
-def _installation(settings: Settings) -> Finding:
+def _installation(settings: Settings) -> ComponentState:
     """Name the installer of this environment, and required packages that are missing from it."""
     words = {
         "clone": f"a clone in {home_relative(installation.clone() or Path())}, run by uv",
@@ -313,25 +315,25 @@ def _installation(settings: Settings) -> Finding:
     sentence = f"{words[installation.kind()]}, in {home_relative(Path(sys.prefix))}"
     absent = installation.missing(installation.required())
     if absent:
-        return Finding(
+        return ComponentState(
             "installation",
             "broken",
             f"{sentence}, without {', '.join(absent)}",
             f"`{installation.install_command(absent)}`",
         )
-    return Finding("installation", "works", sentence)
+    return ComponentState("installation", "works", sentence)
 
 
-def _terminal(settings: Settings) -> Finding:
+def _terminal(settings: Settings) -> ComponentState:
     size = shutil.get_terminal_size()
     sentence = f"{size.columns}×{size.lines}, colours: {_colours()}"
     if not sys.stdout.isatty():
-        return Finding(
+        return ComponentState(
             "terminal", "absent", "stdout is not a terminal", "use --headless, or run it in a terminal"
         )
     if size.columns < 80 or size.lines < 24:
-        return Finding("terminal", "works", sentence, "80×24 or larger is comfortable")
-    return Finding("terminal", "works", sentence)
+        return ComponentState("terminal", "works", sentence, "80×24 or larger is comfortable")
+    return ComponentState("terminal", "works", sentence)
 
 
 def _colours() -> str:
@@ -342,7 +344,7 @@ def _colours() -> str:
     return "256" if "256" in os.environ.get("TERM", "") else "16"
 
 
-def _data_folder(settings: Settings) -> Finding:
+def _data_folder(settings: Settings) -> ComponentState:
     shown = home_relative(settings.data_dir)
     try:
         folder = private_dir(settings.data_dir)
@@ -350,15 +352,15 @@ def _data_folder(settings: Settings) -> Finding:
             free = shutil.disk_usage(folder).free
     except OSError as error:
         to_do = "make it writable, or set BIOEVAL_DATA_DIR to another folder"
-        return Finding("data folder", "broken", f"{shown}: {error.strerror}", to_do)
-    return Finding("data folder", "works", f"{shown}, {units.size(free, 'GB')} free")
+        return ComponentState("data folder", "broken", f"{shown}: {error.strerror}", to_do)
+    return ComponentState("data folder", "works", f"{shown}, {units.size(free, 'GB')} free")
 
 
-def _embedded_graph(settings: Settings) -> Finding:
+def _embedded_graph(settings: Settings) -> ComponentState:
     why_not = available()
     if why_not is not None:
         to_do = "without it, Cypher assertions are not measured, unless you set NEO_URI to a Neo4j"
-        return Finding("embedded graph", "broken", why_not, to_do)
+        return ComponentState("embedded graph", "broken", why_not, to_do)
 
     async def self_test(folder: str) -> int:
         graph = EmbeddedGraph(Path(folder) / "self-test.db")
@@ -371,23 +373,23 @@ def _embedded_graph(settings: Settings) -> Finding:
     with tempfile.TemporaryDirectory() as folder:
         answer = asyncio.run(self_test(folder))
     if answer != 42:
-        return Finding(
+        return ComponentState(
             "embedded graph",
             "broken",
             f"the self-test returned {answer}, not 42",
             f"reinstall it: `{installation.install_command(['graphqlite', 'apsw'])}`",
         )
-    return Finding("embedded graph", "works", "self-test passed")
+    return ComponentState("embedded graph", "works", "self-test passed")
 
 
-def _environments_agent(settings: Settings) -> Finding:
+def _environments_agent(settings: Settings) -> ComponentState:
     host = host_of(settings.agent_url, name="BIOEVAL_AGENT_URL")
     try:
         status_of(settings.agent_url)
     except httpx2.HTTPError as error:
         to_do = "start your agent, or `bioeval-tui agent --port 8081`; set BIOEVAL_AGENT_URL to its URL"
-        return Finding("agent", "absent", f"{host} {unreachable(error)}", to_do)
-    return Finding("agent", "works", f"{host} answers")
+        return ComponentState("agent", "absent", f"{host} {unreachable(error)}", to_do)
+    return ComponentState("agent", "works", f"{host} answers")
 
 
 def status_of(url: str) -> int:
@@ -396,24 +398,24 @@ def status_of(url: str) -> int:
         return answer.status_code
 
 
-def _openai(settings: Settings) -> Finding:
+def _openai(settings: Settings) -> ComponentState:
     base = openai_url(settings)
     if settings.openai_api_key is None and not is_loopback(host_of(base)):
         to_do = (
             "set OPENAI_API_KEY (and OPENAI_BASE_URL for another server) to evaluate with models"
             + env_file_hint()
         )
-        return Finding("openai endpoint", "absent", "OPENAI_API_KEY is not set", to_do)
+        return ComponentState("openai endpoint", "absent", "OPENAI_API_KEY is not set", to_do)
     roles = {"evaluator": settings.evaluator, "judge": settings.judge}
     named = {role: mine for role, mine in roles.items() if mine.model and not mine.base_url}
     return _models("openai endpoint", base, settings.openai_api_key, "OPENAI", named)
 
 
-def _role(settings: Settings, role: str, mine: RoleSettings) -> Finding:
+def _role(settings: Settings, role: str, mine: RoleSettings) -> ComponentState:
     """Check the endpoint that the environment sets for one role."""
     name = f"{role} endpoint"
     if mine.api_type not in (None, "openai"):
-        return Finding(name, "works", f"{mine.api_type}, checked when the first run needs it")
+        return ComponentState(name, "works", f"{mine.api_type}, checked when the first run needs it")
     named = {role: mine} if mine.model else {}
     return _models(
         name, mine.base_url or openai_url(settings), mine.api_key, f"BIOEVAL_{role.upper()}", named
@@ -422,7 +424,7 @@ def _role(settings: Settings, role: str, mine: RoleSettings) -> Finding:
 
 def _models(
     name: str, url: str, key: Secret | None, variables: str, named: Mapping[str, RoleSettings]
-) -> Finding:
+) -> ComponentState:
     return model_finding(
         name,
         url,
@@ -434,14 +436,14 @@ def _models(
     )
 
 
-def _local_models(settings: Settings) -> Finding:
+def _local_models(settings: Settings) -> ComponentState:
     return on_this_machine(settings.local_ports, settings.openai_base_url)
 
 
-def _neo4j(settings: Settings) -> Finding:
+def _neo4j(settings: Settings) -> ComponentState:
     if not settings.neo_uri_is_set and settings.neo_password is None:
         to_do = "set NEO_URI and NEO_PASSWORD to use your agent's graph" + env_file_hint()
-        return Finding("neo4j", "absent", "NEO_URI is not set", to_do)
+        return ComponentState("neo4j", "absent", "NEO_URI is not set", to_do)
 
     async def probe() -> None:
         graph = neo4j_graph(settings)
@@ -453,17 +455,17 @@ def _neo4j(settings: Settings) -> Finding:
     try:
         asyncio.run(probe())
     except BioevalError as error:
-        return Finding(
+        return ComponentState(
             "neo4j", "broken", clean_line(str(error)), "check NEO_URI, NEO_USERNAME and NEO_PASSWORD"
         )
-    return Finding("neo4j", "works", "answers a query")
+    return ComponentState("neo4j", "works", "answers a query")
 
 
-def _grading(settings: Settings) -> Finding:
+def _grading(settings: Settings) -> ComponentState:
     entries = Grading(settings).registry().entries()
     broken = [entry for entry in entries if entry.problem is not None]
     sentence = f"{len(entries)} tasks" + (f", {len(broken)} of them broken" if broken else "")
-    return Finding(
+    return ComponentState(
         "grading", "works", sentence, "`bioeval-tui tasks list` names the broken ones" if broken else ""
     )
 
@@ -475,7 +477,7 @@ EXTRAS = {
 }
 
 
-def _extras(settings: Settings) -> Finding:
+def _extras(settings: Settings) -> ComponentState:
     absent = {
         name: gone for name, (_, packages) in EXTRAS.items() if (gone := installation.missing(packages))
     }
@@ -483,15 +485,15 @@ def _extras(settings: Settings) -> Finding:
     wanted = [f"{name} ({EXTRAS[name][0]})" for name in absent]
     sentence = f"installed: {', '.join(present) or 'none'}; not installed: {', '.join(wanted) or 'none'}"
     commands = [f"`{installation.install_command(gone, name)}`" for name, gone in absent.items()]
-    return Finding("optional extras", "works" if present else "absent", sentence, " · ".join(commands))
+    return ComponentState("optional extras", "works" if present else "absent", sentence, " · ".join(commands))
 
 
-def connections(request: RunRequest, settings: Settings) -> list[Finding]:
+def connections(request: RunRequest, settings: Settings) -> list[ComponentState]:
     """Return a finding for the agent and for each model of the request's first run."""
     try:
         makers = _makers(request, settings)
     except BioevalError as error:
-        return masked([Finding("job", "broken", str(error))])
+        return masked([ComponentState("job", "broken", str(error))])
     return masked([_agent(makers), *(_model(makers, role) for role in _models_of(makers))])
 
 
@@ -532,11 +534,11 @@ def _models_of(makers: Makers) -> list[ModelRole]:
     return wanted
 
 
-def _agent(makers: Makers) -> Finding:
+def _agent(makers: Makers) -> ComponentState:
     if makers.spec.sample_agent:
-        return Finding("agent", "works", "the sample agent is started with the run")
+        return ComponentState("agent", "works", "the sample agent is started with the run")
     if not makers.agent_url:
-        return Finding("agent", "works", "a function in Python, which is called in the run")
+        return ComponentState("agent", "works", "a function in Python, which is called in the run")
     try:
         if makers.pays_agent:
             return _agents_model(makers)
@@ -544,10 +546,10 @@ def _agent(makers: Makers) -> Finding:
             return _ask_url("agent", makers.agent_url)
         asyncio.run(_open_agent(makers))
     except BioevalError as error:
-        return Finding("agent", "broken", clean_line(str(error)))
+        return ComponentState("agent", "broken", clean_line(str(error)))
     except TimeoutError as error:
-        return Finding("agent", "broken", f"{host_of(makers.agent_url)} {unreachable(error)}")
-    return Finding("agent", "works", f"{host_of(makers.agent_url)} {begins}")
+        return ComponentState("agent", "broken", f"{host_of(makers.agent_url)} {unreachable(error)}")
+    return ComponentState("agent", "works", f"{host_of(makers.agent_url)} {begins}")
 
 
 async def _open_agent(makers: Makers) -> None:
@@ -559,13 +561,13 @@ async def _open_agent(makers: Makers) -> None:
         await agent.aclose()
 
 
-def _model(makers: Makers, role: ModelRole) -> Finding:
+def _model(makers: Makers, role: ModelRole) -> ComponentState:
     try:
         where = makers.endpoint(role)
     except BioevalError as error:
-        return Finding(role, "broken", clean_line(str(error)))
+        return ComponentState(role, "broken", clean_line(str(error)))
     if where.base_url is None or where.provider != "openai":
-        return Finding(role, "works", f"{where.provider}, asked when the run needs it")
+        return ComponentState(role, "works", f"{where.provider}, asked when the run needs it")
     variable = f"BIOEVAL_{role.upper()}"
     part = "scorer" if role == "judge" else role
     return model_finding(
@@ -579,9 +581,9 @@ def _model(makers: Makers, role: ModelRole) -> Finding:
     )
 
 
-def _agents_model(makers: Makers) -> Finding:
+def _agents_model(makers: Makers) -> ComponentState:
     if (provider := makers.settings.agent_api_type or "openai") != "openai":
-        return Finding("agent", "works", f"{provider}, asked when the run needs it")
+        return ComponentState("agent", "works", f"{provider}, asked when the run needs it")
     return model_finding(
         "agent",
         chat_url(makers.agent_url),
@@ -594,13 +596,15 @@ def _agents_model(makers: Makers) -> Finding:
     )
 
 
-def _ask_url(name: str, url: str) -> Finding:
+def _ask_url(name: str, url: str) -> ComponentState:
     """Return whether a URL is there; it may refuse GET."""
     host = host_of(url)
     try:
         status = status_of(url)
     except httpx2.HTTPError as error:
-        return Finding(name, "broken", f"{host} {unreachable(error)}")
+        return ComponentState(name, "broken", f"{host} {unreachable(error)}")
     if status == 404:
-        return Finding(name, "absent", f"{host} answers, but not {urlsplit(url).path or '/'} ({status})")
-    return Finding(name, "works", f"{host} answers ({status})")
+        return ComponentState(
+            name, "absent", f"{host} answers, but not {urlsplit(url).path or '/'} ({status})"
+        )
+    return ComponentState(name, "works", f"{host} answers ({status})")

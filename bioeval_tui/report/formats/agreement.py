@@ -20,6 +20,7 @@ from bioeval_tui.report.agreement import (
     AmongJudges,
     RatedPair,
     RatedTask,
+    TaskOfTalk,
 )
 from bioeval_tui.report.correction import Correction
 from bioeval_tui.report.findings import JudgeFault
@@ -152,26 +153,20 @@ class PrintedChange(TypedDict):
     mean_change_of_difference: float | None
 
 
-class PrintedPlace(TypedDict):
-    """A task of a conversation."""
-
-    run_id: str
-    job: str
-    condition: str
-    trial: int
-    task: int
-    title: str
-
-
-class PrintedGap(PrintedPlace):
-    """A task on which two raters differ."""
-
-    a: float
-    b: float
-    difference: float
-    passes_differ: bool
+GAP = Fields(
+    TaskOfTalk,
+    called="PrintedGap",
+    about="A task on which two raters differ.",
+    condition=str,
+    a=float,
+    b=float,
+    difference=float,
+    passes_differ=bool,
+)
+PrintedGap = Annotated[dict[str, Any], GAP]
 
 
+# What a person gave: the form in which it is typed asks for the same, and for a fault and a mark.
 class PrintedReviewer(TypedDict):
     """One person's score of a task."""
 
@@ -190,13 +185,16 @@ class PrintedVerdict(TypedDict):
     score: float
 
 
-class PrintedItem(PrintedPlace):
-    """A task with everybody's scores."""
-
-    pass_above: float
-    people_score: float
-    people: list[PrintedReviewer]
-    judges: list[PrintedVerdict]
+ITEM = Fields(
+    TaskOfTalk,
+    called="PrintedItem",
+    about="A task with everybody's scores.",
+    condition=str,
+    pass_above=float,
+    people_score=float,
+    people=list[PrintedReviewer],
+    judges=list[PrintedVerdict],
+)
 
 
 class PrintedDeviation(TypedDict):
@@ -208,12 +206,12 @@ class PrintedDeviation(TypedDict):
     interval: list[float] | None
 
 
-class PrintedAmong(TypedDict):
-    """The agreement of judges with each other."""
-
-    tasks: int
-    alpha: float | None
-    deviations: list[PrintedDeviation]
+AMONG = Fields(
+    AmongJudges,
+    called="PrintedAmong",
+    about="The agreement of judges with each other.",
+    deviations=list[PrintedDeviation],
+)
 
 
 class PrintedRefusal(TypedDict):
@@ -252,9 +250,9 @@ class PrintedAgreement(TypedDict):
     scores_given_blind: int
     notes: Sequence[str]
     judges: list[Annotated[dict[str, Any], _Judge]]
-    judges_among_themselves: PrintedAmong | None
+    judges_among_themselves: Annotated[dict[str, Any], AMONG] | None
     people: PrintedPeople
-    items: list[PrintedItem]
+    items: list[Annotated[dict[str, Any], ITEM]]
 
 
 def change_dict(change: AgreementChange | None) -> PrintedChange | None:
@@ -318,7 +316,7 @@ def agreement_csv(report: AgreementReport) -> str:
         for judge, score in item.judges.items():
             people = item.people_score
             row = (
-                item.run_id, item.job, item.key.condition, item.key.trial, item.task, item.title, judge.judge,
+                item.run_id, item.job, item.condition, item.trial, item.task, item.title, judge.judge,
                 judge.prompt, score, people, round(score - people, 6), item.passed(score), item.passed(people),
                 "; ".join(item.people), "; ".join(f"{e.after:g}" for e in item.people.values()),
                 all(entry.blind for entry in item.people.values()),
@@ -328,22 +326,19 @@ def agreement_csv(report: AgreementReport) -> str:
     return csv_text(rows, end="\r\n")
 
 
-def _among(among: AmongJudges) -> PrintedAmong:
-    return {
-        "tasks": among.tasks,
-        "alpha": among.alpha,
-        "deviations": [
-            {
-                "judge": judge.judge,
-                "prompt": judge.prompt,
-                "mean": deviation.mean,
-                "interval": [deviation.estimate.interval.low, deviation.estimate.interval.high]
-                if deviation.estimate.interval
-                else None,
-            }
-            for judge, deviation in among.deviations.items()
-        ],
-    }
+def _among(among: AmongJudges) -> dict[str, Any]:
+    deviations: list[PrintedDeviation] = [
+        {
+            "judge": judge.judge,
+            "prompt": judge.prompt,
+            "mean": deviation.mean,
+            "interval": [deviation.estimate.interval.low, deviation.estimate.interval.high]
+            if deviation.estimate.interval
+            else None,
+        }
+        for judge, deviation in among.deviations.items()
+    ]
+    return AMONG.of(among, deviations=deviations)
 
 
 def _print_gaps(pair: RatedPair, console: Console) -> None:
@@ -358,7 +353,7 @@ def _print_gaps(pair: RatedPair, console: Console) -> None:
     table.add_column("task", overflow="fold")
     table.add_column("run", overflow="fold")
     for gap in pair.gaps[:SHOWN]:
-        where = f"{gap.item.run_id} {gap.item.key.condition} {gap.item.key.trial}"
+        where = f"{gap.item.run_id} {gap.item.condition} {gap.item.trial}"
         table.add_row(
             Text(number(gap.a)),
             Text(number(gap.b)),
@@ -379,41 +374,27 @@ def _cells(agreement: Agreement) -> Sequence[str]:
 
 
 def _gaps(pair: RatedPair) -> list[PrintedGap]:
-    return [{**_place(gap.item), "a": gap.a, "b": gap.b, "difference": gap.difference, "passes_differ": gap.passes_differ}
-            for gap in pair.gaps]  # fmt: skip
+    return [
+        GAP.of(gap.item, a=gap.a, b=gap.b, difference=gap.difference, passes_differ=gap.passes_differ)
+        for gap in pair.gaps
+    ]
 
 
-def _place(item: RatedTask) -> PrintedPlace:
-    return {
-        "run_id": item.run_id,
-        "job": item.job,
-        "condition": item.key.condition,
-        "trial": item.key.trial,
-        "task": item.task,
-        "title": item.title,
-    }
-
-
-def _item(item: RatedTask) -> PrintedItem:
-    return {
-        **_place(item),
-        "pass_above": item.pass_above,
-        "people_score": item.people_score,
-        "people": [
-            {
-                "reviewer": name,
-                "score": entry.after,
-                "blind": entry.blind,
-                "action": entry.action,
-                "why": entry.why,
-            }
-            for name, entry in item.people.items()
-        ],
-        "judges": [
-            {"judge": judge.judge, "prompt": judge.prompt, "score": score}
-            for judge, score in item.judges.items()
-        ],
-    }
+def _item(item: RatedTask) -> dict[str, Any]:
+    people: list[PrintedReviewer] = [
+        {
+            "reviewer": name,
+            "score": entry.after,
+            "blind": entry.blind,
+            "action": entry.action,
+            "why": entry.why,
+        }
+        for name, entry in item.people.items()
+    ]
+    judges: list[PrintedVerdict] = [
+        {"judge": judge.judge, "prompt": judge.prompt, "score": score} for judge, score in item.judges.items()
+    ]
+    return ITEM.of(item, people=people, judges=judges)
 
 
 def print_stability(by_change: Mapping[str, Stability], about: Mapping[str, str], console: Console) -> None:

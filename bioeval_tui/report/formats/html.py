@@ -32,7 +32,7 @@ from bioeval_tui.report.comparison import comparison_of
 from bioeval_tui.report.explanation import BarPiece, composite_bar
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.messages import MessageBlock, message_blocks, plain
-from bioeval_tui.report.result import MessageResult, RunResult, load_run, title_of
+from bioeval_tui.report.result import RunResult, ShownMessage, load_run, title_of
 from bioeval_tui.report.run import ConversationResult, why_not_asked
 from bioeval_tui.report.sentences import (
     PARTS,
@@ -157,7 +157,7 @@ def _composite_bar(talk: ConversationResult) -> tuple[BarPiece, ...]:
     return composite_bar(talk.parts, talk.penalty)
 
 
-def _message_blocks(message: MessageResult) -> tuple[MessageBlock, ...]:
+def _message_blocks(message: ShownMessage) -> tuple[MessageBlock, ...]:
     return message_blocks(message.text, message.quotations)
 
 

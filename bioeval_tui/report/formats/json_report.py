@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Annotated, Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
@@ -12,18 +11,27 @@ from typing_extensions import TypedDict
 from bioeval_tui.printed import Fields
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import MessageState
-from bioeval_tui.report.comparison import Change, Comparison, TurnComparison, comparison_of
+from bioeval_tui.report.comparison import (
+    Change,
+    Comparison,
+    TurnComparison,
+    ValueComparison,
+    comparison_of,
+)
 from bioeval_tui.report.costs import PrintedCost, cost_dict
 from bioeval_tui.report.document import RunDocument, run_document
+from bioeval_tui.report.findings import Shared
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.gate import GateResult, GateRules, PrintedGate, count_planned, why_unmeasured
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.sentences import difference_words, sentence, spread_words
 from bioeval_tui.report.summary import (
     Asking,
+    AssertionSummary,
     ConditionSummary,
     PrintedRanking,
     Summary,
+    TaskSummary,
     ranking_dicts,
     rankings,
     summarise_runs,
@@ -44,7 +52,10 @@ class PrintedInterval(TypedDict):
     scope: str
 
 
-class PrintedEstimate(TypedDict):
+SHARED = Fields(Shared)
+
+
+class PrintedMean(TypedDict):
     """A mean with its interval. `held` conversations were run, `used` have a score.
 
     `held_again` of them broke by their connection to the agent and were repeated.
@@ -63,25 +74,16 @@ class PrintedEstimate(TypedDict):
     words: str
 
 
-class PrintedDifference(PrintedEstimate):
+class PrintedDifference(PrintedMean):
     """A paired difference, B − A or supplied − withheld."""
 
     verdict: Verdict
 
 
-class PrintedShared(TypedDict):
-    """How many tasks and assertions both conditions are scored by, of all that have a weight."""
-
-    tasks: int
-    of_tasks: int
-    assertions: int
-    of_assertions: int
-
-
 class PrintedEffect(PrintedDifference):
     """Supplied − withheld on what both conditions share; `rests_on` is null if they share everything."""
 
-    rests_on: PrintedShared | None
+    rests_on: Annotated[dict[str, Any], SHARED] | None
 
 
 class PrintedTaskDifference(PrintedDifference):
@@ -91,34 +93,30 @@ class PrintedTaskDifference(PrintedDifference):
     title: str
 
 
-class PrintedProportion(TypedDict):
-    """A share with its interval."""
+PROPORTION = Fields(
+    Proportion,
+    called="PrintedProportion",
+    about="A share with its interval.",
+    interval=PrintedInterval | None,
+)
+PrintedProportion = Annotated[dict[str, Any], PROPORTION]
 
-    successes: int
-    total: int
-    share: float | None
-    interval: PrintedInterval | None
-
-
-class PrintedTask(TypedDict):
-    """One task over all conversations."""
-
-    job: str
-    task: int
-    title: str
-    score: PrintedEstimate | None
-    passed: PrintedProportion | None
-
-
-class PrintedAssertion(TypedDict):
-    """One assertion over all conversations."""
-
-    job: str
-    title: str
-    weight: float
-    held: PrintedProportion | None
-    not_measured: int
-
+TASK = Fields(
+    TaskSummary,
+    called="PrintedTask",
+    about="One task over all conversations.",
+    named={"task": "number"},
+    score=PrintedMean | None,
+    passed=PrintedProportion | None,
+)
+ASSERTION = Fields(
+    AssertionSummary,
+    called="PrintedAssertion",
+    about="One assertion over all conversations.",
+    without=("index",),
+    held=PrintedProportion | None,
+)
+LATENCY = Fields(LatencySummary)
 
 PrintedTokens = TypedDict("PrintedTokens", {"in": int | None, "out": int | None, "uncounted": int})
 
@@ -126,19 +124,20 @@ PrintedTokens = TypedDict("PrintedTokens", {"in": int | None, "out": int | None,
 class PrintedCondition(TypedDict):
     """One condition over all conversations."""
 
-    score: PrintedEstimate | None
+    score: PrintedMean | None
     pass_k: dict[str, float | None]
     pass_k_intervals: dict[str, list[float]]
-    tasks: list[PrintedTask]
-    tags: dict[str, PrintedEstimate | None]
-    assertions: list[PrintedAssertion]
+    tasks: list[Annotated[dict[str, Any], TASK]]
+    tags: dict[str, PrintedMean | None]
+    assertions: list[Annotated[dict[str, Any], ASSERTION]]
     asking: Annotated[dict[str, Any], Fields(Asking)] | None
-    latency: Annotated[dict[str, Any], Fields(LatencySummary)]
+    latency: Annotated[dict[str, Any], LATENCY]
     failures: int
     tokens: dict[str, PrintedTokens]
     cost: PrintedCost
 
 
+# Of several runs, where `RunDocument` is of one: their common names stand for other values.
 class PrintedSummary(TypedDict):
     """One agent and model over all its runs."""
 
@@ -169,22 +168,24 @@ class PrintedReport(TypedDict):
     gate: NotRequired[PrintedGate]
 
 
-class PrintedPart(TypedDict):
+class PrintedSides(TypedDict):
+    """A value in both runs."""
+
+    a: PrintedMean | None
+    b: PrintedMean | None
+    difference: PrintedDifference | None
+
+
+class PrintedPart(PrintedSides):
     """One part of the composite score in both runs."""
 
     name: str
-    a: PrintedEstimate | None
-    b: PrintedEstimate | None
-    difference: PrintedDifference | None
 
 
-class PrintedTaskPair(TypedDict):
+class PrintedTaskPair(PrintedSides):
     """One task in both runs; `p_holm` is corrected for the number of tasks."""
 
     title: str
-    a: PrintedEstimate | None
-    b: PrintedEstimate | None
-    difference: PrintedDifference | None
     p_holm: float | None
 
 
@@ -213,32 +214,30 @@ class PrintedSide(TypedDict):
     latency_ms: float | None
 
 
-class PrintedTurn(TypedDict):
-    """One turn in both runs."""
+TURN = Fields(
+    TurnComparison,
+    called="PrintedTurn",
+    about="One turn in both runs.",
+    without=("a_ms", "b_ms"),
+    named={"latency_difference_ms": "difference_ms"},
+    a=PrintedSide,
+    b=PrintedSide,
+)
 
-    trial: int
-    turn: int
-    a: PrintedSide
-    b: PrintedSide
-    latency_difference_ms: float | None
 
-
-class PrintedComparedCondition(TypedDict):
+class PrintedComparedCondition(PrintedSides):
     """One condition in both runs."""
 
     sentence: str
     advice: str | None
     corrected: str | None
-    a: PrintedEstimate | None
-    b: PrintedEstimate | None
-    difference: PrintedDifference | None
     parts: list[PrintedPart]
     average_latency_ms: dict[str, float | None]
     average_latency_difference_ms: PrintedDifference | None
     cost: dict[str, PrintedCost]
     tasks: list[PrintedTaskPair]
     assertions: list[PrintedAssertionPair]
-    turns: list[PrintedTurn]
+    turns: list[Annotated[dict[str, Any], TURN]]
 
 
 class PrintedComparison(TypedDict):
@@ -289,12 +288,12 @@ def _text(data: Mapping[str, Any]) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
 
-def estimate_dict(estimate: Estimate | None) -> PrintedEstimate | None:
+def estimate_dict(estimate: Estimate | None) -> PrintedMean | None:
     """Return an estimate: mean, error, interval with its scope, and the number of used and run conversations."""
     return None if estimate is None else _estimate(estimate)
 
 
-def _estimate(estimate: Estimate) -> PrintedEstimate:
+def _estimate(estimate: Estimate) -> PrintedMean:
     return {
         "mean": estimate.mean,
         "standard_error": estimate.standard_error,
@@ -343,14 +342,7 @@ def summary_dict(summary: Summary) -> PrintedSummary:
 def _effect(summary: Summary) -> PrintedEffect | None:
     if summary.uplift is None:
         return None
-    rests_on: PrintedShared | None = None
-    if shared := summary.shared:
-        rests_on = {
-            "tasks": shared.tasks,
-            "of_tasks": shared.of_tasks,
-            "assertions": shared.assertions,
-            "of_assertions": shared.of_assertions,
-        }
+    rests_on = SHARED.of(summary.shared) if summary.shared else None
     return {**_difference(summary.uplift), "words": summary.uplift_words, "rests_on": rests_on}
 
 
@@ -371,27 +363,15 @@ def comparison_dict(comparison: Comparison, *, turns: bool = True) -> PrintedCom
                 "sentence": side.sentence,
                 "advice": side.advice or None,
                 "corrected": side.corrected or None,
-                "a": estimate_dict(side.a),
-                "b": estimate_dict(side.b),
-                "difference": difference_dict(side.score),
-                "parts": [
-                    {
-                        "name": part.name,
-                        "a": estimate_dict(part.a),
-                        "b": estimate_dict(part.b),
-                        "difference": difference_dict(part.difference),
-                    }
-                    for part in side.parts
-                ],
+                **_sides(side.whole),
+                "parts": [{"name": part.name, **_sides(part)} for part in side.parts],
                 "average_latency_ms": dict(zip("ab", side.averages_ms, strict=True)),
                 "average_latency_difference_ms": difference_dict(side.latency),
                 "cost": {"a": cost_dict(side.cost_a), "b": cost_dict(side.cost_b)},
                 "tasks": [
                     {
                         "title": task.title,
-                        "a": estimate_dict(task.a),
-                        "b": estimate_dict(task.b),
-                        "difference": difference_dict(task.difference),
+                        **_sides(task),
                         "p_holm": task.difference.p if task.difference else None,
                     }
                     for task in side.tasks
@@ -414,20 +394,22 @@ def comparison_dict(comparison: Comparison, *, turns: bool = True) -> PrintedCom
     }
 
 
-def _turn(turn: TurnComparison) -> PrintedTurn:
+def _sides(value: ValueComparison) -> PrintedSides:
+    return {
+        "a": estimate_dict(value.a),
+        "b": estimate_dict(value.b),
+        "difference": difference_dict(value.difference),
+    }
+
+
+def _turn(turn: TurnComparison) -> dict[str, Any]:
     def side(messages: Sequence[MessageState], latency_ms: float | None) -> PrintedSide:
         return {
             "messages": [{"role": m.role, "content": m.text} for m in messages],
             "latency_ms": latency_ms,
         }
 
-    return {
-        "trial": turn.trial,
-        "turn": turn.turn,
-        "a": side(turn.a, turn.a_ms),
-        "b": side(turn.b, turn.b_ms),
-        "latency_difference_ms": turn.difference_ms,
-    }
+    return TURN.of(turn, a=side(turn.a, turn.a_ms), b=side(turn.b, turn.b_ms))
 
 
 def _condition(summary: ConditionSummary) -> PrintedCondition:
@@ -438,28 +420,13 @@ def _condition(summary: ConditionSummary) -> PrintedCondition:
             str(each.k): [each.interval.low, each.interval.high] for each in summary.pass_k if each.interval
         },
         "tasks": [
-            {
-                "job": task.job,
-                "task": task.number,
-                "title": task.title,
-                "score": estimate_dict(task.score),
-                "passed": _proportion(task.passed),
-            }
+            TASK.of(task, score=estimate_dict(task.score), passed=_proportion(task.passed))
             for task in summary.tasks
         ],
         "tags": {tag.tag: estimate_dict(tag.score) for tag in summary.tags},
-        "assertions": [
-            {
-                "job": check.job,
-                "title": check.title,
-                "weight": check.weight,
-                "held": _proportion(check.held),
-                "not_measured": check.not_measured,
-            }
-            for check in summary.assertions
-        ],
-        "asking": asdict(summary.asking) if summary.asking else None,
-        "latency": _latency(summary.latency),
+        "assertions": [ASSERTION.of(check, held=_proportion(check.held)) for check in summary.assertions],
+        "asking": summary.asking.model_dump() if summary.asking else None,
+        "latency": LATENCY.of(summary.latency),
         "failures": summary.failures,
         "tokens": {
             each.peer: {"in": each.tokens_in, "out": each.tokens_out, "uncounted": each.uncounted}
@@ -469,19 +436,10 @@ def _condition(summary: ConditionSummary) -> PrintedCondition:
     }
 
 
-def _latency(latency: LatencySummary) -> dict[str, Any]:
-    return {**asdict(latency), "concurrency": list(latency.concurrency)}
-
-
 def _proportion(proportion: Proportion | None) -> PrintedProportion | None:
     if proportion is None:
         return None
-    return {
-        "successes": proportion.successes,
-        "total": proportion.total,
-        "share": proportion.share,
-        "interval": _interval(proportion.interval),
-    }
+    return PROPORTION.of(proportion, interval=_interval(proportion.interval))
 
 
 def _interval(interval: Interval | None) -> PrintedInterval | None:

@@ -20,7 +20,7 @@ from bioeval_tui.record.masking import masked
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.attach import FollowedRun
     from bioeval_tui.evaluation.engine.interface import RunView
-    from bioeval_tui.evaluation.wiring.doctor import Finding
+    from bioeval_tui.evaluation.wiring.doctor import ComponentState
     from bioeval_tui.grade.runs import Runs
     from bioeval_tui.grade.service import Grading
     from bioeval_tui.grade.task_report import Section
@@ -204,7 +204,7 @@ class AppServices:
         pause, code = self._spec.typing_delay_s, request.code or self._spec.code
         return replace(request, **{**given, "code": code}, typing_delay_s=pause)
 
-    async def connections(self, request: RunRequest) -> Sequence[Finding]:
+    async def connections(self, request: RunRequest) -> Sequence[ComponentState]:
         """Check once that the agent and models of a run answer; nothing from the job is sent."""
         return await self.in_thread(lambda: self.doctor.connections(self._as_started(request), self.settings))
 

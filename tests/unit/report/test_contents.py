@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.report.contents import contents_of, shared
+from bioeval_tui.report.contents import contents_of, in_common
 
 JOB: dict[str, Any] = {
     "facts": ["It is 5 mg"],
@@ -29,6 +29,6 @@ JOB: dict[str, Any] = {
 )
 def test_the_contents_of_a_damaged_job_are_compared_without_a_crash(changes: dict[str, Any]) -> None:
     whole, damaged = (contents_of(job, job, "supplied") for job in (JOB, {**JOB, **changes}))
-    assert shared(damaged, damaged).whole
+    assert in_common(damaged, damaged).whole
     assert damaged.digest
-    assert shared(whole, damaged) is not None
+    assert in_common(whole, damaged) is not None

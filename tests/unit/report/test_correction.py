@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
@@ -236,12 +237,16 @@ def test_a_table_of_labels_can_replace_reviews(run: Path, tmp_path: Path) -> Non
 
 def test_judges_can_be_compared_with_each_other_without_reviews(run: Path) -> None:
     items = [
-        item.__class__(**{**{name: getattr(item, name) for name in item.__slots__}, "judges": {
-            next(iter(item.judges)): score, next(iter(item.judges))._replace(judge="mild"): min(1.0, score + 0.2),
-        }})
+        replace(
+            item,
+            judges={
+                next(iter(item.judges)): score,
+                next(iter(item.judges))._replace(judge="mild"): min(1.0, score + 0.2),
+            },
+        )
         for item in rated_tasks([load_run(run)], every=True)[0]
         for score in item.judges.values()
-    ]  # fmt: skip
+    ]
     among = agreement_report(items).among
     assert among is not None
     assert among.tasks == CASES

@@ -16,6 +16,7 @@ import pytest
 from bioeval_tui.report import findings as of, sentences
 from bioeval_tui.report.findings import ConclusionFinding, Finding, NextFinding
 from bioeval_tui.report.sentences import interval_words, next_step, sentence
+from bioeval_tui.score import Needed
 from bioeval_tui.statistics.differences import AgentRank, Difference, difference, differences
 from bioeval_tui.statistics.estimates import Counted, Sample, estimate, summarise
 from bioeval_tui.statistics.intervals import Interval
@@ -26,10 +27,10 @@ LIVES, TAKES = "The user lives in Sydney (time zone Australia/Sydney).", "The us
 MANY = (LIVES, "Age: 54 (years)", "Her doctor is away", "The user is pregnant")
 LOW, HIGH = of.SideScore(WITHOUT, 0.44), of.SideScore(WITH, 1.0)
 SCORES = (LOW, HIGH)
-FIRST, SECOND = of.Place(WITHOUT, "trial 1", 3), of.Place(WITH, "trial 2", None)
+FIRST, SECOND = of.TalkPlace(WITHOUT, "trial 1", 3), of.TalkPlace(WITH, "trial 2", None)
 ONE, BOTH = (
-    of.Places((of.Place(WITHOUT, "", 3),), 2),
-    of.Places((of.Place(WITHOUT, "", 3), of.Place(WITH, "", 3)), 2),
+    of.Places((of.TalkPlace(WITHOUT, "", 3),), 2),
+    of.Places((of.TalkPlace(WITHOUT, "", 3), of.TalkPlace(WITH, "", 3)), 2),
 )
 SOME = of.Places((FIRST, SECOND), 6)
 SINGLE, FIVE = of.Trials(1, 1), of.Trials(5, 5)
@@ -71,7 +72,7 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.JudgeFailures(of.Breakdown(BOTH, "away")),
      "The judge failed in both conversations (away), so there is no score; the conversations are kept and can be judged again."),
     (of.NoScoreAnywhere("assertion not measured"), "No conversation has a score: assertion not measured."),
-    (of.NoScoreThere(of.Place(NAMED, "", 1), "away"), "In the conversation “has the card” the agent has no score: away."),
+    (of.NoScoreThere(of.TalkPlace(NAMED, "", 1), "away"), "In the conversation “has the card” the agent has no score: away."),
     (of.AgentBroke(of.Breakdown(BOTH, "500"), None, SCORES, (of.SideScore(WITH, 0.5),)),
      "The agent failed at turn 3 in both conversations (500): the agent scores 0.44 without the facts and 1.00 with the facts; "
      "failed requests lowered this by 0.50 with the facts."),
@@ -104,13 +105,13 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.NoEffectOfFacts((), of.Trials(5, 6), 0.5, GAIN),
      "Knowing the facts of each case made no difference: the agent scores 0.50 either way in each of 5 of 6 trials; the largest gain would come from "
      "assertion “a reminder exists” (+0.57)."),
-    (of.EffectOfFacts((TAKES,), FIVE, LOW, HIGH, True, True, None, CAUSE),
+    (of.EffectOfFacts(FIVE, LOW, HIGH, True, None, (TAKES,), True, CAUSE),
      "Knowing that the user takes 5 mg of warfarin lifts the agent from 0.44 to 1.00 in each of 5 trials: without it “a reminder exists” fails."),
     (of.TooFewForEffect((LIVES,), SCORES, SINGLE, None, 5, CAUSE, of.Penalty(0.3, 1, WITHOUT)),
      "The agent scores 0.44 without the facts and 1.00 with the facts; one trial is too few to tell what knowing that the user lives in Sydney changes "
      "(5 would do); without them “a reminder exists” fails; 0.30 of the difference is the penalty for 1 failed request "
      "without the facts."),
-    (of.EffectOfFacts(MANY, FIVE, LOW, of.SideScore(NAMED, 0.2), False, False, SPAN, None),
+    (of.EffectOfFacts(FIVE, LOW, of.SideScore(NAMED, 0.2), False, SPAN, MANY, False, None),
      "Knowing that the user lives in Sydney, “Age: 54”, that her doctor is away and 1 more fact lowers the agent from 0.44 to 0.20 in “has the card” over 5 trials (95 % interval of the difference −0.10 to 0.30)."),
     (of.EffectWithinChance(FIVE, LOW, HIGH, False, SPAN),
      "The effect of the facts cannot be distinguished from chance: from 0.44 to 1.00 over 5 trials (95 % interval of the difference −0.10 to 0.30)."),
@@ -140,9 +141,9 @@ EXAMPLES: list[tuple[Finding, str]] = [
        f"{words}.") for effect, words in (
         (of.NothingToGain((), SINGLE), "it scores 1.00 either way (one trial): nothing was left to gain"),
         (of.NoEffectOfFacts((), FIVE, 0.5, GAIN), "the facts made no difference: 0.50 either way in each of 5 trials"),
-        (of.EffectOfFacts((), FIVE, LOW, HIGH, True, True, None, CAUSE),
+        (of.EffectOfFacts(FIVE, LOW, HIGH, True, None, (), True, CAUSE),
          "the facts lift the agent from 0.44 to 1.00 in each of 5 trials: without them “a reminder exists” fails"),
-        (of.EffectOfFacts((), FIVE, HIGH, LOW, False, False, SPAN, None),
+        (of.EffectOfFacts(FIVE, HIGH, LOW, False, SPAN, (), False, None),
          "the facts lower the agent from 1.00 to 0.44 over 5 trials (95 % interval of the difference −0.10 to 0.30)"),
         (of.EffectWithinChance(FIVE, LOW, HIGH, False, None), "the effect of the facts cannot be distinguished from chance: from 0.44 to 1.00 over 5 trials"),
         (of.TooFewForEffect((LIVES,), SCORES, SINGLE, None, 5, CAUSE, of.Penalty(0.3, 1, WITHOUT)),
@@ -323,9 +324,9 @@ EXAMPLES: list[tuple[Finding, str]] = [
      "1 conversation is too few to tell whether this user is like people; 5 would give intervals. people: MTS (CC BY), visits; mean and the middle "
      "90 % of 200 conversations; English phrases"),
     (of.MannerBasis(5, 5, "MTS", "CC BY", "visits", 200), "people: MTS (CC BY), visits; mean and the middle 90 % of 200 conversations; English phrases"),
-    (of.PartNeeded("task", 0.5, None, 0.7, 0.8), "tasks alone cannot reach 0.80: even 1.00 gives 0.70"),
-    (of.PartNeeded("task", 0.5, 0.3, 0.9, 0.8), "tasks could fall from 0.50 to 0.30 and still reach 0.80"),
-    (of.PartNeeded("task", 0.5, 0.721, 0.9, 0.8), "to reach 0.80, tasks would have to rise from 0.50 to 0.73"),
+    (of.PartNeeded(Needed("task", 0.5, None, 0.7), 0.8), "tasks alone cannot reach 0.80: even 1.00 gives 0.70"),
+    (of.PartNeeded(Needed("task", 0.5, 0.3, 0.9), 0.8), "tasks could fall from 0.50 to 0.30 and still reach 0.80"),
+    (of.PartNeeded(Needed("task", 0.5, 0.721, 0.9), 0.8), "to reach 0.80, tasks would have to rise from 0.50 to 0.73"),
     (of.IntervalExpected(5, 5, 0.25, 0.2), "5 trials give an interval of about ±0.25, if trials vary by 0.20"),
     (of.IntervalExpected(1, 5, 0.25, 0.2), "1 trial: no interval; 5 give an interval of about ±0.25, if trials vary by 0.20"),
     (of.Beginning(1, 2, True, 2, False), "Conversation 1 of 2: the user knows no facts, and cannot answer when the agent asks."),
@@ -414,7 +415,7 @@ def test_every_finding_has_a_writer_and_an_example() -> None:
     assert len(written) == len(sentences.write.registry) - 1 + len(sentences.TEXTS), (
         "a finding is written twice"
     )
-    assert _kinds(Finding) - {ConclusionFinding} == written, (
+    assert _kinds(Finding) - {ConclusionFinding, of.BothScores} == written, (
         "a finding without a sentence, or a sentence without a finding"
     )
     assert {type(found) for found, _ in EXAMPLES} == written, "a sentence without an example"
@@ -440,7 +441,7 @@ def test_every_type_of_data_belongs_to_a_finding() -> None:
     """A dataclass that is no finding, and in no field of one, is one that was forgotten."""
     pending: list[Any] = [*_kinds(Finding), *get_args(NextFinding)]
     used: set[type] = set()
-    names = {**vars(of), "Interval": Interval, "Difference": Difference, "Counted": Counted}
+    names = {**vars(of), "Interval": Interval, "Difference": Difference, "Counted": Counted, "Needed": Needed}
     while pending:
         one = pending.pop()
         pending += get_args(one)
