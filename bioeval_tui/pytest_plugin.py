@@ -24,6 +24,7 @@ from bioeval_tui.isolation import program_command
 from bioeval_tui.record.conditions import title_of
 from bioeval_tui.statistics.means import exact_mean, reaches
 from bioeval_tui.streams import in_runner, without_commands
+from bioeval_tui.text import both_or_all, listed
 from bioeval_tui.units import number_beside
 
 NotMeasured = Literal["fail", "skip"]
@@ -71,7 +72,7 @@ class Evaluation:
         """
         conditions: dict[str, dict[str, Any]] = self.report["summary"][0]["conditions"]
         if name not in conditions:
-            raise ValueError(f"the condition {name!r} was not run; the run has {' and '.join(conditions)}")
+            raise ValueError(f"the condition {name!r} was not run; the run has {listed(conditions)}")
         return conditions[name]
 
     def assert_score(self, bar: float, *, condition: str | None = None) -> Evaluation:
@@ -98,7 +99,11 @@ class Evaluation:
             single = condition is None and all(len(_trials(run, name)) == 1 for name in conditions)
             value = run["score"] if single else exact_mean(known)
             if not reaches(value, bar):
-                what = title_of(condition) if condition else "the mean of both conditions"
+                what = (
+                    title_of(condition)
+                    if condition
+                    else f"the mean of {both_or_all(len(conditions))} conditions"
+                )
                 pytest.fail(
                     f"{_name(run)}: {what} scored {number_beside(value, bar)}, the threshold is {bar:g}\n{self.why()}",
                     pytrace=False,
@@ -179,7 +184,7 @@ class Evaluation:
             conditions = list(run["conditions"])
             if condition is not None and condition not in conditions:
                 raise ValueError(
-                    f"{_name(run)}: the condition {condition!r} was not run; the run has {' and '.join(conditions)}"
+                    f"{_name(run)}: the condition {condition!r} was not run; the run has {listed(conditions)}"
                 )
             yield run, conditions if condition is None else [condition]
 

@@ -15,7 +15,7 @@ import math
 import re
 import unicodedata
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -377,6 +377,17 @@ def page_title(text: str) -> str:
     """Return the title of an HTML page on one line, or an empty string."""
     match = _TITLE.search(text)
     return shorten(clean_line(html.unescape(match[1])), 80) if match else ""
+
+
+def listed(words: Iterable[str]) -> str:
+    """Return words as a list: `a`, `a and b`, `a, b and c`."""
+    *first, last = words
+    return " and ".join(filter(None, (", ".join(first), last)))
+
+
+def both_or_all(count: int) -> str:
+    """Return how so many are called together: `both`, or `all 3`."""
+    return "both" if count == 2 else f"all {count}"
 
 
 def plural(count: int, noun: str, nouns: str = "") -> str:

@@ -28,7 +28,7 @@ from bioeval_tui.report.findings import Finding
 from bioeval_tui.report.formats.registry import format_of
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.run import ConversationResult, RecordedRun, conversations_of
-from bioeval_tui.report.sentences import NEEDS_BOTH, sentence
+from bioeval_tui.report.sentences import sentence
 from bioeval_tui.report.summary import by_job, conditions_of, groups, task_tries
 from bioeval_tui.statistics.estimates import (
     Counted,
@@ -39,7 +39,7 @@ from bioeval_tui.statistics.estimates import (
     pass_k,
 )
 from bioeval_tui.statistics.means import percentile, reaches
-from bioeval_tui.text import plural
+from bioeval_tui.text import both_or_all, listed, plural
 
 MOST_EXCLUDED = 0.10
 _PART = re.compile(
@@ -150,7 +150,7 @@ class GateRules:
         Raises:
             UsageError: the message names the threshold and a valid one.
         """
-        only = " and ".join(named(of_job, name).title for name in held)
+        only = listed(named(of_job, name).title for name in held)
         for rule in self.parts:
             if rule.condition not in (None, *held):
                 asked = f"{rule.condition}.{rule.name}:{rule.bar:g}"
@@ -163,15 +163,16 @@ class GateRules:
         for name, bar in self.under.items():
             if name not in ("mean", *known):
                 raise UsageError(
-                    f"--fail-under {name}:{bar:g}: {name!r} is not a condition; the job has {' and '.join(known)}"
+                    f"--fail-under {name}:{bar:g}: {name!r} is not a condition; the job has {listed(known)}"
                 )
-            asked = f"{bar:g} asks for the mean of both, which {NEEDS_BOTH}"
+            every = both_or_all(len(known))
+            asked = f"{bar:g} asks for the mean of {every}, which needs {every} conditions"
             if name != "mean":
                 asked = f"{name}:{bar:g} needs {named(of_job, name).title}"
             if name not in held and (name != "mean" or len(held) < len(known)):
                 one = next(iter(held))
                 raise UsageError(
-                    f"--fail-under {asked}, but {who} has {only} only; give {one}:{bar:g}, or run both"
+                    f"--fail-under {asked}, but {who} has {only} only; give {one}:{bar:g}, or run {every}"
                 )
 
     def require_tasks(self, count: int, job: str) -> None:
@@ -360,12 +361,12 @@ def _under(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
         condition: estimate([sample for run in runs for sample in _planned(run, condition)])
         for condition in conditions_of(runs)
     }
-    checks = []
+    of_job, checks = names_in(runs[0].state.job), []
     for name, bar in rules.under.items():
         if name == "mean":
             basis = of.ScoreBasis(tuple((each, values[each].counted) for each in values), of_mean=True)
             checks.append(
-                _check(first, "mean of both", _mean(values, names_in(runs[0].state.job)), bar, basis)
+                _check(first, f"mean of {both_or_all(len(of_job))}", _mean(values, of_job), bar, basis)
             )
         elif name in values:
             only = of.ScoreBasis(((name, values[name].counted),))

@@ -15,7 +15,7 @@ from bioeval_tui import score as composite
 from bioeval_tui.errors import Problem
 from bioeval_tui.evaluation.conversation.transcript import without_signoff
 from bioeval_tui.evaluation.spending import Prices, shipped_prices
-from bioeval_tui.record.conditions import Contrast, condition_in, contrast_in, names_in
+from bioeval_tui.record.conditions import Contrast, condition_in, conditions_in, contrast_in, names_in
 from bioeval_tui.record.effect import (
     NOT_RECORDED,
     NOTHING_SHARED,
@@ -60,7 +60,7 @@ from bioeval_tui.report.findings import (
 from bioeval_tui.report.reviews import JudgedAgain, Review
 from bioeval_tui.report.sentences import LONGEST_LOSS, sentence
 from bioeval_tui.statistics.estimates import LatencySummary, Sample
-from bioeval_tui.text import clean_line, shorten
+from bioeval_tui.text import both_or_all, clean_line, shorten
 
 
 class ConversationResult:
@@ -458,6 +458,11 @@ class RecordedRun:
     def conversations_with_facts(self) -> list[ConversationResult]:
         """Those in which the user knows some of the facts."""
         return [talk for talk in self.conversations if self.state.condition(talk.condition).facts != "none"]
+
+    @property
+    def mean_words(self) -> str:
+        """What its mean is called: `mean of both`."""
+        return f"mean of {both_or_all(len(conditions_in(self.state.job)))}"
 
     @property
     def contrast(self) -> Contrast | None:

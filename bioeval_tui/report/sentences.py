@@ -17,7 +17,7 @@ from bioeval_tui.record.conditions import SUPPLIED, WITHHELD, title_of
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Finding, NextFinding, Outcome
 from bioeval_tui.statistics.intervals import FEWEST
-from bioeval_tui.text import clean_line, plural, shorten, upper_first
+from bioeval_tui.text import both_or_all, clean_line, listed, plural, shorten, upper_first
 from bioeval_tui.units import latency, number, number3, number_up, share, signed, signless
 
 if TYPE_CHECKING:
@@ -715,7 +715,8 @@ def _subject(finding: of.StopDecision) -> str:
     if finding.models:
         first, second = finding.models
         return f"{first} − {second}, {facts}{over},"
-    return f"{'the mean of both conditions' if len(finding.conditions) > 1 else facts}{over}"
+    count = len(finding.conditions)
+    return f"{f'the mean of {both_or_all(count)} conditions' if count > 1 else facts}{over}"
 
 
 @write.register
@@ -1019,7 +1020,7 @@ def _scores_first(scores: Sequence[of.SideScore]) -> str:
 
 
 def _listed(scores: Sequence[of.SideScore]) -> str:
-    return " and ".join(f"{number(one.score)} {in_side(one.side)}" for one in scores)
+    return listed(f"{number(one.score)} {in_side(one.side)}" for one in scores)
 
 
 def _from_to(without: of.SideScore, with_facts: of.SideScore) -> str:
@@ -1058,7 +1059,7 @@ def _that(facts: Sequence[str]) -> str:
         named.append(words)
     if left := len(facts) - len(named):
         named.append(plural(left, "more fact"))
-    return " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
+    return listed(named)
 
 
 def _clause(fact: str) -> str:

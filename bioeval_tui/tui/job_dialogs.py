@@ -23,7 +23,7 @@ from bioeval_tui.record.run_options import OTLP_PORT
 from bioeval_tui.report.plans import expected_interval
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.statistics.intervals import FEWEST_UNITS
-from bioeval_tui.text import home_relative, plural
+from bioeval_tui.text import both_or_all, home_relative, listed, plural
 from bioeval_tui.tui.data.job_list import ENDINGS
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.keys import bindings
@@ -349,11 +349,11 @@ CHOICES: dict[str, dict[str, str]] = {
 def choices_for(conditions: Sequence[ConditionConfig]) -> dict[str, dict[str, str]]:
     """Return the label of each choice of the form for a job with these conditions."""
     titles = {condition.name: condition.title for condition in conditions}
-    every = "both" if len(titles) == len(PUBLISHED) else "all"
+    every = both_or_all(len(titles))
     return {
         **CHOICES,
         "conditions": {
-            ALL: f"{every}: {' and '.join(titles.values())}",
+            ALL: f"{every}: {listed(titles.values())}",
             **{name: f"{title} only: no mean, no difference" for name, title in titles.items()},
         },
         "order": {

@@ -25,7 +25,7 @@ from bioeval_tui.record.conditions import PUBLISHED_NAMES
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.recorder import Recorder
 from bioeval_tui.record.runs import LiveInfo
-from bioeval_tui.text import clean, clean_line
+from bioeval_tui.text import clean, clean_line, listed
 
 INTENTS = ("pause", "resume", "step", "take_over", "say", "give_back", "cancel")
 
@@ -261,7 +261,7 @@ def _act(control: Control, intent: dict[str, Any], sender: str) -> str | None:
     named = intent.get("condition")
     condition = next((known for known in control.conditions if known == named), None)
     if named is not None and condition is None:
-        return f"unknown condition; known are {' and '.join(control.conditions)}"
+        return f"unknown condition; known are {listed(control.conditions)}"
     return control.act(str(intent.get("kind", "")), condition, str(intent.get("text") or ""), sender)
 
 

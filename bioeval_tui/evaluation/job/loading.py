@@ -23,7 +23,7 @@ from bioeval_tui.record.cases import with_tasks_of
 from bioeval_tui.record.conditions import ConditionConfig
 from bioeval_tui.record.events import Case, RunStarted
 from bioeval_tui.record.masking import masking
-from bioeval_tui.text import clean_line, clean_value
+from bioeval_tui.text import clean_line, clean_value, listed
 from bioeval_tui.yaml_positions import Path as FieldPath, YamlDocument, read_yaml, show_path
 
 MAX_BYTES = 2_000_000
@@ -194,19 +194,17 @@ def _condition_problems(job: EvaluationJob, document: YamlDocument, file: str) -
         return Problem(message, file, place.line, place.column, show_path(path))
 
     for number, condition in enumerate(job.conditions or ()):
-        listed = condition.facts if isinstance(condition.facts, tuple) else ()
-        if wrong := [fact for fact in listed if fact > len(job.facts) and not job.cases]:
+        numbers = condition.facts if isinstance(condition.facts, tuple) else ()
+        if wrong := [fact for fact in numbers if fact > len(job.facts) and not job.cases]:
             yield problem(
                 ("conditions", number, "facts"), f"there is no fact {wrong[0]}; the job has {len(job.facts)}"
             )
     first = (job.order or "").removesuffix("-first")
     if first not in ("", "random", "parallel", *known):
-        yield problem(("order",), f"{first} is no condition of the job; it has {' and '.join(known)}")
+        yield problem(("order",), f"{first} is no condition of the job; it has {listed(known)}")
     for path, item in _of_conditions(job):
         if item.only not in (None, *known):
-            yield problem(
-                (*path, "only"), f"{item.only} is no condition of the job; it has {' and '.join(known)}"
-            )
+            yield problem((*path, "only"), f"{item.only} is no condition of the job; it has {listed(known)}")
         rules = item.rules if isinstance(item, models.JobTask | models.RubricItem) else ()
         for condition in job.held_in if rules else ():
             counts = any(rule.applies(condition.name) for rule in rules)

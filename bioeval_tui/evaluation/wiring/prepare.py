@@ -51,7 +51,7 @@ from bioeval_tui.record.names import Condition
 from bioeval_tui.record.run_options import RunOptions
 from bioeval_tui.sample.paths import SAMPLE_AGENT
 from bioeval_tui.settings import Settings, plain_environment
-from bioeval_tui.text import clean_line
+from bioeval_tui.text import clean_line, listed
 
 A_DAY_S = 86_400.0
 UNRESTRICTED_SETUP_S = 600.0
@@ -115,7 +115,7 @@ def _chosen(spec: EngineSpec, job: EvaluationJob) -> tuple[Condition, ...]:
     if spec.conditions is None:
         return of_job
     if unknown := next((name for name in spec.conditions if name not in of_job), None):
-        raise UsageError(f"the job has no condition {clean_line(unknown)!r}; it has {' and '.join(of_job)}")
+        raise UsageError(f"the job has no condition {clean_line(unknown)!r}; it has {listed(of_job)}")
     return tuple(name for name in of_job if name in spec.conditions)
 
 

@@ -265,7 +265,7 @@ def score_line(result: RunResult) -> str:
     """Return both conditions' scores, then their mean, on one line; of one condition its score."""
     heads = [f"{result.condition_name(name)} {number(score)}" for name, score in result.scores.items()]
     mean = NEEDS_BOTH if result.only_condition else number(result.mean)
-    return "   ".join([*heads, f"mean of both {mean}"])
+    return "   ".join([*heads, f"{result.mean_words} {mean}"])
 
 
 def _print_parts(talk: ConversationResult, console: Console) -> None:

@@ -29,7 +29,7 @@ from bioeval_tui.report.summary import (
     summarise_runs,
 )
 from bioeval_tui.report.words import summary_lines, tag_lines
-from bioeval_tui.text import upper_first
+from bioeval_tui.text import both_or_all, upper_first
 
 _ESCAPED = str.maketrans(
     {character: f"\\{character}" for character in "\\`*_{}[]|~$#!"}
@@ -207,7 +207,7 @@ def write_gate(runs: Sequence[RunResult], rules: GateRules, result: GateResult) 
         rows.append([escape(job), *scores, mean, cost, escape(run.run_id)])
         sentences.append((job, run.conclusion.sentence))
     titles = [escape(condition_title(runs, name)) for name in conditions]
-    head = ["job", *titles, "mean of both", "cost", "run"]
+    head = ["job", *titles, f"mean of {both_or_all(len(conditions))}", "cost", "run"]
     lines += table(head, rows)
     lines += ["", *(f"- {escape(name)}: {escape(sentence)}" for name, sentence in sentences)]
     return "\n".join([*lines, ""])
@@ -246,7 +246,7 @@ def _page(page: RunResult) -> list[str]:
         *(people if page.sampled else ()),
         f"**{escape(page.conclusion.sentence)}**",
         "",
-        " · ".join([*heads, f"mean of both **{units.number(page.mean)}**"]),
+        " · ".join([*heads, f"{page.mean_words} **{units.number(page.mean)}**"]),
         "",
     ]
     if page.why_no_mean:

@@ -183,10 +183,13 @@ class Conversations(Vertical):
 
     async def mount_frames(self) -> None:
         """Add the conversations, in place of those of a job with other conditions."""
-        self.frames = {condition: ConversationFrame(condition) for condition in self._conditions}
         room = self.query_one("#frames")
-        await room.remove_children()
-        await room.mount_all(self.frames.values())
+        while not self.has_frames:
+            self.frames = {}  # those that are not mounted yet have no screen to ask
+            await room.remove_children()
+            frames = {condition: ConversationFrame(condition) for condition in self._conditions}
+            await room.mount_all(frames.values())
+            self.frames = frames
         self.apply_preferences()
         self.show_changes({})
 

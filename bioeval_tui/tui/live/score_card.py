@@ -228,7 +228,7 @@ class ScoreCard(Dialog[CardEvidence]):
             return Content.styled("mean and difference need both conditions", "$quiet")
         mean, uplift = self._totals()
         return Content.assemble(
-            ("mean of both     ", "$quiet"),
+            (f"{self._result.mean_words:<17}", "$quiet"),
             (mean, "bold"),
             "\n" if self._roomy else "   ",
             ("difference       ", "$quiet"),

@@ -564,7 +564,7 @@ def as_text(result: RunResult, trial: TrialResult | None = None) -> str:
     said = "".join(cell.text for cell in gain)
     compared = len(names) > 1
     heads = [*map(result.condition_name, names), *(["difference"] if compared else [])]
-    lines += [f"mean of both\t{whole}", f"difference\t{said}", "\t".join(["", *heads])]
+    lines += [f"{result.mean_words}\t{whole}", f"difference\t{said}", "\t".join(["", *heads])]
     for row in shown:
         cells = [row.cells[name].text if name in row.cells else "–" for name in names if row.cells]
         if compared:

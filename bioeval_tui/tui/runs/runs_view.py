@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from bioeval_tui.record.conditions import PUBLISHED_NAMES, names_in
 from bioeval_tui.record.runs import REHEARSAL
 from bioeval_tui.statistics.means import average_if_any
-from bioeval_tui.text import clean_line, plural, shorten
+from bioeval_tui.text import both_or_all, clean_line, plural, shorten
 from bioeval_tui.tui.shared.cells import Cell, Line, Tone, lost_lines, score_tone, spark, uplift, who_and_what
 from bioeval_tui.tui.shared.list_table import Column, Key, Listing, Sorting, number_key, text_key
 from bioeval_tui.units import ago, date, number, signed, when
@@ -272,7 +272,7 @@ def _score_lines(run: CataloguedRun, names: Mapping[str, str]) -> list[Line]:
         [
             Cell(f"{'mean':<{width}}", "quiet"),
             Cell(number(run.score), "strong"),
-            Cell("  of both", "quiet"),
+            Cell(f"  of {both_or_all(len(run.scores) or 2)}", "quiet"),
         ],
         *_reviewed_line(run, width),
         [
