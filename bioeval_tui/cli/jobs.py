@@ -46,7 +46,7 @@ from bioeval_tui.evaluation.wiring.job_from_run import job_from
 from bioeval_tui.files import below, write_named, write_whole
 from bioeval_tui.printed import Fields
 from bioeval_tui.record.catalogue import Catalogue
-from bioeval_tui.record.conditions import title_of
+from bioeval_tui.record.conditions import SUPPLIED
 from bioeval_tui.record.events import RunStarted
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.reading import started_run
@@ -54,7 +54,7 @@ from bioeval_tui.record.state import ConversationState
 from bioeval_tui.sample.paths import find_job
 from bioeval_tui.settings import Settings, env_file_hint
 from bioeval_tui.terminal import print_json, say
-from bioeval_tui.text import clean_line, compact_json, plural, shorten
+from bioeval_tui.text import clean_line, compact_json, listed, plural, shorten
 from bioeval_tui.units import count
 
 if TYPE_CHECKING:
@@ -141,8 +141,7 @@ class _TakesExpression(click.Command):
 )
 @click.option(
     "--condition",
-    type=click.Choice(["withheld", "supplied"]),
-    default="supplied",
+    default=SUPPLIED.name,
     help="With a recording: use this condition.",
 )
 @click.option("--cypher", help="A Cypher query for the configured graph, instead of an expression.")
@@ -377,7 +376,8 @@ def read_context(
     state, started, _ = started_run(recording)
     talk = state.conversation(condition)
     if talk is None:
-        raise UsageError(f"the recording has no conversation with {title_of(condition)}")
+        held = listed(state.conditions)
+        raise UsageError(f"the recording has no conversation of the condition {condition!r}; it has {held}")
     return _from_conversation(started, talk, after_turn)
 
 

@@ -149,8 +149,8 @@ class RunOptions:
     conditions: Annotated[
         tuple[Condition, ...] | None,
         Option(
-            help="Run one condition only: half the calls, but no mean of both conditions and no difference.",
-            flag="--condition", group=_TALKS, on_screen=True,
+            help="Run only this condition, such as supplied; repeatable. A run of one has no mean and no difference.",
+            metavar="NAME", flag="--condition", group=_TALKS, on_screen=True,
         ),
     ] = None  # fmt: skip
     """The names of some of the job's conditions; None for all."""
