@@ -15,7 +15,7 @@ from bioeval_tui.archives import (
     open_archive as open_archive,
 )
 from bioeval_tui.errors import InputError as InputError
-from bioeval_tui.record.conditions import ConditionConfig as ConditionConfig, is_name as is_name
+from bioeval_tui.record.conditions import ConditionConfig as ConditionConfig
 from bioeval_tui.record.events import Case as Case, EndReason as EndReason, Fault as Fault
 from bioeval_tui.record.importing.chat import (
     ROLES as ROLES,
@@ -51,7 +51,7 @@ from bioeval_tui.record.importing.looking import (
     lines as lines,
     members as members,
 )
-from bioeval_tui.record.names import SPEAKERS as SPEAKERS
+from bioeval_tui.record.names import SPEAKERS as SPEAKERS, is_name as is_name
 from bioeval_tui.record.spans import AgentSpan as AgentSpan
 from bioeval_tui.record.state import (
     ConversationKey as ConversationKey,

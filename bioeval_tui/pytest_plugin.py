@@ -21,7 +21,7 @@ import pytest
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.isolation import program_command
-from bioeval_tui.record.conditions import title_of
+from bioeval_tui.record.names import title_of
 from bioeval_tui.statistics.means import exact_mean, reaches
 from bioeval_tui.streams import in_runner, without_commands
 from bioeval_tui.text import both_or_all, listed

@@ -46,9 +46,8 @@ from bioeval_tui.evaluation.wiring.job_from_run import job_from
 from bioeval_tui.files import below, write_named, write_whole
 from bioeval_tui.printed import Fields
 from bioeval_tui.record.catalogue import Catalogue
-from bioeval_tui.record.conditions import SUPPLIED
 from bioeval_tui.record.events import RunStarted
-from bioeval_tui.record.names import Condition
+from bioeval_tui.record.names import PUBLISHED_NAMES, Condition
 from bioeval_tui.record.reading import started_run
 from bioeval_tui.record.state import ConversationState
 from bioeval_tui.sample.paths import find_job
@@ -141,7 +140,7 @@ class _TakesExpression(click.Command):
 )
 @click.option(
     "--condition",
-    default=SUPPLIED.name,
+    default=PUBLISHED_NAMES[-1],
     help="With a recording: use this condition.",
 )
 @click.option("--cypher", help="A Cypher query for the configured graph, instead of an expression.")

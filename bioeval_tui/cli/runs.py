@@ -14,7 +14,7 @@ from bioeval_tui.consoles import CellColumn, plain_console, write_table
 from bioeval_tui.errors import ExitCode
 from bioeval_tui.printed import Fields
 from bioeval_tui.record.catalogue import Catalogue, RunFilter, parse_time
-from bioeval_tui.record.conditions import PUBLISHED_NAMES
+from bioeval_tui.record.names import PUBLISHED_NAMES
 from bioeval_tui.record.runs import CataloguedRun
 from bioeval_tui.settings import Settings
 from bioeval_tui.terminal import print_json_text, say

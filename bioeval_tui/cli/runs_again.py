@@ -39,9 +39,9 @@ from bioeval_tui.evaluation.wiring.rescore import (
 from bioeval_tui.evaluation.wiring.start import rerun_offer, resume_spec
 from bioeval_tui.printed import Fields
 from bioeval_tui.record.catalogue import find_recording
-from bioeval_tui.record.conditions import title_of
 from bioeval_tui.record.events import SentinelsJudged
 from bioeval_tui.record.masking import current, masked
+from bioeval_tui.record.names import title_of
 from bioeval_tui.report.agreement import change, rated_tasks
 from bioeval_tui.report.findings import JudgeFault
 from bioeval_tui.report.formats.agreement import (

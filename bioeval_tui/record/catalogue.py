@@ -30,8 +30,8 @@ from urllib.parse import quote
 
 from bioeval_tui.errors import RecordingError, UsageError
 from bioeval_tui.files import below, check_database, database_files, make_database
-from bioeval_tui.record.conditions import contrast_in, is_name
 from bioeval_tui.record.masking import masked
+from bioeval_tui.record.names import is_name
 from bioeval_tui.record.runs import (
     OVERLAY,
     SUFFIX,
@@ -562,9 +562,9 @@ def _difference(state: RunState) -> float | None:
 
 def _outlined_difference(path: Path, outlined: Outline) -> float | None:
     """Return the same of an outline, which has enough for it unless the conditions have criteria or cases of their own."""
-    from bioeval_tui.record import effect, reading
+    from bioeval_tui.record import conditions, effect, reading
 
-    both = contrast_in(outlined.started.job) if outlined.started is not None else None
+    both = conditions.contrast_in(outlined.started.job) if outlined.started is not None else None
     if outlined.started is None or not outlined.clean or both is None:
         return None
     without, with_facts = (outlined.scores().get(condition) for condition in both)

@@ -13,22 +13,12 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 from pydantic_core import PydanticCustomError
 
-from bioeval_tui.record.names import Condition
+from bioeval_tui.record.names import IS_ORDER, PUBLISHED_NAMES, PUBLISHED_TITLES, Condition, first_in, is_name
 from bioeval_tui.text import clean_line
 
 LONGEST_WORDS = 20
 """Maximum number of characters of what a condition is called: screens have narrow columns for it."""
 MOST_CONDITIONS = 8
-
-_NAME = re.compile(
-    r"(?!(?:mean|both|all|none|task\d*|timing|assertion|p\d+|random|parallel)\Z)[a-z][a-z0-9_]{0,19}"
-)
-"""A key in files and a word in options such as `--fail-under supplied.task2:0.8`, whose other words it is not."""
-
-
-def is_name(text: str) -> bool:
-    """Return whether a condition can have this name."""
-    return _NAME.fullmatch(text) is not None
 
 
 def _named(text: str) -> str:
@@ -45,25 +35,21 @@ Conditions = Annotated[tuple[ConditionName, ...], Field(max_length=MOST_CONDITIO
 """The names of the conditions of a run, in the order in which each trial holds them."""
 
 
-_FIRST = "-first"
-
-
 def _order(order: str) -> str:
-    if order in ("random", "parallel") or (order.endswith(_FIRST) and is_name(order.removesuffix(_FIRST))):
-        return order
-    raise PydanticCustomError(
-        "order", "must be random, parallel, or a condition with -first, such as supplied-first"
-    )
+    if re.fullmatch(IS_ORDER, order) is None:
+        raise PydanticCustomError(
+            "order", "must be random, parallel, or a condition with -first, such as supplied-first"
+        )
+    return order
 
 
 Order = Annotated[str, AfterValidator(_order)]
-"""The order of a trial's conditions: as listed but for the one that comes first, drawn at random, or at the same time."""
 
 
 def with_first(names: Sequence[Condition], order: Order | None) -> tuple[Condition, ...]:
     """Return the conditions in an order; the one that comes first leaves the others as listed."""
-    first = (order or "").removesuffix(_FIRST)
-    return tuple(sorted(names, key=lambda name: name != first)) if first != order else tuple(names)
+    first = first_in(order)
+    return tuple(sorted(names, key=lambda name: name != first)) if first else tuple(names)
 
 
 def _words(text: str) -> str:
@@ -115,11 +101,16 @@ class ConditionConfig(BaseModel):
         return (withheld if self.criteria == "withheld" else "") or acceptance
 
 
-WITHHELD = ConditionConfig(name="withheld", words="facts withheld", facts="none", criteria="withheld")
-SUPPLIED = ConditionConfig(name="supplied", words="facts supplied")
-PUBLISHED = (WITHHELD, SUPPLIED)
-"""embabel-agent-eval's conditions, in the order in which they run and are shown."""
-PUBLISHED_NAMES = tuple(condition.name for condition in PUBLISHED)
+WITHHELD, SUPPLIED = PUBLISHED = (
+    ConditionConfig(
+        name=PUBLISHED_NAMES[0],
+        words=PUBLISHED_TITLES[PUBLISHED_NAMES[0]],
+        facts="none",
+        criteria="withheld",
+    ),
+    ConditionConfig(name=PUBLISHED_NAMES[1], words=PUBLISHED_TITLES[PUBLISHED_NAMES[1]]),
+)
+"""embabel-agent-eval's conditions."""
 
 
 def _are_distinct(conditions: tuple[ConditionConfig, ...]) -> tuple[ConditionConfig, ...]:
@@ -166,12 +157,8 @@ def condition_in(job: Mapping[str, Any], name: Condition) -> ConditionConfig:
 def named(conditions: Collection[ConditionConfig], name: Condition) -> ConditionConfig:
     """Return the condition of that name; one that is not listed has all facts."""
     found = (condition for condition in conditions if condition.name == name)
-    return next(found, None) or ConditionConfig(name=name)
-
-
-def title_of(name: Condition) -> str:
-    """Return what a condition is called where jobs' own words must not make a difference: `facts withheld`."""
-    return named(PUBLISHED, name).title
+    # Unchecked: a name that nobody lists is only shown.
+    return next(found, None) or ConditionConfig.model_construct(name=name)
 
 
 def in_order(conditions: Sequence[ConditionConfig], some: Collection[Condition]) -> tuple[Condition, ...]:

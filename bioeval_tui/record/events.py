@@ -7,17 +7,18 @@ in `_ms` are milliseconds. Messages and turns count from 1; turn 0 is the state 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 from typing import Annotated, Any, Literal, get_type_hints
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from bioeval_tui.record.conditions import PUBLISHED_NAMES, ConditionName, Conditions
-from bioeval_tui.record.names import Peer, Role
+from bioeval_tui.record.conditions import ConditionName, Conditions
+from bioeval_tui.record.names import PUBLISHED_NAMES, Peer, Role
 from bioeval_tui.record.run_options import Kind, kinds
 from bioeval_tui.record.spans import AgentSpan
 from bioeval_tui.settings import DEFAULT_MODEL
@@ -118,7 +119,15 @@ def checked_type(kind: Kind) -> Any:
     if kind.is_several:
         return Annotated[kind.type, Field(max_length=1000)]
     option = kind.option
+    if option.pattern is not None:
+        return Annotated[kind.type, AfterValidator(partial(_matching, option.pattern))]
     return Annotated[kind.type, Field(ge=option.least, gt=option.above, le=option.most)]
+
+
+def _matching(pattern: str, text: str) -> str:
+    if re.fullmatch(pattern, text) is None:
+        raise ValueError(f"must match {pattern}")
+    return text
 
 
 class ImportedFrom(BaseModel):

@@ -2,11 +2,40 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from typing import Literal, NamedTuple
 
 Condition = str
 """The name of a condition; `record.conditions` says which there are."""
+PUBLISHED_TITLES: dict[Condition, str] = {"withheld": "facts withheld", "supplied": "facts supplied"}
+"""embabel-agent-eval's conditions, in the order in which they run and are shown, and what they are called."""
+PUBLISHED_NAMES: tuple[Condition, ...] = tuple(PUBLISHED_TITLES)
+_NAME = r"(?!(?:mean|both|all|none|task\d*|timing|assertion|p\d+|random|parallel)\b)[a-z][a-z0-9_]{0,19}"
+_IS_NAME = re.compile(_NAME)
+IS_ORDER = rf"random|parallel|{_NAME}-first"
+"""What an order of conditions is: as listed but for the one that comes first, drawn at random, or at the same time."""
+
+
+def is_name(text: str) -> bool:
+    """Return whether a condition can have this name.
+
+    It is a key in files and a word in options such as `--fail-under supplied.task2:0.8`, whose other words it is not.
+    """
+    return _IS_NAME.fullmatch(text) is not None
+
+
+def title_of(condition: Condition) -> str:
+    """Return what a condition is called where jobs' own words must not make a difference: `facts withheld`."""
+    return PUBLISHED_TITLES.get(condition, condition)
+
+
+def first_in(order: str | None) -> Condition | None:
+    """Return the condition that comes first in an order; None if none is named."""
+    name, _, first = (order or "").rpartition("-")
+    return name if first == "first" else None
+
+
 Peer = Literal["agent", "evaluator", "judge", "graph", "knowledge"]
 Role = Literal["user", "assistant"]
 SPEAKERS: dict[Role, str] = {"user": "user", "assistant": "agent"}

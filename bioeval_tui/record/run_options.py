@@ -13,8 +13,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-from bioeval_tui.record.conditions import Order
-from bioeval_tui.record.names import Condition
+from bioeval_tui.record.names import IS_ORDER, Condition
 
 Mode = Literal["job", "rehearsal", "llm"]
 MOST_TRIALS = 10_000
@@ -40,6 +39,8 @@ class Option:
     most: int | None = None
     above: float | None = None
     """The bounds of a number: from `least` or above `above`, to `most`."""
+    pattern: str | None = None
+    """The regular expression of a text."""
     path: Literal["file", "folder"] | None = None
     """Whether it names existing files or folders, which are made absolute."""
     recorded: bool = False
@@ -155,9 +156,9 @@ class RunOptions:
     ] = None  # fmt: skip
     """The names of some of the job's conditions; None for all."""
     order: Annotated[
-        Order | None,
+        str | None,
         Option(
-            help="Which condition comes first: its name with -first, or random.", metavar="ORDER",
+            help="Which condition comes first: its name with -first, or random.", pattern=IS_ORDER,
             recorded=True, on_screen=True,
         ),
     ] = None  # fmt: skip

@@ -15,7 +15,15 @@ from bioeval_tui import score as composite
 from bioeval_tui.languages.speech import asks_question
 from bioeval_tui.record import cases, events
 from bioeval_tui.record.attachments import has_contents
-from bioeval_tui.record.conditions import ConditionConfig, conditions_in, in_order, named, names_in
+from bioeval_tui.record.conditions import (
+    ConditionConfig,
+    Contrast,
+    conditions_in,
+    contrast_in,
+    in_order,
+    named,
+    names_in,
+)
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.names import Condition, Peer, Role, with_served
 from bioeval_tui.record.spans import AgentSpan, tokens_of, was_cut_off
@@ -409,6 +417,16 @@ class RunState:
         """Return how a trial is called: `trial 3`, `case 17`, or `case 17, trial 2`."""
         case = self.case(trial)
         return case.title if case is not None else f"trial {trial}"
+
+    @property
+    def of_job(self) -> tuple[Condition, ...]:
+        """All conditions of the job, run or not."""
+        return names_in(self.job)
+
+    @property
+    def contrast(self) -> Contrast | None:
+        """The conditions whose difference is the effect of the facts; None if the job has no such two."""
+        return contrast_in(self.job)
 
     @property
     def only_condition(self) -> Condition | None:

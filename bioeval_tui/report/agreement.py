@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.record import reviews
-from bioeval_tui.record.conditions import is_name
 from bioeval_tui.record.events import Reviewed, TranscriptScored
-from bioeval_tui.record.names import Condition
+from bioeval_tui.record.names import Condition, is_name
 from bioeval_tui.record.state import ConversationKey
 from bioeval_tui.report.reviews import recorded_prompts
 from bioeval_tui.report.run import RecordedRun

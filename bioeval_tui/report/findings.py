@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, dataclass_transform
 
-from bioeval_tui.record.conditions import title_of
-from bioeval_tui.record.names import Condition
+from bioeval_tui.record.names import Condition, title_of
 
 if TYPE_CHECKING:
     from bioeval_tui.score import Needed

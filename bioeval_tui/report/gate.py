@@ -20,9 +20,9 @@ from bioeval_tui import score, units
 from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.files import write_private
 from bioeval_tui.printed import Fields
-from bioeval_tui.record.conditions import ConditionConfig, is_name, named, names_in, title_of
+from bioeval_tui.record.conditions import ConditionConfig, named, names_in
 from bioeval_tui.record.events import RunStarted
-from bioeval_tui.record.names import Condition
+from bioeval_tui.record.names import Condition, is_name, title_of
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Finding
 from bioeval_tui.report.formats.registry import format_of

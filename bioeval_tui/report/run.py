@@ -15,7 +15,7 @@ from bioeval_tui import score as composite
 from bioeval_tui.errors import Problem
 from bioeval_tui.evaluation.conversation.transcript import without_signoff
 from bioeval_tui.evaluation.spending import Prices, shipped_prices
-from bioeval_tui.record.conditions import Contrast, condition_in, conditions_in, contrast_in, names_in
+from bioeval_tui.record.conditions import Contrast, condition_in, conditions_in, names_in
 from bioeval_tui.record.effect import (
     NOT_RECORDED,
     NOTHING_SHARED,
@@ -467,7 +467,7 @@ class RecordedRun:
     @property
     def contrast(self) -> Contrast | None:
         """The conditions whose difference is the effect of the facts; None if the job has no such two."""
-        return contrast_in(self.state.job)
+        return self.state.contrast
 
     @property
     def only_condition(self) -> Condition | None:

@@ -13,7 +13,8 @@ from functools import singledispatch
 from string import Formatter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bioeval_tui.record.conditions import SUPPLIED, WITHHELD, title_of
+from bioeval_tui.record.conditions import SUPPLIED, WITHHELD
+from bioeval_tui.record.names import title_of
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Finding, NextFinding, Outcome
 from bioeval_tui.statistics.intervals import FEWEST

@@ -12,8 +12,8 @@ from typing_extensions import TypedDict
 
 from bioeval_tui import units
 from bioeval_tui.printed import Fields
-from bioeval_tui.record.conditions import names_in, title_of
-from bioeval_tui.record.names import Condition, asked_and_served
+from bioeval_tui.record.conditions import names_in
+from bioeval_tui.record.names import Condition, asked_and_served, title_of
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.findings import RanksBasis, Shared
 from bioeval_tui.report.run import ConversationResult, RecordedRun, shared_by

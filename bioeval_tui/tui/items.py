@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bioeval_tui.errors import Problem
-from bioeval_tui.record.conditions import PUBLISHED, ConditionConfig
+from bioeval_tui.record.names import PUBLISHED_TITLES, Condition
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.task_report import TaskReport
@@ -42,7 +42,8 @@ class JobItem:
     needs_code: bool = False
     """Whether it can run as soon as the folder with its Python functions is given."""
     runs: int = 0
-    conditions: tuple[ConditionConfig, ...] = PUBLISHED
+    conditions: Mapping[Condition, str] = field(default_factory=lambda: PUBLISHED_TITLES)
+    """What the job calls its conditions, by name, in order."""
     scores: tuple[float | None, ...] = ()
     last_run: datetime | None = None
     cases: int = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, cast
@@ -18,7 +18,7 @@ from bioeval_tui.addresses import url_hint
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.evaluation.job.template import ASKS_FIRST, Answers, script_for
-from bioeval_tui.record.conditions import PUBLISHED, ConditionConfig
+from bioeval_tui.record.names import PUBLISHED_TITLES
 from bioeval_tui.record.run_options import OTLP_PORT
 from bioeval_tui.report.plans import expected_interval
 from bioeval_tui.report.sentences import sentence
@@ -196,7 +196,7 @@ class RunForm:
     code: str = ""
 
     @classmethod
-    def from_saved(cls, kept: Any, conditions: Sequence[ConditionConfig] = PUBLISHED) -> RunForm:
+    def from_saved(cls, kept: Any, conditions: Mapping[Condition, str] = PUBLISHED_TITLES) -> RunForm:
         """Return the saved form for a job with these conditions; invalid values keep their default."""
         if not isinstance(kept, Mapping):
             return cls()
@@ -229,8 +229,7 @@ class RunForm:
 
     def condition_names(self, job: JobItem) -> tuple[Condition, ...]:
         """Return the conditions of a run of a job with this form."""
-        listed = tuple(condition.name for condition in job.conditions)
-        return listed if self.conditions == ALL else (self.conditions,)
+        return tuple(job.conditions) if self.conditions == ALL else (self.conditions,)
 
     @property
     def most_at_once(self) -> int | None:
@@ -346,9 +345,8 @@ CHOICES: dict[str, dict[str, str]] = {
 """The label of each choice of the form that is the same for every job."""
 
 
-def choices_for(conditions: Sequence[ConditionConfig]) -> dict[str, dict[str, str]]:
+def choices_for(titles: Mapping[Condition, str]) -> dict[str, dict[str, str]]:
     """Return the label of each choice of the form for a job with these conditions."""
-    titles = {condition.name: condition.title for condition in conditions}
     every = both_or_all(len(titles))
     return {
         **CHOICES,

@@ -42,7 +42,7 @@ EVALUATOR = [
         "an endless stream", peers.endless, "longer than 1,500 characters|within 0.4 s", "evaluator", asked=0
     ),
     Cell("wrong types", streams(5), "something that is not a chat completion", asked=1),  # type: ignore[arg-type]
-    Cell("refusal", streams(None, refusal="I can't."), "the model refused: I can't.", "evaluator", 1),
+    Cell("refusal", streams(None, refusal="I can't."), "the model refused: I can't.", "unclear", 1),
     Cell("cut off", streams("Please no", "length"), "cut off at the model's length limit", "evaluator", 2),
     Cell("empty", streams(""), "the model's answer was empty", "evaluator"),
     Cell("a tool call", streams(None, "tool_calls", **CALL), "called a tool (look_up)", "evaluator", 1),
@@ -59,7 +59,11 @@ JUDGE = [
     Cell("an endless stream", peers.endless, "more than|within 0.4 s", asked=0, timeout_s=SHORT_S),
     Cell("wrong types", instead(choices="none"), "something that is not a chat completion", asked=1),
     Cell(
-        "refusal", instead(**completion(None, refusal="I can't.")), "the model refused: I can't.", "judge", 2
+        "refusal",
+        instead(**completion(None, refusal="I can't.")),
+        "the model refused: I can't.",
+        "unclear",
+        2,
     ),
     Cell("cut off", instead(**completion('{"tone": 0', "length")), "cut off at the model's", "judge", 2),
     Cell("empty", instead(**completion("")), "the model's answer was empty", "judge", 2),

@@ -92,7 +92,7 @@ async def test_a_score_from_models_that_refuse_is_not_measured_and_never_zero(tm
     withheld, supplied = run.of("conversation_scored")
     assert "the model refused: I play nobody." in withheld.reason
     assert "the model refused: I judge nobody." in supplied.reason
-    assert (withheld.fault, supplied.fault) == ("evaluator", "judge")
+    assert (withheld.fault, supplied.fault) == ("unclear", "unclear")
     assert run.result["score"] is None
 
 

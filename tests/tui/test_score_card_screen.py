@@ -14,8 +14,8 @@ from medal_rows import sample_rows
 from run_script import run_of_trials, scripted_run
 from textual.pilot import Pilot
 
-from bioeval_tui.record.conditions import PUBLISHED_NAMES
 from bioeval_tui.record.events import ConversationEnded, ConversationScored, MessageStarted
+from bioeval_tui.record.names import PUBLISHED_NAMES
 from bioeval_tui.report.words import summary_lines
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.live import score_card_view

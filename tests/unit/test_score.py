@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from bioeval_tui import score as composite
-from bioeval_tui.record.conditions import PUBLISHED_NAMES
 from bioeval_tui.record.events import TaskScored
+from bioeval_tui.record.names import PUBLISHED_NAMES
 from bioeval_tui.score import assertion_part, compose, judged_part, task_part, timing_part
 
 DOCS = Path(__file__).parents[2] / "docs" / "scoring.md"

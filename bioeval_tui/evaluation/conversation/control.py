@@ -21,8 +21,7 @@ from typing import Any
 from bioeval_tui.admission import BACKLOG, Admission, AdmissionLimits
 from bioeval_tui.errors import RecordingError
 from bioeval_tui.peer_limits import MAX_HELLO, MAX_INTENT
-from bioeval_tui.record.conditions import PUBLISHED_NAMES
-from bioeval_tui.record.names import Condition
+from bioeval_tui.record.names import PUBLISHED_NAMES, Condition
 from bioeval_tui.record.recorder import Recorder
 from bioeval_tui.record.runs import LiveInfo
 from bioeval_tui.text import clean, clean_line, listed

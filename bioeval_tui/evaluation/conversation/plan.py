@@ -25,9 +25,8 @@ from bioeval_tui.evaluation.seams import (
     Violation,
 )
 from bioeval_tui.evaluation.spending import UNLIMITED, SpendingBudget
-from bioeval_tui.record.conditions import PUBLISHED_NAMES
 from bioeval_tui.record.events import EventBase, JobCase, ModelServed, RunEvent
-from bioeval_tui.record.names import Condition, Peer
+from bioeval_tui.record.names import PUBLISHED_NAMES, Condition, Peer
 
 CheckAssertion = Callable[[Assertion, AssertionView], Awaitable[CheckResult]]
 Guard = Callable[[EvaluatorView, str], Sequence[Violation]]

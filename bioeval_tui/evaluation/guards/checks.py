@@ -38,10 +38,10 @@ from bioeval_tui.evaluation.models.prompting import Prompt
 from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage, Violation
 from bioeval_tui.languages import language_of
 from bioeval_tui.peer_limits import MAX_BLANK_LINES
-from bioeval_tui.record.conditions import PUBLISHED_NAMES, SUPPLIED
+from bioeval_tui.record.conditions import SUPPLIED
 from bioeval_tui.record.events import FACTS_UNREAD, ROLE_RULES
 from bioeval_tui.record.importing.looking import json_value
-from bioeval_tui.record.names import Condition
+from bioeval_tui.record.names import PUBLISHED_NAMES, Condition
 from bioeval_tui.text import clean, clean_line, shorten, without_invisible
 
 LONGEST_GIVING_UP = 25

@@ -37,8 +37,7 @@ from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.proxies import is_loopback
 from bioeval_tui.record import events
 from bioeval_tui.record.cases import question_hash
-from bioeval_tui.record.conditions import title_of
-from bioeval_tui.record.names import Role, with_served
+from bioeval_tui.record.names import Role, title_of, with_served
 from bioeval_tui.record.overlay import append_numbered, judgings, read_overlay
 from bioeval_tui.record.reading import started_run
 from bioeval_tui.record.runs import is_own, only_here

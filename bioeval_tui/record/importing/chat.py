@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bioeval_tui.errors import InputError
-from bioeval_tui.record.conditions import SUPPLIED, is_name
+from bioeval_tui.record.conditions import SUPPLIED
 from bioeval_tui.record.importing.conversations import (
     ChatRole,
     GivenScore,
@@ -27,6 +27,7 @@ from bioeval_tui.record.importing.conversations import (
     text_of,
 )
 from bioeval_tui.record.importing.looking import FileLook, lines, members
+from bioeval_tui.record.names import is_name
 from bioeval_tui.record.tool_calls import paired
 from bioeval_tui.text import compact_json
 

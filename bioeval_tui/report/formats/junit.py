@@ -17,9 +17,8 @@ from typing import Literal
 from xml.etree import ElementTree as ET
 
 from bioeval_tui.errors import ExitCode
-from bioeval_tui.record.conditions import title_of
 from bioeval_tui.record.events import RESULT_REASONS
-from bioeval_tui.record.names import Condition
+from bioeval_tui.record.names import Condition, title_of
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.gate import GateResult, GateRules, evaluate
 from bioeval_tui.report.result import RunResult

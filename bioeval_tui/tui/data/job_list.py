@@ -170,7 +170,7 @@ def read_job(path: Path, *, asked_for: bool = True, check: bool = True) -> JobIt
         item,
         tasks=len(job.tasks),
         facts=len(job.facts),
-        conditions=job.held_in,
+        conditions={condition.name: condition.title for condition in job.held_in},
         assertions=len(job.assertions),
         runnable=not checked.errors,
         needs_code=bool(needing_code) and all(needing_code),

@@ -13,7 +13,7 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.widget import Widget
 
-from bioeval_tui.record.conditions import PUBLISHED_NAMES, names_in
+from bioeval_tui.record.names import PUBLISHED_NAMES
 from bioeval_tui.report import rows
 from bioeval_tui.report.brief import Brief, brief_of
 from bioeval_tui.report.messages import pattern_of
@@ -179,7 +179,7 @@ class Conversations(Vertical):
     @property
     def _conditions(self) -> tuple[Condition, ...]:
         state = self.watched.state
-        return names_in(state.job) if state is not None else PUBLISHED_NAMES
+        return state.of_job if state is not None else PUBLISHED_NAMES
 
     async def mount_frames(self) -> None:
         """Add the conversations, in place of those of a job with other conditions."""

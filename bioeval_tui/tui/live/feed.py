@@ -14,7 +14,7 @@ from textual.message import Message
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.evaluation.engine.interface import Intent, IntentKind
-from bioeval_tui.record.conditions import PUBLISHED_NAMES
+from bioeval_tui.record.names import PUBLISHED_NAMES
 from bioeval_tui.tui.live.heads_view import LinkState
 
 if TYPE_CHECKING:

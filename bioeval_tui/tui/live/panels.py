@@ -14,7 +14,6 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message
 
-from bioeval_tui.record.conditions import contrast_in
 from bioeval_tui.record.effect import shared_criteria, trial_difference
 from bioeval_tui.report import rows
 from bioeval_tui.report.run import counted_shared
@@ -177,7 +176,7 @@ def uplift_cells(state: RunState, trial: int) -> list[Cell]:
     if not state.clean:
         return [Cell(f"not shown: {state.cleanness}", "warn")]
     shared = counted_shared([shared_criteria(state.job_of(trial))])
-    conversations = [state.conversation(condition, trial) for condition in contrast_in(state.job) or ()]
+    conversations = [state.conversation(condition, trial) for condition in state.contrast or ()]
     is_claimed = shared is None or not shared.is_nothing
     if is_claimed and any(talk is None or talk.score is None for talk in conversations):
         return [Cell("once both ended", "quiet")]

@@ -10,8 +10,8 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from bioeval_tui.record.conditions import PUBLISHED_NAMES
 from bioeval_tui.record.effect import shared_criteria, trial_difference
+from bioeval_tui.record.names import PUBLISHED_NAMES
 from bioeval_tui.report import rows
 from bioeval_tui.report.brief import Brief, brief_of
 from bioeval_tui.report.sentences import rank_words

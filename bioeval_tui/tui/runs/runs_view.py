@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import permutations
 from typing import TYPE_CHECKING
 
-from bioeval_tui.record.conditions import PUBLISHED_NAMES, names_in
+from bioeval_tui.record.names import PUBLISHED_NAMES
 from bioeval_tui.record.runs import REHEARSAL
 from bioeval_tui.statistics.means import average_if_any
 from bioeval_tui.text import both_or_all, clean_line, plural, shorten
@@ -90,7 +90,7 @@ def preview(run: RunResult) -> RunPreview:
     )
 
     conclusion, trials = run.conclusion, run.planned_trials
-    names: dict[str, str] = {name: run.condition_name(name) for name in names_in(run.state.job)}
+    names: dict[str, str] = {name: run.condition_name(name) for name in run.state.of_job}
     conversations = run.as_begun
     talk = run.lowest or next(reversed(conversations), None)
     if talk is None:
@@ -254,7 +254,8 @@ def _message(role: str, text: str) -> Line:
 
 def _score_lines(run: CataloguedRun, names: Mapping[str, str]) -> list[Line]:
     """Return the scores by condition, and the mean and difference, which need both."""
-    shown = list(names or run.scores or PUBLISHED_NAMES)
+    published = run.scores.keys() <= set(PUBLISHED_NAMES)
+    shown = tuple(names) or (PUBLISHED_NAMES if published else tuple(run.scores))
     labels = [names.get(condition, condition) for condition in shown]
     width = max(map(len, (*labels, "difference"))) + 2
 

@@ -258,7 +258,7 @@ async def test_the_hash_says_in_which_conversations_the_question_differs(
     [
         ([("Learn what it costs", "Learn the price")], "task 2 is “Learn the price” instead of “Learn what it costs”"),
         ([("for nine, accept", "for nine, only: supplied, accept")],
-         "task 1 (“Get a reminder for nine”) counts with facts supplied only instead of counts in both conditions"),
+         "task 1 (“Get a reminder for nine”) counts in supplied only instead of counts in all conditions"),
         ([("for nine, accept", "for nine, type: question, accept")], "task 1 (“Get a reminder for nine”) is a question instead of a task"),
         ([("rules: [{pattern: euros}]}", "rules: [{pattern: euros}]}\n  - {task: Book it, rules: [{pattern: booked}]}")],
          "task 3 (“Book it”) was not asked for"),

@@ -527,7 +527,12 @@ FORMED: dict[str, dict[str, Any]] = {
         ]
     },
     "a query": {"setups": [{"cypher": f"CREATE (:{LISTED} {{name: '{LISTED}'}})"}]},
-    "names of conditions": {"conditionNames": {"withheld": f"no {LISTED}", "supplied": f"with {LISTED}"}},
+    "names of conditions": {
+        "conditions": [
+            {"name": "withheld", "words": f"no {LISTED}", "facts": "none"},
+            {"name": "supplied", "words": f"with {LISTED}"},
+        ]
+    },
     "a persona": {"personas": [{"name": LISTED}]},
 }
 ELSEWHERE = ("target.function", "a tool's function")
@@ -594,8 +599,16 @@ def test_a_listed_name_in_a_field_with_a_form_is_a_word_in_a_job_that_is_valid(
 def test_a_name_that_is_too_long_once_it_is_replaced_is_named_with_what_to_do(
     runs: Path, tmp_path: Path, redacting: tuple[str, str]
 ) -> None:
-    told_of(runs, {"conditionNames": {"withheld": f"{LISTED} is not known", "supplied": "known"}})
+    told_of(
+        runs,
+        {
+            "conditions": [
+                {"name": "withheld", "words": f"{LISTED} unknown", "facts": "none"},
+                {"name": "supplied"},
+            ]
+        },
+    )
     done = call("new", tmp_path / "again.yml", "--from", RUN, *redacting)
-    assert "conditionNames.withheld: String should have at most 20 characters; " in str(done.exception)
+    assert "conditions.0.words: String should have at most 20 characters; " in str(done.exception)
     assert "give them a shorter `as` in its rules" in str(done.exception)
     assert not (tmp_path / "again.yml").exists()
