@@ -35,8 +35,8 @@ MAX_MODEL_LIST = 2_000_000
 """Maximum number of bytes of a list of models; OpenRouter's has 700,000."""
 MAX_STATE = 1_000_000
 """Maximum number of characters of an agent's state that is recorded after a turn."""
-MAX_TOOL_VALUE = 100_000
-"""Maximum number of recorded characters of a tool call's arguments and results."""
+MAX_EVENT_TEXT = 100_000
+"""Maximum number of recorded characters of a text in an agent's events, tool calls and state."""
 MAX_SESSION = 1000
 """The most characters of the id that an agent gives a session."""
 MAX_ROUNDS = 20

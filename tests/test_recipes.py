@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from io import BytesIO
 from pathlib import Path
 from pkgutil import resolve_name
 from types import ModuleType
@@ -184,6 +185,9 @@ def test_adding_a_guard_takes_one_function_and_one_line(monkeypatch: pytest.Monk
     view = EvaluatorView(job(), "supplied", 1, (), ())
     assert [found.rule for found in checks.check(view, "REMIND ME")] == ["shouting"]
     assert checks.check(view, "Remind me") == []
+    said = b'{"messages": [{"role": "user", "content": "REMIND ME"}]}'
+    *_, totals = checks.check_transcripts(BytesIO(said), "said.jsonl")
+    assert totals.by_rule["shouting"] == 1
 
 
 def a_command(name: str) -> ModuleType:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from bioeval_tui import plugins
 from bioeval_tui.errors import UsageError
+from bioeval_tui.statistics.intervals import CHANGE, UNIT, Bounds
 from bioeval_tui.text import join_names
 
 if TYPE_CHECKING:
@@ -210,17 +211,28 @@ def _cohen_kappa(right: Floats, true: Floats, predicted: Floats) -> float:
     return float((right.sum() / total - expected) / (1.0 - expected))
 
 
-_OF_COUNTS: dict[str, Callable[[Floats, Floats, Floats], float]] = {
-    "balanced_accuracy": _balanced_accuracy,
-    "f1_macro": _f1_macro,
-    "f1_weighted": _f1_weighted,
-    "matthews": _matthews,
-    "cohen_kappa": _cohen_kappa,
+class CountsMetric(NamedTuple):
+    """A metric on labels as a function of the counts for each class, and what its interval needs to know."""
+
+    score: Callable[[Floats, Floats, Floats], float]
+    """Takes what is right, true and predicted, shape (classes,) each."""
+    bounds: Bounds = UNIT
+    """Its least and greatest possible value."""
+    mean_of_classes: bool = False
+    """Whether each class counts the same, so that it is known no better than the smallest."""
+
+
+_OF_COUNTS = {
+    "balanced_accuracy": CountsMetric(_balanced_accuracy, mean_of_classes=True),
+    "f1_macro": CountsMetric(_f1_macro, mean_of_classes=True),
+    "f1_weighted": CountsMetric(_f1_weighted),
+    "matthews": CountsMetric(_matthews, CHANGE),
+    "cohen_kappa": CountsMetric(_cohen_kappa, CHANGE),
 }
 
 
-def counts_metric(name: str) -> Callable[[Floats, Floats, Floats], float] | None:
-    """Return a metric on labels as a function of counts for each class: right, true and predicted; None for other metrics."""
+def counts_metric(name: str) -> CountsMetric | None:
+    """Return a metric on labels as a function of counts for each class; None for other metrics."""
     return _OF_COUNTS.get(name)
 
 

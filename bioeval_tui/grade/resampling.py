@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval_tui.grade.metrics import Metric, average_ranks, counts_metric, log_losses
+from bioeval_tui.grade.metrics import CountsMetric, Metric, average_ranks, counts_metric, log_losses
 from bioeval_tui.statistics.intervals import (
-    CHANGE,
     FEWEST,
     FEWEST_CURVED,
     FEWEST_UNITS,
@@ -130,7 +129,7 @@ def draws(metric: Metric, pairs: Sequence[tuple[Any, Any]], event: Floats | None
     if (metric.name == "roc_auc" or of_counts is not None) and rows < FEWEST_CURVED:
         raise CannotResampleError(f"{rows} test rows are too few, {FEWEST_CURVED} are needed for this metric")
     if of_counts is not None and len(pairs) == 1:
-        return _of_confusion(of_counts, metric.name, *pairs[0])
+        return _of_confusion(of_counts, *pairs[0])
     if metric.name == "roc_auc" and len(pairs) == 1:
         return _of_auc(np.asarray(pairs[0][0]) > 0, pairs[0][1])
     if metric.name == "concordance_index" and len(pairs) == 1 and event is not None and rows <= _MOST_PAIRS:
@@ -381,12 +380,7 @@ _INFLUENCE: dict[str, Callable[[Any, Any], Floats]] = {
 # Labels and survival -----------------------------------------------------------------------------------
 
 
-_OF_CLASSES = ("balanced_accuracy", "f1_macro")
-
-
-def _of_confusion(
-    score: Callable[[Floats, Floats, Floats], float], name: str, true: Any, guess: Any
-) -> Draws:
+def _of_confusion(metric: CountsMetric, true: Any, guess: Any) -> Draws:
     """Return the scores of a table of true and predicted classes, from its change with each cell (the delta method).
 
     The error is that of the table with one more wrong row, which may be any, so that it is never 0.
@@ -398,11 +392,11 @@ def _of_confusion(
     if not wrong.any():
         raise CannotResampleError("all rows are of one class")
     smallest = float(table.sum(axis=1).min())
-    if name in _OF_CLASSES and smallest < 2:
+    if metric.mean_of_classes and smallest < 2:
         raise CannotResampleError("a class has fewer than two test rows, which cannot vary")
 
     def of(cells: Floats) -> float:
-        return score(np.diagonal(cells), cells.sum(axis=1), cells.sum(axis=0))
+        return metric.score(np.diagonal(cells), cells.sum(axis=1), cells.sum(axis=0))
 
     smooth = table + wrong / wrong.sum()
     slopes = np.zeros_like(table)
@@ -413,17 +407,16 @@ def _of_confusion(
         less[at] -= step
         slopes[at] = (of(more) - of(less)) / (2 * step)
     rows = len(true)
-    bounds = CHANGE if name in ("matthews", "cohen_kappa") else UNIT
-    low, high = bounds
+    low, high = metric.bounds
     variance = float((smooth * slopes**2).sum()) - float((smooth * slopes).sum()) ** 2 / rows
     share = (of(smooth) - low) / (high - low)
     if not (variance > 0 and 0 < share < 1):
         raise CannotResampleError("the score of these rows does not vary, which says nothing of other rows")
     effective = share * (1 - share) * (high - low) ** 2 / variance
     # A mean over classes is known no better than the smallest class.
-    degrees = smallest if name in _OF_CLASSES else rows - 1
+    degrees = smallest if metric.mean_of_classes else rows - 1
     effective *= (Z / t_quantile(1 - TAIL, degrees)) ** 2
-    return _of_share((of(table) - low) / (high - low), effective, bounds, rows, _SHARE)
+    return _of_share((of(table) - low) / (high - low), effective, metric.bounds, rows, _SHARE)
 
 
 def _of_comparable_pairs(true: Floats, guess: Floats, event: Floats, random: np.random.Generator) -> Draws:

@@ -12,6 +12,7 @@ from typing import Any
 from bioeval_tui.record.conditions import condition_in
 from bioeval_tui.record.events import MET_ABOVE, Case, RunStarted
 from bioeval_tui.record.names import Condition
+from bioeval_tui.record.tool_calls import tool_calls_text
 
 
 def in_turn(cases: int, trials: int) -> list[int]:
@@ -155,3 +156,27 @@ def question_hash(
 def counts_in(item: Mapping[str, Any], condition: Condition | None) -> bool:
     """Return whether a task or assertion of a job's snapshot counts in a condition (None: in any)."""
     return condition is None or item.get("only") in (None, condition)
+
+
+OF_EVERY_ASSERTION = frozenset({"name", "weight", "only", "timeline", "invariant"})
+"""The keys that every assertion of a job may have. All others say what it asserts, also those of a newer version's kinds."""
+
+
+def asserted(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an assertion of a job's snapshot asserts: its own keys, the one of its kind first."""
+    return {key: value for key, value in item.items() if key not in OF_EVERY_ASSERTION}
+
+
+def assertion_title(item: Mapping[str, Any], index: int) -> str:
+    """Return what an assertion of a job's snapshot is called: its name, or what it asserts."""
+    if item.get("name"):
+        return str(item["name"])
+    kind, asked = next(iter(asserted(item).items()), ("", ""))
+    return asserted_text(kind, asked) or f"assertion {index + 1}"
+
+
+def asserted_text(key: str, value: Any) -> str:
+    """Return the value of one of the keys of `asserted` as a text."""
+    if key == "toolCalls" and isinstance(value, dict):
+        return tool_calls_text(value)
+    return str(value or "")

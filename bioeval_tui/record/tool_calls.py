@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bioeval_tui.peer_limits import MAX_TOOL_VALUE
+from bioeval_tui.peer_limits import MAX_EVENT_TEXT
 from bioeval_tui.text import clean_line, clean_value, excess_of, parse_json, shorten
 
 UNREAD = "the arguments of this call are not a JSON object"
@@ -76,7 +76,7 @@ def call_event(name: str, arguments: Any, call_id: str = "") -> dict[str, Any]:
         request["argumentsRead"] = False
     if call_id:
         request["id"] = clean_line(call_id, 200)
-    made: dict[str, Any] = clean_value({"request": request}, MAX_TOOL_VALUE)
+    made: dict[str, Any] = clean_value({"request": request}, MAX_EVENT_TEXT)
     return made
 
 
@@ -87,7 +87,7 @@ def result_event(output: Any, call_id: str = "", *, failed: bool = False) -> dic
         event["id"] = clean_line(call_id, 200)
     if failed:
         event["error"] = True
-    made: dict[str, Any] = clean_value(event, MAX_TOOL_VALUE)
+    made: dict[str, Any] = clean_value(event, MAX_EVENT_TEXT)
     return made
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bioeval_tui.record.cases import counts_in, criteria_in, judged_in
+from bioeval_tui.record.cases import asserted, counts_in, criteria_in, judged_in
 from bioeval_tui.record.names import Condition
 from bioeval_tui.text import compact_json
 
@@ -23,7 +23,6 @@ OF_USERS = ("voice", "lines")
 """The parts of a job's evaluator that do."""
 LARGEST_WEIGHT = 1e100
 """No job has a larger one: the recording is damaged."""
-_OF_ASSERTIONS = ("expression", "cypher", "expected", "toolCalls", "medal", "task", "submission")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,7 @@ def contents_of(job: Mapping[str, Any], unfilled: Mapping[str, Any], condition: 
         situation,
         tuple(_words(task.get("task")) for task in tasks),
         {number: _judged(job, item, condition, by_rules=by_rules) for number, item in items.items()},
-        {index: _bare({key: check.get(key) for key in _OF_ASSERTIONS}) for index, check in checks.items()},
+        {index: _bare(asserted(check)) for index, check in checks.items()},
         {
             "judged": {number: _weight(item) for number, item in items.items()},
             "checked": {index: _weight(check) for index, check in checks.items()},

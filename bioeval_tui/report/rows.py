@@ -7,13 +7,19 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from bioeval_tui.record.cases import counts_in, criteria_in, judged, judged_in, without_placeholders
+from bioeval_tui.record.cases import (
+    assertion_title,
+    counts_in,
+    criteria_in,
+    judged,
+    judged_in,
+    without_placeholders,
+)
 from bioeval_tui.record.conditions import Contrast, contrast_in, names_in
 from bioeval_tui.record.effect import shared_criteria, why_not_compared
 from bioeval_tui.record.events import RESULT_REASONS, AssertionChecked, TaskScored, job_number
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import ConversationState, MessageState, RunState
-from bioeval_tui.record.tool_calls import tool_calls_text
 from bioeval_tui.statistics.estimates import LatencySummary, summarise
 
 Talks = dict[Condition, ConversationState | None]
@@ -151,10 +157,7 @@ def assertion_titles(
             item = {}
         if not counts_in(item, condition):
             continue
-        named = next((item[key] for key in ("name", "expression", "cypher", "medal") if item.get(key)), "")
-        if not named and isinstance(item.get("toolCalls"), dict):
-            named = tool_calls_text(item["toolCalls"])
-        title = str(named or f"assertion {index + 1}")
+        title = assertion_title(item, index)
         if trial is None:
             title = without_placeholders(title)
         found[index] = (title, job_number(item, "weight", 1.0))

@@ -201,7 +201,7 @@ def test_a_result_that_was_not_measured_says_why(folder: Path) -> None:
     ("options", "said"),
     [
         ({"trails": 3}, "there is no option trails: did you mean trials?"),
-        ({"conditions": ["suplied"]}, "conditions: input should be 'withheld' or 'supplied', not 'suplied'"),
+        ({"conditions": ["suplied"]}, "the job has no condition 'suplied'; it has withheld and supplied"),
         ({"leaderboard": "nowhere.csv"}, "nowhere.csv does not exist; give own, published, or a CSV file"),
         ({"submissions": ["nowhere"]}, "submissions: there is no folder /"),
         ({"code": Path("job.yml")}, "code: there is no folder /"),

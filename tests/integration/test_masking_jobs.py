@@ -57,7 +57,7 @@ class Filled:
                 if NAME in json.dumps(found[0]):
                     self.fields.append(f"{kind.__name__}.{alias}")
             elif field.is_required():
-                data[alias] = next(value for value in (1000, 1, "", "known") if self._fits(allowed, value))
+                data[alias] = next(value for value in (1000, 1, "", "withheld") if self._fits(allowed, value))
         return data
 
     def values(self, annotation: Any) -> Iterator[Any]:

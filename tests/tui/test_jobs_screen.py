@@ -104,6 +104,7 @@ async def test_a_run_started_from_the_dialog_is_shown(size: tuple[int, int]) -> 
             judge_model=("j1", "j2"),
             trials=3,
             concurrency=4,
+            conditions=("withheld", "supplied"),
             order="withheld-first",
             parallel=True,
         )

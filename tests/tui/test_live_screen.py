@@ -467,3 +467,17 @@ async def test_the_first_words_reach_the_screen_in_one_frame() -> None:
         view.give(1)
         await timers(pilot)
         assert "Hello," in screen_text(app)
+
+
+async def test_an_assertion_without_a_name_is_called_what_it_asserts() -> None:
+    started, *rest = scripted_run()
+    medal = {"medal": "silver", "task": "oncology/breast-cancer", "submission": "answers.csv", "weight": 2.0}
+    job = {**started.job, "assertions": [medal, *started.job["assertions"][1:]]}
+    started = started.model_copy(update={"job": job})
+    async with opened(FakeView([started, *rest], hold_at=MID + 20)) as (app, pilot):
+        app.live.conversations.user_moved = True
+        await pilot.press("i", "i", "i", "home", "enter")
+        await until(pilot, lambda: is_a(app.screen, "AssertionDetail"))
+        await loaded(app, pilot)
+        assert "silver   weight 2" in screen_text(app)
+        assert "oncology/breast-cancer" in screen_text(app)

@@ -391,7 +391,7 @@ class A2AAgent:
                 turn.task = str(update.get("taskId") or turn.task)
                 self._artifact(artifact, turn, tell, pieces, append=bool(update.get("append")))
             case _:
-                tell(clean_value({"frame": dict(frame)}, 100_000))
+                tell(clean_value({"frame": dict(frame)}))
         return pieces
 
     def _learn(self, source: Mapping[str, Any]) -> None:
@@ -664,8 +664,8 @@ def _events_of(part: Mapping[str, Any]) -> list[dict[str, Any]]:
             failed = isinstance(response, dict) and bool(response.get("error"))
             return [result_event(response, call_id, failed=failed)]
         if request_of(data) is not None or result_of(data) is not None:
-            return [clean_value(data, 100_000)]
+            return [clean_value(data)]
     shown = {**part, "data": data} if "data" in part else dict(part)
     if isinstance(raw := shown.get("raw"), str):
         shown |= {"raw": raw[:_MAX_RAW], "bytes": bytes_of(raw)}
-    return [clean_value({"part": shown}, 100_000)]
+    return [clean_value({"part": shown})]

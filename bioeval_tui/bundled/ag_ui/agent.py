@@ -426,7 +426,7 @@ def _take(event: Mapping[str, Any], run: _ReceivedRun) -> list[Delta | Generatio
 
 
 def _as_recorded(event: Mapping[str, Any]) -> Generation:
-    return Generation(clean_value(dict(event), 100_000))
+    return Generation(clean_value(dict(event)))
 
 
 def _failure(event: Mapping[str, Any]) -> PeerError:
@@ -500,7 +500,7 @@ def _show_call(call: _ToolCall) -> list[Delta | Generation]:
 def _take_result(event: Mapping[str, Any], run: _ReceivedRun) -> list[Delta | Generation]:
     call_id = str(event.get("toolCallId") or "")
     content = event.get("content")
-    shown = content if isinstance(content, str) else clean_value(content, 100_000)
+    shown = content if isinstance(content, str) else clean_value(content)
     run.results.append(_message("tool", toolCallId=call_id, content=content))
     call = run.calls.get(call_id)
     before = _show_call(call) if call is not None else []

@@ -162,7 +162,7 @@ class OpenAIChatAgent:
         """Yield the events of an answer, answer its tool calls, and add their results to what was `said`."""
         items = [event for item in answer.items for event in _item_events(item)]
         if answer.reasoning:
-            items.append(clean_value({"reasoning": answer.reasoning}, 100_000))
+            items.append(clean_value({"reasoning": answer.reasoning}))
         items += [_part_event(part) for part in answer.parts]
         for event in [*self._first_events, *items] if first else items:
             yield event
@@ -245,7 +245,7 @@ def _result(call: ModelToolCall, content: str) -> dict[str, Any]:
 
 def _part_event(part: Mapping[str, Any]) -> dict[str, Any]:
     """Return a part of a content that is no text as an event: an attachment, with the part itself."""
-    return clean_value({**_attached(part), "part": dict(part)}, 100_000)  # type: ignore[no-any-return]
+    return clean_value({**_attached(part), "part": dict(part)})  # type: ignore[no-any-return]
 
 
 def _attached(part: Mapping[str, Any]) -> dict[str, Any]:
@@ -268,7 +268,7 @@ def _item_events(item: Mapping[str, Any]) -> list[dict[str, Any]]:
     if excess := excess_of(item):
         raise PeerError("agent", f"the agent's answer has an item {excess}")
     if item.get("type") != "mcp_call":
-        return [clean_value({"item": without_picture(item)}, 100_000)]
+        return [clean_value({"item": without_picture(item)})]
     written = item.get("arguments") or "{}"
     arguments = parse_arguments(written) if isinstance(written, str) else written
     call_id = str(item.get("id") or "")

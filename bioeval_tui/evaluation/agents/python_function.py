@@ -498,7 +498,7 @@ def _read_report(given: Any) -> _Piece | tuple[int, int]:
         case {"tokens": [int(tokens_in), int(tokens_out)]}:
             return tokens_in, tokens_out
         case {"event": dict(event)}:
-            return [clean_value(event, 100_000)]
+            return [clean_value(event)]
         case {"call": {"name": str(name), "arguments": given, "id": str(told_id), **result}}:
             call_id = told_id or f"{OWN_ID}{uuid.uuid4().hex[:12]}"
             events = [call_event(name, _arguments(given), call_id)]

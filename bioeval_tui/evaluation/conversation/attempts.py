@@ -14,7 +14,7 @@ from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, RunLim
 from bioeval_tui.evaluation.retry import RetryRule, attempts
 from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply, Utterance
 from bioeval_tui.evaluation.spending import SpendingBudget, Used, counting
-from bioeval_tui.peer_limits import MAX_VALUES
+from bioeval_tui.peer_limits import MAX_EVENT_TEXT, MAX_VALUES
 from bioeval_tui.record import events
 from bioeval_tui.record.events import MAX_TOKENS
 from bioeval_tui.record.names import Peer
@@ -40,7 +40,7 @@ class DeltaJoiner:
         if isinstance(piece, Delta):
             self._text.append(piece.text)
         else:
-            self._generation.append(clean_value(dict(piece.data), 100_000))
+            self._generation.append(clean_value(dict(piece.data), MAX_EVENT_TEXT))
         now = time.monotonic()
         if now >= self._next:
             self.flush()

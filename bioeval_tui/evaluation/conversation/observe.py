@@ -16,7 +16,7 @@ from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, Parts,
 from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript
 from bioeval_tui.evaluation.job.models import Assertion, CypherAssertion, ExpressionAssertion, MedalAssertion
 from bioeval_tui.evaluation.seams import Agent, AssertionView, CheckResult, GraphSnapshot, PeerError
-from bioeval_tui.peer_limits import MAX_STATE
+from bioeval_tui.peer_limits import MAX_EVENT_TEXT, MAX_STATE
 from bioeval_tui.record import events
 from bioeval_tui.text import clean_line, clean_value, compact_json, excess_of, is_large, shorten
 
@@ -324,7 +324,9 @@ def _clean_state(
     """Return the cleaned context, the context to record (None if too large), the digest of each observed part, and how the
     context exceeds what any JSON of a peer may be; it is left out then."""
     excess = excess_of(context)
-    cleaned: dict[str, Any] | None = None if context is None or excess else clean_value(context, 100_000)
+    cleaned: dict[str, Any] | None = (
+        None if context is None or excess else clean_value(context, MAX_EVENT_TEXT)
+    )
     digests: dict[str, str] = {}
     if cleaned is not None:
         digests[OBJECT_CONTEXT] = _hash(_comparable_parts(cleaned, session))

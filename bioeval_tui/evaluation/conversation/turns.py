@@ -35,7 +35,7 @@ from bioeval_tui.evaluation.seams import (
     for_evaluator,
 )
 from bioeval_tui.evaluation.spending import Used
-from bioeval_tui.peer_limits import MAX_SESSION
+from bioeval_tui.peer_limits import MAX_EVENT_TEXT, MAX_SESSION
 from bioeval_tui.record import events
 from bioeval_tui.record.events import EndReason, Fault
 from bioeval_tui.record.names import Role
@@ -286,7 +286,7 @@ class Dialogue:
         answer = clean(reply.content)
         session = reply.session if reply.session != self.transcript.session_id else ""
         self.transcript.session_id = session or self.transcript.session_id
-        generation = tuple(clean_value(dict(event), 100_000) for event in reply.generation)
+        generation = tuple(clean_value(dict(event), MAX_EVENT_TEXT) for event in reply.generation)
         self.transcript.messages.append(
             TranscriptMessage(number, "assistant", answer, latency_ms, generation=generation)
         )

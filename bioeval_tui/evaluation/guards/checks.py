@@ -343,7 +343,7 @@ def _hits(data: Mapping[str, Any], number: int, totals: GuardTotals) -> Iterator
             totals.void += "void" in effects
             totals.marked += effects == {"mark"}
             for violation in violations:
-                totals.by_rule[violation.rule] += 1
+                totals.by_rule[violation.rule] = totals.by_rule.get(violation.rule, 0) + 1
                 yield Hit(identity, place, violation.rule, violation.effect, clean_line(violation.detail))
         heard.append(TranscriptMessage(place, "user" if role == "user" else "assistant", content))
     spoken = spoken_language(view)

@@ -272,7 +272,7 @@ def _problems_of(error: ValidationError, document: YamlDocument, file: str) -> l
 def field_path(detail: ErrorDetails) -> FieldPath:
     """Return the path of a validation error's field in a job's data."""
     path: FieldPath = tuple(part for part in detail["loc"] if part not in (models.ITEM, models.PLACEHOLDER))
-    if len(path) > 2 and path[0] in ("seeds", "assertions"):
+    if len(path) > 2 and path[0] in models.KINDS:
         path = (*path[:2], *path[3:])  # pydantic names the kind of a union's member after the index
     return path
 
@@ -356,17 +356,11 @@ _PARTS: dict[str, tuple[type[BaseModel], ...]] = {
     "scorer": (models.ScorerConfig,),
     "tasks": (models.JobTask,),
     "setups": (models.Setup,),
-    "seeds": (models.TextSeed, models.ConversationSeed),
     "rubric": (models.RubricItem,),
     "personas": (models.Persona,),
     "cases": (models.CasesConfig,),
     "conditions": (ConditionConfig,),
-    "assertions": (
-        models.ExpressionAssertion,
-        models.CypherAssertion,
-        models.MedalAssertion,
-        models.ToolCallsAssertion,
-    ),
+    **{part: tuple(kinds.values()) for part, kinds in models.KINDS.items()},
 }
 _NESTED: dict[str, type[BaseModel]] = {
     "lines": models.ScriptLine,
@@ -382,7 +376,7 @@ _NESTED: dict[str, type[BaseModel]] = {
 
 def _meant(value: object, part: str) -> str:
     """Return a suggestion for the misspelt key of a list item that determines its kind."""
-    kinds = ["text", "conversation"] if part == "seeds" else ["expression", "cypher", "medal", "toolCalls"]
+    kinds = models.KINDS[part]
     for key in value if isinstance(value, dict) else ():
         if near := difflib.get_close_matches(str(key), kinds, 1, 0.6):
             return f"; instead of {clean_line(str(key), 40)}, did you mean {near[0]}?"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import (
     AfterValidator,
@@ -615,7 +615,15 @@ class ToolCallsAssertion(AssertionPart):
         return self.name or f"ToolCallsAssertion: {tool_calls_text(asked)}"
 
 
-def _kind_of(*keys: str) -> Discriminator:
+def _by_key(kinds: Any) -> dict[str, type[JobPart]]:
+    """Return the classes of a union by their tags: the key that says which kind an item is."""
+    tagged = (get_args(kind) for kind in get_args(kinds))
+    return {tag.tag: part for part, tag in tagged}
+
+
+def _kind_of(kinds: Any) -> Discriminator:
+    keys = tuple(_by_key(kinds))
+
     def choose(value: Any) -> str | None:
         if isinstance(value, BaseModel):
             return next((key for key in keys if to_snake(key) in type(value).model_fields), None)
@@ -627,17 +635,20 @@ def _kind_of(*keys: str) -> Discriminator:
     )
 
 
-Seed = Annotated[
-    Annotated[TextSeed, Tag("text")] | Annotated[ConversationSeed, Tag("conversation")],
-    _kind_of("text", "conversation"),
-]
-Assertion = Annotated[
+_SeedKind = Annotated[TextSeed, Tag("text")] | Annotated[ConversationSeed, Tag("conversation")]
+_AssertionKind = (
     Annotated[ExpressionAssertion, Tag("expression")]
     | Annotated[CypherAssertion, Tag("cypher")]
     | Annotated[MedalAssertion, Tag("medal")]
-    | Annotated[ToolCallsAssertion, Tag("toolCalls")],
-    _kind_of("expression", "cypher", "medal", "toolCalls"),
-]
+    | Annotated[ToolCallsAssertion, Tag("toolCalls")]
+)
+Seed = Annotated[_SeedKind, _kind_of(_SeedKind)]
+Assertion = Annotated[_AssertionKind, _kind_of(_AssertionKind)]
+
+KINDS: dict[str, dict[str, type[JobPart]]] = {
+    "seeds": _by_key(_SeedKind), "assertions": _by_key(_AssertionKind),
+}  # fmt: skip
+"""The lists of a job whose items are of several kinds: the class of each kind, by the key that tells it."""
 
 
 def _one_file(value: Any) -> Any:

@@ -25,7 +25,7 @@ from bioeval_tui.evaluation.graphs.graphqlite import check_embedded
 from bioeval_tui.evaluation.guards.checks import NOT_LOOKED_FOR
 from bioeval_tui.evaluation.job.filling import has_placeholders
 from bioeval_tui.evaluation.job.loading import MAX_BYTES, NEEDS, LoadedJob, job_snapshot, load_job
-from bioeval_tui.evaluation.job.models import ModelOptions
+from bioeval_tui.evaluation.job.models import KINDS, ModelOptions
 from bioeval_tui.evaluation.models.prompting import find_prompt
 from bioeval_tui.evaluation.models.templates import Sandbox
 from bioeval_tui.evaluation.wiring.cases import CaseChoice, CaseJob, Cases
@@ -517,8 +517,9 @@ def _persona_problems(source: JobSource) -> Iterator[Problem]:
 
 
 _UNPUBLISHED = {
-    "tasks": ("only", "withheldCriteria", "weight"), "assertions": ("only", "medal", "toolCalls"),
-}  # fmt: skip
+    "tasks": ("only", "withheldCriteria", "weight"),
+    "assertions": ("only", *(kind for kind in KINDS["assertions"] if kind not in ("expression", "cypher"))),
+}
 """What changes a score, and the published program does not know."""
 
 

@@ -9,7 +9,7 @@ from textual.binding import BindingType
 from textual.widget import Widget
 from textual.widgets import Static
 
-from bioeval_tui.record.tool_calls import tool_calls_text
+from bioeval_tui.record.cases import asserted, asserted_text, assertion_title
 from bioeval_tui.text import compact_json, plural
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view
@@ -44,12 +44,7 @@ def _definition(state: RunState, trial: int, index: int) -> dict[str, Any]:
 def assertion_heading(state: RunState, trial: int, index: int) -> str:
     """Return the assertion's name and weight."""
     item = _definition(state, trial, index)
-    asked = item.get("toolCalls")
-    calls = tool_calls_text(asked) if isinstance(asked, dict) else ""
-    name = (
-        item.get("name") or item.get("expression") or item.get("cypher") or calls or f"assertion {index + 1}"
-    )
-    return f"{name}   weight {float(item.get('weight', 1.0)):g}"
+    return f"{assertion_title(item, index)}   weight {float(item.get('weight', 1.0)):g}"
 
 
 def turn_lines(state: RunState, condition: Condition, trial: int, index: int) -> list[int]:
@@ -86,12 +81,16 @@ def detail(state: RunState, condition: Condition, trial: int, index: int, turn: 
 
 
 def _question(state: RunState, trial: int, index: int) -> list[tuple[str, str]]:
-    item = _definition(state, trial, index)
-    labelled: list[tuple[str, str]] = [
-        (key, str(item[key])) for key in ("expression", "cypher", "medal", "task") if key in item
+    return [
+        (_LABELS.get(key, key), asserted_text(key, asked))
+        for key, asked in asserted(_definition(state, trial, index)).items()
+        if key not in _SHOWN_BELOW
     ]
-    asked = item.get("toolCalls")
-    return [*labelled, ("tool calls", tool_calls_text(asked))] if isinstance(asked, dict) else labelled
+
+
+_LABELS = {"toolCalls": "tool calls"}
+_SHOWN_BELOW = ("expected", "submission")
+"""What an assertion asserts that stands with its check."""
 
 
 def _check(conversation: ConversationState | None, index: int, turn: int | None) -> AssertionChecked | None:

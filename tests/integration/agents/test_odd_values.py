@@ -19,6 +19,7 @@ from bioeval_tui.evaluation.assertions import check_expression, check_tool_calls
 from bioeval_tui.evaluation.conversation.attempts import stream_whole
 from bioeval_tui.evaluation.job.models import ToolCallsConfig
 from bioeval_tui.evaluation.seams import AssertionView, Reply
+from bioeval_tui.peer_limits import MAX_EVENT_TEXT
 from bioeval_tui.protocols import PeerError
 from bioeval_tui.text import clean, clean_value
 from tests.servers.agents import agent_of, terms
@@ -272,7 +273,7 @@ async def converse(url: str, protocol: Protocol, whole_s: float = 0.5) -> str:
         return "peer"
     finally:
         await agent.aclose()
-    events = [clean_value(dict(event), 100_000) for event in reply.generation]
+    events = [clean_value(dict(event), MAX_EVENT_TEXT) for event in reply.generation]
     json.dumps([clean(reply.content), events, context], allow_nan=False)
     said = [
         {"role": "user", "content": "hello", "events": []},

@@ -603,7 +603,7 @@ def test_a_name_that_is_too_long_once_it_is_replaced_is_named_with_what_to_do(
         runs,
         {
             "conditions": [
-                {"name": "withheld", "words": f"{LISTED} unknown", "facts": "none"},
+                {"name": "withheld", "words": f"{LISTED} is not known", "facts": "none"},
                 {"name": "supplied"},
             ]
         },

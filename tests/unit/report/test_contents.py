@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from bioeval_tui.evaluation.job.models import KINDS, AssertionPart
+from bioeval_tui.record.cases import OF_EVERY_ASSERTION
 from bioeval_tui.report.contents import contents_of, in_common
 
 JOB: dict[str, Any] = {
@@ -32,3 +34,18 @@ def test_the_contents_of_a_damaged_job_are_compared_without_a_crash(changes: dic
     assert in_common(damaged, damaged).whole
     assert damaged.digest
     assert in_common(whole, damaged) is not None
+
+
+def test_what_an_assertion_of_an_unknown_kind_asserts_is_compared() -> None:
+    """As a newer version recorded it, or as somebody adds it here."""
+    one, other = ({**JOB, "assertions": [{"endsWith": text}]} for text in (".", "!"))
+    contents = [contents_of(job, job, "supplied") for job in (one, other)]
+    assert contents[0].digest != contents[1].digest
+    assert not in_common(*contents).checked
+
+
+def test_the_keys_of_every_assertion_are_told_from_what_it_asserts() -> None:
+    assert set(AssertionPart.model_fields) == OF_EVERY_ASSERTION
+    for kind, part in KINDS["assertions"].items():
+        own = [field.alias or name for name, field in part.model_fields.items()]
+        assert next(key for key in own if key not in OF_EVERY_ASSERTION) == kind
