@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from bioeval_tui.record.names import IS_ORDER, PUBLISHED_NAMES, PUBLISHED_TITLES, Condition, first_in, is_name
-from bioeval_tui.text import clean_line
+from bioeval_tui.text import clean_line, shorten
 
 LONGEST_WORDS = 20
 """Maximum number of characters of what a condition is called: screens have narrow columns for it."""
@@ -138,10 +138,18 @@ _READER: TypeAdapter[tuple[ConditionConfig, ...]] = TypeAdapter(
 def conditions_in(job: Mapping[str, Any]) -> tuple[ConditionConfig, ...]:
     """Return the conditions of a job's snapshot, in the order in which they run and are shown.
 
-    Raises pydantic's `ValidationError`, a `ValueError`; recordings are checked when they are read.
+    Raises pydantic's `ValidationError`, a `ValueError`: a recording with others cannot be read.
     """
     listed = job.get("conditions")
-    return PUBLISHED if listed is None else _READER.validate_python(listed)
+    return PUBLISHED if listed is None else _READER.validate_python([_cut(each) for each in listed])
+
+
+def _cut(condition: Any) -> Any:
+    """Return a recorded condition with its words cut again: a mask may have made them longer."""
+    words = condition.get("words") if isinstance(condition, dict) else None
+    if not isinstance(words, str):
+        return condition
+    return {**condition, "words": shorten(clean_line(words), LONGEST_WORDS)}
 
 
 def names_in(job: Mapping[str, Any]) -> tuple[Condition, ...]:

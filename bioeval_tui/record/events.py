@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from bioeval_tui.record.conditions import ConditionName, Conditions
+from bioeval_tui.record.conditions import ConditionName, Conditions, conditions_in
 from bioeval_tui.record.names import PUBLISHED_NAMES, Peer, Role
 from bioeval_tui.record.run_options import Kind, kinds
 from bioeval_tui.record.spans import AgentSpan
@@ -179,6 +179,14 @@ class JobCase(BaseModel):
     parts: dict[str, Any] = Field(default_factory=dict)
 
 
+def _with_conditions(job: dict[str, Any]) -> dict[str, Any]:
+    try:
+        conditions_in(job)
+    except (ValidationError, TypeError):
+        raise ValueError("the job's conditions are no list of conditions") from None
+    return job
+
+
 class RunStarted(EventBase):
     """The first event: everything needed to understand, repeat or judge the run without any other file."""
 
@@ -186,7 +194,7 @@ class RunStarted(EventBase):
     schema_version: int = SCHEMA_VERSION
     job_name: str
     job_path: str
-    job: dict[str, Any]
+    job: Annotated[dict[str, Any], AfterValidator(_with_conditions)]
     job_sha256: str
     program_version: str
     agent: str

@@ -40,7 +40,9 @@ def poisoned(value: Value, text: str) -> Value:
     if isinstance(value, BaseModel):
         fields = type(value).model_fields
         changed = {
-            name: _poisoned(getattr(value, name), fields[name].annotation, name, text) for name in fields
+            name: _poisoned(getattr(value, name), fields[name].annotation, name, text)
+            for name in fields
+            if name not in ("condition", "conditions")  # whose names are checked when they are read
         }
         return value.model_copy(update=changed)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
