@@ -114,8 +114,8 @@ def test_a_failing_evaluator_loses_only_its_own_conversation(cell: Cell, program
     assert max(waits, default=0.0) <= LONGEST_WAIT_S * 1000, "whatever it asks for"
     assert done.result["score"] is None
     assert done.code == 3, "could not be measured"
-    who = "simulated user" if cell.whose == "evaluator" else "measurement"
-    assert f"1 of 2 used (the {who} failed in 1)" in done.err
+    why = {"evaluator": "the simulated user failed", "unclear": "it is unclear whether the agent failed"}
+    assert f"1 of 2 used ({why.get(cell.whose, 'the measurement failed')} in 1)" in done.err
 
 
 @pytest.mark.parametrize("cell", JUDGE, ids=lambda cell: cell.name)
