@@ -386,8 +386,8 @@ def listed(words: Iterable[str]) -> str:
 
 
 def both_or_all(count: int) -> str:
-    """Return how so many are called together: `both`, or `all 3`."""
-    return "both" if count == 2 else f"all {count}"
+    """Return how so many are called together: `one`, `both`, or `all 3`."""
+    return {1: "one", 2: "both"}.get(count, f"all {count}")
 
 
 def plural(count: int, noun: str, nouns: str = "") -> str:

@@ -62,6 +62,15 @@ def _as_tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
+def _facts(value: Any) -> Any:
+    """Return which facts the user has, from a word or a list of numbers."""
+    if value in ("all", "none"):
+        return value
+    if isinstance(value, list | tuple) and all(isinstance(n, int) and n is not True and n > 0 for n in value):
+        return tuple(sorted(set(value))) or "none"
+    raise PydanticCustomError("facts", "must be all, none, or a list of the numbers (from 1) of facts")
+
+
 class ConditionConfig(BaseModel):
     """A condition in which conversations are held: in it, the simulated user knows some of the job's facts."""
 
@@ -72,7 +81,7 @@ class ConditionConfig(BaseModel):
     words: Annotated[str, Field(min_length=1, max_length=LONGEST_WORDS), AfterValidator(_words)] | None = None
     """What screens and reports call it, such as `knows nothing`; the default is its name."""
     facts: Annotated[
-        Literal["all", "none"] | tuple[Annotated[int, Field(ge=1)], ...], BeforeValidator(_as_tuple)
+        Literal["all", "none"] | tuple[Annotated[int, Field(ge=1)], ...], BeforeValidator(_facts)
     ] = "all"
     """Which of the job's facts the user has and gives when asked: all, none, or the numbers (from 1) of some."""
     criteria: Literal["acceptance", "withheld"] = "acceptance"
@@ -114,6 +123,10 @@ WITHHELD, SUPPLIED = PUBLISHED = (
 
 
 def _are_distinct(conditions: tuple[ConditionConfig, ...]) -> tuple[ConditionConfig, ...]:
+    if not 0 < len(conditions) <= MOST_CONDITIONS:
+        raise PydanticCustomError(
+            "conditions", f"must list 1 to {MOST_CONDITIONS} conditions, not {len(conditions)}"
+        )
     for kind, called in (
         ("name", [condition.name for condition in conditions]),
         ("words", [condition.title for condition in conditions]),
@@ -127,8 +140,8 @@ def _are_distinct(conditions: tuple[ConditionConfig, ...]) -> tuple[ConditionCon
 
 ConditionList = Annotated[
     tuple[ConditionConfig, ...],
-    Field(min_length=1, max_length=MOST_CONDITIONS),
     AfterValidator(_are_distinct),
+    Field(json_schema_extra={"minItems": 1, "maxItems": MOST_CONDITIONS}),
 ]
 _READER: TypeAdapter[tuple[ConditionConfig, ...]] = TypeAdapter(
     Annotated[ConditionList, BeforeValidator(_as_tuple)]

@@ -501,10 +501,11 @@ class NoUplift(Finding):
 
 
 class NoMean(Finding):
-    """A run without the mean of both conditions; `only` is the title of its only one, or empty."""
+    """A run without the mean of the job's conditions; `only` has the titles of those that it has, empty for all."""
 
     only: str
     ended: bool
+    conditions: int = 2
 
 
 class SeedNotApplied(Finding):
@@ -949,10 +950,10 @@ class NothingRun(Finding):
 
 
 class ScoreBasis(Finding):
-    """What a gate's score rests on: the conversations of each condition; `both` where it is a mean of two that needs both."""
+    """What a gate's score rests on: the conversations of each condition; `needed` are those of a mean."""
 
     counted: tuple[tuple[Condition, Counted], ...]
-    of_mean: bool = False
+    needed: int = 0
 
 
 class ConditionNotRun(Finding):

@@ -364,7 +364,7 @@ def _under(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
     of_job, checks = names_in(runs[0].state.job), []
     for name, bar in rules.under.items():
         if name == "mean":
-            basis = of.ScoreBasis(tuple((each, values[each].counted) for each in values), of_mean=True)
+            basis = of.ScoreBasis(tuple((each, values[each].counted) for each in values), len(of_job))
             checks.append(
                 _check(first, f"mean of {both_or_all(len(of_job))}", _mean(values, of_job), bar, basis)
             )

@@ -66,7 +66,7 @@ from bioeval_tui.report.words import (
 )
 from bioeval_tui.score import Needed, needed
 from bioeval_tui.statistics.estimates import Proportion
-from bioeval_tui.text import clean_line, plural
+from bioeval_tui.text import clean_line, listed, plural
 from bioeval_tui.units import date, latency
 
 
@@ -282,8 +282,9 @@ class RunResult(RecordedRun):
         """Why there is no mean, as a sentence; empty if there is one."""
         if self.mean is not None:
             return ""
-        only = self.only_condition
-        return sentence(of.NoMean(self.condition_title(only) if only else "", self.has_ended))
+        held, every = self.conditions, len(self.state.of_job)
+        only = listed(map(self.condition_title, held)) if 0 < len(held) < every else ""
+        return sentence(of.NoMean(only, self.has_ended, every))
 
     @cached_property
     def conclusion(self) -> Conclusion:

@@ -58,7 +58,7 @@ from bioeval_tui.report.findings import (
     TaskFellShort,
 )
 from bioeval_tui.report.reviews import JudgedAgain, Review
-from bioeval_tui.report.sentences import LONGEST_LOSS, sentence
+from bioeval_tui.report.sentences import LONGEST_LOSS, needs_all, sentence
 from bioeval_tui.statistics.estimates import LatencySummary, Sample
 from bioeval_tui.text import both_or_all, clean_line, shorten
 
@@ -458,6 +458,12 @@ class RecordedRun:
     def conversations_with_facts(self) -> list[ConversationResult]:
         """Those in which the user knows some of the facts."""
         return [talk for talk in self.conversations if self.state.condition(talk.condition).facts != "none"]
+
+    @property
+    def mean_needs(self) -> str:
+        """What its mean needs: `needs both conditions`; empty if all of the job's conditions were run."""
+        every = len(self.state.of_job)
+        return needs_all(every) if len(self.conditions) < every else ""
 
     @property
     def mean_words(self) -> str:

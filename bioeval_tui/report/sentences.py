@@ -31,8 +31,6 @@ LONGEST_TITLE = 60
 LONGEST_LOSS = 200
 LONGEST_CRITERIA = 200
 """The most characters of a peer's text in a sentence, of a title in a caption, and of a lost point."""
-NEEDS_BOTH = "needs both conditions"
-"""The text in place of the published mean and the difference, if only one condition was run."""
 PARTS = {"timing": "timing", "task": "tasks", "assertion": "assertions"}
 """What readers call the parts of the score."""
 VERDICTS: dict[str, str] = {
@@ -339,7 +337,7 @@ def _(finding: of.NoUplift) -> str:
 @write.register
 def _(finding: of.NoMean) -> str:
     if finding.only:
-        return f"The mean {NEEDS_BOTH}, and this run has {finding.only} only."
+        return f"The mean {needs_all(finding.conditions)}, and this run has {finding.only} only."
     if not finding.ended:
         return "The run has not ended, so there is no mean."
     return "A conversation could not be used, so there is no mean."
@@ -644,12 +642,17 @@ def _(finding: of.CriteriaChanged) -> str:
 
 @write.register
 def _(finding: of.ScoreBasis) -> str:
-    if not finding.of_mean:
+    if not finding.needed:
         return "; ".join(counted_with_causes(counted) for _, counted in finding.counted)
     listed = "; ".join(
         f"{condition} {counted_with_causes(counted)}" for condition, counted in finding.counted
     )
-    return f"{NEEDS_BOTH}; {listed}" if len(finding.counted) < 2 else listed
+    return f"{needs_all(finding.needed)}; {listed}" if len(finding.counted) < finding.needed else listed
+
+
+def needs_all(conditions: int) -> str:
+    """Return the text in place of the mean and the difference, if not all of the job's conditions were run."""
+    return f"needs {both_or_all(conditions)} conditions"
 
 
 @write.register

@@ -379,7 +379,10 @@ async def opened(context: BrowserContext, link: str) -> Tab:
 
     tab.page.on("websocket", lambda channel: channel.on("framereceived", wrote))
     tab.page.on("request", lambda request: tab.asked.append(request.url))
-    tab.page.on("console", lambda message: tab.logged.append(message.text))
+    # Only errors, which a broken policy is: xterm.js warns of a slow frame, which says how busy the machine is.
+    tab.page.on(
+        "console", lambda message: tab.logged.append(message.text) if message.type == "error" else None
+    )
     tab.page.on("pageerror", lambda error: tab.logged.append(str(error)))
     answer = await tab.page.goto(link)
     assert answer is not None
@@ -436,7 +439,7 @@ async def test_two_browser_tabs_are_separate_sessions(tmp_path: Path) -> None:
             assert answer.status == 503
             asked = {urlsplit(url).netloc for url in first.asked + second.asked}
             assert asked == {f"127.0.0.1:{server.port}"}
-            assert not [line for line in first.logged + second.logged if "ping=" not in line]
+            assert not first.logged + second.logged
 
             # What is masked never reaches a browser, streamed or not.
             assert "[ID-1]" in first.ever

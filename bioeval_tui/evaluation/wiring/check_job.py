@@ -527,7 +527,7 @@ def _unpublished_keys(source: JobSource) -> Iterator[Problem]:
     """Yield a warning for each key of a job with `compat: embabel` by which its score is not the published one."""
     if source.data.get("compat") != "embabel":
         return
-    paths: list[FieldPath] = [("rubric",)] if source.data.get("rubric") else []
+    paths: list[FieldPath] = [(key,) for key in ("rubric", "conditions") if source.data.get(key)]
     for part, keys in _UNPUBLISHED.items():
         for index, item in items_of(source.data.get(part)):
             paths += [(part, index, key) for key in keys if item.get(key) is not None]

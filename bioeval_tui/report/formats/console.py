@@ -29,7 +29,6 @@ from bioeval_tui.report.comparison import NOTHING_IN_COMMON, Comparison, Conditi
 from bioeval_tui.report.conclusion import NEVER_STARTED
 from bioeval_tui.report.result import RunResult, load_run, result_of
 from bioeval_tui.report.run import ENDS, ConversationResult
-from bioeval_tui.report.sentences import NEEDS_BOTH
 from bioeval_tui.report.summary import ConditionRanking
 from bioeval_tui.report.words import (
     CUT_OFF,
@@ -264,7 +263,7 @@ def _print_pair(pair: BesideEachOther, console: Console) -> None:
 def score_line(result: RunResult) -> str:
     """Return both conditions' scores, then their mean, on one line; of one condition its score."""
     heads = [f"{result.condition_name(name)} {number(score)}" for name, score in result.scores.items()]
-    mean = NEEDS_BOTH if result.only_condition else number(result.mean)
+    mean = result.mean_needs or number(result.mean)
     return "   ".join([*heads, f"{result.mean_words} {mean}"])
 
 

@@ -19,7 +19,7 @@ from bioeval_tui.report.gate import GateResult, GateRules
 from bioeval_tui.report.messages import MessageBlock, StyledText, message_blocks
 from bioeval_tui.report.result import Graded, RunResult, TrialResult, title_of
 from bioeval_tui.report.run import reason_of
-from bioeval_tui.report.sentences import NEEDS_BOTH, counted_words
+from bioeval_tui.report.sentences import counted_words
 from bioeval_tui.report.summary import (
     ConditionRanking,
     Summary,
@@ -203,7 +203,7 @@ def write_gate(runs: Sequence[RunResult], rules: GateRules, result: GateResult) 
         ]
         job = " · ".join(filter(None, (run.brief.job, run.brief.model if several else None)))
         cost = escape(words.cost_words(run.summary.spent))
-        mean = NEEDS_BOTH if run.only_condition else units.number(run.mean)
+        mean = run.mean_needs or units.number(run.mean)
         rows.append([escape(job), *scores, mean, cost, escape(run.run_id)])
         sentences.append((job, run.conclusion.sentence))
     titles = [escape(condition_title(runs, name)) for name in conditions]

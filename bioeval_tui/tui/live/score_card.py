@@ -224,8 +224,9 @@ class ScoreCard(Dialog[CardEvidence]):
             yield Static(Content(faults), id="faults", markup=False)
 
     def _totals_text(self) -> Content:
-        if self._result.only_condition:
-            return Content.styled("mean and difference need both conditions", "$quiet")
+        if self._result.only_condition and self._result.mean_needs:
+            needs = self._result.mean_needs.replace("needs", "need")
+            return Content.styled(f"mean and difference {needs}", "$quiet")
         mean, uplift = self._totals()
         return Content.assemble(
             (f"{self._result.mean_words:<17}", "$quiet"),

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from bioeval_tui.report import rows as report_rows, words
 from bioeval_tui.report.messages import plain
 from bioeval_tui.report.run import reason_of, why_not_asked
-from bioeval_tui.report.sentences import NEEDS_BOTH
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.live import panels
 from bioeval_tui.tui.shared.cells import Cell, Tone, score_tone, uplift, who_and_what
@@ -213,7 +212,7 @@ def mean(result: RunResult, trial: TrialResult) -> str:
 
     For a single condition, return what is missing, because its score is not a mean.
     """
-    return NEEDS_BOTH if result.only_condition else number(trial.mean)
+    return result.mean_needs or number(trial.mean)
 
 
 def reviewed_words(
@@ -241,7 +240,7 @@ def reviewed_words(
 def total_uplift(result: RunResult, trial: TrialResult, *, brief: bool = False) -> list[Cell]:
     """Return supplied − withheld of a trial and what it rests on, or why it is missing."""
     if result.only_condition:
-        return [Cell(NEEDS_BOTH, "quiet")]
+        return [Cell(result.mean_needs or "of one condition", "quiet")]
     if not result.clean:
         return [Cell("not shown", "warn")]
     return panels.difference_cells(trial.uplift, trial.shared, brief=brief)

@@ -61,7 +61,10 @@ def test_a_job_may_name_its_conditions_in_printable_words_of_one_line() -> None:
         ("[{name: mean}]", "conditions[0].name: must be a name of at most 20 small letters"),
         ("[{name: task2}]", "conditions[0].name: must be a name of at most 20 small letters"),
         ("[{name: a, facts: [2]}]", "conditions[0].facts: there is no fact 2; the job has 0"),
-        ("[]", "conditions: tuple should have at least 1 item"),
+        ("[]", "conditions: must list 1 to 8 conditions, not 0"),
+        (str([{"name": f"c{n}"} for n in range(9)]), "conditions: must list 1 to 8 conditions, not 9"),
+        ("[{name: a, facts: [0]}]", "conditions[0].facts: must be all, none, or a list of the numbers"),
+        ("[{name: a, facts: some}]", "conditions[0].facts: must be all, none, or a list of the numbers"),
     ],
 )  # fmt: skip
 def test_a_wrong_name_of_a_condition_says_what_would_be_right(names: str, problem: str) -> None:
