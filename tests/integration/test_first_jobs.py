@@ -179,8 +179,17 @@ CARELESS_WORDS = {
 }
 
 
-@pytest.mark.parametrize("shows", SHOWN)
-@pytest.mark.parametrize("options", [("--offline",), ()], ids=["offline", "rehearsal"])
+@pytest.mark.parametrize(
+    ("options", "shows"),
+    [
+        pytest.param(("--offline",), "calls", id="offline-calls"),
+        pytest.param(("--offline",), "state", id="offline-state", marks=pytest.mark.long),
+        pytest.param(("--offline",), "words", id="offline-words", marks=pytest.mark.long),
+        pytest.param((), "calls", id="rehearsal-calls", marks=pytest.mark.long),
+        pytest.param((), "state", id="rehearsal-state", marks=pytest.mark.long),
+        pytest.param((), "words", id="rehearsal-words"),
+    ],
+)
 async def test_a_new_job_reads_other_words_than_its_own(
     options: tuple[str, ...], shows: str, tmp_path: Path
 ) -> None:

@@ -660,6 +660,7 @@ async def test_a_sensitive_job_stays_here_whichever_of_the_two_says_so(
 
 async def test_judge_test_asks_by_the_given_criteria(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     async with held(world, monkeypatch):
+        world.scores[""] = 0.5  # the conversations that `judge-test` brings have none of the words
         await world.command("judge-test", world.path.stem, "--job", world.file(NEW), "--conversations", "1")
         asked = [prompt for prompt in world.prompts if "Learn what it costs" in prompt]
         assert asked
