@@ -40,7 +40,7 @@ from bioeval_tui.record.names import Condition
 from bioeval_tui.record.run_options import Kind, as_held, as_several, kinds
 from bioeval_tui.record.runs import recording_path
 from bioeval_tui.report import result
-from bioeval_tui.report.conclusion import conclude_batch
+from bioeval_tui.report.answer import Answer, answer_batch
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.findings import Outcome, Shared
 from bioeval_tui.report.formats.json_report import json_report
@@ -312,14 +312,14 @@ class Results:
         return self._only().run_id
 
     @property
-    def sentence(self) -> str:
-        """The conclusion in one sentence, made by rules from the recording, never by a model."""
-        return conclude_batch(self.loaded).sentence
+    def answer(self) -> Answer:
+        """What came out (`what`), how `sure`, `why` and what `next`, found by rules in the recording, never by a model."""
+        return answer_batch(self.loaded)
 
     @property
     def outcome(self) -> Outcome:
-        """The stable code for the kind of conclusion in `sentence`."""
-        return conclude_batch(self.loaded).outcome
+        """The stable code for the kind of `answer`."""
+        return self.answer.outcome
 
     @property
     def score(self) -> float | None:
@@ -381,17 +381,17 @@ class Results:
         return self
 
     def __str__(self) -> str:
-        return self.sentence
+        return "\n".join(f"{label:<4}  {text}" for label, text in self.answer.lines)
 
     def __repr__(self) -> str:
-        return f"<Results {' '.join(run.run_id for run in self.loaded)}: {self.sentence}>"
+        return f"<Results {' '.join(run.run_id for run in self.loaded)}: {self.answer.what}>"
 
     def _repr_html_(self) -> str:
         """Return the HTML that a notebook shows."""
         cells = [[summary.label, *self._score_cells(summary)] for summary in self._summaries]
         heading = ("agent", *self._conditions, "difference")
         lines = [
-            f"<p><b>{escape(self.sentence)}</b></p>",
+            f"<p><b>{escape(self.answer.what)}</b> {escape(self.answer.sure)}</p>",
             _html_row("th", heading),
             *(_html_row("td", row) for row in cells),
             f"<p>{' '.join(f'<code>bioeval-tui runs show {escape(run.run_id)}</code>' for run in self.loaded)}</p>",

@@ -165,10 +165,12 @@ class Evaluation:
         return self
 
     def why(self) -> str:
-        """Return each run's conclusion, the scores with their reasons, and how to show more."""
+        """Return each run's answer, the scores with their reasons, and how to show more."""
         lines = []
         for run in self.runs:
-            lines.append(f"  {_name(run)}: {run['conclusion']['sentence']}")
+            answer = run["answer"]
+            told = (("WHAT", answer["what"]), ("SURE", answer["sure"]), ("WHY", answer["why"]))
+            lines += [f"  {_name(run)}: {label} {text}" for label, text in told if text]
             for name in run["conditions"]:
                 for talk in _trials(run, name):
                     reason = f" ({talk['reason']})" if talk["reason"] else ""

@@ -34,11 +34,12 @@ from bioeval_tui.record.names import SPEAKERS
 from bioeval_tui.record.reading import fold_file
 from bioeval_tui.record.runs import recording_path
 from bioeval_tui.record.state import Change, RunState, lighten
-from bioeval_tui.report.conclusion import conclude_batch
+from bioeval_tui.report.answer import answer_batch
 from bioeval_tui.report.deciding import Decider, decider_of
 from bioeval_tui.report.document import piecewise_document
 from bioeval_tui.report.formats.console import (
     ProgressLines,
+    print_answer,
     print_lines,
     print_rankings,
     print_score_card,
@@ -292,9 +293,9 @@ def _print_results(folded: Iterable[RunState], prices: Prices, *, one: bool) -> 
 
 
 def print_batch(runs: Sequence[RunResult], console: Console) -> None:
-    """Print the conclusion, one row for each run, then the means of each agent and model by condition."""
+    """Print the answer, one row for each run, then the means of each agent and model by condition."""
     if runs:
-        console.print(Text(conclude_batch(runs).sentence, style="bold"), soft_wrap=True)
+        print_answer(answer_batch(runs), console)
     table = Table(box=None, pad_edge=False)
     table.add_column("run", no_wrap=True, min_width=20)
     models = [run.brief.model for run in runs]
@@ -349,7 +350,7 @@ def _say_what_helps(runs: Sequence[RunResult], console: Console, *, card: bool) 
     ways = [
         way
         for run in runs
-        if not (card and run.planned_trials == 1 and run.conclusion.outcome == "agent_unreached")
+        if not (card and run.planned_trials == 1 and run.answer.outcome == "agent_unreached")
         for talk in run.as_begun
         for way in talk.ways
     ]

@@ -76,10 +76,10 @@ def show_recorded_demo(settings: Settings, name: str, *, pace: Pace, loop: bool)
             run_app(DemoApp(services, view, shown, pace=pace, loop=loop, graded=False, on_quit="leave"))
             advice = "evaluate your own agent: bioeval-tui new job.yml"
         # After the last screen: the first one waits for no statistics.
-        from bioeval_tui.report.conclusion import conclude_batch
-        from bioeval_tui.report.formats.console import print_lines
+        from bioeval_tui.report.answer import answer_batch
+        from bioeval_tui.report.formats.console import print_answer, print_lines
         from bioeval_tui.report.result import load_run
 
-        sentence = conclude_batch([load_run(path) for path in paths]).sentence
-        print_lines([sentence, advice], plain_console())
+        print_answer(answer_batch([load_run(path) for path in paths]), plain_console())
+        print_lines([advice], plain_console())
     return ExitCode.OK

@@ -14,9 +14,9 @@ from bioeval_tui import score
 from bioeval_tui.record.events import CheckStatus, EndReason, Fault, RunStatus, TaskScored
 from bioeval_tui.record.names import Condition, Peer
 from bioeval_tui.record.reviews import REVIEWED
-from bioeval_tui.report.conclusion import NEVER_STARTED
+from bioeval_tui.report.answer import NEVER_STARTED
 from bioeval_tui.report.costs import PrintedCost, cost_dict
-from bioeval_tui.report.findings import NoMean, Outcome, Shared
+from bioeval_tui.report.findings import NoMean, Outcome, Shared, StepAction
 from bioeval_tui.report.manner import manner_dicts
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.reviews import PrintedJudging, judged_again_dicts
@@ -243,12 +243,27 @@ class ConditionResult(BaseModel):
     """The trials, in order."""
 
 
-class ConclusionResult(_Published):
-    """The conclusion of a run, made by rules."""
+class StepResult(_Published):
+    """What can be done next."""
+
+    action: StepAction
+    words: str
+    command: str
+    """The same in a shell; empty where there is none."""
+
+
+class AnswerResult(_Published):
+    """What came out of a run, how sure, why and what next, found by rules."""
 
     outcome: Outcome
-    """A stable code for the kind of conclusion."""
-    sentence: str
+    """A stable code for the kind of answer."""
+    what: str
+    """The scores, and what fails in every trial; or why there are none."""
+    sure: str
+    """Whether it is sure, and what would do."""
+    why: str
+    """The turn that decided, quoted, and who says so; empty if nothing was lost."""
+    next: list[StepResult]
     attributed: float | None
     """The difference that it attributes to the facts (supplied − withheld); null if it attributes none, or none can be told."""
 
@@ -269,8 +284,8 @@ class RunDocument(_Published):
 
     model_config = ConfigDict(title="RunResult")
 
-    conclusion: ConclusionResult
-    """The conclusion in one sentence."""
+    answer: AnswerResult
+    """What came out, how sure, why and what next."""
     run_id: str | None
     batch_id: str | None
     """The id of the batch's first run."""
@@ -340,7 +355,7 @@ def run_document(run: RunResult | None, *, trials: bool = True) -> dict[str, Any
         return _document(**_never_started())
     brief, ended, talks = run.brief, run.ended, run.as_begun
     return _document(
-        conclusion=run.conclusion,
+        answer=run.answer,
         run_id=run.run_id,
         batch_id=run.started.batch_id,
         job=brief.job,
@@ -395,7 +410,7 @@ def _never_started() -> dict[str, Any]:
     empty |= dict.fromkeys(("compared", "warnings", "judged_again", "people_say", "reviews", "problems"), ())
     empty |= {name: {} for name in ("served", "conditions", "versions", "realism")}
     empty |= {"status": "interrupted", "detail": "", "rehearsal": False, "unproved": 0}
-    empty |= {"conclusion": NEVER_STARTED, "why_no_score": sentence(NoMean("", ended=False))}
+    empty |= {"answer": NEVER_STARTED, "why_no_score": sentence(NoMean("", ended=False))}
     return empty
 
 

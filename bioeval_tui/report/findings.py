@@ -124,18 +124,6 @@ class Units(_Data):
     unit: str
 
 
-class Cause(_Data):
-    """A check that fails in every trial of the lower condition and passes in every trial of the other."""
-
-    kind: Literal["assertion", "task"]
-    title: str
-    lower: Side
-    trials: int
-    """The trials with both scores."""
-    among: bool
-    """Whether others have only one score, or none."""
-
-
 class Shared(_Data):
     """How many tasks (or items of a rubric) and assertions both conditions share, of all that have a weight."""
 
@@ -148,14 +136,6 @@ class Shared(_Data):
     def is_nothing(self) -> bool:
         """Whether each condition has its own criteria only."""
         return not (self.tasks or self.assertions)
-
-
-class Penalty(_Data):
-    """The difference that failed requests make between two conditions, and where there are more of them."""
-
-    points: float
-    failures: int
-    side: Side
 
 
 class ModelScore(_Data):
@@ -250,11 +230,10 @@ class NoScoreThere(ConclusionFinding):
 
 
 class AgentBroke(ConclusionFinding):
-    """Conversations that the agent ended early, with the scores that they have all the same."""
+    """Conversations that the agent ended early."""
 
     failed: Breakdown | None
     late: Breakdown | None
-    scores: tuple[SideScore, ...]
     penalties: tuple[SideScore, ...]
     """What failed requests took from each score of a run of one trial."""
 
@@ -282,20 +261,17 @@ class Gain(Finding):
 
 
 class OneCondition(ConclusionFinding):
-    """The score of the only condition of a run."""
+    """A run of one condition."""
 
     outcome: ClassVar[Outcome] = "one_condition"
-    score: SideScore
     trials: Trials
     all_equal: bool
     interval: Interval | None
-    best: Gain | None
 
 
 class UncleanStart(ConclusionFinding):
-    """Scores of conditions that did not, or may not, have started from the same state."""
+    """Conditions that did not, or may not, have started from the same state."""
 
-    scores: tuple[SideScore, ...]
     why: str
     unknown: bool
 
@@ -309,40 +285,39 @@ class NoPairOfScores(ConclusionFinding):
     """Scores of which no trial has both."""
 
     outcome: ClassVar[Outcome] = "not_measured"
-    scores: tuple[SideScore, ...]
 
 
 class NoFactsInJob(ConclusionFinding):
     """A job without facts, which asks the same twice."""
 
     outcome: ClassVar[Outcome] = "no_facts"
-    scores: tuple[SideScore, ...]
-    trials: int
 
 
 class NoFactGiven(ConclusionFinding):
     """Facts that the user kept."""
 
     outcome: ClassVar[Outcome] = "facts_not_given"
-    scores: tuple[SideScore, ...]
-    trials: int
 
 
 class FactsUnread(ConclusionFinding):
     """Facts of which the ledger cannot tell whether the user gave one; `why` is a clause that says so."""
 
     outcome: ClassVar[Outcome] = "facts_unread"
-    scores: tuple[SideScore, ...]
-    trials: int
     why: str
+
+
+class OneOfTrials(ConclusionFinding):
+    """One of several trials, which alone says little."""
+
+    outcome: ClassVar[Outcome] = "one_condition"
+    trial: int
+    of: int
 
 
 class NothingToGain(ConclusionFinding):
     """Full scores in both conditions."""
 
     outcome: ClassVar[Outcome] = "perfect"
-    facts: tuple[str, ...]
-    """The facts that the user gave; empty where each case has its own, here and below."""
     trials: Trials
     attributed: ClassVar[float | None] = 0.0
 
@@ -351,102 +326,65 @@ class NoEffectOfFacts(ConclusionFinding):
     """The same score in both conditions, in every trial."""
 
     outcome: ClassVar[Outcome] = "no_difference"
-    facts: tuple[str, ...]
     trials: Trials
-    score: float
-    best: Gain | None
     attributed: ClassVar[float | None] = 0.0
 
 
-class BothScores(ConclusionFinding):
-    """Scores in both conditions, and how sure their difference is."""
+class EffectOfFacts(ConclusionFinding):
+    """Different scores in both conditions; `by` is with the facts − without."""
 
     trials: Trials
-    withheld: SideScore
-    supplied: SideScore
+    by: float
     all_equal: bool
     interval: Interval | None
-
-
-class EffectOfFacts(BothScores):
-    """Different scores in both conditions."""
-
-    facts: tuple[str, ...]
-    helps: bool
-    cause: Cause | None
+    """Of the difference."""
 
     @property
     def outcome(self) -> Outcome:
         """Whether the facts help or hurt."""
-        return "facts_help" if self.helps else "facts_hurt"
+        return "facts_help" if self.by > 0 else "facts_hurt"
 
     @property
     def attributed(self) -> float | None:
         """The difference of the two scores."""
-        if self.supplied.score is None or self.withheld.score is None:
-            return None
-        return self.supplied.score - self.withheld.score
+        return self.by
 
 
-class EffectWithinChance(BothScores):
+class EffectWithinChance(ConclusionFinding):
     """Scores whose difference chance alone would often make."""
 
     outcome: ClassVar[Outcome] = "no_difference"
+    trials: Trials
+    by: float
+    interval: Interval | None
 
 
 class TooFewForEffect(ConclusionFinding):
     """Scores of too few trials or cases for an effect."""
 
     outcome: ClassVar[Outcome] = "too_few"
-    facts: tuple[str, ...]
-    scores: tuple[SideScore, ...]
     trials: Trials
     cases: int | None
     """The number of cases, where these count and not the trials."""
     needed: int
-    cause: Cause | None
-    penalty: Penalty | None = None
-    """Of a single trial; None if failed requests make no difference."""
 
 
 class NoSharedCriteria(ConclusionFinding):
-    """Scores of conditions that are each scored by their own criteria only, so that no effect is claimed."""
+    """Conditions that are each scored by their own criteria only, so that no effect is claimed."""
 
-    scores: tuple[SideScore, ...]
-    trials: int
-    fails: Cause | None
-    """What fails in the lower condition."""
+    full: bool
+    """Whether each has the full score."""
 
     @property
     def outcome(self) -> Outcome:
         """Whether anything was left to gain."""
-        return "perfect" if all(one.score == 1 for one in self.scores) else "own_criteria"
+        return "perfect" if self.full else "own_criteria"
 
 
 class SharedNotRecorded(ConclusionFinding):
-    """Scores by criteria of which the conditions share some, in a recording without the verdicts on these."""
+    """Criteria of which the conditions share some, in a recording without the verdicts on these."""
 
     outcome: ClassVar[Outcome] = "own_criteria"
-    scores: tuple[SideScore, ...]
-
-
-class PartlySharedCriteria(ConclusionFinding):
-    """Scores by criteria of which the conditions share some, and the effect of the facts on what they share."""
-
-    scores: tuple[SideScore, ...]
-    fails: Cause | None
-    """What fails in the lower condition, shared or not."""
-    shared: Shared
-    effect: EffectFinding
-
-    @property
-    def outcome(self) -> Outcome:
-        """That of the effect."""
-        return self.effect.outcome
-
-
-EffectFinding = NothingToGain | NoEffectOfFacts | EffectOfFacts | EffectWithinChance | TooFewForEffect
-"""What knowing the facts changes."""
 
 
 class EffectBasis(Finding):
@@ -455,35 +393,69 @@ class EffectBasis(Finding):
     shared: Shared
 
 
+# What came out, and why: the lines of an answer
+
+
+class Fails(_Data):
+    """A task or assertion that fails in every trial of some conditions, and a task's mean score in each."""
+
+    kind: Literal["assertion", "task"]
+    number: int
+    """Of a task, from 1; of an assertion, its index."""
+    title: str
+    scores: tuple[float, ...]
+
+
+class RunScores(Finding):
+    """What came out of a run: the score of each condition, what both share, and what fails."""
+
+    scores: tuple[SideScore, ...]
+    shared: Shared | None
+    """What the two conditions that are compared share; None if that is everything."""
+    on_shared: tuple[float | None, float | None] | None
+    """Their scores on it."""
+    everywhere: tuple[Fails, ...]
+    """What fails in every trial of every condition."""
+    lower: Side | None
+    """The condition of the two with the lower score."""
+    there: tuple[Fails, ...]
+    """What fails in every trial of it, and passes in every trial of the other."""
+    times: int
+    """In how many conversations of a condition."""
+
+
+class ModelScores(Finding):
+    """What came out of a batch: the mean score of each model, the best first."""
+
+    models: tuple[ModelScore, ...]
+
+
+SaidBy = Literal["judge", "rules", "reviewer", "assertion", "clock", "failures"]
+
+
+class Decided(Finding):
+    """The turn that decided, quoted, and who says so of it."""
+
+    place: TalkPlace
+    quoted: str
+    said_by: SaidBy
+    says: str
+
+
+StepAction = Literal["passage", "trials", "edit", "again", "resume", "judge", "compare", "findings", "board"]
+"""What can be done next: read the passage that decided; hold more trials; edit the job or file; run or grade again; resume;
+judge again; compare; list all findings; see the leaderboard."""
+
+
+class Step(_Data):
+    """What can be done next: `action` is what screens call it, and `command` the same in a shell, empty where there is none."""
+
+    action: StepAction
+    words: str
+    command: str = ""
+
+
 # A run at a glance
-
-
-class ConditionLead(_Data):
-    """A condition's score, or why it has none, and how often its tasks were passed."""
-
-    score: SideScore
-    excluded: tuple[str, ...]
-    """Whose faults kept conversations from being scored."""
-    passed: int
-    tasks: int
-    once: bool
-    """Whether each task was tried once, so that `passed` counts tasks."""
-
-
-class RunLead(Finding):
-    """The scores of a run and their difference, and whether it means anything."""
-
-    conditions: tuple[ConditionLead, ...]
-    uplift: float | None
-    facts_given: bool
-    cleanness: str
-    why_not_clean: str
-    """Empty of a clean run."""
-    same_start: SameStart | None
-    facts_unread: bool = False
-    """Whether it cannot be told if a fact was given."""
-    shared: Shared | None = None
-    """What the difference rests on, if not on everything."""
 
 
 class SameStart(Finding):
@@ -566,40 +538,38 @@ class NoRunMeasured(ConclusionFinding):
 
 
 class OneModelOnly(ConclusionFinding):
-    """The scores of the only agent and model of several runs."""
+    """The only agent and model of several runs."""
 
     outcome: ClassVar[Outcome] = "one_model"
     runs: int
-    scores: tuple[SideScore, ...]
 
 
 class OneModelMeasured(ConclusionFinding):
     """The only model of several that has scores."""
 
     outcome: ClassVar[Outcome] = "no_winner"
-    model: ModelScore
+    model: str
 
 
 class ModelsUnpaired(ConclusionFinding):
-    """Models that were not run on the same jobs and trials, the best mean first."""
+    """Models that were not run on the same jobs and trials."""
 
     outcome: ClassVar[Outcome] = "no_winner"
-    models: tuple[ModelScore, ...]
 
 
 class BestModel(ConclusionFinding):
-    """Models of which the first beats every other by at least `margin`."""
+    """A model that beats every other by at least `margin`; `other` is the only other, empty of several."""
 
     outcome: ClassVar[Outcome] = "winner"
-    models: tuple[ModelScore, ...]
+    model: str
+    other: str
     margin: float
 
 
 class ModelsTied(ConclusionFinding):
-    """Models of which the `tied` first ones score the same in every pair."""
+    """Models that score the same in every pair."""
 
     outcome: ClassVar[Outcome] = "no_winner"
-    models: tuple[ModelScore, ...]
     tied: tuple[str, ...]
     few: Units | None
     """The fewest pairs of two of them, if these are too few for an interval."""
@@ -609,7 +579,6 @@ class TooFewForBest(ConclusionFinding):
     """Models with too few pairs to tell them apart."""
 
     outcome: ClassVar[Outcome] = "no_winner"
-    models: tuple[ModelScore, ...]
     few: Units
     needed: int
 
@@ -618,7 +587,6 @@ class ModelsWithinChance(ConclusionFinding):
     """Models whose differences chance alone would often make."""
 
     outcome: ClassVar[Outcome] = "no_winner"
-    models: tuple[ModelScore, ...]
 
 
 # Submissions
@@ -636,7 +604,6 @@ class InvalidSubmission(ConclusionFinding):
 
     outcome: ClassVar[Outcome] = "invalid"
     task: str
-    error: str
 
 
 class GradedSubmission(ConclusionFinding):

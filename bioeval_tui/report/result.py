@@ -37,19 +37,15 @@ from bioeval_tui.record.reviews import (
 )
 from bioeval_tui.record.state import ConversationState, MessageState, RunState
 from bioeval_tui.report import findings as of, rows
-from bioeval_tui.report.conclusion import Conclusion, conclude
+from bioeval_tui.report.answer import Answer, answer_run, answer_trial
 from bioeval_tui.report.correction import people_say
 from bioeval_tui.report.findings import (
-    ConditionLead,
     NewerEvents,
     NotScored,
     NoUplift,
-    RunLead,
     SameStart,
     SeedNotApplied,
     SetupFailed,
-    Side,
-    SideScore,
     UncleanStart,
     UserErred,
     WasResumed,
@@ -60,7 +56,7 @@ from bioeval_tui.report.manner import RunManner, manners
 from bioeval_tui.report.reviews import judged_again, reviews_of, verdicts_replaced
 from bioeval_tui.report.run import ConversationResult, RecordedRun, counted_shared
 from bioeval_tui.report.sentences import concurrency_words, seen_in, sentence
-from bioeval_tui.report.summary import ConditionSummary, Summary, assertion_share, summarise_runs
+from bioeval_tui.report.summary import Summary, assertion_share, summarise_runs
 from bioeval_tui.report.words import (
     answer_notes,
 )
@@ -287,14 +283,18 @@ class RunResult(RecordedRun):
         return sentence(of.NoMean(only, self.has_ended, every))
 
     @cached_property
-    def conclusion(self) -> Conclusion:
-        """The conclusion in one sentence, made by rules."""
-        return conclude(self, self.summary)
+    def answer(self) -> Answer:
+        """What came out, how sure, why and what next, found by rules."""
+        return answer_run(self, self.summary)
+
+    def answer_in(self, trial: int) -> Answer:
+        """Return the answer of one trial; of a run's only trial, that of the run."""
+        return self.answer if self.planned_trials == 1 else answer_trial(self, trial)
 
     @property
     def no_uplift(self) -> str:
-        """Why no uplift is shown of a run that is not known to be clean; empty of a clean one, and if the conclusion says it."""
-        if self.clean or isinstance(self.conclusion.finding, UncleanStart):
+        """Why no uplift is shown of a run that is not known to be clean; empty of a clean one, and if the answer says it."""
+        if self.clean or isinstance(self.answer.finding, UncleanStart):
             return ""
         return sentence(NoUplift(self.cleanness, self.why_not_clean, not self.only_condition))
 
@@ -315,11 +315,6 @@ class RunResult(RecordedRun):
     def compared(self) -> str:
         """The same in words; empty where it is None."""
         return sentence(self.same_start) if self.same_start else ""
-
-    @cached_property
-    def lead(self) -> str:
-        """The scores, their difference, and what makes the conditions comparable, in up to three sentences."""
-        return sentence(_lead(self))
 
     @property
     def gave_facts(self) -> bool:
@@ -626,33 +621,6 @@ def _quotations(talk: ConversationResult, message: MessageState) -> tuple[Quotat
 
 
 # The lead
-
-
-def _lead(result: RunResult) -> RunLead:
-    uplift = result.summary.uplift.mean if result.summary.uplift else None
-    return RunLead(
-        tuple(map(_condition_lead, result.summary.conditions)),
-        uplift,
-        result.gave_facts,
-        result.cleanness,
-        result.why_not_clean,
-        result.same_start,
-        bool(result.facts_unread),
-        result.summary.shared,
-    )
-
-
-def _condition_lead(condition: ConditionSummary) -> ConditionLead:
-    return ConditionLead(
-        SideScore(Side(condition.condition, condition.title), condition.score.mean),
-        tuple(reason for reason, _ in condition.score.counted.reasons),
-        sum(tries.successes for tries in condition.tries),
-        sum(tries.trials for tries in condition.tries),
-        all(tries.trials == 1 for tries in condition.tries),
-    )
-
-
-# About the run
 
 
 def _versions(result: RunResult) -> list[tuple[str, str]]:

@@ -47,6 +47,10 @@ FAILED = {
     "program": "this program failed",
 }
 """What happened, by whose fault it was."""
+MOST_FAILS = 2
+LONGEST_FAIL = 36
+LONGEST_SAYS = 72
+"""How many of what fails an answer names, the most characters of each, and of what somebody says of the turn that decided."""
 LISTED = 4
 """How many models a sentence lists, the best first."""
 BRIEFS: dict[Outcome, str] = {
@@ -83,20 +87,9 @@ TEXTS: dict[type, str] = {
     of.NoConversation: "No conversation took place, so nothing was measured: {0.cause:short}.",
     of.NoScoreAnywhere: "No conversation has a score: {0.cause:short}.",
     of.NoScoreThere: "{0.place:Conversation} the agent has no score: {0.cause:short}.",
-    of.UncleanStart: "{0.scores:Scores}; {0.why:short}, so the difference cannot be attributed to the facts.",
-    of.NoPairOfScores: "{0.scores:Scores}; no trial has both scores, so there is no difference.",
-    of.SharedNotRecorded: "{0.scores:Scores}, each by its own criteria; the recording lacks verdicts on what both share, so no effect of the facts is claimed.",
-    of.NoFactsInJob: "The job has no facts, so both conditions ask the same: {0.scores:scores}{0.trials:over}.",
-    of.NoFactGiven: "The user gave the agent no fact, so the facts cannot explain a difference: {0.scores:scores}{0.trials:over}.",
-    of.FactsUnread: "{0.why:Clause}, so nothing is said about what the facts change: {0.scores:scores}{0.trials:over}.",
     of.SameStart: "both conditions started from the same {0.shared:and}",
     of.WasResumed: "the run was interrupted and resumed {0.times:time}",
     of.NewerEvents: "events of a newer version are not shown: {0.kinds:comma}",
-    of.OneModelOnly: "One agent and model in {0.runs:run}: {0.scores:listed}; there is no other to compare it with.",
-    of.OneModelMeasured: "Only {0.model.name} could be measured ({0.model.score:number}), so no model can be called best.",
-    of.ModelsUnpaired: "No model can be called best: they were not run on the same jobs and trials ({0.models:models}).",
-    of.TooFewForBest: "No model can be called best: {0.few:few} to tell ({0.models:models}); {0.needed} would do.",
-    of.ModelsWithinChance: "No model can be called best: the differences cannot be distinguished from chance ({0.models:models}).",
     of.TimesNotCompared: "timing is not compared: A ran {0.a:conversation} at a time with its agent, B {0.b}",
     of.TrialsDiffer: "A has {0.a:trial}, B {0.b}: only trials with the same number are paired",
     of.JudgeNotCalibrated: "judge not calibrated: no sample of its verdicts was reviewed",
@@ -173,66 +166,186 @@ def _(finding: of.AgentBroke) -> str:
     parts = [f"{what} {_places(which.places)}{_bracket(which.detail)}" for what, which in did if which]
     lost = [f"by {number(taken.score)} {in_side(taken.side)}" for taken in finding.penalties]
     lowered = f"; failed requests lowered this {' and '.join(lost)}" if lost else ""
-    return f"{upper_first(' and '.join(parts))}: {_scores(finding.scores)}{lowered}."
+    return f"{' and '.join(parts)}{lowered}"
 
 
-# What the facts do
+# What came out of a run, and why
 
 
 @write.register
+def _(finding: of.RunScores) -> str:
+    """Return such as `0.39 → 0.89 with the facts. Fails both times: 2 “A forgotten dose” (0.30, 0.35).`."""
+    parts = [_conditions(finding.scores) + _by_what(finding)]
+    if finding.everywhere:
+        parts.append(f"Fails {_every_time(finding)}: {_fails(finding.everywhere)}")
+    if finding.there and finding.lower is not None:
+        parts.append(f"Fails {in_side(finding.lower)} only: {_fails(finding.there)}")
+    return ". ".join(parts) + "."
+
+
+def _by_what(finding: of.RunScores) -> str:
+    """Return the scores on what both conditions share, if they do not share everything."""
+    if finding.shared is None:
+        return ""
+    if finding.shared.is_nothing or finding.on_shared is None:
+        return ", each by its own criteria"
+    both = " → ".join(map(number, finding.on_shared))
+    return f"; {both} on what both share ({_shared_short(finding.shared)})"
+
+
+def _shared_short(shared: of.Shared) -> str:
+    counts = ((shared.tasks, "task"), (shared.assertions, "assertion"))
+    return ", ".join(plural(some, noun) for some, noun in counts if some)
+
+
+def _conditions(scores: Sequence[of.SideScore]) -> str:
+    """Return such as `0.39 → 0.89 with the facts`; conditions with names of their own each have theirs."""
+    published = [WITHHELD.title, SUPPLIED.title]
+    if [one.side.title for one in scores] == published:
+        without, with_facts = (number(one.score) for one in scores)
+        return f"{without} → {with_facts} with the facts"
+    return " → ".join(f"{number(one.score)} {in_side(one.side)}" for one in scores)
+
+
+def _every_time(finding: of.RunScores) -> str:
+    count = len(finding.scores)
+    if count == 1:
+        return "every time" if finding.times > 1 else "at the end"
+    return "both times" if count == 2 else f"in all {count} conditions"
+
+
+def _fails(fails: Sequence[of.Fails]) -> str:
+    """Return the first of these tasks and assertions, with a task's scores, and how many more there are."""
+    named = []
+    for fail in fails[:MOST_FAILS]:
+        scores = f" ({', '.join(map(number, fail.scores))})" if fail.scores else ""
+        mark = f"{fail.number} " if fail.kind == "task" else ""
+        named.append(f"{mark}“{_short(fail.title, LONGEST_FAIL)}”{scores}")
+    more = [f"{len(fails) - len(named)} more"] if len(fails) > len(named) else []
+    return listed([*named, *more])
+
+
+@write.register
+def _(finding: of.ModelScores) -> str:
+    return f"{_models(finding.models)}."
+
+
+@write.register
+def _(finding: of.Decided) -> str:
+    trial = f"{finding.place.trial}, " if finding.place.trial else ""
+    turn = f", turn {finding.place.turn}" if finding.place.turn else ""
+    quoted = f" “{finding.quoted}”" if finding.quoted else ""
+    by = {"clock": "", "failures": ""}.get(finding.said_by, f"{finding.said_by}: ")
+    return f"{trial}{in_side(finding.place.side)}{turn}{quoted} — {by}{_short(finding.says, LONGEST_SAYS)}"
+
+
+# How sure an answer is
+
+
+def sure(finding: of.ConclusionFinding, *, rehearsal: bool = False) -> str:
+    """Return how sure an answer is: yes or no, why, and what would do."""
+    text = SURE.get(type(finding))
+    words = write_sure(finding) if text is None else _WRITER.format(text, finding)
+    return f"no: only a rehearsal; {words.removeprefix('no: ')}" if rehearsal else words
+
+
+def has_scores(finding: of.ConclusionFinding) -> bool:
+    """Return whether a run with this finding has scores to show."""
+    return isinstance(finding, _WITH_SCORES)
+
+
+_WITH_SCORES = (
+    of.AgentBroke, of.OneCondition, of.UncleanStart, of.NoPairOfScores, of.NoFactsInJob, of.NoFactGiven, of.FactsUnread,
+    of.NothingToGain, of.NoEffectOfFacts, of.EffectOfFacts, of.EffectWithinChance, of.TooFewForEffect,
+    of.NoSharedCriteria, of.SharedNotRecorded,
+)  # fmt: skip
+_NOTHING = "no: nothing was measured"
+SURE: dict[type, str] = {
+    of.NeverStarted: _NOTHING,
+    of.StillUnfinished: "not yet: the run has not ended",
+    of.WasCancelled: "no: a cancelled run has no result",
+    of.CouldNotStart: _NOTHING,
+    of.NothingScored: _NOTHING,
+    of.AgentUnreached: _NOTHING,
+    of.NoConversation: _NOTHING,
+    of.EvaluatorFailures: "no: this says nothing about the agent; the simulated user is at fault",
+    of.JudgeFailures: "no: there is no verdict; the conversations are kept and can be judged again",
+    of.NoScoreAnywhere: _NOTHING,
+    of.NoScoreThere: "no: one condition says nothing of the other",
+    of.AgentBroke: "yes, that it failed; what it would have scored otherwise is not known",
+    of.UncleanStart: "no: {0.why:short}, so the difference cannot be attributed to the facts",
+    of.NoPairOfScores: "no: no trial has both scores, so there is no difference",
+    of.SharedNotRecorded: "no: the recording lacks verdicts on what both share, so no effect of the facts is claimed",
+    of.NoFactsInJob: "no effect to measure: the job has no facts, so both conditions ask the same",
+    of.NoFactGiven: "no: the user gave the agent no fact, so the facts cannot explain a difference",
+    of.FactsUnread: "no: {0.why:short}, so nothing is said about what the facts change",
+    of.NoSharedCriteria: "no: the conditions share no criteria, so no effect of the facts is claimed",
+    of.OneOfTrials: "no: trial {0.trial} of {0.of}; the card of all trials says how sure",
+    of.NoRunMeasured: _NOTHING,
+    of.OneModelOnly: "no comparison: one agent and model in {0.runs:run}",
+    of.OneModelMeasured: "no: only {0.model} could be measured",
+    of.ModelsUnpaired: "no: they were not run on the same jobs and trials",
+    of.TooFewForBest: "no: {0.few:few} to tell which is best; {0.needed} would do",
+    of.ModelsWithinChance: "no: the differences cannot be distinguished from chance",
+    of.NothingSubmitted: "yes: there is no file",
+    of.InvalidSubmission: "yes: the file breaks the task's rules",
+    of.GradedSubmission: "no interval was computed",
+}  # fmt: skip
+"""How sure the answers with these findings are, where it needs little grammar."""
+
+
+@singledispatch
+def write_sure(finding: object) -> str:
+    """Write how sure an answer is, where that needs more than its finding's fields.
+
+    Raises:
+        TypeError: this type has no writer.
+    """
+    raise TypeError(f"nothing says how sure {type(finding).__name__} is")
+
+
+@write_sure.register
 def _(finding: of.OneCondition) -> str:
-    where = upper_first(in_side(finding.score.side))
-    says = f"{where}, the only condition that was run, the agent scores {number(finding.score.score)}"
-    if finding.trials.planned == 1:
-        best = "nothing was left to gain" if finding.score.score == 1 else _largest_gain(finding.best)
-        return f"{says} (one trial){f': {best}' if best else ''}."
     used = finding.trials.used
+    if finding.trials.planned == 1:
+        return "no: one trial"
     if finding.all_equal:
-        return f"{says} in each of {used} trials."
+        return f"the same in each of {used} trials"
     if finding.interval is None:
-        return f"{says} over {plural(used, 'trial')}, too few for an interval."
-    return f"{says} over {used} trials (95 % interval {interval_words(finding.interval)}, {finding.interval.scope})."
+        return f"no: {plural(used, 'trial')}, too few for an interval"
+    return f"95 % interval {interval_words(finding.interval)} ({finding.interval.scope}, {used} trials)"
 
 
-@write.register
+@write_sure.register
 def _(finding: of.NothingToGain) -> str:
-    over = _over(finding.trials, all_equal=True)
-    return f"The agent scores 1.00 whether or not it can learn {_that(finding.facts)}{over}: nothing was left to gain."
+    if finding.trials.used == 1:
+        return "no: one trial; nothing was left to gain"
+    return f"yes: nothing was left to gain{_over(finding.trials, all_equal=True)}"
 
 
-@write.register
+@write_sure.register
 def _(finding: of.NoEffectOfFacts) -> str:
-    each = _over(finding.trials, all_equal=True)
-    best = f"; {_largest_gain(finding.best)}" if finding.best else ""
-    return f"Knowing {_that(finding.facts)} made no difference: the agent scores {number(finding.score)} either way{each}{best}."
+    return f"yes: the facts change nothing{_over(finding.trials, all_equal=True)}"
 
 
-@write.register
+@write_sure.register
 def _(finding: of.EffectOfFacts) -> str:
-    verb, because = "lifts" if finding.helps else "lowers", ""
-    if finding.cause:
-        because = f": {_because(finding.cause, 'it' if len(finding.facts) == 1 else 'them')}"
-    return f"Knowing {_that(finding.facts)} {verb} the agent {_span(finding)}{because}."
+    verb = "help" if finding.by > 0 else "hurt"
+    over = _over(finding.trials, finding.interval, all_equal=finding.all_equal)
+    return f"yes: the facts {verb}, {signed(finding.by)}{over}"
 
 
-@write.register
+@write_sure.register
 def _(finding: of.EffectWithinChance) -> str:
-    return f"The effect of the facts cannot be distinguished from chance: {_span(finding)}."
+    over = _over(finding.trials, finding.interval)
+    return f"no: {signed(finding.by)} cannot be distinguished from chance{over}"
 
 
-@write.register
+@write_sure.register
 def _(finding: of.TooFewForEffect) -> str:
-    because = f"; {_because(finding.cause, 'them')}" if finding.cause else ""
-    lost = f"; {_penalty(finding.penalty)}" if finding.penalty else ""
-    return (
-        f"{_scores_first(finding.scores)}; {_are_too_few(finding)} to tell what knowing {_that(finding.facts)} changes "
-        f"({finding.needed} would do){because}{lost}."
-    )
-
-
-def _are_too_few(finding: of.TooFewForEffect) -> str:
     one = finding.cases == 1 or (finding.cases is None and finding.trials.used == 1)
-    return f"{_few(finding)} {'is' if one else 'are'} too few"
+    verb = "is" if one else "are"
+    return f"no: {_few(finding)} {verb} too few to tell what the facts change; {finding.needed} would do"
 
 
 def _few(finding: of.TooFewForEffect) -> str:
@@ -242,47 +355,19 @@ def _few(finding: of.TooFewForEffect) -> str:
     return _spelt(used, "trial") if used == planned else f"{_used(finding.trials)} with both scores"
 
 
-@write.register
-def _(finding: of.NoSharedCriteria) -> str:
-    own = f"{_scores_first(finding.scores)}{_over_all(finding.trials)}{_by_own_criteria(finding.fails)}"
-    return f"{own}; the conditions share none, so no effect of the facts is claimed."
+@write_sure.register
+def _(finding: of.BestModel) -> str:
+    than, by = (finding.other, "by") if finding.other else ("every other model", "by at least")
+    return f"yes: {finding.model} does better than {than}, {by} {number(finding.margin)}"
 
 
-@write.register
-def _(finding: of.PartlySharedCriteria) -> str:
-    own = f"{_scores_first(finding.scores)}{_by_own_criteria(finding.fails)}"
-    return f"{own}; on what both share, {shared_words(finding.shared)}, {_effect(finding.effect)}."
+@write_sure.register
+def _(finding: of.ModelsTied) -> str:
+    few = f"; {_too_few(finding.few)} to tell more" if finding.few else ""
+    return f"no: {listed(finding.tied)} score the same{few}"
 
 
-def _by_own_criteria(fails: of.Cause | None) -> str:
-    """Return how scores of conditions with their own criteria came about: what fails in the lower one, if anything does."""
-    return ", each by its own criteria" + (f": {_because(fails, 'them')}" if fails else "")
-
-
-def _effect(finding: of.EffectFinding) -> str:
-    """Return what the facts change, without naming them, as the end of a sentence."""
-    match finding:
-        case of.NothingToGain(trials=trials):
-            return f"it scores 1.00 either way{_over(trials, all_equal=True)}: nothing was left to gain"
-        case of.NoEffectOfFacts(trials=trials, score=score):
-            either = f"{number(score)} either way{_over(trials, all_equal=True)}"
-            return f"the facts made no difference: {either}"
-        case of.EffectOfFacts():
-            verb, because = "lift" if finding.helps else "lower", ""
-            if finding.cause:
-                because = f": {_because(finding.cause, 'them')}"
-            return f"the facts {verb} the agent {_span(finding)}{because}"
-        case of.EffectWithinChance():
-            return f"the effect of the facts cannot be distinguished from chance: {_span(finding)}"
-        case of.TooFewForEffect(penalty=penalty):
-            lost = f"; {_penalty(penalty)}" if penalty else ""
-            return f"{_are_too_few(finding)} to tell what the facts change ({finding.needed} would do){lost}"
-
-
-def _span(finding: of.BothScores) -> str:
-    """Return such as `from 0.43 to 1.00 in each of 5 trials`."""
-    over = _over(finding.trials, finding.interval, all_equal=finding.all_equal)
-    return f"{_from_to(finding.withheld, finding.supplied)}{over}"
+# What the difference rests on
 
 
 @write.register
@@ -299,34 +384,6 @@ def shared_words(shared: of.Shared) -> str:
 
 
 # A run at a glance
-
-
-@write.register
-def _(finding: of.RunLead) -> str:
-    if not finding.conditions:
-        return "No conversation was run."
-    text = f"{upper_first('; '.join(map(_condition, finding.conditions)))}."
-    if finding.shared is not None and finding.shared.is_nothing:
-        text += " Each condition has its own criteria, so no difference is claimed."
-    elif finding.uplift is not None and (finding.facts_given or finding.facts_unread):
-        shared = f" on what both share: {shared_words(finding.shared)}" if finding.shared else ""
-        text += f" The difference is {signed(finding.uplift)}{shared}."
-    elif finding.uplift is not None:
-        text += f" No fact was given, so the difference of {signed(finding.uplift)} is not due to the facts."
-    elif finding.why_not_clean:
-        text += f" {upper_first(finding.why_not_clean)}: {finding.cleanness}."
-    return f"{text} The run is clean: {sentence(finding.same_start)}." if finding.same_start else text
-
-
-def _condition(finding: of.ConditionLead) -> str:
-    where = in_side(finding.score.side)
-    if finding.score.score is None:
-        why = ", ".join(FAILED.get(reason, reason) for reason in finding.excluded)
-        return f"{where} the agent could not be scored{f' ({why})' if why else ''}"
-    done = f"tasks passed {finding.passed} of {finding.tasks} times"
-    if finding.once:
-        done = f"{finding.passed} of {plural(finding.tasks, 'task')} done"
-    return f"{where} the agent scored {number(finding.score.score)}{f', {done}' if finding.tasks else ''}"
 
 
 @write.register
@@ -365,31 +422,12 @@ def seen_in(where: Sequence[str], text: str) -> str:
     return f"{where[0] if len(where) == 1 else f'{len(where)} conversations'}: {text}"
 
 
-# Which model is best
-
-
-@write.register
-def _(finding: of.BestModel) -> str:
-    best, second = finding.models[:2]
-    than, by = (second.name, "by") if len(finding.models) == 2 else ("every other model", "by at least")
-    return f"{best.name} does better than {than}, {by} {number(finding.margin)} ({_models(finding.models)})."
-
-
-@write.register
-def _(finding: of.ModelsTied) -> str:
-    all_tied = len(finding.tied) == len(finding.models)
-    scores = number(finding.models[0].score) if all_tied else _models(finding.models)
-    few = f"; {_too_few(finding.few)} to tell more" if finding.few else ""
-    return f"No model can be called best: {' and '.join(finding.tied)} score the same ({scores}){few}."
-
-
 # Submissions
 
 
 @write.register
 def _(finding: of.InvalidSubmission) -> str:
-    why = _short(finding.error or "no reason was recorded")
-    return f"The submission for {finding.task} is invalid: {why}."
+    return f"The submission for {finding.task} is invalid: it has no score."
 
 
 @write.register
@@ -1027,15 +1065,6 @@ def _listed(scores: Sequence[of.SideScore]) -> str:
     return listed(f"{number(one.score)} {in_side(one.side)}" for one in scores)
 
 
-def _from_to(without: of.SideScore, with_facts: of.SideScore) -> str:
-    """Return such as `from 0.43 to 1.00`, with the conditions if the job names them."""
-    ends = []
-    for word, one in (("from", without), ("to", with_facts)):
-        where = in_side(one.side)
-        ends.append(f"{word} {number(one.score)}{f' {where}' if where.startswith('in ') else ''}")
-    return " ".join(ends)
-
-
 def _models(models: Sequence[of.ModelScore]) -> str:
     listed = ", ".join(f"{one.name} {number(one.score)}" for one in models[:LISTED])
     return listed + (f", {len(models) - LISTED} more" if len(models) > LISTED else "")
@@ -1048,53 +1077,6 @@ LEAST_SENTENCE = 4
 _USER = "that the user "
 _SUBJECT = re.compile(r"(the|an?|s?he|they|his|her|their) ", re.IGNORECASE)
 _BRACKETS = re.compile(r"\([^()]*\)")
-
-
-def _that(facts: Sequence[str]) -> str:
-    """Return facts as a clause: `that the user lives in Sydney and takes 5 mg of warfarin`."""
-    if not facts:
-        return "the facts of each case"
-    clauses, named = list(map(_clause, facts)), list[str]()
-    for at, clause in enumerate(clauses[:MOST_FACTS]):
-        about_user = at and clause.startswith(_USER) and clauses[at - 1].startswith(_USER)
-        words = clause.removeprefix(_USER) if about_user else clause
-        if named and len(", ".join([*named, words])) > LONGEST_FACTS:
-            break
-        named.append(words)
-    if left := len(facts) - len(named):
-        named.append(plural(left, "more fact"))
-    return listed(named)
-
-
-def _clause(fact: str) -> str:
-    """Return a fact as `that …`, without what is in brackets; quoted if it is no sentence."""
-    text = " ".join(_BRACKETS.sub("", fact).split()).rstrip(" .")
-    is_sentence = _SUBJECT.match(text) and len(text.split()) >= LEAST_SENTENCE
-    return f"that {lower_first(_short(text, 80))}" if is_sentence else f"“{_short(text, 60)}”"
-
-
-def _because(cause: of.Cause, them: str) -> str:
-    """Return such as `without them “a reminder exists” fails in every trial`."""
-    title = f"“{_short(cause.title, 70)}”"
-    there = {WITHHELD.name: f"without {them}", SUPPLIED.name: f"with {them}"}.get(
-        cause.lower.condition, in_side(cause.lower)
-    )
-    among = " with both scores" if cause.among else ""
-    several = cause.trials > 1
-    if cause.kind == "assertion":
-        return f"{there} {title} fails" + (f" in every trial{among}" if several else "")
-    return f"{there} the task {title} is not done" + (f" in any trial{among}" if several else "")
-
-
-def _penalty(finding: of.Penalty) -> str:
-    requests = f"{plural(finding.failures, 'failed request')} {in_side(finding.side)}"
-    return f"{number(finding.points)} of the difference is the penalty for {requests}"
-
-
-def _largest_gain(best: of.Gain | None) -> str:
-    if best is None:
-        return ""
-    return f"the largest gain would come from {_short(sentence(best), 90)} ({signed(best.by)})"
 
 
 def _over(trials: of.Trials, interval: Interval | None = None, *, all_equal: bool = False) -> str:
@@ -1197,14 +1179,8 @@ _FORMS: dict[str, Callable[[Any], str]] = {
     "Conversation": lambda place: upper_first(_conversation(place)),
     "counted": counted_words,
     "few": _too_few,
-    "listed": _listed,
-    "models": _models,
-    "number": number,
-    "over": _over_all,
     "scored": lambda found: _share(found.scored, found.planned),
-    "scores": _scores,
     "Clause": lambda clause: upper_first(_short(clause)),
-    "Scores": _scores_first,
     "share": share,
     "short": _short,
     "side": in_side,

@@ -251,7 +251,7 @@ def recent(
     for run in shown:
         state = status_of(run)
         known = previews.get(run.run_id)
-        said = known.brief if known else ""
+        said = known.answer.brief if known else ""
         row = (
             *_scores(run),
             Cell(set_cell_size(run.job, max(jobs, cell_len(run.job))) + "  "),
@@ -342,7 +342,7 @@ def problems(
     for run in last_runs(runs[:RECENT]):
         state, known = status_of(run), previews.get(run.run_id)
         if state.text in (AGENT_FAILED, NO_SCORE, NOT_MEASURED):
-            said = known.brief if known and known.brief else state.text.partition(" ")[2]
+            said = known.answer.brief if known and known.answer.brief else state.text.partition(" ")[2]
             row = (Cell("✗ ", "bad"), Cell(f"{run.job}: {said}, {ago(run.began, now)}"))
             entries.append(HomeEntry(row, does="open", on=(run.run_id,), run=run))
     for run in runs[:RECENT]:
@@ -598,7 +598,7 @@ class HomeScreen(RefreshedScreen):
         """The conclusion of the selected run."""
         run = self.entry.run if self.entry is not None else None
         preview = self._previews.get(run.run_id) if run is not None else None
-        return preview.sentence if preview else ""
+        return preview.answer.what if preview else ""
 
     # Keys
 

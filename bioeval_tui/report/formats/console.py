@@ -24,9 +24,9 @@ from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.runs import is_live
 from bioeval_tui.record.state import Change, RunState, apply_all
 from bioeval_tui.report import words
+from bioeval_tui.report.answer import NEVER_STARTED, Answer
 from bioeval_tui.report.beside import BesideEachOther, beside
 from bioeval_tui.report.comparison import NOTHING_IN_COMMON, Comparison, ConditionComparison, compare
-from bioeval_tui.report.conclusion import NEVER_STARTED
 from bioeval_tui.report.result import RunResult, load_run, result_of
 from bioeval_tui.report.run import ENDS, ConversationResult
 from bioeval_tui.report.summary import ConditionRanking
@@ -123,7 +123,7 @@ def _line(state: RunState, event: events.RunEvent) -> str | None:
 
 
 def print_score_card(result: RunResult | None, console: Console, trial: int | None = None) -> None:
-    """Print the conclusion, both conditions' scores, their mean, their parts, tasks and assertions, and the cost.
+    """Print the answer, the mean, each conversation's parts, tasks and assertions, and the cost.
 
     For several trials, prints the figures over all and how many trials passed each task and assertion; with `trial`,
     that trial's parts. `result` is None if the run never started.
@@ -134,14 +134,11 @@ def print_score_card(result: RunResult | None, console: Console, trial: int | No
     brief = result.brief
     people = [*result.people_say]
     # What people say of a sample that was drawn counts more than the judge, so it comes first.
-    lead, rest = [result.conclusion.sentence], people
     if result.sampled:
-        lead, rest = [*people, result.conclusion.sentence], []
-    for line in lead:
-        console.print(
-            Text(line, style="bold" if line in people or not result.sampled else ""), soft_wrap=True
-        )
-    console.print(Text(score_line(result)))
+        for line in people:
+            console.print(Text(line, style="bold"), soft_wrap=True)
+    print_answer(result.answer, console)
+    console.print(Text(mean_line(result)))
     prompt = f", prompt {brief.judge_prompt}" if brief.judge_prompt else ""
     console.print(
         Text(
@@ -150,7 +147,7 @@ def print_score_card(result: RunResult | None, console: Console, trial: int | No
         )
     )
     console.print(Text(f"facts: {brief.facts_words}"), soft_wrap=True)
-    print_lines(rest, console)
+    print_lines([] if result.sampled else people, console)
     if result.no_uplift:
         console.print(Text(result.no_uplift))
     elif result.compared:
@@ -185,8 +182,8 @@ def _print_trial(result: RunResult, trial: int, console: Console) -> None:
         console.print(Text(f"\ntrial {trial} of {result.planned_trials}{case}", style="bold"))
     talks = result.trial(trial).held
     reasons = {talk.why_no_score for talk in talks if talk.score is None}
-    if result.conclusion.outcome == "agent_unreached" and result.planned_trials == 1:
-        print_ways((way for talk in talks for way in talk.ways), console)  # the conclusion says why
+    if result.answer.outcome == "agent_unreached" and result.planned_trials == 1:
+        print_ways((way for talk in talks for way in talk.ways), console)  # the answer says why
     elif (
         len(talks) > 1 and len(reasons) == 1 and all(talk.is_scored and talk.score is None for talk in talks)
     ):
@@ -260,11 +257,15 @@ def _print_pair(pair: BesideEachOther, console: Console) -> None:
     console.print(Text(f"how sure: {pair.sure}"), soft_wrap=True)
 
 
-def score_line(result: RunResult) -> str:
-    """Return both conditions' scores, then their mean, on one line; of one condition its score."""
-    heads = [f"{result.condition_name(name)} {number(score)}" for name, score in result.scores.items()]
-    mean = result.mean_needs or number(result.mean)
-    return "   ".join([*heads, f"{result.mean_words} {mean}"])
+def print_answer(answer: Answer, console: Console) -> None:
+    """Print what came out, how sure, why and what next: a label and a text on each line."""
+    for label, text in answer.lines:
+        console.print(Text.assemble((f"{label:<4}  ", "dim"), text), soft_wrap=True)
+
+
+def mean_line(result: RunResult) -> str:
+    """Return the mean of the job's conditions, or what it needs."""
+    return f"{result.mean_words} {result.mean_needs or number(result.mean)}"
 
 
 def _print_parts(talk: ConversationResult, console: Console) -> None:
@@ -421,8 +422,8 @@ def _how_it_ended(result: RunResult | None, code: ExitCode, *, live: bool) -> li
     if code == ExitCode.INTERRUPTED:
         return ["the run was interrupted; its engine and its servers have stopped"]
     if result is None:
-        return [NEVER_STARTED.sentence]
-    lines = [result.conclusion.sentence, score_line(result)]
+        return [NEVER_STARTED.what]
+    lines = [*(text for _, text in result.answer.lines), mean_line(result)]
     if code == ExitCode.NOT_MEASURED:
         reasons = (
             talk.why_no_score for talk in result.conversations if talk.is_scored and talk.score is None

@@ -195,7 +195,7 @@ def write_gate(runs: Sequence[RunResult], rules: GateRules, result: GateResult) 
         ]
         lines += ["", *table(["", "job", "facts", "rule", "threshold", "value", ""], rows)]
     lines += ["", f"{escape(counted_words(result.counted))}.", ""]
-    rows, sentences, conditions = [], [], conditions_of(runs)
+    rows, answers, conditions = [], [], conditions_of(runs)
     for run in runs:
         scores = [
             units.number(condition.score.mean) if (condition := run.summary.of(name)) else units.DASH
@@ -205,11 +205,12 @@ def write_gate(runs: Sequence[RunResult], rules: GateRules, result: GateResult) 
         cost = escape(words.cost_words(run.summary.spent))
         mean = run.mean_needs or units.number(run.mean)
         rows.append([escape(job), *scores, mean, cost, escape(run.run_id)])
-        sentences.append((job, run.conclusion.sentence))
+        answers.append((job, run.answer.lines))
     titles = [escape(condition_title(runs, name)) for name in conditions]
     head = ["job", *titles, f"mean of {both_or_all(len(conditions))}", "cost", "run"]
     lines += table(head, rows)
-    lines += ["", *(f"- {escape(name)}: {escape(sentence)}" for name, sentence in sentences)]
+    for name, told in answers:
+        lines += ["", f"**{escape(name)}**", "", *_answer(told)]
     return "\n".join([*lines, ""])
 
 
@@ -224,13 +225,17 @@ def _ranks(ranking: ConditionRanking) -> list[str]:
     return ["## Ranks", "", *table(head, rows), "", f"{escape(ranking.note)}.", ""]
 
 
+def _answer(lines: Sequence[tuple[str, str]]) -> list[str]:
+    """Return the lines of an answer as a list, each with its label."""
+    return [f"- **{label}** {escape(text)}" for label, text in lines]
+
+
 def _overview(summary: Summary) -> list[str]:
     lines = [f"- {escape(about)}: {escape(words)}" for about, words in summary_lines(summary)]
     return [f"## {escape(summary.label)}", "", *lines, ""]
 
 
 def _page(page: RunResult) -> list[str]:
-    heads = [f"{escape(c.title)} **{units.number(c.score.mean)}**" for c in page.summary.conditions]
     bold = "**" if page.sampled else ""
     people = [
         line for estimate in page.people_say for line in (f"{bold}{escape(upper_first(estimate))}{bold}", "")
@@ -244,9 +249,9 @@ def _page(page: RunResult) -> list[str]:
         f"Facts: {escape(page.brief.facts_words)}",
         "",
         *(people if page.sampled else ()),
-        f"**{escape(page.conclusion.sentence)}**",
+        *_answer(page.answer.lines),
         "",
-        " · ".join([*heads, f"{page.mean_words} **{units.number(page.mean)}**"]),
+        f"{upper_first(page.mean_words)}: **{units.number(page.mean)}**",
         "",
     ]
     if page.why_no_mean:
@@ -255,7 +260,6 @@ def _page(page: RunResult) -> list[str]:
         lines += people
     if page.reviewed_words:
         lines += [f"Reviewed: {escape(page.reviewed_words)}", ""]
-    lines += [escape(page.lead), ""]
     if page.warnings:
         lines += [*(f"- {escape(line)}" for line in page.warnings), ""]
     if len(page.trial_results) > 1:

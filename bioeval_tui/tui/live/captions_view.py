@@ -43,7 +43,7 @@ def caption(state: RunState, trial: int) -> str:
     """Return what the newest event's conversation brings; empty if its newest turn brings nothing new."""
     if state.ended is not None:
         result = result_of(state)
-        return result.conclusion.sentence if result else ""
+        return result.answer.what if result else ""
     conversation = state.conversations.get(state.newest) if state.newest else None
     if conversation is None:
         return ""

@@ -22,6 +22,7 @@ from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view, score_card_view
 from bioeval_tui.tui.live.panels import names_head, wrapped_row
 from bioeval_tui.tui.live.score_card_view import CardEvidence
+from bioeval_tui.tui.shared.answer_block import AnswerBlock
 from bioeval_tui.tui.shared.cells import Cell, left, packed, paint, paint_lines, right, score_tone, spread
 from bioeval_tui.tui.shared.dialogs import Dialog
 from bioeval_tui.tui.shared.output import Copied
@@ -106,7 +107,7 @@ class ScoreCard(Dialog[CardEvidence]):
         & .card--line { height: auto; }
         & .dialog--heading { margin: 0; height: auto; max-height: 2; }
         & #brief { max-height: 4; }
-        & #conclusion { height: auto; text-style: bold; margin-top: 1; }
+        & #answer { margin-top: 1; }
         & #headline { height: 4; margin-top: 1; }
         & .card--score { width: 20; height: 4; }
         & .card--score Digits { width: auto; text-style: bold; }
@@ -134,7 +135,7 @@ class ScoreCard(Dialog[CardEvidence]):
         &.-narrow, &.-short {
             & .dialog--heading, & KeysFooter { margin: 0; }
             & .card--score { display: none; }
-            & #conclusion { margin: 0; max-height: 6; }
+            & #answer { margin: 0; max-height: 8; }
             & .card--bars { margin: 0; }
             & #headline, & .card--rest { height: 1; margin: 0; padding: 0; }
             & #columns { min-height: 5; }
@@ -167,7 +168,7 @@ class ScoreCard(Dialog[CardEvidence]):
         `overall` is the card of all trials from which this one was opened.
         """
         self._trial = result.trial(trial)
-        # The conclusion is about all trials.
+        self._answer = result.answer if overall is self else result.answer_in(trial)
         here = f" · here: {self._trial.name}" if self._trial.name else ""
         super().__init__(f"{score_card_view.subject(result)}{here}")
         self._result = result
@@ -198,10 +199,12 @@ class ScoreCard(Dialog[CardEvidence]):
         brief = Labelled(id="brief")
         brief.show(score_card_view.brief_cells(self._result, brief=not self._wide))
         yield brief
-        yield Static(paint(score_card_view.conclusion(self._result)), id="conclusion", markup=False)
+        block = AnswerBlock(id="answer")
+        self.call_after_refresh(block.show_answer, self._answer)
+        yield block
         if self._is_empty:
             why = Labelled(id="why")
-            why.show(score_card_view.why_empty(self._trial, self._result.conclusion.sentence))
+            why.show(score_card_view.why_empty(self._trial, self._answer.what))
             yield why
         elif notes := score_card_view.notes(self._result):
             yield Static(paint_lines(notes), classes="card--line", markup=False)
@@ -407,8 +410,8 @@ class ScoreCard(Dialog[CardEvidence]):
         return (Copied("the score card", lambda: score_card_view.as_text(self._result, self._trial)),)
 
     def caption(self) -> str:
-        """The run's conclusion."""
-        return score_card_view.conclusion(self._result).text
+        """What came out."""
+        return self._answer.what
 
     def action_review(self) -> None:
         """Review the run; the card stays open below."""
@@ -429,7 +432,7 @@ class ScoreCard(Dialog[CardEvidence]):
             line.display = bool(words)
             line.update(paint(*words))
             if scores is not None and scores.drawn:  # what people would say is the headline
-                above = self.query_one("#conclusion")
+                above = self.query_one("#answer")
                 assert isinstance(above.parent, Widget)
                 above.parent.move_child(line, before=above)
 

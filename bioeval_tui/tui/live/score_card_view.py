@@ -149,14 +149,6 @@ def subject(result: RunResult) -> str:
     return ": ".join(filter(None, (result.brief.job, result.brief.about)))
 
 
-_TONES: dict[str, Tone] = {"good": "good", "bad": "bad", "unsure": "warn", "plain": "strong"}
-
-
-def conclusion(result: RunResult) -> Cell:
-    """Return the run's conclusion in one sentence."""
-    return Cell(result.conclusion.sentence, _TONES[result.conclusion.standing])
-
-
 def to_explain(trial: TrialResult) -> Condition:
     """Return the condition with more to explain: one without a score, otherwise the one with the lower score."""
     values = {talk.condition: talk.score for talk in trial.held} or dict.fromkeys(trial.conditions)
@@ -168,11 +160,11 @@ def is_empty(trial: TrialResult) -> bool:
     return not any(talk.has_begun for talk in trial.held)
 
 
-def why_empty(trial: TrialResult, conclusion: str = "") -> list[list[Cell]]:
-    """Return why no conversation began, unless the conclusion says so, and what to do about it, as lines with a label."""
+def why_empty(trial: TrialResult, answer: str = "") -> list[list[Cell]]:
+    """Return why no conversation began, unless the answer says so, and what to do about it, as lines with a label."""
     lines = []
     for talk in {talk.reason: talk for talk in trial.held if talk.is_scored}.values():
-        if talk.cause.removeprefix("no conversation took place: ") not in conclusion:
+        if talk.cause.removeprefix("no conversation took place: ") not in answer:
             lines.append([Cell("what went wrong  ", "quiet"), Cell(talk.cause, "bad")])
         if talk.received:
             lines.append([Cell("it sent          ", "quiet"), Cell(talk.received)])
@@ -183,7 +175,7 @@ def why_empty(trial: TrialResult, conclusion: str = "") -> list[list[Cell]]:
 
 
 def notes(result: RunResult) -> list[Cell]:
-    """Return the caveats on the scores that the conclusion does not name."""
+    """Return the caveats on the scores that the answer does not name."""
     cells = [Cell(result.no_uplift, "warn")] if result.no_uplift else []
     if result.user_faults_words:
         cells.append(Cell(result.user_faults_words, "warn"))
@@ -193,7 +185,7 @@ def notes(result: RunResult) -> list[Cell]:
             unmeasured.setdefault(talk.reason, []).append(talk.name)
     for reason, names in unmeasured.items():
         cause = reason.removeprefix("not measured: ")
-        if cause.removeprefix("evaluator failed: ") not in result.conclusion.sentence:
+        if cause.removeprefix("evaluator failed: ") not in result.answer.what:
             listed = " and ".join(dict.fromkeys(names))
             cells.append(Cell(f"{listed} could not be measured: {cause}", "bad"))
     for talk in result.conversations:
@@ -550,7 +542,9 @@ def faults(result: RunResult) -> str:
 def as_text(result: RunResult, trial: TrialResult | None = None) -> str:
     """Return the card, of a trial or of all of them, as plain lines, values separated by tabs."""
     names = result.conditions if trial is None else trial.conditions
-    lines = [conclusion(result).text, *brief_text(result), *(note.text for note in notes(result))]
+    answer = result.answer if trial is None else result.answer_in(trial.trial)
+    told = [f"{label}\t{text}" for label, text in answer.lines]
+    lines = [*told, *brief_text(result), *(note.text for note in notes(result))]
     if trial is None:
         scores = [(result.condition_name(name), number(value)) for name, value in result.scores.items()]
         (whole, gain), shown = run_totals(result), run_rows(result)

@@ -15,8 +15,9 @@ from bioeval_tui.report import rows
 from bioeval_tui.report.brief import brief_of
 from bioeval_tui.tui.live import heads_view, panels
 from bioeval_tui.tui.live.panels import wrapped_row
-from bioeval_tui.tui.shared.cells import Cell, left, lost_lines, right, score_tone
-from bioeval_tui.tui.shared.rows_widget import DrawnPanel, Labelled, hanging
+from bioeval_tui.tui.shared.answer_block import AnswerBlock
+from bioeval_tui.tui.shared.cells import Cell, left, right, score_tone
+from bioeval_tui.tui.shared.rows_widget import DrawnPanel, hanging
 from bioeval_tui.units import number
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def _checks(state: RunState, trial: int, width: int, wide: bool) -> Content:
 
 
 class Stage(Vertical):
-    """Scores, conclusion, reasons and marks, and the keys that begin and end a presentation.
+    """Scores, the answer and marks, and the keys that begin and end a presentation.
 
     Posts `Changed` when a presentation begins or ends.
     """
@@ -134,8 +135,7 @@ class Stage(Vertical):
     Stage {
         display: none;
         & > Horizontal { height: auto; }
-        & > #stage-conclusion { height: auto; padding-top: 1; text-style: bold; display: none; }
-        & > #stage-why { height: auto; padding-top: 1; display: none; }
+        & > #stage-answer { padding-top: 1; display: none; }
         & > #stage-assertions { height: auto; padding-top: 1; }
     }
     """
@@ -147,15 +147,13 @@ class Stage(Vertical):
         super().__init__()
         self.watched = watched
         self._scores: list[StageScore] = []
-        self._conclusion = Static(id="stage-conclusion", markup=False)
-        self._why = Labelled(id="stage-why")
+        self._answer = AnswerBlock(id="stage-answer")
         self._assertions = Static(id="stage-assertions", markup=False)
 
     def compose(self) -> ComposeResult:
         """Lay out both."""
         yield Horizontal()
-        yield self._conclusion
-        yield self._why
+        yield self._answer
         yield self._assertions
 
     def show(self) -> None:
@@ -177,16 +175,13 @@ class Stage(Vertical):
             score.show(state, watched.trial, score.condition == active)
         room = self._assertions.scrollable_content_region.width or STAGE_WIDTH
         self._assertions.update(_checks(state, watched.trial, room, wide))
-        self._conclusion.display = self._why.display = ended
+        self._answer.display = ended
         if ended:
             from bioeval_tui.report.result import result_of  # statistics: the first paint waits for none
 
             result = result_of(state)
-            lowest = result.lowest if result else None
-            self._conclusion.update(Content(result.conclusion.sentence if result else ""))
-            self._why.show(
-                lost_lines(result.place_words(lowest), lowest.why_lost) if result and lowest else ()
-            )
+            if result:
+                self._answer.show_answer(result.answer)
 
     async def _mount_scores(self) -> None:
         room = self.query_one(Horizontal)

@@ -17,12 +17,13 @@ from textual.widgets import Static
 from bioeval_tui.grade.ledger import ordinal
 from bioeval_tui.grade.outcomes import Validation, standing_of
 from bioeval_tui.grade.task_report import PRIVATE, percent
-from bioeval_tui.report.conclusion import conclude_grading
+from bioeval_tui.report.answer import answer_grading
 from bioeval_tui.text import for_terminal, home_relative, plural
 from bioeval_tui.tui import review_view
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals import histogram_view, medals_view
 from bioeval_tui.tui.medals.medals_view import column_number, medal_cell
+from bioeval_tui.tui.shared.answer_block import answer_lines
 from bioeval_tui.tui.shared.cells import Cell, Line, Tone, packed, paint
 from bioeval_tui.tui.shared.dialogs import Dialog, DialogText, Tell, WorkDialog
 from bioeval_tui.tui.shared.output import Copied
@@ -46,13 +47,13 @@ UNKNOWN = "unknown"
 
 
 def head(row: MedalRow, width: int) -> list[Line]:
-    """Return the medal, the task and the agent, and the conclusion."""
+    """Return the medal, the task and the agent, and the answer."""
     medal = medal_cell(row)
     name = Cell(row.task_id if row.agent == UNKNOWN else f"{row.task_id} · {row.agent}", "strong")
     fits = len(medal.text) + 3 + len(name.text) <= width
     lines: list[Line] = [[medal, Cell("   "), name]] if fits else [[medal], [name]]
     if row.report is not None and standing_of(row.report) != "invalid":
-        lines += [[Cell(conclude_grading(row.report).sentence, "strong")]]
+        lines += answer_lines(answer_grading(row.report))
     return lines
 
 
@@ -377,8 +378,8 @@ class MedalDetail(Dialog[None]):
         )
 
     def caption(self) -> str:
-        """The conclusion on the submission."""
-        return conclude_grading(self._row.report).sentence if self._row.report else ""
+        """What came out of the submission."""
+        return answer_grading(self._row.report).what if self._row.report else ""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer findings only for an invalid file, and error views only for a scored one."""

@@ -17,7 +17,7 @@ from textual.widgets import Static
 
 from bioeval_tui.errors import StorageError
 from bioeval_tui.files import write_beside
-from bioeval_tui.report.conclusion import conclude_grading
+from bioeval_tui.report.answer import answer_grading
 from bioeval_tui.report.formats.registry import Format
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.items import MedalRow, ReviewSource
@@ -323,7 +323,7 @@ class MedalsScreen(BaseScreen):
     def caption(self) -> str:
         """The conclusion on the selected submission."""
         report = self.looked_at.row.report if self.looked_at and not self.grouped else None
-        return conclude_grading(report).sentence if report else ""
+        return answer_grading(report).what if report else ""
 
     def action_export(self) -> None:
         """Ask for the format, then write the rows that are shown."""

@@ -18,7 +18,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.report.conclusion import conclude_batch
+from bioeval_tui.report.answer import Answer, answer_batch
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.statistics.estimates import Estimate, Sample, estimate
 from bioeval_tui.statistics.intervals import CHANGE
@@ -28,6 +28,7 @@ from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs import batch_view
 from bioeval_tui.tui.runs.batch_view import Glance, Rank, condition_of, conditions_of
 from bioeval_tui.tui.runs.tile_grid_widget import Lines, TileGrid
+from bioeval_tui.tui.shared.answer_block import AnswerBlock
 from bioeval_tui.tui.shared.base import BaseScreen, unreadable
 from bioeval_tui.tui.shared.cells import Cell, Line, Tone, joined, packed, paint_lines, score_tone
 from bioeval_tui.tui.shared.line_widgets import FilterLine
@@ -269,9 +270,9 @@ class GridScreen(BaseScreen):
         & #about { max-height: 6; margin: 1 2 0 2; }
         &.-normal #about { max-height: 7; margin: 0 2; }
         &.-short #about { display: none; }
-        & #verdict { height: auto; padding: 1 2 0 2; text-style: bold; display: none; }
+        & #answer { padding: 1 2 0 2; display: none; }
         & #why { max-height: 6; padding: 0 2; }
-        &.-normal #verdict { padding: 0 2; }
+        &.-normal #answer { padding: 0 2; }
         &.-normal #why { max-height: 3; }
         &.-short #why { display: none; }
         & #board { height: auto; padding: 1 2; display: none; }
@@ -312,6 +313,7 @@ class GridScreen(BaseScreen):
         """Whether going back leaves the run shown below it, too."""
         self._ranked: Sequence[Glance] | None = None
         self._standings = ""
+        self._answer: Answer | None = None
         self._lost: list[list[Cell]] = []
         """Where each model lost most, and why, once all conversations have ended."""
 
@@ -324,7 +326,7 @@ class GridScreen(BaseScreen):
         """The grid, and a line for the filter."""
         yield Static(id="notice", markup=False)
         yield Labelled(id="about")
-        yield Static(id="verdict", markup=False)
+        yield AnswerBlock(id="answer")
         yield Labelled(id="why")
         yield Static(id="board", markup=False)
         yield self.grid
@@ -366,13 +368,15 @@ class GridScreen(BaseScreen):
         if not run_ids or batch_view.is_running(self.glances):
             return
         try:
-            sentence, self._lost = await self.bioeval.services.from_runs(conclude, *run_ids)
+            answer, self._lost = await self.bioeval.services.from_runs(conclude, *run_ids)
         except (BioevalError, OSError) as error:
-            sentence, self._lost = f"Could not read the recordings to compare the models: {error}", []
+            self.tell(f"Could not read the recordings to compare the models: {error}", bad=True)
+            return
+        self._answer = answer
         self._show_lost()
-        for verdict in self.query("#verdict").results(Static):  # none, if the screen was left meanwhile
-            verdict.update(Content(sentence))
-            verdict.display = bool(sentence)
+        for block in self.query(AnswerBlock):  # none, if the screen was left meanwhile
+            block.show_answer(answer)
+            block.display = True
 
     def _show_lost(self) -> None:
         """Say why each model lost most; where there are few lines, without what the judge quotes."""
@@ -510,7 +514,7 @@ class GridScreen(BaseScreen):
 
     def caption(self) -> str:
         """Which model did best, once that is known."""
-        return str(self.query_one("#verdict", Static).content)
+        return self._answer.what if self._answer else ""
 
     def action_filter(self) -> None:
         """Open the line for the filter."""
@@ -531,10 +535,10 @@ class GridScreen(BaseScreen):
                 await self.bioeval.action_go_back()
 
 
-def conclude(*runs: RunResult) -> tuple[str, list[list[Cell]]]:
-    """Return which model of several did best, in one sentence, and why each model's lowest conversation lost points.
+def conclude(*runs: RunResult) -> tuple[Answer, list[list[Cell]]]:
+    """Return which model of several did best, and why each model's lowest conversation lost points.
 
-    Of one run, it is the run's own conclusion; of a single model, each job's lowest conversation is explained.
+    Of one run, it is the run's own answer; of a single model, each job's lowest conversation is explained.
     """
     by_model = len({run.state.asked_model for run in runs}) > 1
     lowest: dict[str, tuple[float, RunResult]] = {}
@@ -552,4 +556,4 @@ def conclude(*runs: RunResult) -> tuple[str, list[list[Cell]]]:
         for loss in run.lowest.why_lost[:1]:
             quoted = f"   turn {loss.turn}: “{loss.quoted}”" if loss.quoted else ""
             lines.append([start, Cell(f" {loss.reason}"), Cell(quoted, "quiet")])
-    return conclude_batch(runs).sentence, lines
+    return answer_batch(runs), lines

@@ -237,4 +237,4 @@ class RunsScreen(ListScreen["CataloguedRun"]):
     def caption(self) -> str:
         """The conclusion of the selected run."""
         preview = self._previews.get(self.looked_at.run_id) if self.looked_at is not None else None
-        return preview.sentence if preview else ""
+        return preview.answer.what if preview else ""

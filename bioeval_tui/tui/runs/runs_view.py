@@ -12,15 +12,16 @@ from bioeval_tui.record.names import PUBLISHED_NAMES
 from bioeval_tui.record.runs import REHEARSAL
 from bioeval_tui.statistics.means import average_if_any
 from bioeval_tui.text import both_or_all, clean_line, plural, shorten
-from bioeval_tui.tui.shared.cells import Cell, Line, Tone, lost_lines, score_tone, spark, uplift, who_and_what
+from bioeval_tui.tui.shared.answer_block import answer_lines
+from bioeval_tui.tui.shared.cells import Cell, Line, Tone, score_tone, spark, uplift, who_and_what
 from bioeval_tui.tui.shared.list_table import Column, Key, Listing, Sorting, number_key, text_key
 from bioeval_tui.units import ago, date, number, signed, when
 
 if TYPE_CHECKING:
     from bioeval_tui.record.runs import CataloguedRun, Status
+    from bioeval_tui.report.answer import Answer
     from bioeval_tui.report.brief import Brief
     from bioeval_tui.report.result import RunResult
-    from bioeval_tui.report.run import Loss
 
 GAINS, LAST = 4, 2
 """How much of the lowest conversation a preview shows: gains or, without any, messages."""
@@ -58,21 +59,15 @@ MARK = "◆"
 class RunPreview:
     """The result of an ended run, for a preview beside a list."""
 
-    sentence: str
+    answer: Answer
     lowest: str = ""
-    """The conversation that scored lowest, such as `withheld, trial 2`, to which the next four belong."""
-    lost: tuple[Loss, ...] = ()
-    """Why it lost points; empty if it lost none or has no score."""
-    gains: tuple[tuple[str, str], ...] = ()
-    """The largest possible gains of its score, and their size."""
+    """The conversation that scored lowest, such as `withheld, trial 2`, to which the next two belong."""
     ways: tuple[str, ...] = ()
     """What to do about it if it never took place."""
     last: tuple[tuple[str, str], ...] = ()
     """Its last messages, role and text, if it has no loss to show."""
     names: Mapping[str, str] = field(default_factory=dict)
     """What the job calls the conditions."""
-    brief: str = ""
-    """The sentence in a few words."""
     about: Brief | None = None
     """Who was tested by whom, on what."""
     trials: int = 0
@@ -83,36 +78,27 @@ class RunPreview:
 
 
 def preview(run: RunResult) -> RunPreview:
-    """Return a run's conclusion, and where its lowest conversation lost points."""
-    from bioeval_tui.report.sentences import (  # statistics: the list of runs waits for none
-        LONGEST_LOSS,
-        sentence,
-    )
+    """Return a run's answer, or why nothing was measured."""
+    from bioeval_tui.report.sentences import LONGEST_LOSS  # statistics: the list of runs waits for none
 
-    conclusion, trials = run.conclusion, run.planned_trials
+    answer, trials = run.answer, run.planned_trials
     names: dict[str, str] = {name: run.condition_name(name) for name in run.state.of_job}
     conversations = run.as_begun
     talk = run.lowest or next(reversed(conversations), None)
     if talk is None:
-        return RunPreview(
-            conclusion.sentence, names=names, brief=conclusion.brief, about=run.brief, trials=trials
-        )
+        return RunPreview(answer, names=names, about=run.brief, trials=trials)
     times = [talk.ended.duration_ms / 1000 for talk in conversations if talk.ended and talk.ended.duration_ms]
     messages = talk.messages
     if talk.end_reason == "signed_off" and messages and messages[-1].role == "user":
         messages = messages[:-1]
     cost = run.summary.spent.dollars
-    possible = talk.gains[:GAINS]
-    last = [] if possible else messages[-LAST:]
+    last = [] if answer.why else messages[-LAST:]
     return RunPreview(
-        conclusion.sentence,
+        answer,
         run.place_words(talk),
-        talk.why_lost,
-        tuple((sentence(gain), signed(gain.by)) for gain in possible),
         talk.ways,
         tuple((m.role, shorten(clean_line(m.text), LONGEST_LOSS)) for m in last),
         names,
-        conclusion.brief,
         run.brief,
         trials,
         average_if_any(times),
@@ -209,9 +195,9 @@ def card(
     concluded: list[Line] = []
     if preview is not None:
         brief, names = preview.about, preview.names
-        concluded = [[Cell(preview.sentence, "strong")], [], *_preview_lines(preview)]
+        concluded = [*answer_lines(preview.answer), [], *_preview_lines(preview)]
         if state.text == REHEARSAL:
-            status = ""  # the sentence of a rehearsal begins with that
+            status = ""  # the answer says that
     if brief is not None:
         agent = brief.about_words
     lines: list[Line] = [
@@ -231,14 +217,8 @@ def card(
 
 
 def _preview_lines(preview: RunPreview) -> list[Line]:
-    """Return why the lowest conversation lost points, and its largest possible gains; without a loss, what to do about it or its last messages."""
-    lines = lost_lines(preview.lowest, preview.lost)
-    if lines:
-        lines.append([])
-    if preview.gains:
-        lines.append([Cell("what would raise it most", "quiet")])
-        lines += [[Cell(f"{by:<6} ", "good"), Cell(what)] for what, by in preview.gains]
-        lines.append([])
+    """Return what to do about a conversation that never took place, or the last messages of one that lost nothing."""
+    lines: list[Line] = []
     if preview.ways:
         lines += [[Cell("what you can do", "quiet")], *([Cell(way)] for way in preview.ways), []]
     if preview.last:

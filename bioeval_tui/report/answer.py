@@ -1,0 +1,587 @@
+"""The answer of a result: what came out, how sure, why, and what next, found by rules, never by a model.
+
+A run, a trial, a batch, a comparison and a graded submission each have one. Screens, reports, headless output and failed
+tests begin with its lines, and say nothing of it again. What could not be measured comes before any score; the effect of
+the facts is stated only if both conditions started from the same state.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.record.effect import NO_FACTS, NOT_RECORDED
+from bioeval_tui.record.events import EndReason
+from bioeval_tui.record.names import Condition
+from bioeval_tui.report import findings as of, rows, sentences
+from bioeval_tui.report.findings import ConclusionFinding, Finding, Outcome
+from bioeval_tui.report.run import ConversationResult, RecordedRun, lost_points
+from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
+from bioeval_tui.report.words import sure_words
+from bioeval_tui.score import contributions
+from bioeval_tui.statistics.differences import Difference, difference, differences
+from bioeval_tui.statistics.estimates import Sample
+from bioeval_tui.statistics.intervals import FEWEST
+from bioeval_tui.statistics.means import exact_mean
+from bioeval_tui.text import clean_line, shorten
+
+Standing = Literal["good", "bad", "unsure", "plain"]
+MOST_STEPS = 3
+LONGEST_NAME = 40
+LONGEST_QUOTED = 60
+"""The most characters of an agent's name, and of what somebody said, in the line that says why."""
+
+_STANDINGS: dict[Outcome, Standing] = {
+    **dict.fromkeys(("facts_help", "perfect", "medal", "winner"), "good"),
+    **dict.fromkeys(("agent_unreached", "agent_failed", "timed_out", "facts_hurt", "invalid"), "bad"),
+    **dict.fromkeys(
+        ("not_run", "evaluator_failed", "judge_failed", "not_measured", "not_clean", "clean_unknown", "facts_unread",
+         "too_few", "cancelled", "not_graded"),
+        "unsure",
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came out, how sure, why and what next, each in one line, with a stable code for its kind."""
+
+    finding: ConclusionFinding
+    what: str
+    sure: str
+    why: str = ""
+    """The turn or row that decided, quoted, and who says so; empty where nothing was lost."""
+    next: tuple[of.Step, ...] = ()
+    """What can be done about it: at most three."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """The kind of answer."""
+        return self.finding.outcome
+
+    @property
+    def attributed(self) -> float | None:
+        """The difference that it attributes to the facts; None if it attributes none."""
+        return self.finding.attributed
+
+    @property
+    def standing(self) -> Standing:
+        """Whether it is good, bad or uncertain."""
+        return _STANDINGS.get(self.outcome, "plain")
+
+    @property
+    def brief(self) -> str:
+        """A run's answer in a few words, for a list: `too few to tell`."""
+        return sentences.BRIEFS.get(self.outcome, "")
+
+    @property
+    def lines(self) -> list[tuple[str, str]]:
+        """Its lines as text, each with its label: `WHAT`, `SURE`, `WHY` and, with commands for a shell, `NEXT`."""
+        steps = " · ".join(f"{step.words}: `{step.command}`" for step in self.next if step.command)
+        every = [("WHAT", self.what), ("SURE", self.sure), ("WHY", self.why), ("NEXT", steps)]
+        return [(label, text) for label, text in every if text]
+
+    @property
+    def text(self) -> str:
+        """What came out and how sure, as one text: `0.39 → 0.89 with the facts. Sure: no, …`."""
+        return f"{self.what} Sure: {self.sure}"
+
+
+_NEVER_STARTED = of.NeverStarted()
+NEVER_STARTED = Answer(_NEVER_STARTED, sentences.sentence(_NEVER_STARTED), sentences.sure(_NEVER_STARTED))
+
+
+def answer_run(run: RecordedRun, summary: Summary) -> Answer:
+    """Return a run's answer."""
+    finding = _without_end(run) or _missing_score(run) or _broken_by_agent(run) or _about_facts(run, summary)
+    what = _scores_of(run, summary) if sentences.has_scores(finding) else finding
+    broke = sentences.sentence(finding) if isinstance(finding, of.AgentBroke) else ""
+    why = broke or _why(run, run.lowest, what)
+    is_rehearsal = run.started.rehearsal and run.ended is not None
+    return Answer(
+        finding,
+        sentences.sentence(what),
+        sentences.sure(finding, rehearsal=is_rehearsal),
+        why,
+        _steps(run, finding, bool(why) and not broke),
+    )
+
+
+def answer_trial(run: RecordedRun, trial: int) -> Answer:
+    """Return the answer of one of several trials, which cannot say how sure it is."""
+    talks = [talk for talk in run.conversations if talk.trial == trial]
+    scores = tuple(of.SideScore(_side(run, talk.condition), talk.score) for talk in talks)
+    what = of.RunScores(scores, None, None, _fail_everywhere(run, talks), None, (), 1)
+    lowest = min((talk for talk in talks if talk.score is not None), key=_score, default=None)
+    finding = of.OneOfTrials(trial, run.started.trials)
+    why = _why(run, lowest, what)
+    steps = (of.Step("passage", "read the passage"),) if why else ()
+    return Answer(finding, sentences.sentence(what), sentences.sure(finding), why, steps)
+
+
+def answer_batch(runs: Sequence[RecordedRun]) -> Answer:
+    """Return which model of several did best on the same jobs, or that none is distinguishable; of one run its own answer."""
+    if len(runs) == 1:
+        return answer_run(runs[0], summarise_runs(runs)[0])
+    finding, models = _about_models(runs)
+    what = of.ModelScores(models) if models else finding
+    lowest = min((run for run in runs if run.lowest), key=lambda run: _score(run.lowest), default=None)
+    why = _why(lowest, lowest.lowest) if lowest is not None else ""
+    if why and lowest is not None:
+        why = f"{shorten(clean_line(lowest.brief.agent_words), LONGEST_NAME)}, {why}"
+    rehearsal = all(run.started.rehearsal for run in runs)
+    steps = []
+    if len(runs) == 2:
+        ids = " ".join(run.run_id for run in runs)
+        steps.append(of.Step("compare", "compare the two", f"bioeval-tui runs compare {ids}"))
+    if isinstance(finding, of.TooFewForBest) and finding.few.unit == "trial":
+        more = finding.needed - finding.few.count
+        steps.append(of.Step("trials", f"{more} more trials of each"))
+    return Answer(
+        finding, sentences.sentence(what), sentences.sure(finding, rehearsal=rehearsal), why, tuple(steps)
+    )
+
+
+def answer_grading(report: TaskReport) -> Answer:
+    """Return the answer of one graded submission."""
+    board = of.Step("board", "see the leaderboard")
+    if not report.submission_exists:
+        missing = of.NothingSubmitted(report.task_id)
+        return Answer(missing, sentences.sentence(missing), sentences.sure(missing), "", (board,))
+    mend = (of.Step("edit", "edit the file"), of.Step("again", "grade it again"))
+    if not report.valid_submission or report.score is None:
+        invalid = of.InvalidSubmission(report.task_id)
+        error = (report.extra.error if report.extra else None) or "no reason was recorded"
+        why = shorten(clean_line(error), sentences.LONGEST_LOSS)
+        steps = (of.Step("findings", "list all findings"), *mend)
+        return Answer(invalid, sentences.sentence(invalid), sentences.sure(invalid), why, steps)
+    graded = of.GradedSubmission(
+        report.task_id,
+        report.medal or "",
+        report.score_words,
+        report.place_words,
+        report.away_words,
+        bool(report.above_median),
+        report.rows_note,
+    )
+    sure = sure_words(report) or sentences.sure(graded)
+    return Answer(graded, sentences.sentence(graded), sure, "", (board, *mend))
+
+
+def _without_end(run: RecordedRun) -> ConclusionFinding | None:
+    """Return why a run has no result as a whole; None if it was completed."""
+    ended, talks = run.ended, run.conversations
+    planned = len(run.started.conditions) * run.started.trials
+    if ended is None:
+        return of.StillUnfinished(sum(talk.is_scored for talk in talks), planned)
+    if ended.status == "cancelled":
+        return of.WasCancelled(ended.detail, sum(talk.score is not None for talk in talks), planned)
+    return of.CouldNotStart(ended.detail) if ended.status == "failed" else None
+
+
+def _missing_score(run: RecordedRun) -> ConclusionFinding | None:
+    """Return why a condition has no score at all; None if each has at least one."""
+    unscored = [talk for talk in run.conversations if talk.score is None]
+    scored = {talk.condition for talk in run.conversations if talk.score is not None}
+    first = next((talk for talk in unscored if talk.condition not in scored), None)
+    if first is None:
+        return None
+    if first.ended is None or not first.is_scored:
+        return of.NothingScored(_place(run, first))
+    if first.ended.reason == "agent_failed" and not first.answered:
+        return _absent_agent(first)
+    if first.ended.reason == "evaluator_failed":
+        failed = _ended_by(unscored, "evaluator_failed")
+        # The user's message was void twice; a mark ends no conversation.
+        void = [talk for talk in failed if any(slip.outcome == "not sent" for slip in talk.violations)]
+        others = [talk for talk in failed if talk not in void]
+        return of.EvaluatorFailures(
+            _breakdown(run, void, first.reason), _breakdown(run, others, first.reason)
+        )
+    if first.judge_error:
+        failed = [talk for talk in unscored if talk.judge_error]
+        return of.JudgeFailures(of.Breakdown(_places(run, failed), first.judge_error))
+    reasons = {talk.reason for talk in unscored if talk.is_scored}
+    if not scored and len(reasons) == 1 and len(run.conversations) > 1:
+        return of.NoScoreAnywhere(_cause_of(first))
+    return of.NoScoreThere(_place(run, first), _cause_of(first))
+
+
+def _absent_agent(talk: ConversationResult) -> ConclusionFinding:
+    """Return whether an agent that never answered was reached."""
+    tried = [failure for failure in talk.request_failures if failure.peer == "agent"]
+    if tried and all(failure.unreachable for failure in tried):
+        return of.AgentUnreached(_cause_of(talk))
+    return of.NoConversation(_cause_of(talk))
+
+
+def _cause_of(talk: ConversationResult) -> str:
+    """Return why a conversation has no score. What ended it is no reason unless the score says so."""
+    detail = talk.ended.detail if talk.ended else ""
+    return detail if detail and detail in talk.reason else talk.reason
+
+
+def _broken_by_agent(run: RecordedRun) -> of.AgentBroke | None:
+    """Return how the agent ended a conversation early, which explains its score better than any assertion."""
+    failed = _breakdown(run, _ended_by(run.conversations, "agent_failed"))
+    late = _breakdown(run, _ended_by(run.conversations, "timed_out"))
+    if failed is None and late is None:
+        return None
+    taken: list[of.SideScore] = []
+    if run.started.trials == 1:
+        lost = (
+            (talk, -contributions(talk.parts, talk.penalty)["penalty"])
+            for talk in run.conversations
+            if talk.is_scored
+        )
+        taken = [of.SideScore(_side(run, talk.condition), points) for talk, points in lost if points]
+    return of.AgentBroke(failed, late, tuple(taken))
+
+
+# What the facts do
+
+
+def _about_facts(run: RecordedRun, summary: Summary) -> ConclusionFinding:
+    uplift = summary.uplift
+    if run.only_condition:
+        return _one_condition(run, summary, run.only_condition)
+    if not run.clean:
+        return of.UncleanStart(run.why_not_clean, bool(run.state.clean_unknown))
+    if summary.shared is not None and summary.shared.is_nothing:
+        return of.NoSharedCriteria(all(score == 1 for score in _means(summary).values()))
+    if uplift is None or uplift.mean is None:
+        is_lost = uplift is not None and NOT_RECORDED in dict(uplift.estimate.counted.reasons)
+        return of.SharedNotRecorded() if is_lost else of.NoPairOfScores()
+    if not run.state.job.get("facts"):
+        return of.NoFactsInJob()
+    given = any(talk.facts for talk in run.conversations_with_facts)
+    if not given and (why := run.facts_unread):
+        return of.FactsUnread(why)
+    return _effect(run, uplift) if given else of.NoFactGiven()
+
+
+def _one_condition(run: RecordedRun, summary: Summary, only: Condition) -> of.OneCondition:
+    score = next(summarised for summarised in summary.conditions if summarised.condition == only).score
+    return of.OneCondition(of.Trials(len(score.points), run.started.trials), score.all_equal, score.interval)
+
+
+def _effect(run: RecordedRun, uplift: Difference) -> ConclusionFinding:
+    """Return what knowing the facts changes, as far as the trials with both scores can show it."""
+    assert uplift.mean is not None
+    cases = uplift.estimate.clusters if run.started.cases else 0
+    trials = of.Trials(len(uplift.estimate.points), run.started.trials, cases)
+    equal, interval = uplift.estimate.all_equal, uplift.estimate.interval
+    pairs = [pair for pair in _scored_pairs(run) if run.why_not_compared(pair[0].trial) != NO_FACTS]
+    if all(one.score == two.score == 1 for one, two in pairs):
+        return of.NothingToGain(trials)
+    match uplift.verdict:
+        case "too few":
+            counted = None if uplift.of_trials else uplift.units
+            return of.TooFewForEffect(trials, counted, FEWEST if counted is None else uplift.needed)
+        case "same":
+            return of.NoEffectOfFacts(trials)
+        case "not distinguishable":
+            return of.EffectWithinChance(trials, uplift.mean, interval)
+    return of.EffectOfFacts(trials, uplift.mean, equal, interval)
+
+
+def _compared_pairs(run: RecordedRun) -> list[tuple[ConversationResult, ConversationResult]]:
+    """Return those of the pairs with both scores whose conditions can be compared."""
+    return [pair for pair in _scored_pairs(run) if not run.why_not_compared(pair[0].trial)]
+
+
+def _scored_pairs(run: RecordedRun) -> list[tuple[ConversationResult, ConversationResult]]:
+    """Return the conversations without and with the facts of each trial that has both scores."""
+    if run.contrast is None:
+        return []
+    without, with_facts = run.contrast
+    both = ((run.conversation(without, trial), run.conversation(with_facts, trial)) for trial in run.trials)
+    return [
+        (one, two) for one, two in both if one and two and one.score is not None and two.score is not None
+    ]
+
+
+# What came out
+
+
+def _scores_of(run: RecordedRun, summary: Summary) -> of.RunScores:
+    """Return the scores of a run, what both conditions share of them, and what fails in every trial."""
+    means = _means(summary)
+    scores = tuple(of.SideScore(_side(run, name), means.get(name)) for name in run.conditions)
+    scored = [talk for talk in run.conversations if talk.score is not None]
+    everywhere = () if run.started.cases else _fail_everywhere(run, scored, summary.conditions)
+    lower, there = _fail_in_lower(run)
+    times = max((len(run.conversations_in(name)) for name in run.conditions), default=0)
+    on_shared = _means_of_shared(run) if summary.shared is not None else None
+    return of.RunScores(scores, summary.shared, on_shared, everywhere, lower, there, times)
+
+
+def _means(summary: Summary) -> dict[Condition, float | None]:
+    return {condition.condition: condition.score.mean for condition in summary.conditions}
+
+
+def _means_of_shared(run: RecordedRun) -> tuple[float | None, float | None] | None:
+    """Return both conditions' means, of what they share, over the trials that have both scores."""
+    pairs = [(one.shared_sample.value, two.shared_sample.value) for one, two in _compared_pairs(run)]
+    known = [(one, two) for one, two in pairs if one is not None and two is not None]
+    if not known:
+        return None
+    without, with_facts = (exact_mean(values) for values in zip(*known, strict=True))
+    return without, with_facts
+
+
+def _fail_everywhere(
+    run: RecordedRun, talks: Sequence[ConversationResult], conditions: Sequence[ConditionSummary] = ()
+) -> tuple[of.Fails, ...]:
+    """Return the tasks, then the assertions, that fail in each of these conversations, with the tasks' scores."""
+    if not talks:
+        return ()
+    failed = set.intersection(*(_checks(talk, passed=False) for talk in talks))
+    return _named(talks[0], failed, _task_scores(talks, conditions))
+
+
+def _fail_in_lower(run: RecordedRun) -> tuple[of.Side | None, tuple[of.Fails, ...]]:
+    """Return what fails in every trial of the condition with the lower score, and never in the other, and that condition."""
+    pairs = _scored_pairs(run)
+    if run.started.cases or not pairs:
+        return None, ()  # what fails in one case does not explain the others
+    without, with_facts = zip(*pairs, strict=True)
+    low, high = sorted((without, with_facts), key=lambda talks: exact_mean([_score(talk) for talk in talks]))
+    if [_score(talk) for talk in low] == [_score(talk) for talk in high]:
+        return None, ()
+    failed = set.intersection(*(_checks(talk, passed=False) for talk in low))
+    for talk in high:
+        failed -= _checks(talk, passed=False)
+    return _side(run, low[0].condition), _named(low[0], failed, {})
+
+
+def _named(
+    talk: ConversationResult, among: Collection[tuple[str, int]], scores: dict[int, tuple[float, ...]]
+) -> tuple[of.Fails, ...]:
+    tasks = [
+        of.Fails("task", task.task, task.title, scores.get(task.task, ()))
+        for task in talk.tasks
+        if ("task", task.task) in among
+    ]
+    assertions = [
+        of.Fails("assertion", index, check.title, ())
+        for index, check in sorted(talk.final_checks.items(), key=lambda item: -item[1].weight)
+        if ("assertion", index) in among
+    ]
+    return (*tasks, *assertions)
+
+
+def _task_scores(
+    talks: Sequence[ConversationResult], conditions: Sequence[ConditionSummary]
+) -> dict[int, tuple[float, ...]]:
+    """Return each task's score in each condition: the mean of a run, or that of the only conversation."""
+    scores: dict[int, list[float]] = {}
+    if conditions:
+        for condition in conditions:
+            for task in condition.tasks:
+                if task.score.mean is not None:
+                    scores.setdefault(task.number, []).append(task.score.mean)
+    else:
+        for talk in talks:
+            for scored in talk.tasks:
+                scores.setdefault(scored.task, []).append(scored.score)
+    return {number: tuple(values) for number, values in scores.items()}
+
+
+def _checks(talk: ConversationResult, *, passed: bool) -> set[tuple[str, int]]:
+    """Return the assertions and tasks that passed, or those that failed, as `Gain` numbers them."""
+    status = "passed" if passed else "failed"
+    checks = {("assertion", index) for index, check in talk.final_checks.items() if check.status == status}
+    return checks | {("task", task.task) for task in talk.tasks if task.outcome == status}
+
+
+def _score(talk: ConversationResult | None) -> float:
+    return talk.score if talk is not None and talk.score is not None else 0.0
+
+
+# Why
+
+
+def _why(run: RecordedRun, talk: ConversationResult | None, what: Finding | None = None) -> str:
+    """Return what cost a conversation most, with what was said in the turn that decided; empty if it lost nothing."""
+    if talk is None or not talk.gains:
+        return ""
+    fails = (*what.everywhere, *what.there) if isinstance(what, of.RunScores) else ()
+    named = {(fail.kind, fail.number) for fail in fails}
+    gain = next((gain for gain in talk.gains if (gain.kind, gain.index) in named), talk.gains[0])
+    return sentences.sentence(_decided(run, talk, gain))
+
+
+def _decided(run: RecordedRun, talk: ConversationResult, gain: of.Gain) -> of.Decided:
+    loss = lost_points(talk, [gain])[0]
+    turn, quoted, says, by = loss.turn, loss.quoted, loss.reason, _BY[gain.kind]
+    if gain.kind == "task":
+        by = _who_judged(run, talk, gain.index)
+    elif gain.kind == "assertion":
+        says = f"“{gain.title}” fails"
+        number = talk.answer_in(rows.decided_in(talk.timelines.get(gain.index, [])))
+        message = talk.message(number or rows.parting(run.state, talk.trial) or 0)
+        turn, quoted = (message.turn, clean_line(message.text)) if message is not None else (None, "")
+    trial = talk.trial_words if run.started.trials > 1 else ""
+    place = of.TalkPlace(_side(run, talk.condition), trial, turn)
+    return of.Decided(place, shorten(quoted, LONGEST_QUOTED), by, says)
+
+
+_BY: dict[str, of.SaidBy] = {
+    "task": "judge", "assertion": "assertion", "timing": "clock", "failures": "failures",
+}  # fmt: skip
+
+
+def _who_judged(run: RecordedRun, talk: ConversationResult, task: int) -> of.SaidBy:
+    if run.people_score(talk.condition, talk.trial, task) is not None:
+        return "reviewer"
+    return "rules" if run.kind_of("scorer") == "rules" else "judge"
+
+
+# What next
+
+
+def _steps(run: RecordedRun, finding: ConclusionFinding, has_passage: bool) -> tuple[of.Step, ...]:
+    """Return what can be done about a run's answer, the most useful first."""
+    job = shlex.quote(clean_line(run.started.job_path or run.started.job_name))
+    steps: list[of.Step] = []
+    if isinstance(finding, of.WasCancelled | of.StillUnfinished):
+        steps.append(of.Step("resume", "resume the run", f"bioeval-tui runs resume {run.run_id}"))
+    if isinstance(finding, of.JudgeFailures):
+        steps.append(of.Step("judge", "judge again", f"bioeval-tui runs rescore {run.run_id}"))
+    if has_passage:
+        steps.append(of.Step("passage", "read the passage", f"bioeval-tui runs replay {run.run_id}"))
+    if isinstance(finding, of.TooFewForEffect) and finding.cases is None:
+        more = finding.needed - finding.trials.used
+        again = f"bioeval-tui run {job} --repeat {finding.needed}"
+        steps.append(of.Step("trials", f"{more} more trials", again))
+    elif not sentences.has_scores(finding):
+        steps.append(of.Step("again", "run it again", f"bioeval-tui run {job}"))
+    if run.started.job_path:
+        steps.append(of.Step("edit", "edit the job"))
+    return tuple(steps[:MOST_STEPS])
+
+
+# Which model is best
+
+
+def _about_models(runs: Sequence[RecordedRun]) -> tuple[ConclusionFinding, tuple[of.ModelScore, ...]]:
+    """Return what can be said of the models of a batch, and their mean scores, the best first."""
+    summaries = summarise_runs(runs)
+    means = {each.label: mean for each in summaries if (mean := _overall(each)) is not None}
+    names = _distinguished([each.label for each in summaries])
+    ranked = sorted((each for each in summaries if each.label in means), key=lambda each: -means[each.label])
+    models = tuple(of.ModelScore(names[each.label], means[each.label]) for each in ranked)
+    if not models:
+        return of.NoRunMeasured(), ()
+    if len(summaries) == 1:
+        return of.OneModelOnly(len(runs)), models
+    if len(models) == 1:
+        return of.OneModelMeasured(models[0].name), models
+    return _best_of(models, [_apart(other, ranked[0]) for other in ranked[1:]]), models
+
+
+def _best_of(models: Sequence[of.ModelScore], apart: Sequence[Difference]) -> ConclusionFinding:
+    """Return what the differences of the first model from the others can show; one for each of the others."""
+    if any(difference.mean is None for difference in apart):
+        return of.ModelsUnpaired()
+    close = [
+        (other, difference)
+        for other, difference in zip(models[1:], apart, strict=True)
+        if difference.verdict != "better"
+    ]
+    best = models[0].name
+    if not close:
+        margin = min(difference.mean or 0.0 for difference in apart)
+        return of.BestModel(best, models[1].name if len(models) == 2 else "", margin)
+    if not any(round(point, 2) for _, difference in close for point in difference.estimate.points):
+        fewest = _fewest(difference for _, difference in close)
+        few = of.Units(fewest.units, fewest.unit) if fewest.units < FEWEST else None
+        return of.ModelsTied((best, *(other.name for other, _ in close)), few)
+    uncertain = [difference for difference in apart if difference.verdict == "too few"]
+    if uncertain:
+        least = _fewest(uncertain)
+        return of.TooFewForBest(of.Units(least.units, least.unit), least.needed)
+    return of.ModelsWithinChance()
+
+
+def _fewest(differences: Iterable[Difference]) -> Difference:
+    return min(differences, key=lambda one: one.units)
+
+
+def _distinguished(labels: Sequence[str]) -> dict[str, str]:
+    """Return labels without the beginning that all share: `small` and `large` of one agent."""
+    parts = [label.split(" · ") for label in labels]
+    while len({own[0] for own in parts}) == 1 and all(len(own) > 1 for own in parts):
+        parts = [own[1:] for own in parts]
+    return {
+        label: " · ".join(own).removeprefix("asked for ") for label, own in zip(labels, parts, strict=True)
+    }
+
+
+def _apart(other: Summary, best: Summary) -> Difference:
+    """Return best − other, paired by job and trial; the conditions of a trial are averaged, since they are one test of the agent."""
+    sides = [
+        {
+            (run.started.job_name, trial): _trial_sample(run, trial)
+            for run in summary.runs
+            for trial in run.trials
+        }
+        for summary in (other, best)
+    ]
+    keys = sorted(sides[0].keys() | sides[1].keys())
+    pairs: list[tuple[Sample | None, Sample | None]] = [
+        (sides[0].get(key), sides[1].get(key)) for key in keys
+    ]
+    return difference(differences(pairs))
+
+
+def _trial_sample(run: RecordedRun, trial: int) -> Sample | None:
+    """Return the mean score of a trial's conditions; without a value if one of them has none."""
+    talks = [run.conversation(name, trial) for name in run.started.conditions]
+    known = [talk.sample for talk in talks if talk is not None]
+    missing = next((sample for sample in known if sample.value is None), None)
+    if missing is not None or len(known) < len(talks) or not known:
+        return missing
+    values = [sample.value for sample in known if sample.value is not None]
+    return replace(known[0], value=exact_mean(values))
+
+
+def _overall(summary: Summary) -> float | None:
+    means = [condition.score.mean for condition in summary.conditions]
+    known = [mean for mean in means if mean is not None]
+    return exact_mean(known) if known and len(known) == len(means) else None
+
+
+# Parts of findings
+
+
+def _ended_by(talks: Iterable[ConversationResult], reason: EndReason) -> list[ConversationResult]:
+    return [talk for talk in talks if talk.ended and talk.ended.reason == reason]
+
+
+def _side(run: RecordedRun, condition: Condition) -> of.Side:
+    return of.Side(condition, run.condition_title(condition))
+
+
+def _place(run: RecordedRun, talk: ConversationResult) -> of.TalkPlace:
+    trial = talk.trial_words if run.started.trials > 1 else ""
+    turn = talk.messages[-1].turn if talk.messages else None
+    return of.TalkPlace(_side(run, talk.condition), trial, turn)
+
+
+def _places(run: RecordedRun, talks: Iterable[ConversationResult]) -> of.Places:
+    return of.Places(tuple(_place(run, talk) for talk in talks), len(run.conversations))
+
+
+def _breakdown(
+    run: RecordedRun, talks: Sequence[ConversationResult], otherwise: str = ""
+) -> of.Breakdown | None:
+    """Return where and why these conversations failed; None without any."""
+    if not talks:
+        return None
+    detail = talks[0].ended.detail if talks[0].ended else ""
+    return of.Breakdown(_places(run, talks), detail or otherwise)

@@ -1,0 +1,72 @@
+"""The block that every result begins with: what came out, how sure, why, and what can be done next, each with a label."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from textual.dom import DOMNode
+
+from bioeval_tui.tui.shared.cells import Cell, Line, Tone
+from bioeval_tui.tui.shared.rows_widget import Labelled
+
+if TYPE_CHECKING:
+    from bioeval_tui.report.answer import Answer
+    from bioeval_tui.report.findings import StepAction
+
+ACTIONS: Mapping[StepAction, tuple[str, ...]] = {
+    "passage": ("evidence", "choose", "replay"),
+    "trials": ("again",),
+    "edit": ("edit",),
+    "again": ("again",),
+    "resume": ("resume",),
+    "judge": ("judge",),
+    "compare": ("compare",),
+    "findings": ("validate",),
+    "board": ("explain", "choose"),
+}
+"""The names of the actions that do a step, on one screen or another."""
+_TONES: dict[str, Tone] = {"good": "good", "bad": "bad", "unsure": "warn", "plain": "strong"}
+
+
+def answer_lines(answer: Answer, keys: Mapping[StepAction, str] | None = None) -> list[Line]:
+    """Return the lines of an answer, the next steps with their `keys`; a step without a key is left out."""
+    known = keys or {}
+    steps = [
+        cell
+        for step in answer.next
+        if step.action in known
+        for cell in (Cell(known[step.action], "busy"), Cell(f" {step.words}  "))
+    ]
+    lines: list[Line] = [
+        [Cell("WHAT  ", "quiet"), Cell(answer.what, "strong")],
+        [Cell("SURE  ", "quiet"), Cell(answer.sure, _TONES[answer.standing])],
+    ]
+    if answer.why:
+        lines.append([Cell("WHY   ", "quiet"), Cell(answer.why)])
+    if steps:
+        lines.append([Cell("NEXT  ", "quiet"), *steps])
+    return lines
+
+
+class AnswerBlock(Labelled):
+    """Shows an answer, with the keys of those next steps that the screen can do."""
+
+    def show_answer(self, answer: Answer) -> None:
+        """Show this answer."""
+        self.show(answer_lines(answer, step_keys(self)))
+
+
+def step_keys(node: DOMNode) -> dict[StepAction, str]:
+    """Return the key of each step that can be done where this widget is."""
+    keys = {
+        active.binding.action.partition("(")[0].rpartition(".")[2]: node.app.get_key_display(active.binding)
+        for active in node.screen.active_bindings.values()
+        if active.enabled
+    }
+    found: dict[StepAction, str] = {}
+    for step, actions in ACTIONS.items():
+        key = next((keys[action] for action in actions if action in keys), None)
+        if key is not None:
+            found[step] = key
+    return found
