@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Generic, Literal, TypeVar
 
 from bioeval_tui.record.events import ScorePart
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import PASSED, MessageState
 from bioeval_tui.report import findings as of
+from bioeval_tui.report.answer import Answer
 from bioeval_tui.report.contents import NOTHING, Contents, InCommon, in_common
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.findings import Finding
@@ -19,7 +20,7 @@ from bioeval_tui.report.plans import advice
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.reviews import verdicts_replaced
 from bioeval_tui.report.run import ConversationResult
-from bioeval_tui.report.sentences import PARTS, part_title, sentence, under
+from bioeval_tui.report.sentences import PARTS, part_title, sentence, sure as sure_of, under
 from bioeval_tui.report.summary import condition_title
 from bioeval_tui.score import Composite, assertion_part, contributions, judged_part, reweighted
 from bioeval_tui.statistics.differences import (
@@ -39,7 +40,7 @@ from bioeval_tui.statistics.estimates import (
 )
 from bioeval_tui.statistics.means import average, exact_mean
 from bioeval_tui.text import clean_line, shorten
-from bioeval_tui.units import date, day
+from bioeval_tui.units import date, day, number
 
 _LISTED, _LONGEST = 3, 40
 """How many differences between two jobs a note lists, and the most characters of each path and value."""
@@ -322,22 +323,39 @@ class ConditionComparison:
         return ValueComparison("score", self.a, self.b, self.score, "score")
 
     @property
-    def summary(self) -> of.TasksCompared:
-        """How many tasks moved, what of it comes from which part, and the difference of the scores."""
-        known = [task.difference.mean for task in self.tasks if task.difference is not None]
-        means = [mean for mean in known if mean is not None]
-        better, worse = sum(mean > TINY for mean in means), sum(mean < -TINY for mean in means)
-        moved = tuple(
-            (part.name, part.change)
-            for part in self.parts
-            if part.change is not None and round(part.change, 2)
-        )
-        return of.TasksCompared(self.title, len(means), better, worse, self.score, moved)
+    def compared(self) -> of.ConditionCompared:
+        """Which run scored higher, and in how many pairs."""
+        points = self.score.estimate.points
+        lower, higher = (sum(sign * point > TINY for point in points) for sign in (-1, 1))
+        return of.ConditionCompared(of.Side(self.condition, self.title), self.score, lower, higher)
 
     @property
-    def sentence(self) -> str:
-        """The conclusion of the comparison, in one sentence."""
-        return sentence(self.summary)
+    def most_apart(self) -> of.WhyApart | None:
+        """The part of the score that differs most, and what in it changed most; None if no part differs."""
+        moved = [part for part in self.parts if part.change is not None and round(part.change, 2)]
+        if not moved:
+            return None
+        part = max(moved, key=lambda one: abs(one.change or 0.0))
+        assert part.change is not None
+        title, words = self._changed_most(part.name)
+        return of.WhyApart(of.Side(self.condition, self.title), part.name, part.change, title, words)
+
+    def _changed_most(self, part: str) -> tuple[str, str]:
+        """Return the task or assertion that changed most, and what became of it; empty of any other part."""
+        if part == "task":
+            tasks = [one for one in self.tasks if one.change]
+            if tasks:
+                most = max(tasks, key=lambda one: abs(one.change or 0.0))
+                return (
+                    most.title,
+                    f"{number(most.a.mean if most.a else None)} in A, {number(most.b.mean if most.b else None)} in B",
+                )
+        if part == "assertion":
+            checks = [one for one in self.assertions if one.change not in ("same", "not comparable")]
+            if checks:
+                check = max(checks, key=lambda one: one.weight)
+                return check.title, check.change
+        return "", ""
 
     @property
     def advice(self) -> str:
@@ -383,7 +401,7 @@ class ConditionComparison:
         return [(what, difference) for what, difference in named if difference is not None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Comparison:
     """Run B against run A. `times` says why response times are not compared; None if they are."""
 
@@ -463,12 +481,27 @@ class Comparison:
 
     @property
     def told(self) -> tuple[str, ...]:
-        """What the comparison concludes, what it leaves open, and how the runs differ besides their results."""
-        told = [line for side in self.conditions for line in (side.sentence, side.corrected) if line]
-        if not self.conditions:
-            told.append(NOTHING_IN_COMMON)
+        """What differs of many tasks and assertions, and how the runs differ besides their results."""
+        told = [side.corrected for side in self.conditions if side.corrected]
         notes = filter(None, (*self.notes, self.timing_refused))
-        return (*told, *self.advice, *(f"note: {note}" for note in notes))
+        return (*told, *(f"note: {note}" for note in notes))
+
+    @cached_property
+    def answer(self) -> Answer:
+        """Which run scored higher, how sure that is, what sets them apart most, and what next."""
+        sure = any(side.score.verdict in ("better", "worse") for side in self.conditions)
+        finding = of.RunsCompared(tuple(side.compared for side in self.conditions), sure)
+        what = self.incomparable or (sentence(finding) if self.conditions else NOTHING_IN_COMMON)
+        apart = [side.most_apart for side in self.conditions]
+        most = max((one for one in apart if one is not None), key=lambda one: abs(one.by), default=None)
+        certain = sure_of(finding) if self.measured else "no: there is nothing to compare"
+        if self.measured and not sure:
+            certain = " ".join((f"{certain}.", *self.advice[:1]))
+        steps = [of.Step("passage", "read both passages")] if most is not None else []
+        if self.undecided:
+            needed = max(side.score.needed for side in self.conditions)
+            steps.append(of.Step("trials", f"{needed} trials of each"))
+        return Answer(finding, what, certain, sentence(most) if most is not None else "", tuple(steps))
 
     @property
     def measured(self) -> bool:

@@ -14,7 +14,7 @@ from bioeval_tui import score
 from bioeval_tui.record.events import CheckStatus, EndReason, Fault, RunStatus, TaskScored
 from bioeval_tui.record.names import Condition, Peer
 from bioeval_tui.record.reviews import REVIEWED
-from bioeval_tui.report.answer import NEVER_STARTED
+from bioeval_tui.report.answer import NEVER_STARTED, Answer
 from bioeval_tui.report.costs import PrintedCost, cost_dict
 from bioeval_tui.report.findings import NoMean, Outcome, Shared, StepAction
 from bioeval_tui.report.manner import manner_dicts
@@ -266,6 +266,11 @@ class AnswerResult(_Published):
     next: list[StepResult]
     attributed: float | None
     """The difference that it attributes to the facts (supplied − withheld); null if it attributes none, or none can be told."""
+
+
+def answer_dict(answer: Answer) -> dict[str, Any]:
+    """Return an answer for JSON."""
+    return AnswerResult.model_validate(answer).model_dump()
 
 
 class DifferenceResult(_Published):

@@ -662,16 +662,37 @@ class RequestsFailed(Finding):
 # Two runs
 
 
-class TasksCompared(Finding):
-    """How many tasks of a condition score higher or lower in run B, and what each part adds to its score."""
+class ConditionCompared(_Data):
+    """Run B against run A in a condition: the difference of the scores, in how many pairs each is higher, and by how much."""
 
+    side: Side
+    difference: Difference
+    a_higher: int
+    b_higher: int
+
+
+class RunsCompared(ConclusionFinding):
+    """Which of two runs scored higher, in each condition that both have; `sure` is whether that is beyond chance."""
+
+    conditions: tuple[ConditionCompared, ...]
+    sure: bool
+
+    @property
+    def outcome(self) -> Outcome:
+        """Whether one is better beyond chance."""
+        return "winner" if self.sure else "no_winner"
+
+
+class WhyApart(Finding):
+    """What sets two runs apart most: a part of the score, and the task or assertion that changed most in it."""
+
+    side: Side
+    part: str
+    by: float
     title: str
-    tasks: int
-    better: int
-    worse: int
-    overall: Difference
-    moved: tuple[tuple[str, float], ...]
-    """The parts that changed, with their differences."""
+    """Of the task or assertion; empty without one."""
+    words: str
+    """What became of it, or how many requests failed in each."""
 
 
 class ChecksCorrected(Finding):

@@ -489,19 +489,54 @@ def _loss(text: str) -> str:
 
 
 @write.register
-def _(finding: of.TasksCompared) -> str:
-    moved = [f"{PARTS.get(part, part)} {signed(change)}" for part, change in finding.moved]
-    by_part = f" By part: {', '.join(moved)}." if moved else ""
-    return f"{upper_first(finding.title)}: {_tasks(finding)}; overall {difference_words(finding.overall)}.{by_part}"
+def _(finding: of.RunsCompared) -> str:
+    """Return such as `A scored higher: in 3 of 3 pairs without the facts (+0.39), in 2 of 3 with the facts (+0.10).`."""
+    measured = [one for one in finding.conditions if one.difference.mean is not None]
+    if not measured:
+        return "The runs cannot be compared: no pair of conversations has both scores."
+    higher = {_higher(one) for one in measured}
+    if higher == {""}:
+        return f"A and B score the same {_in_pairs(measured[0])} {listed(in_side(one.side) for one in measured)}."
+    if len(higher) == 1:
+        return f"{higher.pop()} scored higher: {', '.join(map(_by_how_much, measured))}."
+    parts = [f"{_higher(one) or 'neither'} {_by_how_much(one)}" for one in measured]
+    return f"Scored higher: {', '.join(parts)}."
 
 
-def _tasks(finding: of.TasksCompared) -> str:
-    if not finding.tasks:
-        return "no task can be compared"
-    if not finding.better and not finding.worse:
-        return f"B scores the same on {plural(finding.tasks, 'task')}"
-    lower = f" and lower on {finding.worse}" if finding.worse else ""
-    return f"B scores higher on {finding.better} of {plural(finding.tasks, 'task')}{lower}"
+def _higher(one: of.ConditionCompared) -> str:
+    mean = round(one.difference.mean or 0.0, 2)
+    return "B" if mean > 0 else "A" if mean < 0 else ""
+
+
+def _in_pairs(one: of.ConditionCompared) -> str:
+    pairs = len(one.difference.estimate.points)
+    return "in the only pair" if pairs == 1 else f"over {pairs} pairs"
+
+
+def _by_how_much(one: of.ConditionCompared) -> str:
+    pairs, mean = len(one.difference.estimate.points), one.difference.mean or 0.0
+    most = max(one.a_higher, one.b_higher)
+    of_pairs = "" if pairs == 1 else f"in {most} of {pairs} pairs "
+    return f"{of_pairs}{in_side(one.side)} ({signed(abs(mean))})"
+
+
+@write_sure.register
+def _(finding: of.RunsCompared) -> str:
+    measured = [one for one in finding.conditions if one.difference.mean is not None]
+    if not measured:
+        return "no: nothing was measured in both"
+    first = max(measured, key=lambda one: abs(one.difference.mean or 0.0))
+    words = difference_words(first.difference)
+    where = f" {in_side(first.side)}" if len(measured) > 1 else ""
+    return f"yes{where}: {words}" if finding.sure else f"no{where}: {words}"
+
+
+@write.register
+def _(finding: of.WhyApart) -> str:
+    part = PARTS.get(finding.part, finding.part)
+    title = f" “{_short(finding.title, LONGEST_FAIL)}”" if finding.title else ""
+    words = f": {finding.words}" if finding.words else ""
+    return f"{in_side(finding.side)}, B's {part} {signed(finding.by)}{title}{words}"
 
 
 @write.register

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
+from bioeval_tui.report.answer import Answer
 from bioeval_tui.report.comparison import compare
 from tests.unit.report.recorded import Recorded, Talk
 
@@ -62,9 +63,13 @@ SETS: dict[str, Recorded] = {
 }
 
 
+def _words(answer: Answer) -> str:
+    return f"{answer.what} Sure: {answer.sure}."
+
+
 def sentences() -> Iterator[tuple[str, str]]:
-    """Yield the name of each set, and its conclusion; of the last one also the comparison with itself."""
+    """Yield the name of each set, and its answer; of the last one also the comparison with itself."""
     for name, recorded in SETS.items():
-        yield name, recorded.loaded().conclusion.sentence
+        yield name, _words(recorded.loaded().answer)
     run = Recorded([GOOD], [KNOWS]).loaded(), Recorded([FAILS], [_with_fact(FAILS)]).loaded()
-    yield "two runs of one trial each, compared", compare(*run).conditions[0].sentence
+    yield "two runs of one trial each, compared", _words(compare(*run).answer)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from batches import NOW, glances
+from bioeval_tui.report.conclusion import conclude_batch
 from driving import NARROW, SIZES, WIDE, is_a, loaded, opened, screen_text, until
 from fakes import FakeServices, FakeView
 from history import history
@@ -16,7 +17,6 @@ from textual.widgets import Static
 from bioeval_tui.evaluation.engine.interface import Intent
 from bioeval_tui.record import events
 from bioeval_tui.record.state import RunState, apply_all
-from bioeval_tui.report.conclusion import conclude_batch
 from bioeval_tui.tui.runs.batch_view import CELL_WIDTH, Rank, arrange, glances_of, lines_of, planned
 from bioeval_tui.tui.runs.grid import conclude
 from tests.unit.report.recorded import Recorded, Talk

@@ -26,7 +26,7 @@ from bioeval_tui.record.state import Change, RunState, apply_all
 from bioeval_tui.report import words
 from bioeval_tui.report.answer import NEVER_STARTED, Answer
 from bioeval_tui.report.beside import BesideEachOther, beside
-from bioeval_tui.report.comparison import NOTHING_IN_COMMON, Comparison, ConditionComparison, compare
+from bioeval_tui.report.comparison import Comparison, ConditionComparison, compare
 from bioeval_tui.report.result import RunResult, load_run, result_of
 from bioeval_tui.report.run import ENDS, ConversationResult
 from bioeval_tui.report.summary import ConditionRanking
@@ -448,18 +448,10 @@ _MEANS = {ExitCode.NOT_MEASURED: "could not be measured", ExitCode.INTERRUPTED: 
 
 
 def print_comparison(found: Comparison, console: Console, *, texts: bool = False) -> None:
-    """Print the sentences first, then tasks, assertions and turns; `texts` shows the agent's messages."""
+    """Print the answer first, then tasks, assertions and turns; `texts` shows the agent's messages."""
+    print_answer(found.answer, console)
     print_lines(found.brief_words, console)
-    console.print()
-    for side in found.conditions:
-        console.print(Text(side.sentence, style="bold"), soft_wrap=True)
-        if side.corrected:
-            console.print(Text(side.corrected), soft_wrap=True)
-    print_lines(found.advice, console)
-    if not found.conditions:
-        console.print(Text(NOTHING_IN_COMMON, style="bold"))
-    notes = filter(None, (*found.notes, found.timing_refused))
-    print_lines((f"note: {line}" for line in notes), console)
+    print_lines(found.told, console)
     for side in found.conditions:
         console.print()
         _print_condition(side, console, texts)

@@ -19,7 +19,7 @@ from bioeval_tui.report.comparison import (
     comparison_of,
 )
 from bioeval_tui.report.costs import PrintedCost, cost_dict
-from bioeval_tui.report.document import RunDocument, run_document
+from bioeval_tui.report.document import AnswerResult, RunDocument, answer_dict, run_document
 from bioeval_tui.report.findings import Shared
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.gate import GateResult, GateRules, PrintedGate, count_planned, why_unmeasured
@@ -228,8 +228,6 @@ TURN = Fields(
 class PrintedComparedCondition(PrintedSides):
     """One condition in both runs."""
 
-    sentence: str
-    advice: str | None
     corrected: str | None
     parts: list[PrintedPart]
     average_latency_ms: dict[str, float | None]
@@ -247,6 +245,7 @@ class PrintedComparison(TypedDict):
     b: str
     jobs: dict[str, str]
     models: dict[str, str | None]
+    answer: Annotated[dict[str, Any], Fields(AnswerResult)]
     measured: bool
     timing_refused: str | None
     notes: list[str]
@@ -353,6 +352,7 @@ def comparison_dict(comparison: Comparison, *, turns: bool = True) -> PrintedCom
         "b": comparison.b.run_id,
         "jobs": {"a": comparison.a.brief.job, "b": comparison.b.brief.job},
         "models": {"a": comparison.a.asked_model, "b": comparison.b.asked_model},
+        "answer": answer_dict(comparison.answer),
         "measured": comparison.measured,
         "timing_refused": comparison.timing_refused or None,
         "notes": list(comparison.notes),
@@ -360,8 +360,6 @@ def comparison_dict(comparison: Comparison, *, turns: bool = True) -> PrintedCom
         "undecided": comparison.undecided or None,
         "conditions": {
             side.condition: {
-                "sentence": side.sentence,
-                "advice": side.advice or None,
                 "corrected": side.corrected or None,
                 **_sides(side.whole),
                 "parts": [{"name": part.name, **_sides(part)} for part in side.parts],

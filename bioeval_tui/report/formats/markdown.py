@@ -216,7 +216,15 @@ def write_gate(runs: Sequence[RunResult], rules: GateRules, result: GateResult) 
 
 def _compared(comparison: Comparison) -> list[str]:
     told = [part for line in comparison.told for part in (escape(line), "")]
-    return ["## Compared", "", *told, *(f"- {escape(line)}" for line in comparison.brief_words), ""]
+    return [
+        "## Compared",
+        "",
+        *_answer(comparison.answer.lines),
+        "",
+        *told,
+        *(f"- {escape(line)}" for line in comparison.brief_words),
+        "",
+    ]
 
 
 def _ranks(ranking: ConditionRanking) -> list[str]:

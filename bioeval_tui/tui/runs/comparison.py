@@ -25,6 +25,7 @@ from bioeval_tui.statistics.differences import Difference
 from bioeval_tui.statistics.estimates import Proportion
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.shared.answer_block import answer_lines
 from bioeval_tui.tui.shared.cells import Cell, Line, Tone, paint
 from bioeval_tui.tui.shared.dialogs import Dialog, Tell, WorkDialog
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
@@ -68,12 +69,8 @@ class ComparisonRow(NamedTuple):
 
 
 def head(comparison: Comparison) -> list[Line]:
-    """Return which runs are compared, how they differ in setup, and a sentence for each condition."""
-    shown: list[Line] = [*map(_brief_line, comparison.brief_words), []]
-    if not comparison.conditions:
-        shown.append([Cell("the runs have no condition in common", "warn")])
-    shown += ([Cell(condition.sentence)] for condition in comparison.conditions)
-    shown += ([Cell(line, "quiet")] for line in comparison.advice)
+    """Return the answer, which runs are compared, and how they differ in setup."""
+    shown = [*answer_lines(comparison.answer), *map(_brief_line, comparison.brief_words)]
     return [*shown, *([Cell(f"! {note}", "warn")] for note in comparison.notes)]
 
 
@@ -338,7 +335,7 @@ class CompareDialog(Dialog[None]):
 
     def caption(self) -> str:
         """The conclusions."""
-        return " ".join(condition.sentence for condition in self._comparison.conditions)
+        return self._comparison.answer.what
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """One key toggles between differences and all rows."""

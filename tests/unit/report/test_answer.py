@@ -1,4 +1,4 @@
-"""The one-sentence conclusion of a run is true for each kind of outcome."""
+"""What a run's answer says is true for each kind of outcome."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +10,7 @@ from bioeval_tui.grade.task_report import ReportExtra, now
 from bioeval_tui.grading import TaskReport
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, write_event
-from bioeval_tui.report.conclusion import Conclusion, conclude_batch, conclude_grading
+from bioeval_tui.report.answer import Answer, answer_batch, answer_grading
 from bioeval_tui.report.result import load_run
 from tests.simulations.sets import sentences
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk, scoring
@@ -19,13 +19,18 @@ FAILS = Talk(holds=(False,))
 KNOWS = Talk(fact=True)
 
 
-def concluded(recorded: Recorded, folder: Path, *changed: RunEvent) -> Conclusion:
+def concluded(recorded: Recorded, folder: Path, *changed: RunEvent) -> Answer:
     """Write the recording, with these events in the place of the last ones, read it back and conclude."""
     path = recorded.write(folder)
     if changed:
         kept = recorded.events()[: -len(changed)]
         path.write_bytes(b"".join(write_event(event) for event in (*kept, *changed)))
-    return load_run(path).conclusion
+    return load_run(path).answer
+
+
+def said(answer: Answer) -> str:
+    """Return the lines of an answer as one text, each with its label."""
+    return " ".join(f"{label} {text}" for label, text in answer.lines)
 
 
 def ended(recorded: Recorded, **fields: object) -> events.RunEnded:
@@ -35,52 +40,49 @@ def ended(recorded: Recorded, **fields: object) -> events.RunEnded:
 
 
 def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
-    found = load_run(GOLDEN).conclusion
+    found = load_run(GOLDEN).answer
     assert found.outcome == "too_few"
-    assert found.sentence == (
-        "Rehearsal: the agent scores 0.44 without the facts and 1.00 with the facts; one trial is too few to tell what "
-        "knowing that the user lives in Sydney and takes 5 mg of warfarin changes (5 would do); without them “a reminder exists” fails."
+    assert found.what == "0.44 → 1.00 with the facts. Fails without the facts only: “a reminder exists”."
+    assert found.sure == (
+        "no: only a rehearsal; one trial is too few to tell what the facts change; 5 would do"
     )
 
 
 @pytest.mark.parametrize(
     ("withheld", "supplied", "outcome", "says"),
     [
-        ([FAILS], [KNOWS], "too_few", "1.00 with the facts; one trial is too few to tell what knowing “a fact” changes (5 would do); "
-         "without them “check 1” fails."),
-        ([FAILS] * 5, [KNOWS] * 5, "facts_help", "to 1.00 in each of 5 trials: without it “check 1” fails in every trial."),
-        ([Talk()], [Talk(holds=(False,), fact=True)], "too_few", "; one trial is too few to tell what knowing “a fact” changes (5 would do); with them “check 1” fails."),
-        ([Talk()] * 5, [Talk(holds=(False,), fact=True)] * 5, "facts_hurt", "lowers the agent from 1.00 to 0.43 in each of 5 trials: with it “check 1”"),
-        ([FAILS], [replace(FAILS, fact=True)], "too_few", "0.43 with the facts; one trial is too few"),
-        ([FAILS] * 5, [replace(FAILS, fact=True)] * 5, "no_difference", "0.43 either way in each of 5 trials; the largest gain would come from assertion “check 1” (+0.57)."),
-        ([Talk()], [KNOWS], "perfect", "scores 1.00 whether or not it can learn “a fact” (one trial)"),
-        ([FAILS] * 3, [KNOWS] * 3, "too_few", "; three trials are too few to tell what knowing “a fact” changes (5 would "
-         "do); without them “check 1” fails in every trial."),
-        ([Talk(tasks=(0.2,))] * 3, [KNOWS] * 3, "too_few", "; without them the task “task 1” is not done in any trial."),
-        ([Talk()] * 3, [replace(FAILS, fact=True)] * 3, "too_few", "; with them “check 1” fails in every trial."),
-        ([Talk()], [Talk()], "facts_not_given", "The user gave the agent no fact"),
-        ([FAILS], [Talk(unread=True)], "facts_unread", "Whether it was given cannot be told, so nothing is said about what the facts change: the agent "
-         "scores 0.43 without the facts and 1.00 with the facts (one trial)."),
-        ([FAILS], [replace(KNOWS, unread=True)], "too_few", "one trial is too few to tell what knowing “a fact” changes"),
-        ([FAILS] * 5, [*[Talk(tasks=None, fact=True)] * 4, KNOWS], "too_few", "; 1 of 5 trials with both scores is too few to tell"),
-        ([FAILS] * 5, [Talk(tasks=None, fact=True), *[KNOWS] * 4], "too_few", "5 would do); without them “check 1” fails in every trial with both scores."),
-        ([Talk(ends=False)], [Talk(ends=False)], "not_measured", "nothing was scored, so the run has no result"),
+        ([FAILS], [KNOWS], "too_few", "WHAT 0.43 → 1.00 with the facts. Fails without the facts only: “check 1”. SURE no: one trial is "
+         "too few to tell what the facts change; 5 would do WHY without the facts, turn 1"),
+        ([FAILS] * 5, [KNOWS] * 5, "facts_help", "SURE yes: the facts help, +0.57 in each of 5 trials"),
+        ([Talk()], [Talk(holds=(False,), fact=True)], "too_few", "1.00 → 0.43 with the facts. Fails with the facts only: “check 1”."),
+        ([Talk()] * 5, [Talk(holds=(False,), fact=True)] * 5, "facts_hurt", "SURE yes: the facts hurt, −0.57 in each of 5 trials"),
+        ([FAILS], [replace(FAILS, fact=True)], "too_few", "WHAT 0.43 → 0.43 with the facts. Fails both times: “check 1”."),
+        ([FAILS] * 5, [replace(FAILS, fact=True)] * 5, "no_difference", "SURE yes: the facts change nothing in each of 5 trials"),
+        ([Talk()], [KNOWS], "perfect", "WHAT 1.00 → 1.00 with the facts. SURE no: one trial; nothing was left to gain"),
+        ([FAILS] * 3, [KNOWS] * 3, "too_few", "three trials are too few to tell what the facts change; 5 would do"),
+        ([Talk(tasks=(0.2,))] * 3, [KNOWS] * 3, "too_few", "Fails without the facts only: 1 “task 1”."),
+        ([Talk()] * 3, [replace(FAILS, fact=True)] * 3, "too_few", "Fails with the facts only: “check 1”."),
+        ([Talk()], [Talk()], "facts_not_given", "SURE no: the user gave the agent no fact"),
+        ([FAILS], [Talk(unread=True)], "facts_unread", "SURE no: whether it was given cannot be told, so nothing is said about what the facts change"),
+        ([FAILS], [replace(KNOWS, unread=True)], "too_few", "one trial is too few to tell what the facts change"),
+        ([FAILS] * 5, [*[Talk(tasks=None, fact=True)] * 4, KNOWS], "too_few", "no: 1 of 5 trials with both scores is too few to tell"),
+        ([FAILS] * 5, [Talk(tasks=None, fact=True), *[KNOWS] * 4], "too_few", "no: 4 of 5 trials with both scores are too few to tell what the facts change; 5 would do"),
+        ([Talk(ends=False)], [Talk(ends=False)], "not_measured", "nothing was scored, so the run has no result. SURE no: nothing was measured"),
         ([Talk(tasks=None)] * 3, [Talk(tasks=None)] * 3, "judge_failed", "failed in 6 of 6 conversations, first in the conversation without"),
         ([Talk(holds=(None,))], [Talk(holds=(None,))], "not_measured", "No conversation has a score: assertion not measured"),
         ([Talk(reason="timed_out")], [Talk(reason="agent_failed", failures=1)], "agent_failed", "and the conversation ran out of time at"),
         ([Talk(reason="agent_failed", failures=2)], [Talk(reason="agent_failed", failures=1)], "agent_failed",
-         "failed at turn 1 in both conversations: the agent scores 0.50 without the facts and 0.70 with the facts; failed requests "
-         "lowered this by 0.50 without the facts and by 0.30 with the facts."),
-        ([*[FAILS] * 5, *[KNOWS] * 5], [], "one_condition", "scores 0.71 over 10 trials (95 % interval 0.44 to 0.91, this job only, 10 trials)."),
-        ([FAILS, KNOWS], [], "one_condition", "scores 0.71 over 2 trials, too few for an interval."),
-        ([FAILS], [], "one_condition", "Without the facts, the only condition that was run, the agent scores 0.43 (one trial)"),
+         "WHAT 0.50 → 0.70 with the facts. SURE yes, that it failed; what it would have scored otherwise is not known WHY the "
+         "agent failed at turn 1 in both conversations; failed requests lowered this by 0.50 without the facts and by 0.30 with the facts"),
+        ([*[FAILS] * 5, *[KNOWS] * 5], [], "one_condition", "WHAT 0.71 without the facts. SURE 95 % interval 0.44 to 0.91 (this job only, 10 trials)"),
+        ([FAILS, KNOWS], [], "one_condition", "SURE no: 2 trials, too few for an interval"),
+        ([FAILS], [], "one_condition", "WHAT 0.43 without the facts. Fails at the end: “check 1”. SURE no: one trial"),
         ([Talk(tasks=None)], [KNOWS], "judge_failed", "The judge failed in the conversation without the facts (the judge was away)"),
         ([Talk()], [Talk(holds=(None,))], "not_measured", "In the conversation with the facts the agent has no score: assertion not measured"),
         ([Talk(reason="agent_failed", fault="agent")], [KNOWS], "agent_failed", "failed at turn 1 in the conversation without the facts"),
         ([replace(FAILS, failures=1)], [Talk(reason="agent_failed", fault="agent", failures=3, fact=True)], "agent_failed",
-         "the agent scores 0.13 without the facts and 0.50 with the facts; failed requests lowered this by 0.30 without the facts"
-         " and by 0.50 with the facts."),
-        ([Talk(reason="timed_out", fault="agent")], [KNOWS], "timed_out", "ran out of time at turn 1"),
+         "WHAT 0.13 → 0.50 with the facts. "),
+        ([Talk(reason="timed_out", fault="agent")], [KNOWS], "timed_out", "WHY the conversation ran out of time at turn 1"),
         ([Talk(reason="evaluator_failed", fault="evaluator", unsent="x")], [KNOWS], "evaluator_failed", "stepped out of its role at turn 2"),
         ([Talk(reason="evaluator_failed", fault="evaluator", unsent="x", detail="leak: x"),
           *[Talk(reason="evaluator_failed", fault="evaluator", detail="cut off")] * 4], [KNOWS] * 5, "evaluator_failed",
@@ -91,14 +93,14 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
         ([Talk(reason="evaluator_failed", fault="infrastructure")], [KNOWS], "evaluator_failed", "The simulated user failed at turn 1"),
     ],
 )  # fmt: skip
-def test_each_kind_of_outcome_has_its_sentence(
+def test_each_kind_of_outcome_has_its_answer(
     withheld: list[Talk], supplied: list[Talk], outcome: str, says: str, tmp_path: Path
 ) -> None:
     found = concluded(Recorded(withheld, supplied), tmp_path)
-    assert found.outcome == outcome, found.sentence
-    assert says in found.sentence
-    assert found.sentence.endswith(".")
-    assert "\n" not in found.sentence
+    assert found.outcome == outcome, said(found)
+    assert says in said(found)
+    assert found.what.endswith(".")
+    assert "\n" not in said(found)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +117,7 @@ def test_each_kind_of_outcome_has_its_sentence(
         ([Talk(tasks=None)] * 5, [KNOWS] * 5, None),
     ],
 )  # fmt: skip
-def test_a_difference_is_attributed_to_the_facts_only_where_the_sentence_does_so(
+def test_a_difference_is_attributed_to_the_facts_only_where_the_answer_does_so(
     withheld: list[Talk], supplied: list[Talk], attributed: float | None, tmp_path: Path
 ) -> None:
     """Not of four trials, without a fact given, within chance, of one condition, or without scores."""
@@ -133,18 +135,18 @@ def test_no_difference_is_attributed_to_the_facts_of_a_run_that_is_not_clean(tmp
         (
             [FAILS] * 5,
             [KNOWS] * 5,
-            "lifts the agent from 0.43 in “no card” to 1.00 in “has the card” in each of 5 trials",
+            "0.43 in “no card” → 1.00 in “has the card”. Fails in “no card” only: “check 1”.",
         ),
-        ([FAILS], [], "In “no card”, the only condition that was run, the agent scores 0.43 (one trial)"),
-        ([FAILS] * 3, [KNOWS] * 3, "The agent scores 0.43 in “no card” and 1.00 in “has the card”"),
+        ([FAILS], [], "WHAT 0.43 in “no card”."),
+        ([FAILS] * 3, [KNOWS] * 3, "WHAT 0.43 in “no card” → 1.00 in “has the card”"),
         ([Talk(reason="timed_out", fault="agent")], [KNOWS], "at turn 1 in the conversation “no card”"),
     ],
 )
-def test_a_sentence_calls_the_conditions_what_the_job_calls_them(
+def test_an_answer_calls_the_conditions_what_the_job_calls_them(
     withheld: list[Talk], supplied: list[Talk], says: str, tmp_path: Path
 ) -> None:
     named = Recorded(withheld, supplied, names=("no card", "has the card"))
-    assert says in concluded(named, tmp_path).sentence
+    assert says in said(concluded(named, tmp_path))
 
 
 def test_an_interval_is_named_where_trials_differ(tmp_path: Path) -> None:
@@ -152,7 +154,7 @@ def test_an_interval_is_named_where_trials_differ(tmp_path: Path) -> None:
     high = [replace(scoring(value), fact=True) for value in (0.8, 0.9, 0.85, 0.8, 0.9) * 2]
     found = concluded(Recorded(low, high), tmp_path)
     assert found.outcome == "facts_help"
-    assert "over 10 trials (95 % interval of the difference 0." in found.sentence
+    assert "over 10 trials (95 % interval of the difference 0." in found.sure
 
 
 @pytest.mark.parametrize(
@@ -164,12 +166,10 @@ def test_an_interval_is_named_where_trials_differ(tmp_path: Path) -> None:
         ([*[Talk(tasks=(0.2,))] * 2, Talk(tasks=(0.65,))], [KNOWS] * 3),
     ],
 )
-def test_what_fails_in_some_trials_only_is_not_given_as_the_cause(
+def test_what_fails_in_some_trials_only_is_not_said_to_fail(
     withheld: list[Talk], supplied: list[Talk], tmp_path: Path
 ) -> None:
-    sentence = concluded(Recorded(withheld, supplied), tmp_path).sentence
-    assert "fails" not in sentence
-    assert "not done" not in sentence
+    assert "Fails" not in concluded(Recorded(withheld, supplied), tmp_path).what
 
 
 def test_a_difference_within_chance_is_not_called_an_effect(tmp_path: Path) -> None:
@@ -177,22 +177,20 @@ def test_a_difference_within_chance_is_not_called_an_effect(tmp_path: Path) -> N
     high = [replace(scoring(value), fact=True) for value in (0.8, 0.3, 0.6, 0.2, 0.9)]
     found = concluded(Recorded(low, high), tmp_path)
     assert found.outcome == "no_difference"
-    assert "cannot be distinguished from chance" in found.sentence
+    assert "cannot be distinguished from chance" in found.sure
 
 
 def test_a_penalty_for_failed_requests_is_not_attributed_to_the_facts(tmp_path: Path) -> None:
     found = concluded(Recorded([replace(FAILS, failures=1)], [KNOWS]), tmp_path)
     assert found.outcome == "too_few"
-    assert found.sentence.endswith(
-        "; 0.30 of the difference is the penalty for 1 failed request without the facts."
-    )
+    assert found.attributed is None
 
 
 def test_different_starting_states_leave_no_uplift(tmp_path: Path) -> None:
     found = concluded(Recorded([FAILS], [KNOWS], clean=False), tmp_path)
     assert found.outcome == "not_clean"
-    assert "cannot be attributed to the facts" in found.sentence
-    assert "lifts" not in found.sentence
+    assert "cannot be attributed to the facts" in found.sure
+    assert found.attributed is None
 
 
 def test_starting_states_that_were_not_seen_leave_no_uplift(tmp_path: Path) -> None:
@@ -204,9 +202,9 @@ def test_starting_states_that_were_not_seen_leave_no_uplift(tmp_path: Path) -> N
     found = concluded(run, tmp_path, warned)
     path = tmp_path / f"{run.run_id}.jsonl"
     path.write_bytes(path.read_bytes() + write_event(last))
-    found = load_run(path).conclusion
+    found = load_run(path).answer
     assert found.outcome == "clean_unknown"
-    assert "it is unknown whether" in found.sentence
+    assert "it is unknown whether" in found.sure
 
 
 @pytest.mark.parametrize(
@@ -223,18 +221,18 @@ def test_a_run_that_did_not_complete_says_how_it_ended(
     run = Recorded([FAILS], [KNOWS])
     found = concluded(run, tmp_path, ended(run, status=status, detail=detail, mean=None))
     assert found.outcome == outcome
-    assert says in found.sentence
+    assert says in said(found)
 
 
 def test_a_run_in_progress_says_how_far_it_is(tmp_path: Path) -> None:
     run = Recorded([FAILS], [KNOWS])
     path = run.write(tmp_path)
     path.write_bytes(b"".join(write_event(event) for event in run.events()[:-1]))
-    found = load_run(path).conclusion
-    assert (found.outcome, found.sentence) == (
-        "unfinished",
-        "The run has not ended: 2 of 2 conversations scored.",
-    )
+    found = load_run(path).answer
+    assert found.outcome == "unfinished"
+    assert found.what == "The run has not ended: 2 of 2 conversations scored."
+    assert found.sure == "not yet: the run has not ended"
+    assert found.next[0].command == f"bioeval-tui runs resume {run.run_id}"
 
 
 @pytest.mark.parametrize(
@@ -250,7 +248,7 @@ def test_an_agent_that_answered_with_an_error_is_not_called_unreachable(
     away = Talk(None, (None,), (), reason="agent_failed", fault="agent", failures=4, unreachable=unreachable)
     found = concluded(Recorded([away], [away]), tmp_path)
     assert found.outcome == outcome
-    assert found.sentence.startswith(says)
+    assert found.what.startswith(says)
 
 
 def test_a_job_without_facts_has_nothing_that_could_help(tmp_path: Path) -> None:
@@ -272,9 +270,10 @@ def test_a_hostile_title_is_short_and_on_one_line(tmp_path: Path) -> None:
         ),
         encoding="utf-8",
     )
-    sentence = load_run(path).conclusion.sentence
-    assert "\x1b" not in sentence
-    assert len(sentence) < 250
+    answer = load_run(path).answer
+    assert "\x1b" not in said(answer)
+    assert len(answer.what) < 120
+    assert len(answer.why) < 220
 
 
 # Several runs
@@ -287,36 +286,37 @@ def run_of(model: str, values: list[float]) -> RunResult:
 
 def test_a_model_that_beats_every_other_wins() -> None:
     runs = [run_of("small", [0.3, 0.35, 0.3, 0.35, 0.3]), run_of("large", [0.8, 0.85, 0.8, 0.8, 0.85])]
-    found = conclude_batch(runs)
+    found = answer_batch(runs)
     assert found.outcome == "winner"
-    assert found.sentence.startswith("large does better than small, by 0.50")
+    assert found.what == "large 0.82, small 0.32."
+    assert found.sure.startswith("yes: large does better than small, by 0.50")
 
 
 @pytest.mark.parametrize(
     ("one", "other", "says"),
     [
         ([0.3, 0.9, 0.5, 0.6, 0.4], [0.8, 0.3, 0.6, 0.5, 0.7], "cannot be distinguished from chance"),
-        ([0.3], [0.8], "1 trial is too few to tell (b 0.80, a 0.30); 5 would do"),
+        ([0.3], [0.8], "WHAT b 0.80, a 0.30. SURE no: 1 trial is too few to tell which is best; 5 would do"),
         ([0.3] * 3, [0.8] * 3, "3 trials are too few to tell"),
-        ([0.5] * 5, [0.5] * 5, "a and b score the same (0.50)."),
+        ([0.5] * 5, [0.5] * 5, "SURE no: a and b score the same"),
         (
             [0.5] * 2,
             [0.5] * 2,
-            "a and b score the same (0.50); 2 trials are too few to tell more.",
+            "SURE no: a and b score the same; 2 trials are too few to tell more",
         ),
     ],
 )
 def test_no_model_wins_by_chance(one: list[float], other: list[float], says: str) -> None:
-    found = conclude_batch([run_of("a", one), run_of("b", other)])
+    found = answer_batch([run_of("a", one), run_of("b", other)])
     assert found.outcome == "no_winner"
-    assert says in found.sentence
+    assert says in said(found)
 
 
 def test_models_with_different_jobs_are_not_compared() -> None:
     first, second = run_of("a", [0.3] * 3), run_of("b", [0.9] * 3)
     second = replace(second, started=second.started.model_copy(update={"job_name": "another"}))
     second.state.started = second.started
-    assert "not run on the same jobs" in conclude_batch([first, second]).sentence
+    assert "not run on the same jobs" in answer_batch([first, second]).sure
 
 
 # Submissions
@@ -334,18 +334,19 @@ def graded(**fields: object) -> TaskReport:
 
 
 @pytest.mark.parametrize(
-    ("report", "outcome", "sentence"),
+    ("report", "outcome", "what", "why"),
     [
-        (graded(), "medal", "Silver on breast-cancer: score 0.99, place 11 of 120, 0.005 short of gold."),
-        (graded(gold_medal=True, silver_medal=False, score=0.9961, extra=ReportExtra(metric="roc_auc", leaderboard_position=1)), "medal", "Gold on breast-cancer: roc_auc 0.9961, place 1 of 120, 0.0011 better than gold needs."),
-        (graded(silver_medal=False, any_medal=False), "no_medal", "No medal on breast-cancer: score 0.99, place 11 of 120, above the median, 0.005 short of gold."),
-        (graded(valid_submission=False, score=None, extra=ReportExtra(error="17 ids are missing")), "invalid", "The submission for breast-cancer is invalid: 17 ids are missing."),
-        (graded(submission_exists=False), "invalid", "Nothing was submitted for breast-cancer."),
+        (graded(), "medal", "Silver on breast-cancer: score 0.99, place 11 of 120, 0.005 short of gold.", ""),
+        (graded(gold_medal=True, silver_medal=False, score=0.9961, extra=ReportExtra(metric="roc_auc", leaderboard_position=1)), "medal", "Gold on breast-cancer: roc_auc 0.9961, place 1 of 120, 0.0011 better than gold needs.", ""),
+        (graded(silver_medal=False, any_medal=False), "no_medal", "No medal on breast-cancer: score 0.99, place 11 of 120, above the median, 0.005 short of gold.", ""),
+        (graded(valid_submission=False, score=None, extra=ReportExtra(error="17 ids are missing")), "invalid", "The submission for breast-cancer is invalid: it has no score.", "17 ids are missing"),
+        (graded(submission_exists=False), "invalid", "Nothing was submitted for breast-cancer.", ""),
     ],
 )  # fmt: skip
-def test_a_graded_submission_has_a_conclusion(report: TaskReport, outcome: str, sentence: str) -> None:
-    found = conclude_grading(report)
-    assert (found.outcome, found.sentence) == (outcome, sentence)
+def test_a_graded_submission_has_an_answer(report: TaskReport, outcome: str, what: str, why: str) -> None:
+    found = answer_grading(report)
+    assert (found.outcome, found.what, found.why) == (outcome, what, why)
+    assert found.sure
 
 
 def test_no_sentence_claims_more_than_its_result_set_shows() -> None:
