@@ -19,6 +19,7 @@ from bioeval_tui.record.names import Condition
 from bioeval_tui.report import findings as of, rows, sentences
 from bioeval_tui.report.findings import ConclusionFinding, Finding, Outcome
 from bioeval_tui.report.run import ConversationResult, RecordedRun, lost_points
+from bioeval_tui.report.sentences import NextStep
 from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
 from bioeval_tui.report.words import sure_words
 from bioeval_tui.score import contributions
@@ -54,7 +55,7 @@ class Answer:
     sure: str
     why: str = ""
     """The turn or row that decided, quoted, and who says so; empty where nothing was lost."""
-    next: tuple[of.Step, ...] = ()
+    steps: tuple[of.Step, ...] = ()
     """What can be done about it: at most three."""
 
     @property
@@ -78,16 +79,20 @@ class Answer:
         return sentences.BRIEFS.get(self.outcome, "")
 
     @property
-    def lines(self) -> list[tuple[str, str]]:
-        """Its lines as text, each with its label: `WHAT`, `SURE`, `WHY` and, with commands for a shell, `NEXT`."""
-        steps = " · ".join(f"{step.words}: `{step.command}`" for step in self.next if step.command)
-        every = [("WHAT", self.what), ("SURE", self.sure), ("WHY", self.why), ("NEXT", steps)]
-        return [(label, text) for label, text in every if text]
+    def next(self) -> list[NextStep]:
+        """What can be done about it, in words and as commands."""
+        return list(map(sentences.step, self.steps))
 
     @property
-    def text(self) -> str:
-        """What came out and how sure, as one text: `0.39 → 0.89 with the facts. Sure: no, …`."""
-        return f"{self.what} Sure: {self.sure}"
+    def lines(self) -> list[tuple[str, str]]:
+        """Its lines as text, each with its label: `WHAT`, `SURE`, `WHY` and, with commands for a shell, `NEXT`."""
+        every = [
+            ("WHAT", self.what),
+            ("SURE", self.sure),
+            ("WHY", self.why),
+            ("NEXT", sentences.steps_words(self.next)),
+        ]
+        return [(label, text) for label, text in every if text]
 
 
 _NEVER_STARTED = of.NeverStarted()
@@ -118,7 +123,7 @@ def answer_trial(run: RecordedRun, trial: int) -> Answer:
     lowest = min((talk for talk in talks if talk.score is not None), key=_score, default=None)
     finding = of.OneOfTrials(trial, run.started.trials)
     why = _why(run, lowest, what)
-    steps = (of.Step("passage", "read the passage"),) if why else ()
+    steps = (of.Step("passage", (run.run_id,)),) if why else ()
     return Answer(finding, sentences.sentence(what), sentences.sure(finding), why, steps)
 
 
@@ -129,17 +134,19 @@ def answer_batch(runs: Sequence[RecordedRun]) -> Answer:
     finding, models = _about_models(runs)
     what = of.ModelScores(models) if models else finding
     lowest = min((run for run in runs if run.lowest), key=lambda run: _score(run.lowest), default=None)
-    why = _why(lowest, lowest.lowest) if lowest is not None else ""
-    if why and lowest is not None:
-        why = f"{shorten(clean_line(lowest.brief.agent_words), LONGEST_NAME)}, {why}"
+    name = (
+        clean_line(lowest.started.model or lowest.brief.agent_words, LONGEST_NAME)
+        if lowest is not None
+        else ""
+    )
+    why = _why(lowest, lowest.lowest, agent=name) if lowest is not None else ""
     rehearsal = all(run.started.rehearsal for run in runs)
     steps = []
     if len(runs) == 2:
-        ids = " ".join(run.run_id for run in runs)
-        steps.append(of.Step("compare", "compare the two", f"bioeval-tui runs compare {ids}"))
+        steps.append(of.Step("compare", tuple(run.run_id for run in runs)))
     if isinstance(finding, of.TooFewForBest) and finding.few.unit == "trial":
         more = finding.needed - finding.few.count
-        steps.append(of.Step("trials", f"{more} more trials of each"))
+        steps.append(of.Step("trials", trials=more, total=finding.needed, each=True))
     return Answer(
         finding, sentences.sentence(what), sentences.sure(finding, rehearsal=rehearsal), why, tuple(steps)
     )
@@ -147,16 +154,16 @@ def answer_batch(runs: Sequence[RecordedRun]) -> Answer:
 
 def answer_grading(report: TaskReport) -> Answer:
     """Return the answer of one graded submission."""
-    board = of.Step("board", "see the leaderboard")
+    board = of.Step("board")
     if not report.submission_exists:
         missing = of.NothingSubmitted(report.task_id)
         return Answer(missing, sentences.sentence(missing), sentences.sure(missing), "", (board,))
-    mend = (of.Step("edit", "edit the file"), of.Step("again", "grade it again"))
+    mend = (of.Step("edit_file"), of.Step("grade"))
     if not report.valid_submission or report.score is None:
         invalid = of.InvalidSubmission(report.task_id)
         error = (report.extra.error if report.extra else None) or "no reason was recorded"
         why = shorten(clean_line(error), sentences.LONGEST_LOSS)
-        steps = (of.Step("findings", "list all findings"), *mend)
+        steps = (of.Step("findings"), *mend)
         return Answer(invalid, sentences.sentence(invalid), sentences.sure(invalid), why, steps)
     graded = of.GradedSubmission(
         report.task_id,
@@ -276,7 +283,7 @@ def _effect(run: RecordedRun, uplift: Difference) -> ConclusionFinding:
     equal, interval = uplift.estimate.all_equal, uplift.estimate.interval
     pairs = [pair for pair in _scored_pairs(run) if run.why_not_compared(pair[0].trial) != NO_FACTS]
     if all(one.score == two.score == 1 for one, two in pairs):
-        return of.NothingToGain(trials)
+        return of.NothingToGain(trials, uplift.verdict != "too few")
     match uplift.verdict:
         case "too few":
             counted = None if uplift.of_trials else uplift.units
@@ -405,29 +412,31 @@ def _score(talk: ConversationResult | None) -> float:
 # Why
 
 
-def _why(run: RecordedRun, talk: ConversationResult | None, what: Finding | None = None) -> str:
+def _why(
+    run: RecordedRun, talk: ConversationResult | None, what: Finding | None = None, agent: str = ""
+) -> str:
     """Return what cost a conversation most, with what was said in the turn that decided; empty if it lost nothing."""
     if talk is None or not talk.gains:
         return ""
     fails = (*what.everywhere, *what.there) if isinstance(what, of.RunScores) else ()
     named = {(fail.kind, fail.number) for fail in fails}
     gain = next((gain for gain in talk.gains if (gain.kind, gain.index) in named), talk.gains[0])
-    return sentences.sentence(_decided(run, talk, gain))
+    return sentences.sentence(_decided(run, talk, gain, agent))
 
 
-def _decided(run: RecordedRun, talk: ConversationResult, gain: of.Gain) -> of.Decided:
+def _decided(run: RecordedRun, talk: ConversationResult, gain: of.Gain, agent: str) -> of.Decided:
     loss = lost_points(talk, [gain])[0]
     turn, quoted, says, by = loss.turn, loss.quoted, loss.reason, _BY[gain.kind]
     if gain.kind == "task":
         by = _who_judged(run, talk, gain.index)
     elif gain.kind == "assertion":
-        says = f"“{gain.title}” fails"
+        says = sentences.sentence(of.Failing(gain.title))
         number = talk.answer_in(rows.decided_in(talk.timelines.get(gain.index, [])))
         message = talk.message(number or rows.parting(run.state, talk.trial) or 0)
         turn, quoted = (message.turn, clean_line(message.text)) if message is not None else (None, "")
     trial = talk.trial_words if run.started.trials > 1 else ""
     place = of.TalkPlace(_side(run, talk.condition), trial, turn)
-    return of.Decided(place, shorten(quoted, LONGEST_QUOTED), by, says)
+    return of.Decided(place, shorten(quoted, LONGEST_QUOTED), by, says, agent)
 
 
 _BY: dict[str, of.SaidBy] = {
@@ -446,22 +455,21 @@ def _who_judged(run: RecordedRun, talk: ConversationResult, task: int) -> of.Sai
 
 def _steps(run: RecordedRun, finding: ConclusionFinding, has_passage: bool) -> tuple[of.Step, ...]:
     """Return what can be done about a run's answer, the most useful first."""
-    job = shlex.quote(clean_line(run.started.job_path or run.started.job_name))
+    job, this = shlex.quote(clean_line(run.started.job_path or run.started.job_name)), (run.run_id,)
     steps: list[of.Step] = []
     if isinstance(finding, of.WasCancelled | of.StillUnfinished):
-        steps.append(of.Step("resume", "resume the run", f"bioeval-tui runs resume {run.run_id}"))
+        steps.append(of.Step("resume", this))
     if isinstance(finding, of.JudgeFailures):
-        steps.append(of.Step("judge", "judge again", f"bioeval-tui runs rescore {run.run_id}"))
+        steps.append(of.Step("judge", this))
     if has_passage:
-        steps.append(of.Step("passage", "read the passage", f"bioeval-tui runs replay {run.run_id}"))
+        steps.append(of.Step("passage", this))
     if isinstance(finding, of.TooFewForEffect) and finding.cases is None:
         more = finding.needed - finding.trials.used
-        again = f"bioeval-tui run {job} --repeat {finding.needed}"
-        steps.append(of.Step("trials", f"{more} more trials", again))
+        steps.append(of.Step("trials", job=job, trials=more, total=finding.needed))
     elif not sentences.has_scores(finding):
-        steps.append(of.Step("again", "run it again", f"bioeval-tui run {job}"))
+        steps.append(of.Step("again", job=job))
     if run.started.job_path:
-        steps.append(of.Step("edit", "edit the job"))
+        steps.append(of.Step("edit"))
     return tuple(steps[:MOST_STEPS])
 
 

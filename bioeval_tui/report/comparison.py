@@ -490,18 +490,18 @@ class Comparison:
     def answer(self) -> Answer:
         """Which run scored higher, how sure that is, what sets them apart most, and what next."""
         sure = any(side.score.verdict in ("better", "worse") for side in self.conditions)
-        finding = of.RunsCompared(tuple(side.compared for side in self.conditions), sure)
+        few = [side.score for side in self.conditions if side.score.verdict == "too few"]
+        needed = max((score.needed for score in few), default=0)
+        finding = of.RunsCompared(tuple(side.compared for side in self.conditions), sure, needed)
         what = self.incomparable or (sentence(finding) if self.conditions else NOTHING_IN_COMMON)
         apart = [side.most_apart for side in self.conditions]
         most = max((one for one in apart if one is not None), key=lambda one: abs(one.by), default=None)
-        certain = sure_of(finding) if self.measured else "no: there is nothing to compare"
-        if self.measured and not sure:
-            certain = " ".join((f"{certain}.", *self.advice[:1]))
-        steps = [of.Step("passage", "read both passages")] if most is not None else []
-        if self.undecided:
-            needed = max(side.score.needed for side in self.conditions)
-            steps.append(of.Step("trials", f"{needed} trials of each"))
-        return Answer(finding, what, certain, sentence(most) if most is not None else "", tuple(steps))
+        steps = [of.Step("passages")] if most is not None else []
+        if few:
+            more = needed - min(score.units for score in few)
+            steps.append(of.Step("trials", trials=more, total=needed, each=True))
+        why = sentence(most) if most is not None else ""
+        return Answer(finding, what, sure_of(finding), why, tuple(steps))
 
     @property
     def measured(self) -> bool:

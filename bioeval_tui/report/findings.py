@@ -319,7 +319,13 @@ class NothingToGain(ConclusionFinding):
 
     outcome: ClassVar[Outcome] = "perfect"
     trials: Trials
-    attributed: ClassVar[float | None] = 0.0
+    enough: bool
+    """Whether there are enough of them to tell a difference."""
+
+    @property
+    def attributed(self) -> float | None:
+        """None of too few trials."""
+        return 0.0 if self.enough else None
 
 
 class NoEffectOfFacts(ConclusionFinding):
@@ -430,6 +436,12 @@ class ModelScores(Finding):
     models: tuple[ModelScore, ...]
 
 
+class Failing(Finding):
+    """An assertion that fails at the end, where its reason has no room."""
+
+    title: str
+
+
 SaidBy = Literal["judge", "rules", "reviewer", "assertion", "clock", "failures"]
 
 
@@ -440,19 +452,28 @@ class Decided(Finding):
     quoted: str
     said_by: SaidBy
     says: str
+    agent: str = ""
+    """Whose turn it was; empty in a run's own answer."""
 
 
-StepAction = Literal["passage", "trials", "edit", "again", "resume", "judge", "compare", "findings", "board"]
-"""What can be done next: read the passage that decided; hold more trials; edit the job or file; run or grade again; resume;
-judge again; compare; list all findings; see the leaderboard."""
+StepAction = Literal[
+    "passage", "passages", "trials", "edit", "edit_file", "again", "grade", "resume", "judge", "compare", "findings", "board"
+]  # fmt: skip
+"""What can be done next: read the passage that decided, or both of a comparison; hold more trials; edit the job, or the file
+that was handed in; run or grade again; resume; judge again; compare; list all findings; see the leaderboard."""
 
 
 class Step(_Data):
-    """What can be done next: `action` is what screens call it, and `command` the same in a shell, empty where there is none."""
+    """What can be done next, with these runs or this job; `trials` are how many more, or with `each` how many of each run."""
 
     action: StepAction
-    words: str
-    command: str = ""
+    runs: tuple[str, ...] = ()
+    job: str = ""
+    """The job's file or name, for a shell; empty where nothing is to be run."""
+    trials: int = 0
+    total: int = 0
+    """How many trials there are then."""
+    each: bool = False
 
 
 # A run at a glance
@@ -676,6 +697,8 @@ class RunsCompared(ConclusionFinding):
 
     conditions: tuple[ConditionCompared, ...]
     sure: bool
+    needed: int
+    """How many pairs would tell; 0 if there are enough."""
 
     @property
     def outcome(self) -> Outcome:

@@ -71,6 +71,7 @@ TEXTS: dict[type, str] = {
     of.SeedNotApplied: "seed {0.number} was not applied: {0.detail}",
     of.SetupFailed: "setup {0.number} failed: {0.error}",
     of.NotScored: "not scored: {0.reason}",
+    of.Failing: "{0.title:title} fails",
     of.NothingSubmitted: "Nothing was submitted for {0.task}.",
     of.NothingPaired: "Nothing can be concluded: no pair of conversations has both scores.",
     of.RehearsalCompared: "one of the runs is a rehearsal",
@@ -232,11 +233,50 @@ def _(finding: of.ModelScores) -> str:
 
 @write.register
 def _(finding: of.Decided) -> str:
+    agent = f"{finding.agent}, " if finding.agent else ""
     trial = f"{finding.place.trial}, " if finding.place.trial else ""
     turn = f", turn {finding.place.turn}" if finding.place.turn else ""
     quoted = f" “{finding.quoted}”" if finding.quoted else ""
     by = {"clock": "", "failures": ""}.get(finding.said_by, f"{finding.said_by}: ")
-    return f"{trial}{in_side(finding.place.side)}{turn}{quoted} — {by}{_short(finding.says, LONGEST_SAYS)}"
+    return f"{agent}{trial}{in_side(finding.place.side)}{turn}{quoted} — {by}{_short(finding.says, LONGEST_SAYS)}"
+
+
+class NextStep(NamedTuple):
+    """What can be done next: what screens call it, in words, and the same in a shell, empty where there is none."""
+
+    action: of.StepAction
+    words: str
+    command: str
+
+
+def steps_words(steps: Sequence[NextStep]) -> str:
+    """Return what can be done next in a shell, on one line."""
+    return " · ".join(f"{step.words}: `{step.command}`" for step in steps if step.command)
+
+
+def step(finding: of.Step) -> NextStep:
+    """Return what can be done next in words, and as a command."""
+    words, command = _STEPS[finding.action]
+    text = words.format(trials=finding.trials, each=" of each" if finding.each else "")
+    known = finding.runs if "{runs}" in command else (finding.job,)
+    shell = command.format(runs=" ".join(finding.runs), job=finding.job, total=finding.total)
+    return NextStep(finding.action, text, shell if all(known) and known else "")
+
+
+_STEPS: dict[of.StepAction, tuple[str, str]] = {
+    "passage": ("read the passage", "bioeval-tui runs replay {runs}"),
+    "passages": ("read both passages", ""),
+    "trials": ("{trials} more trials{each}", "bioeval-tui run {job} --repeat {total}"),
+    "edit": ("edit the job", ""),
+    "edit_file": ("edit the file", ""),
+    "again": ("run it again", "bioeval-tui run {job}"),
+    "grade": ("grade it again", ""),
+    "resume": ("resume the run", "bioeval-tui runs resume {runs}"),
+    "judge": ("judge again", "bioeval-tui runs rescore {runs}"),
+    "compare": ("compare the two", "bioeval-tui runs compare {runs}"),
+    "findings": ("list all findings", ""),
+    "board": ("see the leaderboard", ""),
+}
 
 
 # How sure an answer is
@@ -246,7 +286,9 @@ def sure(finding: of.ConclusionFinding, *, rehearsal: bool = False) -> str:
     """Return how sure an answer is: yes or no, why, and what would do."""
     text = SURE.get(type(finding))
     words = write_sure(finding) if text is None else _WRITER.format(text, finding)
-    return f"no: only a rehearsal; {words.removeprefix('no: ')}" if rehearsal else words
+    if not rehearsal:
+        return words
+    return f"no: only a rehearsal; {words.removeprefix('no: ').removeprefix('yes: ')}"
 
 
 def has_scores(finding: of.ConclusionFinding) -> bool:
@@ -313,13 +355,13 @@ def _(finding: of.OneCondition) -> str:
         return f"the same in each of {used} trials"
     if finding.interval is None:
         return f"no: {plural(used, 'trial')}, too few for an interval"
-    return f"95 % interval {interval_words(finding.interval)} ({finding.interval.scope}, {used} trials)"
+    return f"95 % interval {interval_words(finding.interval)} ({finding.interval.scope})"
 
 
 @write_sure.register
 def _(finding: of.NothingToGain) -> str:
-    if finding.trials.used == 1:
-        return "no: one trial; nothing was left to gain"
+    if not finding.enough:
+        return f"no: {_spelt(finding.trials.used, 'trial')}; nothing was left to gain"
     return f"yes: nothing was left to gain{_over(finding.trials, all_equal=True)}"
 
 
@@ -526,9 +568,10 @@ def _(finding: of.RunsCompared) -> str:
     if not measured:
         return "no: nothing was measured in both"
     first = max(measured, key=lambda one: abs(one.difference.mean or 0.0))
-    words = difference_words(first.difference)
+    words = f"B − A {difference_words(first.difference)}"
     where = f" {in_side(first.side)}" if len(measured) > 1 else ""
-    return f"yes{where}: {words}" if finding.sure else f"no{where}: {words}"
+    enough = f"; {finding.needed} would do" if finding.needed and not finding.sure else ""
+    return f"{'yes' if finding.sure else 'no'}{where}: {words}{enough}"
 
 
 @write.register
@@ -1065,17 +1108,6 @@ def concurrency_words(finding: LatencySummary) -> str:
 # Parts of sentences
 
 
-def in_rehearsal(text: str) -> str:
-    """Return a sentence that says first that it is about a rehearsal; names of agents and models keep their capital."""
-    return f"Rehearsal: {lower_first(text)}"
-
-
-def lower_first(text: str) -> str:
-    """Return a sentence in the form used after a colon."""
-    first = text.partition(" ")[0]
-    return text[:1].lower() + text[1:] if first.isalpha() and first.capitalize() == first else text
-
-
 def under(title: str, text: str) -> str:
     """Return a sentence under a title, such as `Facts withheld: one pair shows …`."""
     return f"{upper_first(title)}: {text[:1].lower()}{text[1:]}"
@@ -1085,19 +1117,6 @@ def in_side(side: of.Side) -> str:
     """Return `without the facts`, or the condition by the name that the job gives it: `in “knows nothing”`."""
     published = {WITHHELD.title: "without the facts", SUPPLIED.title: "with the facts"}
     return published.get(side.title, f"in “{side.title}”")
-
-
-def _scores(scores: Sequence[of.SideScore]) -> str:
-    """Return such as `the agent scores 0.44 without the facts and 1.00 with the facts`."""
-    return f"the agent scores {_listed(scores)}"
-
-
-def _scores_first(scores: Sequence[of.SideScore]) -> str:
-    return upper_first(_scores(scores))
-
-
-def _listed(scores: Sequence[of.SideScore]) -> str:
-    return listed(f"{number(one.score)} {in_side(one.side)}" for one in scores)
 
 
 def _models(models: Sequence[of.ModelScore]) -> str:
@@ -1123,10 +1142,6 @@ def _over(trials: of.Trials, interval: Interval | None = None, *, all_equal: boo
         return f" in each of {_used(trials)}"
     around = f" (95 % interval of the difference {interval_words(interval)})" if interval is not None else ""
     return f" over {_used(trials)}{around}"
-
-
-def _over_all(trials: int) -> str:
-    return " (one trial)" if trials == 1 else f" over {trials} trials"
 
 
 def _used(trials: of.Trials) -> str:

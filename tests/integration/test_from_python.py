@@ -106,7 +106,7 @@ def test_a_run_from_python_is_a_run_like_any_other(folder: Path) -> None:
     (listed,) = Catalogue(folder / "data" / "runs").runs()
     assert (listed.run_id, listed.scores) == (found.run_id, found.scores)
     again = load_run(found.run_id[-4:])
-    assert again.sentence == found.sentence
+    assert again.answer == found.answer
     assert again.difference is not None
     assert again.difference.mean == 0.0, "start tells the state that both begin from"
     assert again.to_dict()["agent"].endswith("test_from_python:Started")
@@ -190,7 +190,7 @@ def test_a_result_that_was_not_measured_says_why(folder: Path) -> None:
 
     found = evaluate("job.yml", agent=agent, progress=False)
     assert found.scores == {"withheld": None, "supplied": None}
-    assert "out of order" in found.sentence
+    assert "out of order" in found.answer.what
     assert {gap.what for gap in found.not_measured} == {
         "score", "task 1", *(f"assertion {number}" for number in (1, 2, 3)),
     }  # fmt: skip

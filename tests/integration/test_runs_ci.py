@@ -166,11 +166,7 @@ async def test_the_action_publishes_no_difference_where_the_program_attributes_n
         await asyncio.to_thread(run_script, f"{exported}\n{STEPS['Evaluate']}", checkout, "evaluation")
     (run,) = json.loads((checkout / "out.json").read_text(encoding="utf-8"))["runs"]
     assert None not in [run["conditions"][name]["score"] for name in ("withheld", "supplied")]
-    assert run["conclusion"] == {
-        "outcome": "facts_not_given",
-        "attributed": None,
-        "sentence": run["conclusion"]["sentence"],
-    }
+    assert (run["answer"]["outcome"], run["answer"]["attributed"]) == ("facts_not_given", None)
     told = outputs_of(checkout)
     assert (told["score"], told["difference"]) == (f"{run['score']}", "")
 

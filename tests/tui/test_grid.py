@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from batches import NOW, glances
-from bioeval_tui.report.conclusion import conclude_batch
 from driving import NARROW, SIZES, WIDE, is_a, loaded, opened, screen_text, until
 from fakes import FakeServices, FakeView
 from history import history
@@ -17,6 +16,7 @@ from textual.widgets import Static
 from bioeval_tui.evaluation.engine.interface import Intent
 from bioeval_tui.record import events
 from bioeval_tui.record.state import RunState, apply_all
+from bioeval_tui.report.answer import answer_batch
 from bioeval_tui.tui.runs.batch_view import CELL_WIDTH, Rank, arrange, glances_of, lines_of, planned
 from bioeval_tui.tui.runs.grid import conclude
 from tests.unit.report.recorded import Recorded, Talk
@@ -267,7 +267,7 @@ def test_a_batch_says_why_each_model_lost_most() -> None:
     ]
     said, (line,) = conclude(*runs)
     words = "".join(cell.text for cell in line)
-    assert said == conclude_batch(runs).sentence
+    assert said == answer_batch(runs)
     assert words.startswith(
         f"small lost most in kidney, supplied ({runs[0].scores['supplied']:.2f}): “task 1”:"
     )

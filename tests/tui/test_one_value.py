@@ -204,7 +204,7 @@ def test_json(held: Held) -> None:
         assert there["latency"]["p90_ms"] == held.p90_ms[name]
     assert run["score"] == float(sum(held.means.values()) / 2)
     assert summary["difference"]["mean"] == run["difference"]["mean"] == pytest.approx(float(held.difference))
-    assert run["conclusion"]["attributed"] == pytest.approx(float(held.difference))
+    assert run["answer"]["attributed"] == pytest.approx(float(held.difference))
 
 
 def test_python(held: Held) -> None:

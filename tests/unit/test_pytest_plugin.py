@@ -158,7 +158,7 @@ def test_no_runner_obeys_what_an_agent_said_in_a_test_that_failed(
         from bioeval_tui.pytest_plugin import Evaluation
 
         SAID = {COMMANDS!r}
-        RUN = {{"run_id": "r", "score": None, "job": SAID, "model": None, "conclusion": {{"sentence": SAID}}, "conditions": {{}}}}
+        RUN = {{"run_id": "r", "score": None, "job": SAID, "model": None, "answer": {{"what": SAID, "sure": SAID, "why": SAID}}, "conditions": {{}}}}
 
         @pytest.fixture
         def result(bioeval_session):

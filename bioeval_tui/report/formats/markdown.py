@@ -268,6 +268,8 @@ def _page(page: RunResult) -> list[str]:
         lines += people
     if page.reviewed_words:
         lines += [f"Reviewed: {escape(page.reviewed_words)}", ""]
+    if page.compared:
+        lines += [f"Clean: {escape(page.compared)}.", ""]
     if page.warnings:
         lines += [*(f"- {escape(line)}" for line in page.warnings), ""]
     if len(page.trial_results) > 1:

@@ -16,9 +16,12 @@ if TYPE_CHECKING:
 
 ACTIONS: Mapping[StepAction, tuple[str, ...]] = {
     "passage": ("evidence", "choose", "replay"),
+    "passages": ("choose",),
     "trials": ("again",),
     "edit": ("edit",),
+    "edit_file": ("edit",),
     "again": ("again",),
+    "grade": ("again",),
     "resume": ("resume",),
     "judge": ("judge",),
     "compare": ("compare",),

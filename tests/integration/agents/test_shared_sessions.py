@@ -99,8 +99,8 @@ async def test_one_session_for_all_conversations_is_not_clean_and_its_id_is_said
         "facts supplied, trial 1"
     )
     assert len(told(run)) == 2, "each kind is said once, however many conversations there are"
-    assert "“user-ada”" in run.result["conclusion"]["sentence"]
-    assert "cannot be attributed to the facts" in run.result["conclusion"]["sentence"]
+    assert "“user-ada”" in run.result["answer"]["sure"]
+    assert "cannot be attributed to the facts" in run.result["answer"]["sure"]
 
 
 async def test_a_session_of_its_own_for_each_conversation_is_clean(tmp_path: Path) -> None:

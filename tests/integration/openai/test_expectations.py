@@ -173,28 +173,25 @@ async def test_tasks_are_printed_in_the_jobs_order_whichever_condition_has_them(
     assert told_text.index("1 Get a reminder") < told_text.index("2 Learn how")
 
 
-async def test_a_conclusion_says_that_each_condition_has_its_own_criteria(tmp_path):
+async def test_an_answer_says_that_each_condition_has_its_own_criteria(tmp_path):
     told = "each by its own criteria"
     done, _ = await run(tmp_path, CAREFUL)
-    assert result_of(done.state).conclusion.sentence == (
-        "Rehearsal: the agent scores 1.00 without the facts and 1.00 with the facts (one trial), each by its own criteria; the conditions "
-        "share none, so no effect of the facts is claimed."
+    own = result_of(done.state).answer
+    assert own.what == f"1.00 → 1.00 with the facts, {told}."
+    assert own.sure.endswith("the conditions share no criteria, so no effect of the facts is claimed")
+    shared = "1.00 → 1.00 on what both share (2 tasks, 1 assertion)"
+    careful, guessing = (load_run(path).answer for path in sample_recordings("batch"))
+    assert careful.what == f"1.00 → 1.00 with the facts; {shared}."
+    assert careful.sure == "no: only a rehearsal; nothing was left to gain in each of 5 trials"
+    assert guessing.what.startswith(
+        f"0.50 → 1.00 with the facts; {shared}. Fails without the facts only: 1 “Get"
     )
-    shared = "on what both share, 2 of 3 tasks and 1 of 5 assertions, "
-    careful, guessing = (load_run(path).conclusion.sentence for path in sample_recordings("batch"))
-    assert careful == (
-        f"Rehearsal: the agent scores 1.00 without the facts and 1.00 with the facts, {told}; {shared}it scores 1.00 either way "
-        "in each of 5 trials: nothing was left to gain."
-    )
-    assert guessing == (
-        f"Rehearsal: the agent scores 0.50 without the facts and 1.00 with the facts, {told}: without them “no reminder is set "
-        f"without a time zone” fails in every trial; {shared}the facts made no difference: 1.00 either way in each of 5 trials."
-    )
+    assert guessing.sure == "no: only a rehearsal; the facts change nothing in each of 5 trials"
     alike = JOB.replace(", only: withheld", "").replace(", only: supplied", "")
     async with srv.OpenAIServer() as server:
         job = alike.replace(", withheldCriteria: ASKS AND SETS NOTHING", "").replace("URL", server.url)
         done = await hold(job, tmp_path, settings=with_models(server.url), graph="none")
-    assert told not in result_of(done.state).conclusion.sentence
+    assert told not in result_of(done.state).answer.what
 
 
 async def test_no_view_of_one_run_calls_the_difference_an_uplift_by_facts(tmp_path):

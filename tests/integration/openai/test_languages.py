@@ -87,7 +87,7 @@ async def test_facts_given_in_chinese_are_in_the_ledger(tmp_path: Path) -> None:
     run = await held(models, tmp_path, **CHINESE)
     given = [(fact.fact, fact.message, fact.asked) for fact in run.of("fact_disclosed")]
     assert given == [(1, 5, True), (2, 7, True)]
-    assert run.result["conclusion"]["outcome"] == "too_few"
+    assert run.result["answer"]["outcome"] == "too_few"
     assert not run.of("evaluator_violated")
 
 
@@ -106,9 +106,9 @@ async def test_a_language_that_is_not_read_gives_no_conclusion_about_facts(tmp_p
         facts=["Användaren bor i Göteborg"],
     )
     why = "whether the user gave the agent a fact cannot be told: the facts are in Swedish (docs/guards.md)"
-    assert run.result["conclusion"]["outcome"] == "facts_unread"
+    assert run.result["answer"]["outcome"] == "facts_unread"
     assert run.result["warnings"].count(why) == 1
-    assert "No fact was given" not in run.result["conclusion"]["sentence"]
+    assert "no fact" not in run.result["answer"]["sure"]
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,10 @@ def ended(recorded: Recorded, **fields: object) -> events.RunEnded:
 def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
     found = load_run(GOLDEN).answer
     assert found.outcome == "too_few"
-    assert found.what == "0.44 → 1.00 with the facts. Fails without the facts only: “a reminder exists”."
+    assert found.what == (
+        "0.44 → 1.00 with the facts. Fails without the facts only: 1 “Get a reminder to take warfarin tom…”, "
+        "“a reminder exists” and 2 more."
+    )
     assert found.sure == (
         "no: only a rehearsal; one trial is too few to tell what the facts change; 5 would do"
     )
@@ -52,7 +55,7 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
     ("withheld", "supplied", "outcome", "says"),
     [
         ([FAILS], [KNOWS], "too_few", "WHAT 0.43 → 1.00 with the facts. Fails without the facts only: “check 1”. SURE no: one trial is "
-         "too few to tell what the facts change; 5 would do WHY without the facts, turn 1"),
+         "too few to tell what the facts change; 5 would do WHY without the facts — assertion: “check 1” fails NEXT "),
         ([FAILS] * 5, [KNOWS] * 5, "facts_help", "SURE yes: the facts help, +0.57 in each of 5 trials"),
         ([Talk()], [Talk(holds=(False,), fact=True)], "too_few", "1.00 → 0.43 with the facts. Fails with the facts only: “check 1”."),
         ([Talk()] * 5, [Talk(holds=(False,), fact=True)] * 5, "facts_hurt", "SURE yes: the facts hurt, −0.57 in each of 5 trials"),
@@ -353,7 +356,7 @@ def test_no_sentence_claims_more_than_its_result_set_shows() -> None:
     """`scripts/validate-statistics sentences` prints the table of tests/golden, of which docs/validation.md shows rows."""
     root = Path(__file__).parents[3]
     found = list(sentences())
-    rows = [f"| {name} | {said} |" for name, said in found]
+    rows = [f"| {name} | {words} |" for name, words in found]
     golden = (root / "tests" / "golden" / "sentences.md").read_text(encoding="utf-8")
     assert [row for row in rows if row not in golden] == []
     page = (
@@ -362,7 +365,11 @@ def test_no_sentence_claims_more_than_its_result_set_shows() -> None:
     shown = [line for line in page.partition("### ")[0].splitlines() if line.startswith("| ")][1:]
     assert len(shown) == 2
     assert [row for row in shown if row not in rows] == []
-    claims = ("lifts", "lowers", "better", "worse", "no difference:", "is left")
-    claimed = [name for name, said in found if any(f" {claim}" in said for claim in claims)]
-    assert len(claimed) == 5
+    claims = ("facts help", "facts hurt", "change nothing", "better", "worse", "left to gain")
+    claimed = [
+        name
+        for name, words in found
+        if "Sure: yes" in words and any(f" {claim}" in words for claim in claims)
+    ]
+    assert len(claimed) == 7
     assert not any(name.startswith(("one", "two", "three")) for name in claimed)

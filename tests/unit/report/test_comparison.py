@@ -41,13 +41,14 @@ def values(*scores: float) -> list[Talk]:
     return [scoring(score) for score in scores]
 
 
-def test_the_conclusion_counts_tasks_and_gives_the_paired_difference_with_its_interval() -> None:
+def test_the_answer_names_the_better_run_and_gives_the_paired_difference_with_its_interval() -> None:
     a = Recorded([Talk(tasks=(0.5, 0.5, 0.9, 0.5), holds=()) for _ in range(10)])
     b = Recorded([Talk(tasks=(0.7 + n / 100, 0.8, 0.6, 0.9), holds=()) for n in range(10)])
-    sentence = against(a, b).conditions[0].sentence
-    assert sentence.startswith("Facts withheld: B scores higher on 3 of 4 tasks and lower on 1; overall +0.")
-    assert "95 % interval" in sentence
-    assert sentence.endswith(": better. By part: tasks +0.11.")
+    answer = against(a, b).answer
+    assert answer.what == "B scored higher: in 10 of 10 pairs without the facts (+0.11)."
+    assert answer.sure.startswith("yes: B − A +0.11, 95 % interval ")
+    assert answer.sure.endswith(": better")
+    assert answer.why.startswith("without the facts, B's tasks +0.11 “task 4”: 0.50 in A, 0.90 in B")
 
 
 def test_the_parts_that_moved_add_up_to_the_difference_of_the_scores() -> None:
@@ -56,7 +57,8 @@ def test_the_parts_that_moved_add_up_to_the_difference_of_the_scores() -> None:
     moved = {part.name: part.difference.mean or 0.0 for part in found.parts}
     assert list(moved) == ["penalty", "timing", "task", "assertion"]
     assert sum(moved.values()) == pytest.approx(found.score.mean, abs=0.005)
-    assert found.sentence.endswith("By part: penalty −0.30, timing −0.07.")
+    assert found.most_apart is not None
+    assert (found.most_apart.part, found.most_apart.by) == ("penalty", pytest.approx(-0.3))
     bad = Talk(tasks=(0.0,), holds=(False,), latencies_ms=(10_000.0,), failures=2)
     floored = against(Recorded([Talk()]), Recorded([bad])).conditions[0]
     assert sum(part.b.mean or 0.0 for part in floored.parts) == pytest.approx(0.0)
@@ -127,7 +129,7 @@ def test_a_comparison_says_what_remains_open_and_how_many_trials_would_tell(
 def test_a_difference_within_chance_is_not_called_better() -> None:
     found = against(Recorded(values(0.5, 0.9, 0.4, 0.8, 0.6)), Recorded(values(0.9, 0.5, 0.8, 0.5, 0.65)))
     assert found.conditions[0].score.verdict == "not distinguishable"
-    assert "not yet distinguishable" in found.conditions[0].sentence
+    assert "not yet distinguishable" in found.answer.sure
     assert found.regressions == ()
 
 
@@ -374,8 +376,8 @@ def test_console_and_json_show_the_same_comparison() -> None:
     print_comparison(found, Console(file=file, width=160), texts=True)
     text, data = file.getvalue(), comparison_of(found)
     side = data["conditions"]["withheld"]
-    assert side["sentence"] in text
-    assert side["advice"] in text
+    for line in ("what", "sure", "why"):
+        assert data["answer"][line] in text
     assert re.search(r"  from tasks +0\.286 +0\.057 +−0\.229", text)
     assert side["parts"][0]["name"] == "task"
     assert "[red]A[/] said" in text

@@ -131,7 +131,7 @@ def test_another_judge_since_the_draw_makes_a_calibration_stale_in_every_view_an
     shown = call("runs", "show", run.stem).stdout.splitlines()
     assert "people would say 0." in shown[0], "the headline, before the judge's score"
     markdown = call("runs", "report", run.stem, "--format", "md").stdout
-    assert 0 < markdown.index("eople would say 0.") < markdown.index(load_run(run).conclusion.sentence[:20])
+    assert 0 < markdown.index("eople would say 0.") < markdown.index(load_run(run).answer.what[:20])
 
 
 def test_a_model_that_was_replaced_within_a_run_is_calibrated_by_no_sample(run: Path) -> None:

@@ -113,7 +113,6 @@ def test_every_view_says_on_what_the_difference_rests(runs: Path) -> None:
     trial = result.trial_results[0]
     card = score_card_view.as_text(result, trial)
     views = {
-        "sentence": result.conclusion.sentence,
         "markdown": document_of("md", result),
         "html": document_of("html", result),
         "card": card,
@@ -123,7 +122,7 @@ def test_every_view_says_on_what_the_difference_rests(runs: Path) -> None:
     panel = "".join(cell.text for cell in panels.uplift_cells(state, 1))
     assert panel == "+0.72  on what both share"
     for name, text in views.items():
-        assert BASIS in text, name
+        assert BASIS in text or "on what both share (1 task, 1 assertion)" in text, name
         assert "0.79" not in text, name
     assert "+0.72" in card
     assert "task 2\t✗ 0.00\t✓ 1.00\t–" in card.replace("2 ", "", 1), "a task of its own has no difference"
@@ -168,14 +167,17 @@ def test_without_anything_shared_no_difference_is_claimed(
     result = found.loaded[0]
     assert found.difference is not None
     assert found.difference.mean is None
-    assert "the conditions share none, so no effect of the facts is claimed" in found.sentence
+    assert found.answer.sure.endswith(
+        "the conditions share no criteria, so no effect of the facts is claimed"
+    )
     assert found.outcome in ("own_criteria", "perfect")
     assert found.to_frame().shared_score.isna().all()
     claimed = "each condition has its own criteria, so no difference is claimed"
     assert printed("runs", "show", path.stem, "--json")["difference"]["words"] == claimed
     for view in (document_of("html", result), found._repr_html_()):
         assert claimed in view
-    assert "Each condition has its own criteria, so no difference is claimed" in document_of("md", result)
+    for view in (document_of("html", result), document_of("md", result)):
+        assert "each by its own criteria" in view
     assert "difference\tnone claimed: own criteria" in score_card_view.as_text(
         result, result.trial_results[0]
     )
@@ -201,7 +203,7 @@ def test_what_has_no_weight_or_is_worded_alike_is_no_criterion_of_its_own(
     assert found.difference.shared is None
     assert found.difference.mean == pytest.approx(1.0 - 0.86)
     assert listed_difference() == pytest.approx(1.0 - 0.86)
-    assert "criteria" not in found.sentence
+    assert "criteria" not in str(found)
 
 
 def test_a_rule_of_one_condition_makes_its_task_one_of_its_own(runs: Path) -> None:
@@ -230,9 +232,9 @@ def test_a_recording_without_the_verdicts_on_what_is_shared_claims_nothing(runs:
     assert found.difference.mean is None
     assert (
         "the recording lacks verdicts on what both share, so no effect of the facts is claimed"
-        in found.sentence
+        in found.answer.sure
     )
-    assert "2 without recorded verdicts" not in found.sentence
+    assert "2 without recorded verdicts" not in str(found)
     assert listed_difference() is None
 
 
@@ -256,32 +258,29 @@ def test_cases_are_compared_on_what_both_conditions_of_each_share(runs: Path) ->
     assert listed_difference() == pytest.approx(1.0 - 0.67)
 
 
-def test_a_cause_is_named_only_if_both_conditions_share_it(runs: Path) -> None:
+def test_what_fails_by_its_own_criteria_is_named_and_the_effect_is_of_what_both_share(runs: Path) -> None:
     fails = replace(WITHHELD, tasks=(1.0, 0.0), holds=(True,))
     found = load_run(recorded([fails] * 5, [replace(SUPPLIED, latencies_ms=(900.0,))] * 5).write(runs))
-    assert (
-        "each by its own criteria: without them the task “task 2” is not done in any trial" in found.sentence
-    )
-    assert found.sentence.endswith("the facts lift the agent from 0.93 to 1.00 in each of 5 trials.")
+    assert "; 0.93 → 1.00 on what both share" in found.answer.what
+    assert "Fails without the facts only: 2 “task 2”." in found.answer.what
+    assert found.answer.sure == "yes: the facts help, +0.07 in each of 5 trials"
 
 
 def test_an_agent_that_fails_only_by_its_own_criteria_leaves_something_to_gain(runs: Path) -> None:
     guesses = replace(WITHHELD, tasks=(1.0, 0.0), holds=(True,), latencies_ms=(900.0,))
     found = load_run(recorded([guesses], [replace(SUPPLIED, latencies_ms=(900.0,))]).write(runs))
     assert found.outcome == "too_few"
-    assert "nothing was left to gain" not in found.sentence
-    assert (
-        f"on what both share, {BASIS}, one trial is too few to tell what the facts change" in found.sentence
-    )
+    assert "nothing was left to gain" not in str(found)
+    assert "on what both share (1 task, 1 assertion)" in found.answer.what
+    assert "one trial is too few to tell what the facts change" in found.answer.sure
 
 
 def test_perfect_scores_by_own_criteria_leave_nothing_to_gain(runs: Path) -> None:
     best = Talk(tasks=(1.0, 1.0), holds=(True,), fact=True)
     found = load_run(recorded([best], [replace(best, holds=(True, True))]).write(runs))
     assert found.outcome == "perfect"
-    assert found.sentence.endswith(
-        f"{BASIS}, it scores 1.00 either way (one trial): nothing was left to gain."
-    )
+    assert "1.00 → 1.00 on what both share" in found.answer.what
+    assert found.answer.sure.endswith("nothing was left to gain")
 
 
 def test_people_who_score_a_shared_task_change_the_difference(runs: Path) -> None:

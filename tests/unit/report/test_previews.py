@@ -25,38 +25,26 @@ def test_a_run_compared_with_itself_has_no_differences() -> None:
         assert condition.latency.mean == 0
 
 
-def test_a_preview_gives_the_judges_reason_and_the_largest_gains() -> None:
+def test_a_preview_says_why() -> None:
     found = preview(load_run(GOLDEN))
     assert found.lowest == "withheld"
-    assert [what for what, _ in found.gains[:2]] == [
-        "assertion “a reminder exists”",
-        "assertion “the reminder has the right time zone”",
-    ]
-    assert found.gains[0][1] == "+0.24"
     assert found.last == ()
-    (lost,) = found.lost
-    assert lost == (
-        "“Get a reminder to take warfarin tomorrow at 9”: 1 of 2 rules holds: asked for the missing time zone. "
-        "Not met: confirmed the reminder.",
-        2,
-        "Which time zone are you in?",
-    )
+    assert found.answer.why.startswith("without the facts, turn ")
+    assert found.answer.why.endswith("— assertion: “a reminder exists” fails")
 
 
 @pytest.mark.parametrize(
     ("talk", "lost"),
     [
-        (Talk(tasks=(1.0, 0.2), holds=(False,)), "“task 2”: the judge scored it 0.20"),
-        (Talk(holds=(True, False)), "“check 2” fails"),
+        (Talk(tasks=(1.0, 0.2)), "judge: “task 2”: the judge scored it 0.20"),
+        (Talk(holds=(True, False)), "assertion: “check 2” fails"),
         (Talk(latencies_ms=(500.0, 3000.0)), "slow answers: the slowest, in turn 2, took 3.00 s"),
         (Talk(failures=1), "1 failed request: 503"),
     ],
 )
-def test_a_preview_says_what_the_judge_says_and_without_a_task_that_lost_the_largest_loss(
-    talk: Talk, lost: str, tmp_path: Path
-) -> None:
+def test_a_preview_says_what_cost_the_lowest_conversation_most(talk: Talk, lost: str, tmp_path: Path) -> None:
     found = preview(load_run(Recorded(withheld=[Talk(), talk], supplied=[Talk(), Talk()]).write(tmp_path)))
-    assert (found.lowest, list(found.lost)) == ("withheld, trial 2", [(lost, None, "")])
+    assert found.answer.why == f"trial 2, without the facts — {lost}"
 
 
 def test_an_assertion_that_broke_names_the_turn_and_what_was_observed() -> None:
@@ -76,5 +64,5 @@ def test_an_assertion_that_broke_names_the_turn_and_what_was_observed() -> None:
 
 def test_a_run_that_lost_nothing_shows_its_last_messages(tmp_path: Path) -> None:
     found = preview(load_run(Recorded(withheld=[Talk()], supplied=[Talk()]).write(tmp_path)))
-    assert found.lost == ()
+    assert found.answer.why == ""
     assert found.last == (("user", "Hello"), ("assistant", "hello"))

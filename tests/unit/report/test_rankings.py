@@ -74,7 +74,7 @@ def test_a_report_of_two_runs_says_what_their_comparison_says(
         Recorded(good, talks, run_id=f"20260102-03040{number}-abcd", started={"agent": agent}).write(tmp_path)
         for number, (talks, agent) in enumerate(zip((good, bad), agents, strict=True))
     ]
-    worse = "overall −0.57 in each of 5 pairs: worse"
+    worse = "B − A −0.57 in each of 5 pairs: worse"
     assert worse in call("runs", "compare", *paths).stdout
     for kind in ("md", "html"):
         report = call("runs", "report", *paths, "--format", kind).stdout

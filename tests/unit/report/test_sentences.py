@@ -15,7 +15,7 @@ import pytest
 
 from bioeval_tui.report import findings as of, sentences
 from bioeval_tui.report.findings import ConclusionFinding, Finding, NextFinding
-from bioeval_tui.report.sentences import interval_words, next_step, sentence
+from bioeval_tui.report.sentences import has_scores, interval_words, next_step, sentence, sure
 from bioeval_tui.score import Needed
 from bioeval_tui.statistics.differences import AgentRank, Difference, difference, differences
 from bioeval_tui.statistics.estimates import Counted, Sample, estimate, summarise
@@ -23,8 +23,6 @@ from bioeval_tui.statistics.intervals import Interval
 
 WITHOUT, WITH = of.Side("withheld", "facts withheld"), of.Side("supplied", "facts supplied")
 NAMED = of.Side("supplied", "has the card")
-LIVES, TAKES = "The user lives in Sydney (time zone Australia/Sydney).", "The user takes 5 mg of warfarin"
-MANY = (LIVES, "Age: 54 (years)", "Her doctor is away", "The user is pregnant")
 LOW, HIGH = of.SideScore(WITHOUT, 0.44), of.SideScore(WITH, 1.0)
 SCORES = (LOW, HIGH)
 FIRST, SECOND = of.TalkPlace(WITHOUT, "trial 1", 3), of.TalkPlace(WITH, "trial 2", None)
@@ -36,7 +34,8 @@ SOME = of.Places((FIRST, SECOND), 6)
 SINGLE, FIVE = of.Trials(1, 1), of.Trials(5, 5)
 SPAN = Interval(-0.1, 0.3, "this job only, 5 trials")
 GAIN = of.Gain("assertion", 0, "a reminder exists", 0.57)
-CAUSE = of.Cause("assertion", "a reminder exists", WITHOUT, 1, among=False)
+DOSE = of.Fails("task", 2, "A forgotten dose", (0.3, 0.35))
+EXISTS = of.Fails("assertion", 0, "a reminder exists", ())
 MODELS = (of.ModelScore("large", 0.8), of.ModelScore("small", 0.3))
 FIVE_MODELS = (*MODELS, *(of.ModelScore(name, 0.2) for name in "abc"))
 USED = Counted(9, 10, (("judge", 1),))
@@ -51,7 +50,12 @@ def paired(*pairs: tuple[float, float]) -> Difference:
     return difference(differences([(Sample("job", one), Sample("job", two)) for one, two in pairs]))
 
 
-SAME = paired((0.5, 0.5))
+def compared(side: of.Side, difference: Difference, a: int, b: int) -> of.ConditionCompared:
+    return of.ConditionCompared(side, difference, a, b)
+
+
+SAME, LEVEL = paired((0.5, 0.5)), paired((0.5, 0.5), (0.5, 0.5))
+UP = paired((0.4, 0.6), (0.4, 0.6), (0.4, 0.6))
 FELL = paired(*((0.9, value) for value in (0.1, 0.2, 0.1, 0.15, 0.1, 0.2) * 2))
 FEW_FELL = paired(*((0.9, value) for value in (0.1, 0.2, 0.1, 0.15, 0.1, 0.2)))
 
@@ -73,99 +77,29 @@ EXAMPLES: list[tuple[Finding, str]] = [
      "The judge failed in both conversations (away), so there is no score; the conversations are kept and can be judged again."),
     (of.NoScoreAnywhere("assertion not measured"), "No conversation has a score: assertion not measured."),
     (of.NoScoreThere(of.TalkPlace(NAMED, "", 1), "away"), "In the conversation “has the card” the agent has no score: away."),
-    (of.AgentBroke(of.Breakdown(BOTH, "500"), None, SCORES, (of.SideScore(WITH, 0.5),)),
-     "The agent failed at turn 3 in both conversations (500): the agent scores 0.44 without the facts and 1.00 with the facts; "
-     "failed requests lowered this by 0.50 with the facts."),
-    (of.AgentBroke(None, of.Breakdown(of.Places((FIRST, SECOND), 2), ""), SCORES, ()),
-     "The conversation ran out of time at turn 3 in the conversation without the facts of trial 1 and before the first turn in the conversation "
-     "with the facts of trial 2: the agent scores 0.44 without the facts and 1.00 with the facts."),
-    (of.OneCondition(LOW, SINGLE, False, None, GAIN),
-     "Without the facts, the only condition that was run, the agent scores 0.44 (one trial): the largest gain would come from "
-     "assertion “a reminder exists” (+0.57)."),
-    (of.OneCondition(HIGH, FIVE, True, SPAN, None), "With the facts, the only condition that was run, the agent scores 1.00 in each of 5 trials."),
-    (of.OneCondition(HIGH, of.Trials(2, 2), False, None, None),
-     "With the facts, the only condition that was run, the agent scores 1.00 over 2 trials, too few for an interval."),
-    (of.OneCondition(HIGH, FIVE, False, SPAN, None),
-     "With the facts, the only condition that was run, the agent scores 1.00 over 5 trials (95 % interval −0.10 to 0.30, this job only, 5 trials)."),
-    (of.OneCondition(HIGH, SINGLE, False, None, None),
-     "With the facts, the only condition that was run, the agent scores 1.00 (one trial): nothing was left to gain."),
-    (of.OneCondition(LOW, SINGLE, False, None, None), "Without the facts, the only condition that was run, the agent scores 0.44 (one trial)."),
-    (of.UncleanStart(SCORES, "the graph differs", False),
-     "The agent scores 0.44 without the facts and 1.00 with the facts; the graph differs, so the difference cannot be attributed to the facts."),
-    (of.NoPairOfScores(SCORES), "The agent scores 0.44 without the facts and 1.00 with the facts; no trial has both scores, so there is no difference."),
-    (of.NoFactsInJob(SCORES, 1), "The job has no facts, so both conditions ask the same: the agent scores 0.44 without the facts and 1.00 with the facts (one trial)."),
-    (of.FactsUnread(SCORES, 5, "whether the user gave the agent a fact cannot be told: the facts are in Swedish"), "Whether the user gave the agent a fact "
-        "cannot be told: the facts are in Swedish, so nothing is said about what the facts change: the agent scores 0.44 without the facts "
-        "and 1.00 with the facts over 5 trials."),
-    (of.NoFactGiven(SCORES, 5), "The user gave the agent no fact, so the facts cannot explain a difference: the agent scores 0.44 without the facts "
-     "and 1.00 with the facts over 5 trials."),
-    (of.NothingToGain((LIVES, TAKES), SINGLE), "The agent scores 1.00 whether or not it can learn that the user lives in Sydney and takes 5 mg of warfarin (one trial): nothing was left to gain."),
-    (of.NothingToGain((), FIVE), "The agent scores 1.00 whether or not it can learn the facts of each case in each of 5 trials: nothing was left to gain."),
-    (of.NoEffectOfFacts((LIVES, TAKES), FIVE, 0.5, None), "Knowing that the user lives in Sydney and takes 5 mg of warfarin made no difference: the agent scores 0.50 either way in each of 5 trials."),
-    (of.NoEffectOfFacts((), of.Trials(5, 6), 0.5, GAIN),
-     "Knowing the facts of each case made no difference: the agent scores 0.50 either way in each of 5 of 6 trials; the largest gain would come from "
-     "assertion “a reminder exists” (+0.57)."),
-    (of.EffectOfFacts(FIVE, LOW, HIGH, True, None, (TAKES,), True, CAUSE),
-     "Knowing that the user takes 5 mg of warfarin lifts the agent from 0.44 to 1.00 in each of 5 trials: without it “a reminder exists” fails."),
-    (of.TooFewForEffect((LIVES,), SCORES, SINGLE, None, 5, CAUSE, of.Penalty(0.3, 1, WITHOUT)),
-     "The agent scores 0.44 without the facts and 1.00 with the facts; one trial is too few to tell what knowing that the user lives in Sydney changes "
-     "(5 would do); without them “a reminder exists” fails; 0.30 of the difference is the penalty for 1 failed request "
-     "without the facts."),
-    (of.EffectOfFacts(FIVE, LOW, of.SideScore(NAMED, 0.2), False, SPAN, MANY, False, None),
-     "Knowing that the user lives in Sydney, “Age: 54”, that her doctor is away and 1 more fact lowers the agent from 0.44 to 0.20 in “has the card” over 5 trials (95 % interval of the difference −0.10 to 0.30)."),
-    (of.EffectWithinChance(FIVE, LOW, HIGH, False, SPAN),
-     "The effect of the facts cannot be distinguished from chance: from 0.44 to 1.00 over 5 trials (95 % interval of the difference −0.10 to 0.30)."),
-    (of.EffectWithinChance(of.Trials(50, 50, 50), LOW, HIGH, False, None), "The effect of the facts cannot be distinguished from chance: from 0.44 to 1.00 over 50 cases."),
-    (of.EffectWithinChance(of.Trials(36, 36, 12), LOW, HIGH, False, SPAN),
-     "The effect of the facts cannot be distinguished from chance: from 0.44 to 1.00 over 36 trials of 12 cases (95 % interval of the difference −0.10 to 0.30)."),
-    (of.TooFewForEffect((LIVES,), SCORES, of.Trials(3, 3), None, 5, of.Cause("task", "remind me", WITH, 3, among=True)),
-     "The agent scores 0.44 without the facts and 1.00 with the facts; three trials are too few to tell what knowing that the user lives in Sydney changes "
-     "(5 would do); with them the task “remind me” is not done in any trial with both scores."),
-    (of.TooFewForEffect((LIVES,), SCORES, of.Trials(2, 5), None, 5, None),
-     "The agent scores 0.44 without the facts and 1.00 with the facts; 2 of 5 trials with both scores are too few to tell what knowing "
-     "that the user lives in Sydney changes (5 would do)."),
-    (of.TooFewForEffect((), SCORES, of.Trials(13, 13), None, 20, None),
-     "The agent scores 0.44 without the facts and 1.00 with the facts; 13 trials are too few to tell what knowing the facts of each case changes (20 would do)."),
-    (of.TooFewForEffect((LIVES,), SCORES, of.Trials(8, 8), 4, 7, None),
-     "The agent scores 0.44 without the facts and 1.00 with the facts; 4 cases are too few to tell what knowing that the user lives in Sydney changes (7 would do)."),
-    (of.NoSharedCriteria(SCORES, 1, CAUSE),
-     "The agent scores 0.44 without the facts and 1.00 with the facts (one trial), each by its own criteria: without them “a reminder exists” fails; "
-     "the conditions share none, so no effect of the facts is claimed."),
-    (of.NoSharedCriteria((HIGH,), 5, None),
-     "The agent scores 1.00 with the facts over 5 trials, each by its own criteria; the conditions share none, so no effect of the facts is claimed."),
-    (of.SharedNotRecorded(SCORES),
-     "The agent scores 0.44 without the facts and 1.00 with the facts, each by its own criteria; the recording lacks verdicts on what both share, "
-     "so no effect of the facts is claimed."),
-    *((of.PartlySharedCriteria(SCORES, None, SOME_SHARED, effect),
-       "The agent scores 0.44 without the facts and 1.00 with the facts, each by its own criteria; on what both share, 2 of 3 tasks and 1 of 5 assertions, "
-       f"{words}.") for effect, words in (
-        (of.NothingToGain((), SINGLE), "it scores 1.00 either way (one trial): nothing was left to gain"),
-        (of.NoEffectOfFacts((), FIVE, 0.5, GAIN), "the facts made no difference: 0.50 either way in each of 5 trials"),
-        (of.EffectOfFacts(FIVE, LOW, HIGH, True, None, (), True, CAUSE),
-         "the facts lift the agent from 0.44 to 1.00 in each of 5 trials: without them “a reminder exists” fails"),
-        (of.EffectOfFacts(FIVE, HIGH, LOW, False, SPAN, (), False, None),
-         "the facts lower the agent from 1.00 to 0.44 over 5 trials (95 % interval of the difference −0.10 to 0.30)"),
-        (of.EffectWithinChance(FIVE, LOW, HIGH, False, None), "the effect of the facts cannot be distinguished from chance: from 0.44 to 1.00 over 5 trials"),
-        (of.TooFewForEffect((LIVES,), SCORES, SINGLE, None, 5, CAUSE, of.Penalty(0.3, 1, WITHOUT)),
-         "one trial is too few to tell what the facts change (5 would do); 0.30 of the difference is the penalty for 1 failed request without the facts"),
-    )),
-    (of.PartlySharedCriteria(SCORES, CAUSE, of.Shared(1, 1, 1, 2), of.NothingToGain((), FIVE)),
-     "The agent scores 0.44 without the facts and 1.00 with the facts, each by its own criteria: without them “a reminder exists” fails; on what both share, "
-     "1 of 1 task and 1 of 2 assertions, it scores 1.00 either way in each of 5 trials: nothing was left to gain."),
+    (of.AgentBroke(of.Breakdown(BOTH, "500"), None, (of.SideScore(WITH, 0.5),)),
+     "the agent failed at turn 3 in both conversations (500); failed requests lowered this by 0.50 with the facts"),
+    (of.AgentBroke(None, of.Breakdown(of.Places((FIRST, SECOND), 2), ""), ()),
+     "the conversation ran out of time at turn 3 in the conversation without the facts of trial 1 and before the first turn in the conversation "
+     "with the facts of trial 2"),
+    (of.RunScores(SCORES, None, None, (), None, (), 1), "0.44 → 1.00 with the facts."),
+    (of.RunScores(SCORES, SOME_SHARED, (0.5, 0.9), (DOSE,), WITHOUT, (EXISTS,), 3),
+     "0.44 → 1.00 with the facts; 0.50 → 0.90 on what both share (2 tasks, 1 assertion). Fails both times: 2 “A forgotten dose” (0.30, 0.35). "
+     "Fails without the facts only: “a reminder exists”."),
+    (of.RunScores(SCORES, of.Shared(0, 1, 0, 0), None, (DOSE, EXISTS, EXISTS), None, (), 3),
+     "0.44 → 1.00 with the facts, each by its own criteria. Fails both times: 2 “A forgotten dose” (0.30, 0.35), “a reminder exists” and 1 more."),
+    (of.RunScores((LOW, of.SideScore(NAMED, None), HIGH), None, None, (EXISTS,), None, (), 1),
+     "0.44 without the facts → – in “has the card” → 1.00 with the facts. Fails in all 3 conditions: “a reminder exists”."),
+    (of.RunScores((LOW,), None, None, (EXISTS,), None, (), 1), "0.44 without the facts. Fails at the end: “a reminder exists”."),
+    (of.RunScores((LOW,), None, None, (EXISTS,), None, (), 2), "0.44 without the facts. Fails every time: “a reminder exists”."),
+    (of.ModelScores(FIVE_MODELS), "large 0.80, small 0.30, a 0.20, b 0.20, 1 more."),
+    (of.Failing("a reminder exists"), "“a reminder exists” fails"),
+    (of.Decided(of.TalkPlace(WITHOUT, "", 5), "Take two.", "judge", "says never two at once"),
+     "without the facts, turn 5 “Take two.” — judge: says never two at once"),
+    (of.Decided(of.TalkPlace(WITHOUT, "trial 2", None), "", "clock", "slow answers", agent="small"),
+     "small, trial 2, without the facts — slow answers"),
     (of.EffectBasis(of.Shared(2, 3, 0, 0)), "the difference is of what both conditions share: 2 of 3 tasks"),
     (of.EffectBasis(of.Shared(0, 1, 0, 2)), "each condition has its own criteria, so no difference is claimed"),
-    (of.RunLead((of.ConditionLead(LOW, (), 1, 2, True),), 0.0, True, "clean", "", None, shared=SOME_SHARED),
-     "Without the facts the agent scored 0.44, 1 of 2 tasks done. The difference is ±0.00 on what both share: 2 of 3 tasks and 1 of 5 assertions."),
-    (of.RunLead((of.ConditionLead(LOW, (), 1, 2, True),), None, True, "clean", "", None, shared=of.Shared(0, 1, 0, 0)),
-     "Without the facts the agent scored 0.44, 1 of 2 tasks done. Each condition has its own criteria, so no difference is claimed."),
-    (of.RunLead((), None, False, "clean", "", None), "No conversation was run."),
-    (of.RunLead((of.ConditionLead(LOW, (), 1, 2, True), of.ConditionLead(HIGH, (), 5, 6, False)), 0.56, True, "clean", "", of.SameStart(("graph",))),
-     "Without the facts the agent scored 0.44, 1 of 2 tasks done; with the facts the agent scored 1.00, tasks passed 5 of 6 times. "
-     "The difference is +0.56. The run is clean: both conditions started from the same graph."),
-    (of.RunLead((of.ConditionLead(LOW, (), 0, 0, True),), 0.0, False, "clean", "", None),
-     "Without the facts the agent scored 0.44. No fact was given, so the difference of ±0.00 is not due to the facts."),
-    (of.RunLead((of.ConditionLead(of.SideScore(NAMED, None), ("judge", "not run"), 0, 1, True),), None, False, "not clean", "the graph differs", None),
-     "In “has the card” the agent could not be scored (the judge failed, not run). The graph differs: not clean."),
     (of.SameStart(("graph", "object context")), "both conditions started from the same graph and object context"),
     (of.NoUplift("not clean", "the graph differs", True), "not clean: the graph differs, so no difference is shown"),
     (of.NoUplift("cleanliness unknown", "no graph", False), "cleanliness unknown: no graph"),
@@ -186,17 +120,8 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.WasResumed(1), "the run was interrupted and resumed 1 time"),
     (of.NewerEvents(("a", "b")), "events of a newer version are not shown: a, b"),
     (of.NoRunMeasured(), "No run of this batch could be measured, so nothing can be compared."),
-    (of.OneModelOnly(2, SCORES), "One agent and model in 2 runs: 0.44 without the facts and 1.00 with the facts; there is no other to compare it with."),
-    (of.OneModelMeasured(MODELS[0]), "Only large could be measured (0.80), so no model can be called best."),
-    (of.ModelsUnpaired(FIVE_MODELS), "No model can be called best: they were not run on the same jobs and trials (large 0.80, small 0.30, a 0.20, b 0.20, 1 more)."),
-    (of.BestModel(MODELS, 0.5), "large does better than small, by 0.50 (large 0.80, small 0.30)."),
-    (of.BestModel(FIVE_MODELS, 0.5), "large does better than every other model, by at least 0.50 (large 0.80, small 0.30, a 0.20, b 0.20, 1 more)."),
-    (of.ModelsTied(MODELS, ("large", "small"), of.Units(1, "trial")), "No model can be called best: large and small score the same (0.80); 1 trial is too few to tell more."),
-    (of.ModelsTied(FIVE_MODELS[:3], ("large", "small"), None), "No model can be called best: large and small score the same (large 0.80, small 0.30, a 0.20)."),
-    (of.TooFewForBest(MODELS, of.Units(3, "case"), 7), "No model can be called best: 3 cases are too few to tell (large 0.80, small 0.30); 7 would do."),
-    (of.ModelsWithinChance(MODELS), "No model can be called best: the differences cannot be distinguished from chance (large 0.80, small 0.30)."),
     (of.NothingSubmitted("t"), "Nothing was submitted for t."),
-    (of.InvalidSubmission("t", ""), "The submission for t is invalid: no reason was recorded."),
+    (of.InvalidSubmission("t"), "The submission for t is invalid: it has no score."),
     (of.GradedSubmission("t", "gold", "auc 0.99", "1 of 9", "0.1 better than gold needs", True), "Gold on t: auc 0.99, place 1 of 9, 0.1 better than gold needs."),
     (of.GradedSubmission("t", "gold", "rho 1", "1 of 12", "", True, "scored on 2 of 2,000 rows"), "Gold on t: rho 1, scored on 2 of 2,000 rows, place 1 of 12."),
     (of.GradedSubmission("t", "", "auc 0.2", "", "", False), "No medal on t: auc 0.2, not above the median."),
@@ -210,12 +135,18 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.SlowAnswers(2, 2400.0), "slow answers: the slowest, in turn 2, took 2.40 s"),
     (of.SlowAnswers(None, None), "slow answers"),
     (of.RequestsFailed(2, "503"), "2 failed requests: 503"),
-    (of.TasksCompared("facts withheld", 3, 2, 1, SAME, (("task", 0.2), ("penalty", -0.3))),
-     "Facts withheld: B scores higher on 2 of 3 tasks and lower on 1; overall ±0.00 in one pair: too few to tell. By part: tasks +0.20, penalty −0.30."),
-    (of.TasksCompared("facts withheld", 0, 0, 0, SAME, ()), "Facts withheld: no task can be compared; overall ±0.00 in one pair: too few to tell."),
+    (of.RunsCompared((compared(WITHOUT, UP, 0, 3), compared(WITH, UP, 0, 3)), False, 5),
+     "B scored higher: in 3 of 3 pairs without the facts (+0.20), in 3 of 3 pairs with the facts (+0.20)."),
+    (of.RunsCompared((compared(WITHOUT, UP, 0, 3), compared(WITH, SAME, 0, 0)), False, 5),
+     "Scored higher: B in 3 of 3 pairs without the facts (+0.20), neither with the facts (±0.00)."),
+    (of.RunsCompared((compared(WITH, FELL, 12, 0),), True, 0), "A scored higher: in 12 of 12 pairs with the facts (+0.76)."),
+    (of.RunsCompared((compared(WITHOUT, SAME, 0, 0),), False, 5), "A and B score the same in the only pair without the facts."),
+    (of.RunsCompared((compared(WITHOUT, LEVEL, 0, 0),), False, 5), "A and B score the same over 2 pairs without the facts."),
+    (of.RunsCompared((compared(WITHOUT, paired(), 0, 0),), False, 0), "The runs cannot be compared: no pair of conversations has both scores."),
+    (of.WhyApart(WITH, "assertion", -0.4, "a reminder exists", "broken"), "with the facts, B's assertions −0.40 “a reminder exists”: broken"),
+    (of.WhyApart(WITH, "penalty", -0.4, "", ""), "with the facts, B's penalty −0.40"),
     (of.ChecksCorrected("facts withheld", 3, ((of.Checked("task", "remind me"), 0.0004),)),
      "Facts withheld: of 3 tasks and assertions, corrected for looking at all (Holm), significantly different: task “remind me” (p < 0.001)."),
-    (of.TasksCompared("facts withheld", 1, 0, 0, SAME, ()), "Facts withheld: B scores the same on 1 task; overall ±0.00 in one pair: too few to tell."),
     (of.ChecksCorrected("facts withheld", 3, ()), "Facts withheld: of 3 tasks and assertions, corrected for looking at all (Holm), none is significantly different."),
     (of.FellBeyondChance("facts withheld", of.Checked("part", "task"), FELL),
      "facts withheld: the score from tasks fell, −0.76, 95 % interval −0.79 to −0.73: worse (p < 0.001)"),
@@ -372,8 +303,6 @@ ESTIMATES: list[tuple[Callable[[Any], str], object, str]] = [
     (sentences.concurrency_words, summarise([], [], [1]), "1 conversation at a time"),
     (sentences.concurrency_words, summarise([], [], [4, 2]), "2 and 4 conversations at a time"),
     (sentences.concurrency_words, summarise([], [], []), "concurrency unknown"),
-    (sentences.in_rehearsal, "Knowing two facts", "Rehearsal: knowing two facts"),
-    (sentences.in_rehearsal, "GPT-4 does better", "Rehearsal: GPT-4 does better"),
     (partial(sentences.effect_words, shared=None), SAME, "±0.00 in one pair: too few to tell"),
     (partial(sentences.effect_words, shared=SOME_SHARED), SAME,
      "±0.00 in one pair: too few to tell; the difference is of what both conditions share: 2 of 3 tasks and 1 of 5 assertions"),
@@ -383,6 +312,75 @@ ESTIMATES: list[tuple[Callable[[Any], str], object, str]] = [
     (partial(sentences.seen_in, ["a", "b"]), "gone", "2 conversations: gone"),
     (partial(sentences.under, "facts withheld"), "One pair shows", "Facts withheld: one pair shows"),
 ]  # fmt: skip
+
+SURE: list[tuple[ConclusionFinding, str]] = [
+    (of.NeverStarted(), "no: nothing was measured"),
+    (of.StillUnfinished(1, 2), "not yet: the run has not ended"),
+    (of.WasCancelled("", 1, 2), "no: a cancelled run has no result"),
+    (of.CouldNotStart(""), "no: nothing was measured"),
+    (of.NothingScored(FIRST), "no: nothing was measured"),
+    (of.AgentUnreached("refused"), "no: nothing was measured"),
+    (of.NoConversation("503"), "no: nothing was measured"),
+    (of.EvaluatorFailures(of.Breakdown(ONE, "x"), None), "no: this says nothing about the agent; the simulated user is at fault"),
+    (of.JudgeFailures(of.Breakdown(BOTH, "away")), "no: there is no verdict; the conversations are kept and can be judged again"),
+    (of.NoScoreAnywhere("x"), "no: nothing was measured"),
+    (of.NoScoreThere(FIRST, "x"), "no: one condition says nothing of the other"),
+    (of.AgentBroke(of.Breakdown(BOTH, "500"), None, ()), "yes, that it failed; what it would have scored otherwise is not known"),
+    (of.OneCondition(SINGLE, False, None), "no: one trial"),
+    (of.OneCondition(FIVE, True, SPAN), "the same in each of 5 trials"),
+    (of.OneCondition(of.Trials(2, 2), False, None), "no: 2 trials, too few for an interval"),
+    (of.OneCondition(FIVE, False, SPAN), "95 % interval −0.10 to 0.30 (this job only, 5 trials)"),
+    (of.OneOfTrials(2, 3), "no: trial 2 of 3; the card of all trials says how sure"),
+    (of.UncleanStart("the graph differs", False), "no: the graph differs, so the difference cannot be attributed to the facts"),
+    (of.NoPairOfScores(), "no: no trial has both scores, so there is no difference"),
+    (of.NoFactsInJob(), "no effect to measure: the job has no facts, so both conditions ask the same"),
+    (of.NoFactGiven(), "no: the user gave the agent no fact, so the facts cannot explain a difference"),
+    (of.FactsUnread("it cannot be told"), "no: it cannot be told, so nothing is said about what the facts change"),
+    (of.NothingToGain(SINGLE, False), "no: one trial; nothing was left to gain"),
+    (of.NothingToGain(FIVE, True), "yes: nothing was left to gain in each of 5 trials"),
+    (of.NoEffectOfFacts(of.Trials(5, 6)), "yes: the facts change nothing in each of 5 of 6 trials"),
+    (of.EffectOfFacts(FIVE, 0.56, True, None), "yes: the facts help, +0.56 in each of 5 trials"),
+    (of.EffectOfFacts(FIVE, -0.2, False, SPAN), "yes: the facts hurt, −0.20 over 5 trials (95 % interval of the difference −0.10 to 0.30)"),
+    (of.EffectWithinChance(FIVE, 0.1, SPAN), "no: +0.10 cannot be distinguished from chance over 5 trials (95 % interval of the difference −0.10 to 0.30)"),
+    (of.EffectWithinChance(of.Trials(50, 50, 50), 0.1, None), "no: +0.10 cannot be distinguished from chance over 50 cases"),
+    (of.EffectWithinChance(of.Trials(36, 36, 12), 0.1, None), "no: +0.10 cannot be distinguished from chance over 36 trials of 12 cases"),
+    (of.EffectWithinChance(of.Trials(1, 5), 0.1, None), "no: +0.10 cannot be distinguished from chance (the only one of 5 trials with both scores)"),
+    (of.TooFewForEffect(SINGLE, None, 5), "no: one trial is too few to tell what the facts change; 5 would do"),
+    (of.TooFewForEffect(of.Trials(2, 5), None, 5), "no: 2 of 5 trials with both scores are too few to tell what the facts change; 5 would do"),
+    (of.TooFewForEffect(of.Trials(13, 13), None, 20), "no: 13 trials are too few to tell what the facts change; 20 would do"),
+    (of.TooFewForEffect(of.Trials(8, 8), 4, 7), "no: 4 cases are too few to tell what the facts change; 7 would do"),
+    (of.NoSharedCriteria(False), "no: the conditions share no criteria, so no effect of the facts is claimed"),
+    (of.SharedNotRecorded(), "no: the recording lacks verdicts on what both share, so no effect of the facts is claimed"),
+    (of.NoRunMeasured(), "no: nothing was measured"),
+    (of.OneModelOnly(2), "no comparison: one agent and model in 2 runs"),
+    (of.OneModelMeasured("large"), "no: only large could be measured"),
+    (of.ModelsUnpaired(), "no: they were not run on the same jobs and trials"),
+    (of.BestModel("large", "small", 0.5), "yes: large does better than small, by 0.50"),
+    (of.BestModel("large", "", 0.5), "yes: large does better than every other model, by at least 0.50"),
+    (of.ModelsTied(("large", "small"), of.Units(1, "trial")), "no: large and small score the same; 1 trial is too few to tell more"),
+    (of.ModelsTied(("large", "small"), None), "no: large and small score the same"),
+    (of.TooFewForBest(of.Units(3, "case"), 7), "no: 3 cases are too few to tell which is best; 7 would do"),
+    (of.ModelsWithinChance(), "no: the differences cannot be distinguished from chance"),
+    (of.RunsCompared((compared(WITHOUT, UP, 0, 3), compared(WITH, SAME, 0, 0)), False, 5),
+     "no without the facts: B − A +0.20 in each of 3 pairs: too few to tell; 5 would do"),
+    (of.RunsCompared((compared(WITH, FELL, 12, 0),), True, 0), "yes: B − A −0.76, 95 % interval −0.79 to −0.73: worse"),
+    (of.RunsCompared((compared(WITHOUT, paired(), 0, 0),), False, 0), "no: nothing was measured in both"),
+    (of.NothingSubmitted("t"), "yes: there is no file"),
+    (of.InvalidSubmission("t"), "yes: the file breaks the task's rules"),
+    (of.GradedSubmission("t", "", "auc 0.2", "", "", False), "no interval was computed"),
+]  # fmt: skip
+
+DO: list[tuple[of.Step, str, str]] = [
+    (of.Step("passage", ("R",)), "read the passage", "bioeval-tui runs replay R"),
+    (
+        of.Step("trials", job="job.yml", trials=2, total=5),
+        "2 more trials",
+        "bioeval-tui run job.yml --repeat 5",
+    ),
+    (of.Step("trials", trials=2, total=5, each=True), "2 more trials of each", ""),
+    (of.Step("compare", ("R", "S")), "compare the two", "bioeval-tui runs compare R S"),
+    (of.Step("edit"), "edit the job", ""),
+]
 
 STEPS: list[tuple[NextFinding, str, str, str]] = [
     (of.WatchNext("job"), "Watch job", "in progress", "Follow the run live."),
@@ -397,6 +395,21 @@ STEPS: list[tuple[NextFinding, str, str, str]] = [
 @pytest.mark.parametrize(("found", "words"), EXAMPLES)
 def test_a_finding_has_its_sentence(found: Finding, words: str) -> None:
     assert sentence(found) == words
+
+
+@pytest.mark.parametrize(("found", "words"), SURE)
+def test_an_answer_says_how_sure_it_is(found: ConclusionFinding, words: str) -> None:
+    assert sure(found) == words
+    why = words.removeprefix("no: ").removeprefix("yes: ")
+    assert sure(found, rehearsal=True) == f"no: only a rehearsal; {why}"
+
+
+@pytest.mark.parametrize(("found", "words", "command"), DO)
+def test_what_can_be_done_next_has_words_and_a_command(found: of.Step, words: str, command: str) -> None:
+    done = sentences.step(found)
+    assert (done.words, done.command) == (words, command)
+    told = sentences.steps_words([done, done])
+    assert told == (f"{words}: `{command}` · {words}: `{command}`" if command else "")
 
 
 @pytest.mark.parametrize(("write", "found", "words"), ESTIMATES)
@@ -416,9 +429,18 @@ def test_every_finding_has_a_writer_and_an_example() -> None:
     assert len(written) == len(sentences.write.registry) - 1 + len(sentences.TEXTS), (
         "a finding is written twice"
     )
-    assert _kinds(Finding) - {ConclusionFinding, of.BothScores} == written, (
+    answers = _kinds(ConclusionFinding)
+    silent = answers - written
+    assert _kinds(Finding) - {ConclusionFinding} - silent == written, (
         "a finding without a sentence, or a sentence without a finding"
     )
+    of_models = {of.OneModelOnly, of.OneModelMeasured, of.ModelsUnpaired, of.BestModel, of.ModelsTied,
+                 of.TooFewForBest, of.ModelsWithinChance}  # fmt: skip
+    shown = {type(found) for found, _ in SURE if has_scores(found)} | of_models | {of.OneOfTrials}
+    assert silent == shown - {of.AgentBroke}, "an answer that says neither what came out nor why nothing did"
+    assert {type(found) for found, _ in SURE} == answers, "an answer that does not say how sure it is"
+    sure_written = {*sentences.write_sure.registry, *sentences.SURE} - {object}
+    assert sure_written == answers
     assert {type(found) for found, _ in EXAMPLES} == written, "a sentence without an example"
     assert {type(found) for found, *_ in STEPS} == set(get_args(NextFinding)), (
         "a next step without an example"
@@ -440,7 +462,7 @@ def test_every_part_of_every_sentence_is_written_by_an_example() -> None:
 
 def test_every_type_of_data_belongs_to_a_finding() -> None:
     """A dataclass that is no finding, and in no field of one, is one that was forgotten."""
-    pending: list[Any] = [*_kinds(Finding), *get_args(NextFinding)]
+    pending: list[Any] = [*_kinds(Finding), *get_args(NextFinding), of.Step]
     used: set[type] = set()
     names = {**vars(of), "Interval": Interval, "Difference": Difference, "Counted": Counted, "Needed": Needed}
     while pending:
@@ -455,7 +477,7 @@ def test_every_type_of_data_belongs_to_a_finding() -> None:
 
 def test_findings_hold_no_words_and_sentences_no_rules() -> None:
     package = Path(of.__file__ or "").parents[1]
-    for file in ("report/findings.py", "report/conclusion.py", "tui/live/captions_view.py"):
+    for file in ("report/findings.py", "report/answer.py", "tui/live/captions_view.py"):
         tree = ast.parse((package / file).read_text(encoding="utf-8"))
         texts = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
         assert texts == [], f"{file} writes words at line {texts[0].lineno}; sentences.py does"
@@ -494,8 +516,14 @@ def _lines_run() -> set[int]:
     try:
         for found, _ in EXAMPLES:
             sentence(found)
+        for found, _ in SURE:
+            sure(found)
+            sure(found, rehearsal=True)
+            has_scores(found)
         for step, *_ in STEPS:
             next_step(step)
+        for step, *_ in DO:
+            sentences.steps_words([sentences.step(step)])
         for write, estimated, _ in ESTIMATES:
             write(estimated)
     finally:

@@ -175,23 +175,21 @@ def test_several_trials_and_runs_show_their_statistics() -> None:
 @pytest.mark.parametrize(
     ("fact", "words"),
     [
-        (True, "The difference is +0.14."),
-        (False, "No fact was given, so the difference of +0.14 is not due to the facts."),
+        (True, "one trial is too few to tell what the facts change"),
+        (False, "the user gave the agent no fact, so the facts cannot explain a difference"),
     ],
 )
-def test_an_uplift_is_shown_only_where_it_was_measured(fact: bool, words: str) -> None:
-    run = Recorded([Talk(tasks=(0.5,))], [Talk(tasks=(1.0,), fact=fact)])
-    assert run.loaded().lead.endswith(words)
+def test_a_report_says_how_sure_its_difference_is(fact: bool, words: str) -> None:
+    run = Recorded([Talk(tasks=(0.5,))], [Talk(tasks=(1.0,), fact=fact)]).loaded()
+    for document in (document_of("html", run), document_of("md", run)):
+        assert words in document
 
 
 def test_a_value_that_was_not_measured_is_shown_as_such_and_never_as_zero() -> None:
     run = Recorded([Talk(tasks=None)], [Talk(ends=False)], clean=False)
     page = run.loaded()
     assert page.mean is None
-    assert page.lead == (
-        "Without the facts the agent could not be scored (the judge failed); with the facts the agent could not be scored"
-        " (not finished). The conditions cannot be compared: not clean."
-    )
+    assert page.answer.sure.startswith("no: there is no verdict")
     text = Elements(document_of("html", run.loaded())).text
     assert "not scored: task not measured: " in text
     assert "No difference: not clean." in text
@@ -211,7 +209,7 @@ def test_the_card_of_several_trials_counts_them_by_task_and_assertion_and_can_sh
     assert "clean: both conditions started from the same graph" in card
     assert "facts supplied: no score in 1 trial: task not measured" in card
     for document in (document_of("html", run), document_of("md", run)):
-        assert "The run is clean: both conditions started from the same graph." in document
+        assert "Clean: both conditions started from the same graph." in document
     print_score_card(run, console, trial=2)
     assert re.search(r"trial 2 of 3\n.*\n.*\n.*\n1 task 1\s+✗ 0.20\s+✗ 0.20", console.file.getvalue())
 
@@ -298,9 +296,9 @@ def test_recorded_text_never_starts_a_markdown_block(text: str) -> None:
 def test_the_markdown_report_says_what_the_html_report_says(demo: RunResult) -> None:
     text = document_of("md", demo)
     for words in (
-        "facts withheld **0.44**",
-        "facts supplied **1.00**",
-        "mean of both **0.72**",
+        "- **WHAT** 0.44 → 1.00 with the facts",
+        "- **SURE** no: only a rehearsal",
+        "Mean of both: **0.72**",
         "○○○●●● ✓ passed",
     ):
         assert words in text
