@@ -26,7 +26,8 @@ from typing_extensions import ReadOnly, TypedDict
 from bioeval_tui.consoles import CellColumn, plain_console, write_table
 from bioeval_tui.errors import BioevalError, Problem
 from bioeval_tui.files import csv_text
-from bioeval_tui.grade.outcomes import STANDINGS, Tally, load_reports, others_words
+from bioeval_tui.grade.outcomes import STANDINGS, Tally, others_words
+from bioeval_tui.grade.report_files import load_reports
 from bioeval_tui.grade.submissions import UNKNOWN_AGENT
 from bioeval_tui.grade.tasks.sources import BoardSource, PublishedBoard
 from bioeval_tui.streams import is_plain

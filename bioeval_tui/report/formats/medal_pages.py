@@ -169,7 +169,7 @@ def medals_csv(
             _number(report.leaderboard_percentile), extra.leaderboard_position,
             report.leaderboard_size, report.above_median, report.beats_human, extra.next_medal,
             _number(extra.score_needed), report.valid_submission,
-            extra.error, report.submission_path, report.created_at.isoformat(),
+            extra.error, report.submission_path, report.created_words,
             review, "graded" if report.valid_submission else "invalid", *_sure(report.uncertainty),
             extra.rows_scored, extra.rows_expected,
         ]  # fmt: skip
