@@ -12,6 +12,7 @@ from math import fsum
 from typing import Any, Literal, Self, cast
 
 from bioeval_tui.errors import NotMeasuredError, Problem
+from bioeval_tui.grade.submissions import agent_in
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.statistics.means import average_if_any
 from bioeval_tui.text import plural
@@ -46,6 +47,11 @@ class NotGraded:
     final: bool = field(default=False, compare=False)
     agent: str | None = None
     elsewhere: bool = field(default=False, compare=False)
+
+    @property
+    def known_agent(self) -> str | None:
+        """The agent that handed it in: given, or named by its path; None without either."""
+        return self.agent or agent_in(self.submission_path)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry under `not_graded` in a grading report, with `agent` if known."""
@@ -243,6 +249,14 @@ class Tally:
     def percentile(self) -> float | None:
         """The mean percentile of the valid submissions that have one; None without any."""
         return average_if_any(self.percentiles)
+
+    @property
+    def percentile_words(self) -> str:
+        """What the mean percentile is over: `over 5 valid`, `over 5 of 6 valid`, or that none is known."""
+        known = len(self.percentiles)
+        if not known:
+            return f"percentile unknown for all {self.valid:,} valid" if self.valid else "no percentile yet"
+        return f"over {known:,} valid" if known == self.valid else f"over {known:,} of {self.valid:,} valid"
 
     @property
     def percentile_with_zeros(self) -> float | None:

@@ -27,7 +27,6 @@ from bioeval_tui.grade.submissions import (
     UNKNOWN_AGENT,
     Submission,
     agent_in,
-    extract_agent_from_submission_path,
     lfs_words,
 )
 from bioeval_tui.grade.task_report import ReportExtra, TaskReport, now, read_time
@@ -69,7 +68,7 @@ class Graded:
         """Who submitted it; `unknown` if nothing says so."""
         if isinstance(self.outcome, TaskReport):
             return self.outcome.agent
-        return self.outcome.agent or extract_agent_from_submission_path(self.outcome.submission_path)
+        return self.outcome.known_agent or UNKNOWN_AGENT
 
 
 @dataclass(frozen=True)
@@ -174,9 +173,7 @@ def read_outcomes(paths: Sequence[Path], more: Sequence[Graded] = ()) -> Loaded:
 def graded_now(outcomes: Iterable[tuple[Submission, Outcome]]) -> list[Graded]:
     """Return what was just graded in the form of what is read from files."""
     return [
-        Graded(
-            item.report if isinstance(item, Invalid) else item, Path(of.batch), of.batch, now(), of.key
-        )
+        Graded(item.report if isinstance(item, Invalid) else item, Path(of.batch), of.batch, now(), of.key)
         for of, item in outcomes
     ]
 
@@ -193,9 +190,7 @@ def report_files(place: Path, *, named: bool = True) -> list[Path]:
     return list(_report_files(place, frozenset(), any_json=named, depth=_DEPTH))
 
 
-def _report_files(
-    folder: Path, runs: frozenset[Path], *, any_json: bool, depth: int
-) -> Iterator[Path]:
+def _report_files(folder: Path, runs: frozenset[Path], *, any_json: bool, depth: int) -> Iterator[Path]:
     try:
         with os.scandir(folder) as items:
             entries = sorted(items, key=lambda item: item.name)
@@ -426,14 +421,14 @@ def _unnamed(results: Sequence[Graded]) -> Iterator[int]:
     sizes: dict[tuple[str, ...], Counter[str]] = {}
     unnamed: dict[tuple[str, ...], list[int]] = {}
     for number, one in enumerate(results):
-        of_list = (lists[one.batch], one.agent, short(one.outcome.task_id))
+        of_list: tuple[str, ...] = (lists[one.batch], one.agent, short(one.outcome.task_id))
         sizes.setdefault(of_list, Counter())[one.batch] += 1
         if one.key is None:
             unnamed.setdefault(of_list, []).append(number)
         else:
             named.setdefault(of_list, set()).add(one.key)
-    for of_list, numbers in unnamed.items():
-        left = max(sizes[of_list].values()) - len(named.get(of_list, ()))
+    for at, numbers in unnamed.items():
+        left = max(sizes[at].values()) - len(named.get(at, ()))
         yield from sorted(numbers, key=lambda number: results[number].at, reverse=True)[: max(0, left)]
 
 

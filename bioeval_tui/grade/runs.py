@@ -98,7 +98,11 @@ def find_runs(
     looked = (
         f"submissions: {len(found):,} in {plural(len(groups), 'run group')} below {', '.join(map(_shown, places))}"
         + (f"; {left:,} of them left no file" if left else "")
-        + (f"; {len(found) - len(submissions):,} are graded in reports" if len(found) > len(submissions) else ""),
+        + (
+            f"; {len(found) - len(submissions):,} are graded in reports"
+            if len(found) > len(submissions)
+            else ""
+        ),
         f"tasks: {shown}, and those that ship" if shown else _no_tasks(places),
         *tried,
     )
@@ -108,7 +112,9 @@ def find_runs(
 def _groups(folder: Path) -> list[Path]:
     if (folder / _LIST).is_file() or RUN_GROUP in folder.name or _lists_runs(folder):
         return [folder]
-    inside = [item for place in (folder, folder / "runs") if place.is_dir() for item in sorted(place.iterdir())]
+    inside = [
+        item for place in (folder, folder / "runs") if place.is_dir() for item in sorted(place.iterdir())
+    ]
     return [
         item
         for item in inside
@@ -203,9 +209,7 @@ def _to_grade(found: Sequence[Submission], reports: Sequence[Path]) -> list[Subm
         return list(found)
     loaded = _readable(reports)
     keys = {(one.agent, *one.key) for one in loaded.results if one.key is not None}
-    unnamed = Counter(
-        (one.agent, short(one.outcome.task_id)) for one in loaded.results if one.key is None
-    )
+    unnamed = Counter((one.agent, short(one.outcome.task_id)) for one in loaded.results if one.key is None)
     waiting = []
     for item, is_here in zip(found, here, strict=True):
         agent = str(item.agent)

@@ -40,7 +40,11 @@ def agent_in(*paths: Path | str) -> str | None:
 
 def lfs_words(text: str) -> str:
     """Return `is a Git LFS pointer` and what fetches the file, if the text is that of one; else an empty text."""
-    return "is a Git LFS pointer, not the file itself: `git lfs pull` fetches it" if text.startswith(_LFS) else ""
+    return (
+        "is a Git LFS pointer, not the file itself: `git lfs pull` fetches it"
+        if text.startswith(_LFS)
+        else ""
+    )
 
 
 def why_not_a_file(path: Path, name: str | None = None) -> str | None:

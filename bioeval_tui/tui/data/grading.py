@@ -295,6 +295,7 @@ async def report_rows(
     boards: dict[str, tuple[float, ...]] = {}
     domains: dict[str, str] = {}
     seen: Written | None = None
+    unreadable: tuple[str, ...] = ()
     reported = False
     while True:
         written, going_on = await asyncio.to_thread(_stamp, paths)
@@ -308,7 +309,10 @@ async def report_rows(
                     raise
                 await asyncio.sleep(WATCH_S)
                 continue
-            seen, reported = written, False
+            if loaded.unread != unreadable:
+                seen, unreadable = (), loaded.unread  # it may be half written, so there is a second look
+            else:
+                seen, reported = written, False
             if unread is not None:
                 unread[:] = [masked(loaded.unread_words)] if loaded.unread else []
             places: Counter[tuple[str, ...]] = Counter()

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.interface import RunView
     from bioeval_tui.evaluation.wiring.doctor import ComponentState
     from bioeval_tui.grade.runs import Runs
-    from bioeval_tui.grade.submissions import Submission
     from bioeval_tui.grade.service import Grading
+    from bioeval_tui.grade.submissions import Submission
     from bioeval_tui.grade.task_report import Section
     from bioeval_tui.settings import Settings
     from bioeval_tui.tui.data.batches import Batches

@@ -150,8 +150,7 @@ def totals_lines(totals: Tally, width: int = 200) -> list[list[Cell]]:
     if totals.partial:
         above.append(Cell(f"   ! scored on a part of the rows {totals.partial:,}", "warn"))
     if totals.percentile is None:
-        unknown = f"percentile unknown for all {totals.valid:,} valid" if totals.valid else "no percentile yet"
-        average = [Cell(unknown, "quiet")]
+        average = [Cell(totals.percentile_words, "quiet")]
     else:
         average = [
             Cell("average percentile "),

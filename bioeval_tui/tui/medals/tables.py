@@ -26,7 +26,7 @@ from bioeval_tui.tui.review_view import with_mark
 from bioeval_tui.tui.shared.cells import Cell, Tone, paint
 from bioeval_tui.tui.shared.list_table import Column, ListTable, Sorting, TableHead
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, RowList
-from bioeval_tui.units import number1
+from bioeval_tui.units import DASH, number1
 
 if TYPE_CHECKING:
     from bioeval_tui.record.reviews import Opinions
@@ -387,6 +387,10 @@ def submission_lines(group: Group, submissions: Iterable[Entry]) -> list[list[Ce
     return lines
 
 
+def _rank_words(standing: AgentStanding) -> str:
+    return DASH if standing.rank is None else rank_words(standing.rank).removeprefix("rank ")
+
+
 def group_cells(group: Group, standing: AgentStanding | None = None) -> dict[str, Cell]:
     """Return a group's cells by the names of the columns; `standing` is the agent's, once it is known."""
     waiting = "…" if group.domain is None else ""
@@ -412,7 +416,7 @@ def group_cells(group: Group, standing: AgentStanding | None = None) -> dict[str
         "pctl valid": Cell(number1(group.percentile_graded), "plain"),
         "pctl all": Cell(number1(group.percentile), "strong" if whole else "plain"),
         "any medal": Cell(standing.medal_words if standing and whole else waiting),
-        "rank": Cell(rank_words(standing.rank).removeprefix("rank ") if standing and whole else waiting),
+        "rank": Cell(_rank_words(standing) if standing and whole else waiting),
     }
 
 
