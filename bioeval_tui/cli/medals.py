@@ -97,7 +97,7 @@ def medals(
     failed = [replace(item, task_id=masked(item.task_id)) for item in read_failed]
     for words in (found.superseded_words, found.unread_words):
         if words:
-            say(words, err=True)
+            say(masked(words), err=True)
     if kind is not None or output is not None:
         write_or_print(choose(output, kind, "medals").write("medals", loaded, reviews, failed), output)
         return ExitCode.OK
@@ -151,7 +151,7 @@ def _reviews(results: Sequence[Graded]) -> list[str]:
 def _graded(runs: Runs, settings: Settings) -> list[Graded]:
     """Grade the submissions of runs in order, and print which folders were searched."""
     for line in (*runs.looked, *runs.problems):
-        say(line, err=True)
+        say(masked(line), err=True)
     registry = Registry(settings.tasks_dirs, settings.tasks_data_dir, settings.leaderboard)
     ready_shipped(registry, (item.task_id for item in runs.submissions))
     outcomes: dict[int, Outcome] = {}

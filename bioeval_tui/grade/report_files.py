@@ -161,11 +161,15 @@ def read_outcomes(paths: Sequence[Path], more: Sequence[Graded] = ()) -> Loaded:
         if not inside:
             raise InputError(f"no grading reports in {clean_line(str(path), 300)}")
         files |= dict.fromkeys(inside)
-    for file in files:
+    waiting = list(files)
+    for file in waiting:
         try:
             found += _with_agents(list(_results(file)), file)
         except InputError as error:
             unread.append(str(error))
+            if file.name.endswith(REPORT):
+                alone = file.with_name(file.name.removesuffix(REPORT) + INDIVIDUAL)
+                waiting += sorted(one for one in alone.glob("*.json") if one not in files)
     counted = newest(found)
     return Loaded(tuple(counted), tuple(unread), len(found) - len(counted))
 
@@ -211,15 +215,20 @@ def _report_files(folder: Path, runs: frozenset[Path], *, any_json: bool, depth:
         runs |= {run for _, run in listed_runs(folder) or ()}
     for item in entries:
         inner = folder / item.name
-        if not item.is_dir(follow_symlinks=False) or item.name.startswith(".") or item.name == "node_modules":
+        is_group = RUN_GROUP in item.name
+        if (
+            not item.is_dir(follow_symlinks=is_group)
+            or item.name.startswith(".")
+            or item.name == "node_modules"
+        ):
             continue
         if item.name.endswith(INDIVIDUAL):
             start = item.name.removesuffix(INDIVIDUAL)
             if not {f"{start}{REPORT}", f"{start}{JOURNAL}"} & {*files}:
                 yield from sorted(inner.glob("*.json"))
         elif inner not in runs and not is_run_folder(inner):
-            group = RUN_GROUP in item.name or item.name == "hourly"
-            yield from _report_files(inner, runs, any_json=group, depth=depth - 1)
+            any_json = is_group or item.name == "hourly"
+            yield from _report_files(inner, runs, any_json=any_json, depth=depth - 1)
 
 
 def _finished(journal: str) -> str:
@@ -459,4 +468,4 @@ def unread_sentence(loaded: Loaded, places: Sequence[Path]) -> str:
     where = join_names([clean_line(str(place), 300) for place in places], most=3)
     if loaded.unread:
         return f"no grading report in {where}: {loaded.unread_words}"
-    return f"no grading report and no submission in {where}"
+    return f"no submission in {where}, neither in a grading report nor in a run group"

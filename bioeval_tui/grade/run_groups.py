@@ -22,6 +22,8 @@ _SEED = re.compile(r"[_-]?(run[_-]?)?(group|seed)[_-]?\d*$", re.IGNORECASE)
 
 def is_run_folder(folder: Path) -> bool:
     """Return whether a folder is of a single run, in which an agent worked."""
+    if RUN_GROUP in folder.name:
+        return False
     return RUN_ID.fullmatch(folder.name) is not None or (folder / "submission").is_dir()
 
 

@@ -98,11 +98,7 @@ def find_runs(
     looked = (
         f"submissions: {len(found):,} in {plural(len(groups), 'run group')} below {', '.join(map(_shown, places))}"
         + (f"; {left:,} of them left no file" if left else "")
-        + (
-            f"; {len(found) - len(submissions):,} are graded in reports"
-            if len(found) > len(submissions)
-            else ""
-        ),
+        + (f"; {len(found) - len(submissions):,} graded in reports" if len(found) > len(submissions) else ""),
         f"tasks: {shown}, and those that ship" if shown else _no_tasks(places),
         *tried,
     )
@@ -122,7 +118,7 @@ def _groups(folder: Path) -> list[Path]:
         and (
             RUN_GROUP in item.name
             or _lists_runs(item)
-            or (item.parent.name == "runs" and (item / _LIST).is_file())
+            or (item.parent.name == "runs" and any((item / name).is_file() for name in (_LIST, METADATA)))
         )
     ]
 

@@ -173,7 +173,7 @@ def standings(entries: Sequence[AgentEntry]) -> Standings:
     by_agent: dict[str, dict[str, list[AgentEntry]]] = {}
     for entry in entries:
         by_agent.setdefault(entry.agent, {}).setdefault(entry.task_id, []).append(entry)
-    some = _percentiles_known(entries)
+    some = percentiles_known(entries)
     everything = {
         agent: _percentiles(tasks, others_as_zero=True) if some else {} for agent, tasks in by_agent.items()
     }
@@ -203,7 +203,7 @@ def standings(entries: Sequence[AgentEntry]) -> Standings:
     return Standings(tuple(ranked), ranking.cases)
 
 
-def _percentiles_known(entries: Iterable[AgentEntry]) -> bool:
+def percentiles_known(entries: Iterable[AgentEntry]) -> bool:
     """Return whether percentiles mean anything: not if no valid submission has one, as in reports of MLE-bench."""
     valid = [entry for entry in entries if entry.graded]
     return not valid or any(entry.percentile is not None for entry in valid)
@@ -272,7 +272,7 @@ def _percentiles(
 
     None has any if no valid submission has one: the others as 0 would be a percentile of failures alone.
     """
-    if not _percentiles_known(entry for of_task in tasks.values() for entry in of_task):
+    if not percentiles_known(entry for of_task in tasks.values() for entry in of_task):
         return {}
     percentiles = {}
     for task, entries in tasks.items():

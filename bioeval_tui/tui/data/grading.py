@@ -160,7 +160,7 @@ class Benchmarks:
             async for row in rows:
                 yield row
         if reports:
-            async for reported in report_rows(self._grading, reports, self.unread):
+            async for reported in report_rows(self._grading, reports, self.unread, alone=not submissions):
                 yield reported
 
     async def intervals(self, rows: Sequence[MedalRow]) -> AsyncGenerator[tuple[MedalRow, Uncertainty]]:
@@ -281,15 +281,15 @@ async def grade_rows(grading: Grading, submissions: Sequence[Submission]) -> Asy
 
 
 async def report_rows(
-    grading: Grading, paths: Sequence[Path], unread: list[str] | None = None
+    grading: Grading, paths: Sequence[Path], unread: list[str] | None = None, *, alone: bool = True
 ) -> AsyncIterator[MedalRow | None]:
     """Read reports (files or folders), and follow new ones without end.
 
     Yields None whenever all reports so far were read and no batch is being graded. `unread` gets what says of files that
-    they cannot be read.
+    they cannot be read. `alone` says that nothing else is shown.
 
     Raises:
-        InputError: something cannot be read at first; what is unreadable later is taken to be half written.
+        InputError: nothing can be read at first; what is unreadable later is taken to be half written.
     """
     shown: set[tuple[str, ...]] = set()
     boards: dict[str, tuple[float, ...]] = {}
@@ -302,7 +302,7 @@ async def report_rows(
         if written != seen:
             try:
                 loaded = await asyncio.to_thread(read_outcomes, paths)
-                if not loaded.results and loaded.unread:
+                if alone and not loaded.results and loaded.unread:
                     raise InputError(loaded.unread_words)
             except InputError:
                 if seen is None:
@@ -379,7 +379,7 @@ def _loaded_row(one: Graded, board: tuple[float, ...], domain: str) -> MedalRow:
 
 def _outcome_row(grading: Grading, task_id: str, path: Path | None, outcome: Outcome) -> MedalRow:
     agent = clean_line(extract_agent_from_submission_path(str(path)), 80)
-    shown = clean_line(str(path))
+    shown = "" if path is None else clean_line(str(path))
     if isinstance(outcome, NotGraded):
         lacks_data = grading.lacks_data(task_id)
         reason = clean_line(outcome.reason)

@@ -17,7 +17,14 @@ from textual.message import Message
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.grade.outcomes import Tally
 from bioeval_tui.record.reviews import mark_of
-from bioeval_tui.report.agents import AgentEntry, AgentStanding, entry_of, mean_percentile, standings
+from bioeval_tui.report.agents import (
+    AgentEntry,
+    AgentStanding,
+    entry_of,
+    mean_percentile,
+    percentiles_known,
+    standings,
+)
 from bioeval_tui.report.sentences import rank_words
 from bioeval_tui.statistics.estimates import grouped
 from bioeval_tui.tui.medals import medals_view
@@ -335,10 +342,10 @@ class Group(NamedTuple):
     """The mean percentile over tasks of valid submissions."""
 
     @classmethod
-    def of(cls, agent: str, domain: str | None, entries: Sequence[Entry]) -> Group:
-        """Return the group of these submissions."""
+    def of(cls, agent: str, domain: str | None, entries: Sequence[Entry], *, ranked: bool = True) -> Group:
+        """Return the group of these submissions; `ranked` says whether any agent's percentiles are known."""
         tally = Tally.of(entry.row.report for entry in entries)
-        own = submissions_of(entries)
+        own = submissions_of(entries) if ranked else []
         means = (mean_percentile(own, others_as_zero=zero) for zero in (True, False))
         return cls(agent, domain, tally, *means)
 
@@ -350,11 +357,14 @@ class Group(NamedTuple):
 
 def groups(entries: Iterable[Entry]) -> list[Group]:
     """Return every agent, most gold first, then silver, bronze and percentile of all; its domains by name, if there are several."""
-    by_agent = grouped((entry.row.agent, entry) for entry in entries)
+    everything = list(entries)
+    ranked = percentiles_known(submissions_of(everything))
+    by_agent = grouped((entry.row.agent, entry) for entry in everything)
     found: list[Group] = []
-    for group in sorted((Group.of(agent, None, own) for agent, own in by_agent.items()), key=_rank):
+    agents = (Group.of(agent, None, own, ranked=ranked) for agent, own in by_agent.items())
+    for group in sorted(agents, key=_rank):
         domains = grouped((entry.domain, entry) for entry in by_agent[group.agent])
-        parts = [Group.of(group.agent, domain, domains[domain]) for domain in sorted(domains)]
+        parts = [Group.of(group.agent, domain, domains[domain], ranked=ranked) for domain in sorted(domains)]
         found += [group, *(parts if len(parts) > 1 else [])]
     return found
 

@@ -90,6 +90,8 @@ def test_individual_reports_count_where_their_whole_report_is_not(write: Write, 
     assert len(load_reports(tmp_path / "out")) == 2
     write("out/x_grading_report.json", [report("t-1", run_of("t-1", 1))])
     assert len(load_reports(tmp_path / "out")) == 1
+    write("out/x_grading_report.json", POINTER)
+    assert len(load_reports(tmp_path / "out")) == 2
 
 
 @pytest.mark.parametrize(
@@ -264,3 +266,22 @@ def test_without_percentiles_nobody_is_ranked_and_medals_order_the_agents(write:
         )
     for form in (("--table",), ("--format", "md"), ("--format", "html")):
         assert "percentile unknown for all 23 valid" in call("medals", file, *form).stdout
+
+
+def test_an_agent_without_any_percentile_has_no_rank_among_those_that_have_one(write: Write) -> None:
+    """Failures of an agent whose valid submissions have no percentile are not its percentile, and not the last rank."""
+    known = [report(f"t-{n}", run_of("t", n), leaderboard_percentile=50.0 + n) for n in range(12)]
+    other = [report(f"t-{n}", run_of("t", n, GROUP.replace("ada", "bob"))) for n in range(11)]
+    third = [report(f"t-{n}", run_of("t", n, GROUP.replace("ada", "cy")), "invalid") for n in range(12)]
+    file = write("r.json", [*known, *other, report("t-11", None, extra={"agent": "bob"}), *third])
+    found = agents(file)
+    assert list(found) == ["ada", "cy", "bob"]
+    assert (found["bob"]["percentile"], found["bob"]["rank"], found["bob"]["behind_next"]) == (
+        None,
+        None,
+        None,
+    )
+    assert (found["ada"]["rank"], found["cy"]["rank"], found["cy"]["percentile"]) == ([1, 1], [2, 2], 0.0)
+    text = " ".join(call("medals", file, "--agents", width=400).stdout.split())
+    assert "no rank for bob: no percentile is known" in text
+    assert "over 12 of 23 valid" in " ".join(call("medals", file, "--table").stdout.split())
