@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -160,7 +161,7 @@ class Benchmarks:
             async for row in rows:
                 yield row
         if reports:
-            async for reported in report_rows(self._grading, reports, self.unread, alone=not submissions):
+            async for reported in report_rows(self._grading, reports, self.unread, beside=submissions):
                 yield reported
 
     async def intervals(self, rows: Sequence[MedalRow]) -> AsyncGenerator[tuple[MedalRow, Uncertainty]]:
@@ -281,12 +282,17 @@ async def grade_rows(grading: Grading, submissions: Sequence[Submission]) -> Asy
 
 
 async def report_rows(
-    grading: Grading, paths: Sequence[Path], unread: list[str] | None = None, *, alone: bool = True
+    grading: Grading,
+    paths: Sequence[Path],
+    unread: list[str] | None = None,
+    *,
+    beside: Sequence[Submission] = (),
 ) -> AsyncIterator[MedalRow | None]:
     """Read reports (files or folders), and follow new ones without end.
 
     Yields None whenever all reports so far were read and no batch is being graded. `unread` gets what says of files that
-    they cannot be read. `alone` says that nothing else is shown.
+    they cannot be read. `beside` are the submissions that are
+    graded now: of a run among them, a report that it left no file is not shown again.
 
     Raises:
         InputError: nothing can be read at first; what is unreadable later is taken to be half written.
@@ -294,6 +300,10 @@ async def report_rows(
     shown: set[tuple[str, ...]] = set()
     boards: dict[str, tuple[float, ...]] = {}
     domains: dict[str, str] = {}
+    graded_here = [
+        Graded(NotGraded(item.task_id, "", "", agent=item.agent), Path(), item.batch, datetime.max, item.key)
+        for item in beside
+    ]
     seen: Written | None = None
     unreadable: tuple[str, ...] = ()
     reported = False
@@ -301,8 +311,8 @@ async def report_rows(
         written, going_on = await asyncio.to_thread(_stamp, paths)
         if written != seen:
             try:
-                loaded = await asyncio.to_thread(read_outcomes, paths)
-                if alone and not loaded.results and loaded.unread:
+                loaded = await asyncio.to_thread(read_outcomes, paths, graded_here)
+                if not beside and not loaded.results and loaded.unread:
                     raise InputError(loaded.unread_words)
             except InputError:
                 if seen is None:
@@ -318,6 +328,8 @@ async def report_rows(
             places: Counter[tuple[str, ...]] = Counter()
             for one in loaded.results:
                 outcome = one.outcome
+                if one.at == datetime.max:
+                    continue
                 task_id = outcome.task_id
                 said = outcome.created_words if isinstance(outcome, TaskReport) else outcome.reason
                 # Several runs of a batch may have left no file: they differ only in their number.
