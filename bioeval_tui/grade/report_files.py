@@ -137,9 +137,7 @@ def load_outcomes(path: Path) -> Loaded:
     """
     loaded = read_outcomes([Path(path)])
     if not loaded.results and loaded.unread:
-        raise InputError(
-            loaded.unread[0] if len(loaded.unread) == 1 else f"no grading report: {loaded.unread_words}"
-        )
+        raise InputError(unread_sentence(loaded, [path]))
     return loaded
 
 
@@ -465,6 +463,8 @@ def short(task_id: str) -> str:
 
 def unread_sentence(loaded: Loaded, places: Sequence[Path]) -> str:
     """Return why there is nothing to show at these places."""
+    if len(loaded.unread) == 1:
+        return loaded.unread[0]
     where = join_names([clean_line(str(place), 300) for place in places], most=3)
     if loaded.unread:
         return f"no grading report in {where}: {loaded.unread_words}"

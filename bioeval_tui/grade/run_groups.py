@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterator
@@ -73,8 +74,9 @@ def listed_runs(group: Path) -> list[tuple[str, Path]] | None:
                 f"`{clean_line(str(name), 80)}` needs one, or a name such as `task_<UUID>`"
             )
         folder = group / str(name)
-        if "\0" not in str(name) and folder.resolve().is_relative_to(group.resolve()):
-            found.append((task, folder))
+        with contextlib.suppress(OSError, ValueError):  # no name that a folder can have
+            if folder.resolve().is_relative_to(group.resolve()):
+                found.append((task, folder))
     return found
 
 

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -163,7 +164,8 @@ def _submissions(group: Path, problems: list[str]) -> list[Submission]:
         if covered[short(task_id)] > 0:
             covered[short(task_id)] -= 1
             continue
-        file = next((path for name in _FILES if (path := run / "submission" / name).is_file()), None)
+        files = (run / "submission" / name for name in _FILES)
+        file = next((path for path in files if os.path.isfile(path)), None)  # noqa: PTH113 (as in `_exists`)
         items.append(Submission(0, task_id, str(file) if file else None, agent, run=str(run)))
     return _with_keys(items, group)
 
@@ -200,7 +202,7 @@ def _below(run: str, group: Path) -> str:
 
 def _to_grade(found: Sequence[Submission], reports: Sequence[Path]) -> list[Submission]:
     """Return the submissions whose file is here, and of the others those that no report has a result of."""
-    here = [item.path is not None and Path(item.path).exists() for item in found]
+    here = [item.path is not None and _exists(item.path) for item in found]
     if all(here) or not reports:
         return list(found)
     loaded = _readable(reports)
@@ -227,11 +229,16 @@ def _readable(reports: Sequence[Path]) -> Loaded:
 
 def _moved(path: str | None, group: Path) -> str | None:
     """Return the local path of a listed file, because published lists may have absolute paths of another machine."""
-    if path is None or Path(path).exists() or group.name not in Path(path).parts:
+    if path is None or _exists(path) or group.name not in Path(path).parts:
         return path
     parts = Path(path).parts
     here = group.joinpath(*parts[parts.index(group.name) + 1 :])
-    return str(here) if here.resolve().is_relative_to(group.resolve()) and here.exists() else path
+    # What is not there is not resolved: it may be no name that a file can have.
+    return str(here) if _exists(here) and here.resolve().is_relative_to(group.resolve()) else path
+
+
+def _exists(path: Path | str) -> bool:
+    return os.path.exists(path)  # noqa: PTH110 (pathlib raises on a name that is too long)
 
 
 def _data_dir(tasks: set[str], chosen: Path | None, places: Sequence[Path]) -> tuple[Path, list[str]]:

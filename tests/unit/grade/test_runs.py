@@ -92,6 +92,19 @@ def test_a_folder_that_the_user_names_comes_first(checkout: Checkout, tmp_path: 
     assert runs.data_dir == tmp_path / "data"
 
 
+@pytest.mark.parametrize("name", ["x" * 5000, "a\0b", "\ud800", "/etc", "a/" * 3000])
+def test_no_name_of_a_run_or_a_file_ends_the_program(checkout: Checkout, name: str) -> None:
+    root = checkout(listed=False)
+    group = root / "runs" / GROUP
+    known = {f"{name}_{UUID(int=5)}": {"task_id": "lab/one"}, f"lab/two_{UUID(int=1)}": {}}
+    (group / "metadata.json").write_text(json.dumps({"runs": known}))
+    line = {"task_id": "lab/two", "submission_path": f"{GROUP}/{name.replace(chr(0), '')}"}
+    assert "lab/two" in [item.task_id for item in find_runs([root]).submissions]
+    (group / "submission.jsonl").write_text(json.dumps(line) + "\n")
+    (group / "grading_report.json").write_text("[]")
+    assert "lab/two" in [item.task_id for item in find_runs([root]).submissions]
+
+
 def test_metadata_cannot_name_a_run_outside_its_group(checkout: Checkout) -> None:
     root = checkout(listed=False)
     (root / "runs" / GROUP / "metadata.json").write_text(
