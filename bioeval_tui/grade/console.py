@@ -26,7 +26,8 @@ from typing_extensions import ReadOnly, TypedDict
 from bioeval_tui.consoles import CellColumn, plain_console, write_table
 from bioeval_tui.errors import BioevalError, Problem
 from bioeval_tui.files import csv_text
-from bioeval_tui.grade.outcomes import STANDINGS, Tally, load_reports, others_words
+from bioeval_tui.grade.outcomes import STANDINGS, Tally, others_words
+from bioeval_tui.grade.report_files import load_reports
 from bioeval_tui.grade.submissions import UNKNOWN_AGENT
 from bioeval_tui.grade.tasks.sources import BoardSource, PublishedBoard
 from bioeval_tui.streams import is_plain
@@ -169,7 +170,8 @@ def medal_table(
 
     ids = [*(report.task_id for report in reports), *(item.task_id for item in not_graded)]
     tasks = [clean_line(task_id, 80) for task_id in ids]
-    agents = [*map(_agent, reports), *(clean_line(item.agent or NOTHING, 60) for item in not_graded)]
+    named = [*(report.agent for report in reports), *(item.known_agent for item in not_graded)]
+    agents = [NOTHING if name in (None, UNKNOWN_AGENT) else clean_line(name, 60) for name in named]
     medals = [*(_medal(report) for report in reports), *(["not graded"] * len(not_graded))]
     columns = [
         CellColumn("task", tasks, lead=True),
@@ -202,12 +204,9 @@ def medal_table(
     )
     if tally.percentile is not None:
         zeros = f", {tally.percentile_with_zeros:.1f} with {others} as 0" if others else ""
-        over = f"{len(tally.percentiles):,} valid"
-        console.print(f"average percentile {tally.percentile:.1f} over {over}{zeros}")
-
-
-def _agent(report: TaskReport) -> str:
-    return NOTHING if report.agent == UNKNOWN_AGENT else clean_line(report.agent, 60)
+        console.print(f"average percentile {tally.percentile:.1f} {tally.percentile_words}{zeros}")
+    elif tally.valid:
+        console.print(tally.percentile_words)
 
 
 def report_card(report: TaskReport, problems: Sequence[Problem] = ()) -> None:

@@ -17,6 +17,8 @@ from bioeval_tui.grade.submissions import extract_agent_from_submission_path
 
 BAR_WIDTH = 24
 _EIGHTHS = " ▏▎▍▌▋▊▉"
+_STAMP = re.compile(r"(\d{4}-\d\d-\d\d)[T_ ](\d\d)-(\d\d)-(\d\d)(?:-?(?:GMT|UTC)|Z)?")
+"""A time as folders of runs are named: in UTC, without colons."""
 _NUMBER = re.compile(r"–|-?\d[\d,]*(\.\d+)?(e[-+]\d+)?( ?%)?")
 
 
@@ -271,7 +273,8 @@ class TaskReport:
     """The grading of one submission. Field names and order are those of BioML-bench's report.
 
     `leaderboard_percentile` and `human_percentile` are 0–100 with one decimal; `score` has five
-    decimals and is None for an invalid or missing submission.
+    decimals and is None for an invalid or missing submission. `created_at` is None if a report that was read has no time
+    in a form that is known.
     """
 
     task_id: str
@@ -288,7 +291,7 @@ class TaskReport:
     submission_exists: bool
     valid_submission: bool
     is_lower_better: bool
-    created_at: datetime
+    created_at: datetime | None
     submission_path: str
     leaderboard_percentile: float | None = None
     leaderboard_size: int | None = None
@@ -311,6 +314,11 @@ class TaskReport:
     def agent(self) -> str:
         """The agent that handed it in: given, or named by its path; `unknown` without either."""
         return (self.extra and self.extra.agent) or extract_agent_from_submission_path(self.submission_path)
+
+    @property
+    def created_words(self) -> str:
+        """When it was graded, as ISO text; empty if unknown."""
+        return "" if self.created_at is None else self.created_at.isoformat()
 
     @property
     def place_words(self) -> str:
@@ -399,7 +407,7 @@ class TaskReport:
         values = {
             item.name: _finite(getattr(self, item.name)) for item in fields(self) if item.name not in _ADDED
         }
-        values["created_at"] = self.created_at.isoformat()
+        values["created_at"] = self.created_words or None
         if self.extra is not None:
             values["extra"] = self.extra.to_dict()
         if self.uncertainty is not None:
@@ -503,13 +511,21 @@ def _yes(name: str, value: Any) -> bool:
     return bool(_yes_or_none(name, value))
 
 
-def _time(name: str, value: Any) -> datetime:
-    if isinstance(value, datetime):
-        return value
+def _time(name: str, value: Any) -> datetime | None:
+    """Return a time; None for what is none: a report in another form of time costs only that."""
+    return value if isinstance(value, datetime) else read_time(value)
+
+
+def read_time(value: Any) -> datetime | None:
+    """Return the time of an ISO text, or of `2026-01-26T18-58-19-GMT`, as folders of runs are named; None if it is none."""
+    if not isinstance(value, str):
+        return None
+    stamp = _STAMP.fullmatch(value.strip())
+    text = f"{stamp[1]}T{stamp[2]}:{stamp[3]}:{stamp[4]}" if stamp else value
     try:
-        return datetime.fromisoformat(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"`{name}` must be an ISO time, found {value!r:.60}") from None
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None
 
 
 _EXTRA_KINDS: dict[str, Callable[[str, Any], Any]] = {
@@ -543,7 +559,7 @@ _KINDS: dict[str, Callable[[str, Any], Any]] = {
     "human_percentile": _number_or_none,
 }
 _ADDED = {"extra", "uncertainty", "explanation"}
-_OPTIONAL = {"leaderboard_percentile", "leaderboard_size", "beats_human", "human_percentile"}
+_OPTIONAL = {"created_at", "leaderboard_percentile", "leaderboard_size", "beats_human", "human_percentile"}
 
 
 def now() -> datetime:

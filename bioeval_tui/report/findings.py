@@ -1015,10 +1015,15 @@ class RanksBasis(Finding):
 
 
 class AgentRanksBasis(Finding):
-    """What the ranks of agents over tasks rest on: the tasks that all of them have."""
+    """What the ranks of agents over tasks rest on: the tasks that all of them have.
+
+    `unranked` of so many `agents` have no percentile that is known, and so no rank.
+    """
 
     shared: int
     needed: int
+    unranked: tuple[str, ...] = ()
+    agents: int = 0
 
 
 class BehindNext(Finding):

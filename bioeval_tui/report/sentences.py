@@ -18,7 +18,7 @@ from bioeval_tui.record.names import title_of
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Finding, NextFinding, Outcome
 from bioeval_tui.statistics.intervals import FEWEST
-from bioeval_tui.text import both_or_all, clean_line, listed, plural, shorten, upper_first
+from bioeval_tui.text import both_or_all, clean_line, join_names, listed, plural, shorten, upper_first
 from bioeval_tui.units import latency, number, number3, number_up, share, signed, signless
 
 if TYPE_CHECKING:
@@ -734,9 +734,16 @@ def _(finding: of.RanksBasis) -> str:
 
 @write.register
 def _(finding: of.AgentRanksBasis) -> str:
+    if finding.unranked and len(finding.unranked) == finding.agents:
+        return "no ranks: percentiles on leaderboards are unknown for all valid submissions"
+    of = "all agents have"
+    rest = ""
+    if finding.unranked:
+        of = "all other agents have"
+        rest = f"; no rank for {join_names(finding.unranked)}: no percentile is known"
     if finding.shared < finding.needed:
-        return f"ranks need {finding.needed} tasks that all agents have; there are {finding.shared}"
-    return f"ranks on {finding.shared:,} tasks that all agents have, with 95 % confidence in all of them together"
+        return f"ranks need {finding.needed} tasks that {of}; there are {finding.shared}{rest}"
+    return f"ranks on {finding.shared:,} tasks that {of}, with 95 % confidence in all of them together{rest}"
 
 
 @write.register

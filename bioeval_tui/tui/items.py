@@ -129,6 +129,10 @@ class MedalRow:
     path: Path | None = None
     lacks_data: bool = False
     """Whether it was not graded because its task's data is missing; preparing the task may help."""
+    key: tuple[str, ...] | None = None
+    """What tells its submission from others when it is graded again; None if that is unknown."""
+    at: datetime | None = None
+    """When it was graded."""
 
 
 class ReviewSource(NamedTuple):
