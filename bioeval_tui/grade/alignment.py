@@ -192,6 +192,8 @@ def labels(column: pd.Series, name: str) -> tuple[pd.Series | None, list[Problem
         lines = examples([int(row) + 2 for row in missing[:FIRST]], len(missing))
         where = f"line{'s' if len(missing) > 1 else ''} {lines}"
         return None, [_problem(f"column `{name}` has no value in {where}", name, int(missing[0]) + 2)]
+    if isinstance(column.dtype, pd.CategoricalDtype) and column.cat.categories.dtype.kind in "fb":
+        column = column.astype(column.cat.categories.dtype)  # the same texts as from a column of numbers
     if column.dtype.kind == "f" and (column == column.round()).all():
         column = column.astype("int64")
     if column.dtype.kind == "b":
