@@ -139,50 +139,76 @@ class Coverage(NamedTuple):
 class AnswerRows:
     """The rows of a table of answers by their ids, to count those that submissions have.
 
-    Rows are identified by the first column of the answers that a submission has, too, and in which all values differ;
-    numbers with decimals are no ids.
+    Rows are identified by the first column of the answers that a submission has, too, if all its values differ; numbers
+    with decimals are no ids. If ids repeat, by another column or by several (a slice and a class), but only if the
+    submission's values all occur in the answers: a predicted text that happens to be unique is no id.
 
     Args:
         answers: the answers.
-        predictions: the columns with predictions; without one that a submission has, all but the ids.
+        sample: the sample submission, whose columns are those with predictions; None if there is none. Without one that
+            a submission has, all columns but the ids are.
     """
 
-    def __init__(self, answers: pd.DataFrame, predictions: Sequence[str] = ()) -> None:
+    def __init__(self, answers: pd.DataFrame, sample: pd.DataFrame | None = None) -> None:
         self._answers = answers if answers.columns.is_unique else pd.DataFrame()
-        self._predictions = predictions
-        self._known: dict[Any, pd.Index | None] = {}
+        self._predictions = [] if sample is None else list(sample.columns)
+        self._known: dict[tuple[Any, ...], pd.Index | None] = {}
 
-    def _ids(self, name: Any) -> pd.Index | None:
-        """Return a column's ids; None if it has none."""
-        if name not in self._known:
-            values = self._answers[name]
-            is_id = values.dtype.kind != "f" and values.is_unique and not values.isna().any()
-            self._known[name] = as_index(values) if is_id else None
-        return self._known[name]
+    def _ids(self, key: tuple[Any, ...]) -> pd.Index | None:
+        """Return the ids that these columns make up; None if they make up none."""
+        if key not in self._known:
+            values = self._answers[list(key)]
+            is_id = (
+                not any(kind.kind == "f" for kind in values.dtypes)
+                and not values.isna().any(axis=None)
+                and not values.duplicated().any()
+            )
+            self._known[key] = _key_index(values) if is_id else None
+        return self._known[key]
 
     def coverage(self, submission: pd.DataFrame) -> Coverage | None:
-        """Return for how many rows a submission has a prediction; None if no column identifies them.
+        """Return for how many rows a submission has a prediction; None if no columns identify them.
 
-        A row without a value in any of the columns with predictions has none.
+        A row without a value in any of the columns with predictions has none, unless answers have none there, either.
         """
         if not submission.columns.is_unique:
             return None
-        for name in self._answers.columns:
-            ids = self._ids(name) if name in submission.columns else None
+        shared = [name for name in self._answers.columns if name in submission.columns]
+        several = [tuple(shared[:width]) for width in range(2, len(shared))]
+        for key in [*((name,) for name in shared), *several]:
+            ids = self._ids(key)
             if ids is None:
                 continue
-            columns = [
-                column for column in self._predictions if column in submission.columns and column != name
-            ]
-            columns = columns or [column for column in submission.columns if column != name]
-            rows, values = submission[name], (submission[column].to_numpy() for column in columns)
-            if any(pd.isna(each).any() for each in values):
-                rows = rows[submission[columns].notna().any(axis=1)]
-            if np.array_equal(rows.to_numpy(), ids.to_numpy()):
+            has_all = len(key) == 1 and np.array_equal(submission[key[0]].to_numpy(), ids.to_numpy())
+            if has_all and self._predicted(submission, key).all():
                 return Coverage(len(ids), len(ids))
-            handed_in = as_index(rows.dropna(), ids)
+            handed_in = _key_index(submission[list(key)].dropna(), ids)
+            expected = as_index(ids, handed_in)
+            if key != (shared[0],) and not handed_in.isin(expected).all():
+                continue
+            predicted = submission.loc[self._predicted(submission, key), list(key)]
+            handed_in = _key_index(predicted.dropna(), ids)
             return Coverage(int(as_index(ids, handed_in).isin(handed_in).sum()), len(ids))
         return None
+
+    def _predicted(self, submission: pd.DataFrame, key: tuple[Any, ...]) -> NDArray[np.bool_]:
+        """Return whether each row of a submission has a prediction, shape (rows,)."""
+        others = [name for name in submission.columns if name not in key]
+        columns = [name for name in others if name in self._predictions] or others
+        may_lack = [
+            name for name in columns if name in self._answers.columns and self._answers[name].isna().any()
+        ]
+        if may_lack or not columns:
+            return np.ones(len(submission), bool)
+        predicted: NDArray[np.bool_] = submission[columns].notna().any(axis=1).to_numpy()
+        return predicted
+
+
+def _key_index(columns: pd.DataFrame, like: pd.Index | None = None) -> pd.Index:
+    """Return one column as `as_index`, several as texts of all."""
+    if columns.shape[1] == 1:
+        return as_index(columns.iloc[:, 0], like)
+    return pd.MultiIndex.from_frame(columns.astype(str))
 
 
 def labels(column: pd.Series, name: str) -> tuple[pd.Series | None, list[Problem]]:

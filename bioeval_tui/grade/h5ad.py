@@ -27,6 +27,7 @@ from bioeval_tui.grade import alignment
 from bioeval_tui.grade.answers import MetricSpec
 from bioeval_tui.grade.batch import containment
 from bioeval_tui.grade.resampling import CannotResampleError, Draws, draws, of_row_losses
+from bioeval_tui.grade.scorers import refuse_undefined
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
@@ -376,6 +377,16 @@ class H5adScorer:
         if element is None:
             raise NotMeasuredError(f"the answers don't match the grader: {problems[0].message}")
         self.true = element
+        if spec.metric.name not in SUMMED:
+            where = "`X`" if self.kind == "X" else f"`{self.kind}` key `{self.key}`"
+            refuse_undefined(spec.metric, lambda: self._metric(self._truth()), where)
+
+    def _truth(self) -> Any:
+        """Return the answers' own element as a submission's would be."""
+        values = self._column(self.true.values)[0] if self.kind == "obs" else self.true.values
+        if values is None:
+            raise ValueError("the answers have cells without a value")
+        return values
 
     def coverage(self, path: Path) -> alignment.Coverage:
         """Return that all cells are scored: a file that lacks one has no score."""

@@ -7,6 +7,8 @@ of the file; `Scorer.examine` returns only the problems.
 from __future__ import annotations
 
 import copy
+import math
+import warnings
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +25,8 @@ from bioeval_tui.grade.tables import read_answers, read_frame
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
+
+    from bioeval_tui.grade.metrics import Metric
 
 CSV, H5AD = ".csv", ".h5ad"
 
@@ -101,11 +105,11 @@ class CodeScorer:
     def _rows(self) -> alignment.AnswerRows | None:
         """The rows of the answers; None if those are no table."""
         try:
-            predictions = list(read_frame(self._sample_path).columns)
+            sample = read_frame(self._sample_path)
         except (InvalidSubmissionError, OSError):
-            predictions = []
+            sample = None
         is_table = hasattr(self._answers, "dtypes")
-        return alignment.AnswerRows(self._answers, predictions) if is_table else None
+        return alignment.AnswerRows(self._answers, sample) if is_table else None
 
     @cached_property
     def _answers(self) -> Any:
@@ -166,14 +170,16 @@ class CsvScorer:
         problems = alignment.missing_columns(list(answers.columns), needed)
         if not problems and not len(answers):
             problems = [Problem("the answers have no rows")]
-        if not problems and answers[spec.id].duplicated().any():
-            problems = [Problem("the answers hold an id twice")]
+        if not problems:
+            problems = _problems_of_ids(answers[spec.id], spec.id)
         if problems:
             raise NotMeasuredError(f"the answers don't match the grader: {problems[0].message}")
         self.ids = alignment.as_index(answers[spec.id])
         self.truths = [self._truth(answers[name], name) for name in spec.targets]
         self.true = [spec.metric.ready(truth) for truth in self.truths]
         self.event = self._numbers(answers[spec.event], spec.event) if spec.event else None
+        for pair, name in zip(self.true, spec.targets, strict=True):
+            self._refuse_undefined(*pair, name)
         self._expected = self.ids if part is None else alignment.as_index(list(part.ids))
         """The ids that a submission has: of a part of the answers, those of both parts."""
         self._quick = tables.expectation(spec, answers) if part is None else None
@@ -183,6 +189,16 @@ class CsvScorer:
         if values is None:
             raise NotMeasuredError(f"the answers don't match the grader: {problems[0].message}")
         return values
+
+    def _refuse_undefined(self, function: Callable[..., Any], true: Any, name: str) -> None:
+        """Raise NotMeasuredError if the answers themselves have no score as a submission."""
+        metric = self.spec.metric
+        if metric.kind == "label":
+            truth, guess = alignment.label_codes(true, true)
+        else:
+            truth, guess = true, self.truths[self.spec.targets.index(name)]
+        events = [self.event] if metric.kind == "survival" and self.event is not None else []
+        refuse_undefined(metric, lambda: function(truth, guess, *events), f"column `{name}`")
 
     def _truth(self, column: pd.Series, name: str) -> Any:
         kind = self.spec.metric.kind
@@ -216,7 +232,7 @@ class CsvScorer:
             columns = tables.read_expected(path.read_bytes(), self._quick)
             if columns is not None:
                 return columns
-        predicted, problems = self._aligned(read_frame(path))
+        predicted, problems = self._aligned(read_frame(path, self.spec.id))
         if problems:
             raise alignment.invalid(problems)
         return predicted
@@ -263,7 +279,7 @@ class CsvScorer:
     def examine(self, path: Path) -> list[Problem]:
         """Return every finding about columns, ids and values."""
         try:
-            return self._aligned(read_frame(path))[1]
+            return self._aligned(read_frame(path, self.spec.id))[1]
         except InvalidSubmissionError as error:
             return list(error.problems) or [Problem(str(error))]
 
@@ -320,6 +336,36 @@ class CsvScorer:
         if self.spec.metric.kind == "label":
             return alignment.labels(column, name)
         return alignment.numbers(column, name, in_unit=self.spec.metric.in_unit)
+
+
+def _problems_of_ids(ids: pd.Series, name: str) -> list[Problem]:
+    blank = np.flatnonzero(ids.isna().to_numpy())
+    if len(blank):
+        lines = alignment.examples([int(row) + 2 for row in blank])
+        return [Problem(f"the answers' column `{name}` has no id in line {lines}")]
+    repeated = ids[ids.duplicated()].unique()
+    if len(repeated):
+        return [Problem(f"the answers hold an id twice, in column `{name}`: {alignment.examples(repeated)}")]
+    return []
+
+
+def refuse_undefined(metric: Metric, score_of_answers: Callable[[], Any], where: str) -> None:
+    """Raise NotMeasuredError if a metric is NaN for answers as their own prediction.
+
+    Then no file can have a score that means anything: the answers have one class or one value, or no two rows
+    that a concordance could compare.
+    """
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # that the input is constant, which is said below
+        try:
+            is_undefined = math.isnan(score_of_answers())
+        except (ArithmeticError, LookupError, TypeError, ValueError):
+            return  # a plug-in's metric, whose predictions are of another kind than its truths
+    if is_undefined:
+        raise NotMeasuredError(
+            f"the answers don't match the grader: {metric.title or metric.name} is undefined for their {where}, even "
+            "for a perfect prediction (one class, constant values or nothing to compare), so no file can have a score"
+        )
 
 
 def score_declared(spec: MetricSpec, submission: Any, answers: Any) -> Any:

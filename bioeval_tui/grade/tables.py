@@ -70,8 +70,10 @@ _ONE_CHUNK = 1 << 19
 """Number of cells that pandas certainly reads together to infer a column's type; it reads longer files in pieces."""
 
 
-def read_frame(path: Path) -> pd.DataFrame:
+def read_frame(path: Path, id_column: str | None = None) -> pd.DataFrame:
     """Read a submission or answers CSV with correctly rounded numbers; an empty file gives an empty frame.
+
+    In `id_column`, texts such as `NA` or `null` are ids; elsewhere they are missing values, as in pandas.
 
     Raises:
         InvalidSubmissionError: the file is not a CSV file (ragged, binary, not UTF-8); the message says where.
@@ -79,6 +81,25 @@ def read_frame(path: Path) -> pd.DataFrame:
     """
     data = path.read_bytes()
     _refuse_columns(path, data)
+    frame = _read(path, data)
+    return frame if id_column is None else _with_text_ids(frame, data, id_column)
+
+
+def _with_text_ids(frame: pd.DataFrame, data: bytes, name: str) -> pd.DataFrame:
+    """Return the frame with the ids as texts if one of them is a text that pandas reads as missing."""
+    is_shifted = not isinstance(frame.index, pd.RangeIndex)  # by a first row longer than the header
+    if is_shifted or name not in frame.columns or not frame[name].isna().any():
+        return frame
+    texts = read_exactly(io.BytesIO(data), usecols=[name], dtype=str, keep_default_na=False, na_values=[""])[
+        name
+    ]
+    # A line of a single column that is empty is skipped; of one with "NA", it is not.
+    if len(texts) != len(frame) or texts.isna().sum() == frame[name].isna().sum():
+        return frame
+    return frame.assign(**{name: texts.astype(object)})
+
+
+def _read(path: Path, data: bytes) -> pd.DataFrame:
     frame = _by_arrow(data)
     if frame is not None:
         return frame

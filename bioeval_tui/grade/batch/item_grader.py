@@ -16,7 +16,7 @@ from typing import Any
 import pandas
 import pyarrow.csv
 
-from bioeval_tui.errors import InputError
+from bioeval_tui.errors import InputError, NotMeasuredError
 from bioeval_tui.grade.batch.worker_process import WORKER_PYTHON, Wire
 from bioeval_tui.grade.biomlbench import install
 from bioeval_tui.grade.explain import attempts, explain
@@ -172,7 +172,10 @@ class ItemGrader:
             checked["warnings"] = list(task.warnings)
             if not task.is_prepared:
                 return checked
-            proof = self._task(task_id).proof
+            ready = self._task(task_id)
+            proof = ready.proof
+            if ready.undefined is not None:
+                raise NotMeasuredError(ready.undefined)
             if proof.scored is None and proof.failed is not None:
                 raise proof.failed
             if proof.scored is None and proof.refused:
