@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,7 +11,7 @@ import pandas as pd
 
 from bioeval_tui.errors import InvalidSubmissionError, Problem
 from bioeval_tui.grade.tables import HUGE_EXPONENT
-from bioeval_tui.text import clean_line, plural
+from bioeval_tui.text import clean, clean_line, plural
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,14 +34,45 @@ def _problem(message: str, field: str = "", line: int = 0) -> Problem:
 
 
 def missing_columns(columns: Sequence[str], needed: Sequence[str]) -> list[Problem]:
-    """Return a problem for each missing column, with the existing ones."""
+    """Return a problem for each missing column, with the existing ones and the one that may be meant."""
     has = ", ".join(clean_line(str(name), 40) for name in list(columns)[:10]) or "no columns"
     more = f", … ({len(columns) - 10} more)" if len(columns) > 10 else ""
     return [
-        _problem(f"column `{name}` is missing; the file has {has}{more}", name)
+        _problem(
+            f"column `{name}` is missing; the file has {has}{more}{meant(name, columns)}",
+            name,
+        )
         for name in dict.fromkeys(needed)
         if name not in columns
     ]
+
+
+_AROUND = " \t\r\n\xa0\ufeff\u200b\"'`“”‘’"
+"""Characters around a name that a reader does not see, or takes for no part of it."""
+_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+
+
+def meant(name: str, columns: Sequence[str]) -> str:
+    """Return which of the columns `name` may be, as the rest of a sentence; empty if none is like it."""
+    if len(columns) == 1:
+        used = next((words for sign, words in _SEPARATORS.items() if sign in str(columns[0])), None)
+        if used is not None:
+            return f"; its fields are separated by {used}, and commas are expected"
+    wanted = name.strip(_AROUND)
+    for column in map(str, columns):
+        bare, shown = column.strip(_AROUND), _with_blanks(column)
+        if bare == wanted and column != name:
+            return f"; the column is `{shown}`, with a blank or a quote too many"
+        if bare.casefold() == wanted.casefold() and column != name:
+            return f"; the column is `{shown}`, and case matters"
+    return ""
+
+
+def _with_blanks(name: str) -> str:
+    """Return a name for one line, on which blanks around it stay: `clean_line` takes them away."""
+    for sign, picture in (("\n", "␊"), ("\t", "␉"), ("\xa0", "␣"), ("\u200b", "␣")):
+        name = name.replace(sign, picture)
+    return clean(name, 60).replace("\n", " ")
 
 
 def compare_names(
@@ -83,15 +115,20 @@ def _difference(given: pd.Index, expected: pd.Index, noun: str, field: str) -> l
 
 
 def as_index(values: Any, like: pd.Index | None = None) -> pd.Index:
-    """Return ids as an Index; where one side is text and the other numbers, both become text."""
+    """Return ids as an Index; where one side is text and the other numbers, both become text.
+
+    One text makes a column of numbers texts: `007` among them is the number 7, as it is without that one.
+    """
     index = pd.Index(values)
-    if (
-        like is not None
-        and index.dtype.kind != like.dtype.kind
-        and "O" in (index.dtype.kind, like.dtype.kind)
-    ):
-        return pd.Index(index.astype(str))
-    return index
+    if like is None or index.dtype.kind == like.dtype.kind or "O" not in (index.dtype.kind, like.dtype.kind):
+        return index
+    texts = index.astype(str)
+    if like.dtype.kind not in "iu":
+        return texts
+    return pd.Index([str(int(text)) if _WHOLE.fullmatch(text) else text for text in texts])
+
+
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 
 
 def numbers(
@@ -225,6 +262,21 @@ def labels(column: pd.Series, name: str) -> tuple[pd.Series | None, list[Problem
     if column.dtype.kind == "b":
         column = column.astype("int64")
     return column.astype(str), []
+
+
+def unknown_labels(true: Sequence[str], predicted: Sequence[str], name: str) -> list[str]:
+    """Return a sentence on the predicted labels that no row of the answers has; none if there are none."""
+    guesses = np.asarray(predicted, object)
+    known = set(true)
+    unknown = [label for label in pd.unique(guesses) if label not in known]
+    if not unknown:
+        return []
+    rows = int(pd.Series(guesses).isin(unknown).sum())
+    verb = plural(len(unknown), "label that never occurs", "labels that never occur")
+    return [
+        f"`{clean_line(name, 60)}` has {verb} in the answers, in {rows:,} of {len(guesses):,} rows: "
+        f"{examples(unknown)}"
+    ]
 
 
 def label_codes(true: Sequence[str], predicted: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -205,12 +205,12 @@ class TaskGrading:
         report = self._report(path, shown, agent, score, reason, seconds)
         if reason is None:
             assert path is not None
+            assert report.extra is not None
+            extra = replace(report.extra, warnings=(*report.extra.warnings, *self.hints(path)))
             rows = self.coverage(path)
             if rows is not None:
-                assert report.extra is not None
-                extra = replace(report.extra, rows_scored=rows.scored, rows_expected=rows.expected)
-                report = replace(report, extra=extra)
-            return report
+                extra = replace(extra, rows_scored=rows.scored, rows_expected=rows.expected)
+            return replace(report, extra=extra)
         return Invalid(report, reason, problems or (Problem(reason),))
 
     def coverage(self, path: Path) -> Coverage | None:
@@ -219,6 +219,13 @@ class TaskGrading:
             return self.scorer.coverage(path)
         except (InvalidSubmissionError, NotMeasuredError, TypeError, ValueError, OSError):
             return None  # ids of types that do not compare, or a file that is gone
+
+    def hints(self, path: Path) -> list[str]:
+        """Return what is strange about a file that was scored, a sentence each; none if nothing is."""
+        try:
+            return self.scorer.hints(path)
+        except (InvalidSubmissionError, NotMeasuredError, TypeError, ValueError, OSError):
+            return []  # as for `coverage`
 
     def examine(self, path: Path) -> list[Problem]:
         """Return everything that is wrong with a file, without running a grader's code; empty if nothing is."""

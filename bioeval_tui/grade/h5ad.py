@@ -26,6 +26,7 @@ from bioeval_tui.files import below, written_by_path
 from bioeval_tui.grade import alignment
 from bioeval_tui.grade.answers import MetricSpec
 from bioeval_tui.grade.batch import containment
+from bioeval_tui.grade.formats import other_format
 from bioeval_tui.grade.resampling import CannotResampleError, Draws, draws, of_row_losses
 from bioeval_tui.grade.scorers import refuse_undefined
 from bioeval_tui.text import clean_line
@@ -92,8 +93,37 @@ def _unreadable(path: Path, error: Exception) -> InvalidSubmissionError:
     if whole := _CUT_OFF.search(reason):
         reason = f"it is cut off, with {size:,} of {int(whole[1]):,} bytes"
     elif not h5py.is_hdf5(path):
-        reason = "it is not an HDF5 file"
+        other = other_format(path.read_bytes())
+        reason = f"it is {other}" if other else "it is not an HDF5 file"
+    elif missing := _missing_filter(path):
+        reason = missing
     return InvalidSubmissionError(f"{path.name} is not a readable h5ad file: {reason}")
+
+
+def _missing_filter(path: Path) -> str | None:
+    """Return which dataset of a file is compressed with what this HDF5 cannot read; None if there is none."""
+
+    def look(name: str, item: Any) -> str | None:
+        if not isinstance(item, h5py.Dataset):
+            return None
+        plan = item.id.get_create_plist()
+        for place in range(plan.get_nfilters()):
+            number, _, _, label = plan.get_filter(place)
+            if not h5py.h5z.filter_avail(number):
+                # HDF5's own plug-ins add an address to the name.
+                known = clean_line(label.decode(errors="replace").partition(";")[0], 60) or "without a name"
+                return (
+                    f"`{clean_line(name, 60)}` is compressed with a filter that is missing here: number {number}, "
+                    f'{known}; write it with `compression="gzip"`'
+                )
+        return None
+
+    try:
+        with h5py.File(path, "r") as file:
+            found: str | None = file.visititems(look)  # which follows no links
+            return found
+    except Exception:  # HDF5 may raise anything on a damaged file
+        return None
 
 
 def read_submission(path: Path, kind: str, key: str, *, values: int) -> tuple[Element | None, list[Problem]]:
@@ -158,6 +188,8 @@ def refuse_unreadable(path: Path) -> None:
         missing = [axis for axis in ("obs", "var") if axis not in file]
     if missing:
         raise InvalidSubmissionError(f"the file has no `{missing[0]}`, so it is not an AnnData file")
+    if reason := _missing_filter(path):
+        raise InvalidSubmissionError(f"{path.name} is not a readable h5ad file: {reason}")
 
 
 def _element(file: Any, kind: str, key: str, most_bytes: int | None) -> tuple[Element | None, list[Problem]]:
@@ -377,6 +409,7 @@ class H5adScorer:
         if element is None:
             raise NotMeasuredError(f"the answers don't match the grader: {problems[0].message}")
         self.true = element
+        self._scored: tuple[Path | None, Any] = None, None
         if spec.metric.name not in SUMMED:
             where = "`X`" if self.kind == "X" else f"`{self.kind}` key `{self.key}`"
             refuse_undefined(spec.metric, lambda: self._metric(self._truth()), where)
@@ -400,15 +433,27 @@ class H5adScorer:
         """
         # A sum over elements is finite only if all of them are.
         summed = self.spec.metric.name in SUMMED
+        self._scored = None, None
         values, problems = self._aligned(path, look_at_values=not summed)
         if problems:
             raise alignment.invalid(problems)
         score = self._metric(values)
+        if self.spec.metric.kind == "label":
+            self._scored = path, values
         if summed and not math.isfinite(score):
             problems = self._aligned(path)[1]
             if problems:
                 raise alignment.invalid(problems)
         return score
+
+    def hints(self, path: Path) -> list[str]:
+        """Return which labels no cell of the answers has."""
+        if self.kind != "obs" or self.spec.metric.kind != "label":
+            return []
+        scored, values = self._scored
+        if scored != path:
+            values = self.values(path)
+        return alignment.unknown_labels(self._truth(), values, self.key)
 
     def examine(self, path: Path) -> list[Problem]:
         """Return every finding about elements, cells, genes and values."""

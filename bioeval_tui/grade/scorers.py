@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+import pandas as pd
 
 from bioeval_tui.errors import InvalidSubmissionError, NotMeasuredError, Problem
 from bioeval_tui.grade import alignment, tables
@@ -23,7 +24,6 @@ from bioeval_tui.grade.resampling import Draws, draws
 from bioeval_tui.grade.tables import read_answers, read_frame
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import NDArray
 
     from bioeval_tui.grade.metrics import Metric
@@ -41,6 +41,9 @@ class Scorer(Protocol):
 
     def coverage(self, path: Path) -> alignment.Coverage | None:
         """Return on how many rows of the answers a file is scored; None if that is unknown."""
+
+    def hints(self, path: Path) -> list[str]:
+        """Return what is strange about a file that was scored, a sentence each."""
 
     def examine(self, path: Path) -> list[Problem]:
         """Return everything that is wrong with the file, as far as can be checked without the grader's code."""
@@ -141,6 +144,10 @@ class CodeScorer:
         """Call the function on tables in memory."""
         return self._function(submission, answers)
 
+    def hints(self, path: Path) -> list[str]:
+        """Return which columns are there more than once."""
+        return [] if path.suffix.lower() == H5AD else tables.repeated_columns(path)
+
     def examine(self, path: Path) -> list[Problem]:
         """Return whether the file can be read at all; the code's own checks come with grading."""
         try:
@@ -182,6 +189,7 @@ class CsvScorer:
             self._refuse_undefined(*pair, name)
         self._expected = self.ids if part is None else alignment.as_index(list(part.ids))
         """The ids that a submission has: of a part of the answers, those of both parts."""
+        self._scored: tuple[Path | None, list[Any]] = None, []
         self._quick = tables.expectation(spec, answers) if part is None else None
 
     def _numbers(self, column: pd.Series, name: str) -> NDArray[np.float64]:
@@ -216,7 +224,20 @@ class CsvScorer:
 
     def score(self, path: Path) -> Any:
         """Return the metric, averaged over the targets; InvalidSubmissionError carries all findings."""
-        return self._metric(self.predictions(path))
+        predicted = self.predictions(path)
+        self._scored = path, predicted
+        return self._metric(predicted)
+
+    def hints(self, path: Path) -> list[str]:
+        """Return which columns are there more than once, and which labels no row of the answers has."""
+        sentences = tables.repeated_columns(path)
+        if self.spec.metric.kind == "label":
+            scored, predicted = self._scored
+            if scored != path:
+                predicted = self.predictions(path)
+            for truth, guess, name in zip(self.truths, predicted, self.spec.predictions, strict=True):
+                sentences += alignment.unknown_labels(truth, guess, name)
+        return sentences
 
     def coverage(self, path: Path) -> alignment.Coverage:
         """Return that all rows are scored: a file that lacks one has no score."""
@@ -313,7 +334,7 @@ class CsvScorer:
                     Problem(f"column `{spec.id}` has no id in line {lines}", line=int(blank[0]) + 2)
                 )
             handed_in = alignment.as_index(ids.dropna(), self._expected)
-            expected = alignment.as_index(self._expected, handed_in)
+            expected = alignment.as_index(self._expected, pd.Index(ids.dropna()))
             where, differences = alignment.compare_names(handed_in, expected, "id", spec.id)
             problems += differences
             if len(frame) != len(expected):
