@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import re
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from bioeval_tui.errors import InvalidSubmissionError, Problem
+from bioeval_tui.errors import InvalidSubmissionError, NotMeasuredError, Problem
 from bioeval_tui.grade.tables import HUGE_EXPONENT
 from bioeval_tui.text import clean, clean_line, plural
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from bioeval_tui.grade.metrics import Metric
 
 FIRST = 5
 """Number of examples in a sentence."""
@@ -60,11 +64,9 @@ def meant(name: str, columns: Sequence[str]) -> str:
             return f"; its fields are separated by {used}, and commas are expected"
     wanted = name.strip(_AROUND)
     for column in map(str, columns):
-        bare, shown = column.strip(_AROUND), _with_blanks(column)
-        if bare == wanted and column != name:
-            return f"; the column is `{shown}`, with a blank or a quote too many"
-        if bare.casefold() == wanted.casefold() and column != name:
-            return f"; the column is `{shown}`, and case matters"
+        bare = column.strip(_AROUND)
+        if bare != column and bare.casefold() == wanted.casefold():
+            return f"; the column is `{_with_blanks(column)}`, with a blank or a quote too many"
     return ""
 
 
@@ -283,6 +285,25 @@ def label_codes(true: Sequence[str], predicted: Sequence[str]) -> tuple[NDArray[
     """Return both sides as codes of one list of classes, each of shape (rows,)."""
     codes, _ = pd.factorize(np.concatenate([np.asarray(true, object), np.asarray(predicted, object)]))
     return codes[: len(true)].astype(np.int64), codes[len(true) :].astype(np.int64)
+
+
+def refuse_undefined(metric: Metric, score_of_answers: Callable[[], Any], where: str) -> None:
+    """Raise NotMeasuredError if a metric is NaN for answers as their own prediction.
+
+    Then no file can have a score that means anything: the answers have one class or one value, or no two rows
+    that a concordance could compare.
+    """
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # that the input is constant, which is said below
+        try:
+            is_undefined = math.isnan(score_of_answers())
+        except (ArithmeticError, LookupError, TypeError, ValueError):
+            return  # a plug-in's metric, whose predictions are of another kind than its truths
+    if is_undefined:
+        raise NotMeasuredError(
+            f"the answers don't match the grader: {metric.title or metric.name} is undefined for their {where}, even "
+            "for a perfect prediction (one class, constant values or nothing to compare), so no file can have a score"
+        )
 
 
 def invalid(problems: list[Problem]) -> InvalidSubmissionError:

@@ -28,7 +28,6 @@ from bioeval_tui.grade.answers import MetricSpec
 from bioeval_tui.grade.batch import containment
 from bioeval_tui.grade.formats import other_format
 from bioeval_tui.grade.resampling import CannotResampleError, Draws, draws, of_row_losses
-from bioeval_tui.grade.scorers import refuse_undefined
 from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
@@ -412,7 +411,7 @@ class H5adScorer:
         self._scored: tuple[Path | None, Any] = None, None
         if spec.metric.name not in SUMMED:
             where = "`X`" if self.kind == "X" else f"`{self.kind}` key `{self.key}`"
-            refuse_undefined(spec.metric, lambda: self._metric(self._truth()), where)
+            alignment.refuse_undefined(spec.metric, lambda: self._metric(self._truth()), where)
 
     def _truth(self) -> Any:
         """Return the answers' own element as a submission's would be."""

@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from bioeval_tui.errors import InputError
-from bioeval_tui.grade.alignment import meant
 from bioeval_tui.grade.formats import other_format
 from bioeval_tui.grade.tables import read_as_published
 from bioeval_tui.grade.task_report import numpy_round
@@ -230,9 +229,8 @@ def scores_of(frame: Any, path: Path | str, task_id: str) -> NDArray[np.float64]
     """
     where = f"the leaderboard of {task_id} ({path})"
     if "score" not in frame.columns:
-        names = [str(name) for name in frame.columns]
-        has = ", ".join(clean_line(name, 40) for name in names[:10])
-        raise InputError(f"{where} has no column `score`; it has {has}{meant('score', names)}")
+        has = ", ".join(clean_line(str(name), 40) for name in frame.columns[:10])
+        raise InputError(f"{where} has no column `score`; it has {has}; call the column of scores `score`")
     column = frame["score"]
     if not len(column):
         raise InputError(f"{where} is empty: it needs at least one row")

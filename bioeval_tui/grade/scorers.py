@@ -7,8 +7,6 @@ of the file; `Scorer.examine` returns only the problems.
 from __future__ import annotations
 
 import copy
-import math
-import warnings
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
@@ -25,8 +23,6 @@ from bioeval_tui.grade.tables import read_answers, read_frame
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from bioeval_tui.grade.metrics import Metric
 
 CSV, H5AD = ".csv", ".h5ad"
 
@@ -206,7 +202,7 @@ class CsvScorer:
         else:
             truth, guess = true, self.truths[self.spec.targets.index(name)]
         events = [self.event] if metric.kind == "survival" and self.event is not None else []
-        refuse_undefined(metric, lambda: function(truth, guess, *events), f"column `{name}`")
+        alignment.refuse_undefined(metric, lambda: function(truth, guess, *events), f"column `{name}`")
 
     def _truth(self, column: pd.Series, name: str) -> Any:
         kind = self.spec.metric.kind
@@ -368,25 +364,6 @@ def _problems_of_ids(ids: pd.Series, name: str) -> list[Problem]:
     if len(repeated):
         return [Problem(f"the answers hold an id twice, in column `{name}`: {alignment.examples(repeated)}")]
     return []
-
-
-def refuse_undefined(metric: Metric, score_of_answers: Callable[[], Any], where: str) -> None:
-    """Raise NotMeasuredError if a metric is NaN for answers as their own prediction.
-
-    Then no file can have a score that means anything: the answers have one class or one value, or no two rows
-    that a concordance could compare.
-    """
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # that the input is constant, which is said below
-        try:
-            is_undefined = math.isnan(score_of_answers())
-        except (ArithmeticError, LookupError, TypeError, ValueError):
-            return  # a plug-in's metric, whose predictions are of another kind than its truths
-    if is_undefined:
-        raise NotMeasuredError(
-            f"the answers don't match the grader: {metric.title or metric.name} is undefined for their {where}, even "
-            "for a perfect prediction (one class, constant values or nothing to compare), so no file can have a score"
-        )
 
 
 def score_declared(spec: MetricSpec, submission: Any, answers: Any) -> Any:

@@ -89,8 +89,7 @@ def test_a_board_of_another_format_is_named_for_what_it_is(tasks: Any, what: str
         ("id, y", "the file has id, y; the column is ` y`, with a blank or a quote too many"),
         ("id,y ", "the column is `y `, with a blank or a quote too many"),
         ("id,\xa0y", "the column is `␣y`, with a blank or a quote too many"),
-        ("id,Y", "the file has id, Y; the column is `Y`, and case matters"),
-        (" ID,y", "the column is ` ID`, and case matters"),
+        (" ID,y", "the column is ` ID`, with a blank or a quote too many"),
         ("id;y", "its fields are separated by semicolons, and commas are expected"),
         ("id\ty", "its fields are separated by tabs, and commas are expected"),
     ],
@@ -193,7 +192,7 @@ def test_a_board_as_kaggle_s_names_its_column(tasks: Any, good: Any) -> None:
     tasks.add(board="TeamId,TeamName,Score\n1,a,0.5\n")
     result = called(tasks, "grade-sample", good())
     shown = " ".join(f"{result.output} {result.exception}".split())
-    assert "has no column `score`; it has TeamId, TeamName, Score; the column is `Score`, and case" in shown
+    assert "has no column `score`; it has TeamId, TeamName, Score; call the column of scores `score`" in shown
 
 
 def test_a_list_as_mle_bench_s_names_its_key(tasks: Any, tmp_path: Path) -> None:
