@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -266,10 +266,9 @@ def labels(column: pd.Series, name: str) -> tuple[pd.Series | None, list[Problem
     return column.astype(str), []
 
 
-def unknown_labels(true: Sequence[str], predicted: Sequence[str], name: str) -> list[str]:
-    """Return a sentence on the predicted labels that no row of the answers has; none if there are none."""
+def unknown_labels(known: Set[str], predicted: Sequence[str], name: str) -> list[str]:
+    """Return a sentence on predicted labels that are not `known` from the answers; none if there are none."""
     guesses = np.asarray(predicted, object)
-    known = set(true)
     unknown = [label for label in pd.unique(guesses) if label not in known]
     if not unknown:
         return []

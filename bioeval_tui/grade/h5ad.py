@@ -452,7 +452,7 @@ class H5adScorer:
         scored, values = self._scored
         if scored != path:
             values = self.values(path)
-        return alignment.unknown_labels(self._truth(), values, self.key)
+        return alignment.unknown_labels(set(self._truth()), values, self.key)
 
     def examine(self, path: Path) -> list[Problem]:
         """Return every finding about elements, cells, genes and values."""

@@ -231,9 +231,14 @@ class CsvScorer:
             scored, predicted = self._scored
             if scored != path:
                 predicted = self.predictions(path)
-            for truth, guess, name in zip(self.truths, predicted, self.spec.predictions, strict=True):
-                sentences += alignment.unknown_labels(truth, guess, name)
+            for known, guess, name in zip(self._classes, predicted, self.spec.predictions, strict=True):
+                sentences += alignment.unknown_labels(known, guess, name)
         return sentences
+
+    @cached_property
+    def _classes(self) -> list[set[str]]:
+        """The labels of each target."""
+        return [set(truth) for truth in self.truths]
 
     def coverage(self, path: Path) -> alignment.Coverage:
         """Return that all rows are scored: a file that lacks one has no score."""
