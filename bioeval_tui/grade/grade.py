@@ -98,6 +98,9 @@ LARGE_BYTES = 300_000_000
 
 NOTHING_HANDED_IN = "nothing was submitted"
 OTHER_ROWS = "the leaderboard's entries were scored on all rows: place and medal on a part are only a hint"
+NO_SCORE_FOR_ANSWERS = (
+    "the task's own answers have no score (one class, constant values?), so no file can have one"
+)
 NUMPY_SCALARS = "only 0-dimensional arrays can be converted to Python scalars"
 
 
@@ -180,6 +183,8 @@ class TaskGrading:
         if path is not None and reason is None:
             try:
                 score, reason = checked_score(self.scorer.score(path))
+                if score is None and self.undefined is not None:
+                    return NotGraded(self.task.id, shown, self.undefined, agent=agent)
             except MemoryError:
                 return NotGraded(self.task.id, shown, "out of memory while grading", agent=agent)
             except Exception as error:
@@ -200,12 +205,12 @@ class TaskGrading:
         report = self._report(path, shown, agent, score, reason, seconds)
         if reason is None:
             assert path is not None
+            assert report.extra is not None
+            extra = replace(report.extra, warnings=(*report.extra.warnings, *self.hints(path)))
             rows = self.coverage(path)
             if rows is not None:
-                assert report.extra is not None
-                extra = replace(report.extra, rows_scored=rows.scored, rows_expected=rows.expected)
-                report = replace(report, extra=extra)
-            return report
+                extra = replace(extra, rows_scored=rows.scored, rows_expected=rows.expected)
+            return replace(report, extra=extra)
         return Invalid(report, reason, problems or (Problem(reason),))
 
     def coverage(self, path: Path) -> Coverage | None:
@@ -214,6 +219,13 @@ class TaskGrading:
             return self.scorer.coverage(path)
         except (InvalidSubmissionError, NotMeasuredError, TypeError, ValueError, OSError):
             return None  # ids of types that do not compare, or a file that is gone
+
+    def hints(self, path: Path) -> list[str]:
+        """Return what is strange about a file that was scored, a sentence each; none if nothing is."""
+        try:
+            return self.scorer.hints(path)
+        except (InvalidSubmissionError, NotMeasuredError, TypeError, ValueError, OSError):
+            return []  # as for `coverage`
 
     def examine(self, path: Path) -> list[Problem]:
         """Return everything that is wrong with a file, without running a grader's code; empty if nothing is."""
@@ -239,6 +251,20 @@ class TaskGrading:
         return file_hash(self.task.answers)
 
     @cached_property
+    def undefined(self) -> str | None:
+        """Why no file can have a score; None if one can.
+
+        A grader's code that gives NaN for the answers themselves would give it for the right file. Answers that are
+        no submission say nothing.
+        """
+        try:
+            raw = self.scorer.score(self.task.gold_submission)
+            is_undefined = raw is None or math.isnan(to_score(raw))
+        except Exception:  # a grader may raise anything
+            return None
+        return f"{NO_SCORE_FOR_ANSWERS} ({raw})" if is_undefined else None
+
+    @cached_property
     def proof(self) -> Proof:
         """Whether the grader works: it is tested once on the task's sample submission, then on its answers."""
         failed: Exception | None = None
@@ -250,7 +276,10 @@ class TaskGrading:
             if not file.is_file():
                 continue
             try:
-                checked_score(self.scorer.score(file))
+                score, reason = checked_score(self.scorer.score(file))
+                if score is None:  # which says nothing against a file that has none either
+                    refused = refused or f"the grader has no score for {name}: {reason}"
+                    continue
             except Exception as error:  # a grader may raise anything
                 if is_invalid_submission(error):
                     refused = refused or f"the grader refuses {name}: {clean_line(str(error), 300)}"
@@ -382,7 +411,7 @@ def scorer_for(task: Task) -> Scorer:
 
         return H5adScorer(spec, task.answers)
     try:
-        frame = read_frame(task.answers)
+        frame = read_frame(task.answers, spec.id)
     except (InvalidSubmissionError, OSError) as error:
         raise NotMeasuredError(f"the answers of {task.id} cannot be read: {error}") from None
     return CsvScorer(spec, frame, part)
@@ -574,19 +603,19 @@ def _compare_with_sample(task: Task, scorer: Scorer, path: Path) -> list[Problem
     if suffix == ".h5ad":
         return []
     try:
-        frame, sample = (read_frame(each).rename(columns=str) for each in (path, sample_path))
-    except (InvalidSubmissionError, OSError):
-        return []
+        first = str(read_frame(sample_path).columns[0])
+        frame, sample = (read_frame(each, first).rename(columns=str) for each in (path, sample_path))
+    except (InvalidSubmissionError, OSError, IndexError):
+        return []  # an empty sample has no first column
     problems = alignment.missing_columns(list(frame.columns), list(sample.columns))
     if len(frame) != len(sample):
         problems.append(
             Problem(f"the file has {len(frame):,} rows where the sample submission has {len(sample):,}")
         )
-    first = sample.columns[0]
     if first in frame.columns and sample[first].is_unique:
         expected = alignment.as_index(sample[first])
         ids = alignment.as_index(frame[first].dropna(), expected)
-        problems += alignment.compare_names(ids, alignment.as_index(expected, ids), "id", str(first))[1]
+        problems += alignment.compare_names(ids, alignment.as_index(expected, ids), "id", first)[1]
     for name in sample.columns[1:]:
         if name in frame.columns and not sample[name].isna().any():
             check = alignment.numbers if sample[name].dtype.kind in "iuf" else alignment.labels

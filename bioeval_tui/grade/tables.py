@@ -14,6 +14,7 @@ import io
 import json
 import math
 import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from pyarrow import csv
 
 from bioeval_tui.errors import InvalidSubmissionError
 from bioeval_tui.grade.answers import MetricSpec
+from bioeval_tui.grade.formats import other_format
 from bioeval_tui.text import clean_line
 
 # Texts that pandas reads as missing values.
@@ -70,15 +72,38 @@ _ONE_CHUNK = 1 << 19
 """Number of cells that pandas certainly reads together to infer a column's type; it reads longer files in pieces."""
 
 
-def read_frame(path: Path) -> pd.DataFrame:
+def read_frame(path: Path, id_column: str | None = None) -> pd.DataFrame:
     """Read a submission or answers CSV with correctly rounded numbers; an empty file gives an empty frame.
+
+    In `id_column`, texts such as `NA` or `null` are ids; elsewhere they are missing values, as in pandas.
 
     Raises:
         InvalidSubmissionError: the file is not a CSV file (ragged, binary, not UTF-8); the message says where.
         OSError: it cannot be read.
     """
     data = path.read_bytes()
+    if (other := other_format(data)) is not None:
+        raise InvalidSubmissionError(f"{clean_line(path.name, 200)} is not a CSV file: it is {other}")
     _refuse_columns(path, data)
+    frame = _read(path, data)
+    return frame if id_column is None else _with_text_ids(frame, data, id_column)
+
+
+def _with_text_ids(frame: pd.DataFrame, data: bytes, name: str) -> pd.DataFrame:
+    """Return the frame with the ids as texts if one of them is a text that pandas reads as missing."""
+    is_shifted = not isinstance(frame.index, pd.RangeIndex)  # by a first row longer than the header
+    if is_shifted or name not in frame.columns or not frame[name].isna().any():
+        return frame
+    texts = read_exactly(io.BytesIO(data), usecols=[name], dtype=str, keep_default_na=False, na_values=[""])[
+        name
+    ]
+    # A line of a single column that is empty is skipped; of one with "NA", it is not.
+    if len(texts) != len(frame) or texts.isna().sum() == frame[name].isna().sum():
+        return frame
+    return frame.assign(**{name: texts.astype(object)})
+
+
+def _read(path: Path, data: bytes) -> pd.DataFrame:
     frame = _by_arrow(data)
     if frame is not None:
         return frame
@@ -197,6 +222,21 @@ def _refuse_columns(path: Path, data: bytes) -> None:
 def _refuse_row(path: Path, row: list[str], most: int) -> None:
     if len(row) > most:
         raise InvalidSubmissionError(f"{path.name} has a row of {len(row):,} columns; the limit is {most:,}")
+
+
+def repeated_columns(path: Path) -> list[str]:
+    """Return a sentence for each column name that a CSV's header has more than once."""
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as lines:
+        try:
+            header = next(csv_module.reader(lines), [])
+        except csv_module.Error:
+            return []
+    counts = Counter(name for name in header if name)
+    return [
+        f"the header has the column `{clean_line(name, 60)}` {count:,} times: the first is used"
+        for name, count in counts.items()
+        if count > 1
+    ]
 
 
 def unix_lines(data: bytes) -> bytes:

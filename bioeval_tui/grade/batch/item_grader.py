@@ -16,7 +16,7 @@ from typing import Any
 import pandas
 import pyarrow.csv
 
-from bioeval_tui.errors import InputError
+from bioeval_tui.errors import InputError, NotMeasuredError, Problem
 from bioeval_tui.grade.batch.worker_process import WORKER_PYTHON, Wire
 from bioeval_tui.grade.biomlbench import install
 from bioeval_tui.grade.explain import attempts, explain
@@ -118,7 +118,10 @@ class ItemGrader:
         answer = outcome_to_dict(self.grade(item))
         if item.kind == "examine" and item.absolute is not None:
             with contextlib.suppress(Exception):
-                findings = self._task(item.task_id).examine(Path(item.absolute))
+                ready, file = self._task(item.task_id), Path(item.absolute)
+                findings = ready.examine(file)
+                if "report" in answer:
+                    findings += map(Problem, ready.hints(file))
                 answer = {"findings": [problem_to_dict(each) for each in findings], **answer}
         return answer
 
@@ -172,7 +175,10 @@ class ItemGrader:
             checked["warnings"] = list(task.warnings)
             if not task.is_prepared:
                 return checked
-            proof = self._task(task_id).proof
+            ready = self._task(task_id)
+            proof = ready.proof
+            if ready.undefined is not None:
+                raise NotMeasuredError(ready.undefined)
             if proof.scored is None and proof.failed is not None:
                 raise proof.failed
             if proof.scored is None and proof.refused:
