@@ -153,7 +153,9 @@ def _say_one(outcome: str, task_id: str, path: str | None, reason: str, out: Con
 
 
 def _medal(report: TaskReport) -> str:
-    return (report.medal or NOTHING) if report.valid_submission else "invalid"
+    if not report.valid_submission:
+        return "invalid"
+    return f"{report.medal or 'none'}, in doubt" if report.doubts else report.medal or NOTHING
 
 
 def _yes(value: bool | None) -> str:

@@ -209,7 +209,7 @@ def findings(difference: Difference, raw: Any, grade_copy: Callable[[], Any]) ->
     """
     if not difference.form:
         return Findings((Doubt("columns", to_score(raw), difference=difference.columns),))
-    unsure = ()
+    unsure: tuple[Doubt, ...] = ()
     if difference.columns and difference.expected is None:  # the copy has the file's columns
         unsure = (Doubt("columns", to_score(raw), difference=difference.columns),)
     copy = _score_of(grade_copy)
