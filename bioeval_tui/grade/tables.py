@@ -61,9 +61,15 @@ _NOT_PLAIN = {
 _SMALL = 1 << 15
 """Below this many bytes splitting text is faster than setting up Arrow's reader."""
 
-_WHOLE_CELL = re.compile(r"-?[0-9]{1,15}")
-_NUMBER_CELL = re.compile(r"-?(?:[0-9]{1,15}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,2})?")
-_NAME_CELL = re.compile(r"[A-Za-z][A-Za-z0-9_.:-]*[0-9_][A-Za-z0-9_.:-]*")
+
+def _column_of(cell: str) -> re.Pattern[str]:
+    """Return the pattern of one or more such cells, a line each, which never goes back into a cell that matched."""
+    return re.compile(f"(?>{cell})(?:\\n(?>{cell}))*+")
+
+
+_WHOLE_CELLS = _column_of(r"-?[0-9]{1,15}")
+_NUMBER_CELLS = _column_of(r"-?(?:[0-9]{1,15}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,2})?")
+_NAME_CELLS = _column_of(r"[A-Za-z][A-Za-z.:-]*[0-9_][A-Za-z0-9_.:-]*")
 """Text that no reader takes for a number, a boolean or a missing value: a letter first and a digit later."""
 
 _ONE_CHUNK = 1 << 19
@@ -228,24 +234,26 @@ def _by_text(data: bytes) -> pd.DataFrame | None:
     """
     if not data.isascii() or not is_plain(data):
         return None
-    header, *lines = data.decode("ascii").removesuffix("\n").split("\n")
+    header, _, body = data.decode("ascii").removesuffix("\n").partition("\n")
     names = header.split(",")
-    width = len(names)
-    if (
-        not lines
-        or "" in names
-        or len(set(names)) != width
-        or any(line.count(",") != width - 1 for line in lines)
-    ):
+    width, rows = len(names), body.count("\n") + 1
+    if not body or "" in names or len(set(names)) != width:
+        return None
+    # Each first cell but the very first begins with its line's break: as many breaks as rows mean lines of equal width.
+    cells = body.replace("\n", ",\n").split(",")
+    if len(cells) != width * rows or "".join(cells[::width]).count("\n") != rows - 1:
         return None
     columns: dict[str, Any] = {}
-    for name, *cells in zip(names, *(line.split(",") for line in lines), strict=True):
-        if all(map(_WHOLE_CELL.fullmatch, cells)):
-            columns[name] = np.array(list(map(int, cells)), np.int64)
-        elif all(map(_NUMBER_CELL.fullmatch, cells)):
-            columns[name] = np.array(list(map(float, cells)), np.float64)
-        elif _pandas_version() < (3,) and all(map(_NAME_CELL.fullmatch, cells)):
-            columns[name] = np.array(cells, object)
+    for place, name in enumerate(names):
+        own = cells[place::width]
+        lines = "\n".join(own) if place else "".join(own)
+        # One match of a whole column takes a fifth of the time of a match for each cell.
+        if _WHOLE_CELLS.fullmatch(lines):
+            columns[name] = np.array(list(map(int, own)), np.int64)
+        elif _NUMBER_CELLS.fullmatch(lines):
+            columns[name] = np.array(list(map(float, own)), np.float64)
+        elif _pandas_version() < (3,) and _NAME_CELLS.fullmatch(lines):
+            columns[name] = np.array(lines.split("\n"), object)
         else:
             return None
     return pd.DataFrame(columns)
