@@ -26,6 +26,7 @@ class Doubt:
         rearranged: the score of a copy in the expected form; None if the copy has no score, or there is none.
         form: the form of the copy, such as `in the answers' order`; empty if there is none.
         difference: how the columns differ; empty for `order`.
+        rows_too: the copy of a doubt about columns has other rows, too: which of both changed the score is unknown.
     """
 
     kind: DoubtKind
@@ -33,6 +34,7 @@ class Doubt:
     rearranged: float | None = None
     form: str = ""
     difference: str = ""
+    rows_too: bool = False
 
     @property
     def sentence(self) -> str:
@@ -40,7 +42,8 @@ class Doubt:
         if self.kind == "order":
             return f"this grader depends on the order of rows: {self._scores}"
         if self.form:
-            return f"this grader takes columns by their place: {self._scores}; {self.difference}"
+            what = "rows or columns" if self.rows_too else "columns"
+            return f"this grader takes {what} by their place: {self._scores}; {self.difference}"
         return f"{self.difference}; a grader that takes columns by their place scores the wrong ones"
 
     @property
@@ -67,7 +70,8 @@ class Doubt:
             scores = float(data["as_handed_in"]), None if copy is None else float(copy)
         except (KeyError, TypeError, ValueError):
             raise wrong from None
-        return cls(data["kind"], *scores, str(data.get("form") or ""), str(data.get("difference") or ""))
+        form, difference = (str(data.get(name) or "") for name in ("form", "difference"))
+        return cls(data["kind"], *scores, form, difference, data.get("rows_too") is True)
 
 
 def score_text(value: float) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from bioeval_tui.grade.alignment import as_index
-from bioeval_tui.grade.doubts import Doubt
+from bioeval_tui.grade.doubts import Doubt, DoubtKind
 from bioeval_tui.grade.task_report import to_score
 from bioeval_tui.text import clean_line
 
@@ -41,26 +41,34 @@ class Findings(NamedTuple):
 class Difference:
     """How a file differs from the expected form; empty or None where it does not.
 
-    `columns` says it in words; `expected` are the columns of the copy, None if one is missing, so that no copy can have
-    them. `rows` are the file's rows in the order of `reference`, shape (rows,).
+    `words` say how the columns differ. `columns` are those of the copy: the sample submission's; if the file lacks one of
+    them, its own in reverse order, which tells whether their place matters; none if the columns are not known.
+    `rows` are the file's rows in the order of `reference`, shape (rows,).
     """
 
-    columns: str = ""
-    expected: tuple[str, ...] | None = None
+    words: str = ""
+    columns: tuple[str, ...] = ()
+    are_reversed: bool = False
     rows: NDArray[np.int64] | None = None
     reference: str = ""
 
     @property
     def form(self) -> str:
         """The form of the copy, in words; empty if there is nothing to rearrange."""
-        columns = "with the sample submission's columns" if self.expected else ""
-        rows = "" if self.rows is None else f"in {self.reference} order"
-        return " ".join(filter(None, (columns, rows)))
+        columns = (
+            "with its columns in reverse order"
+            if self.are_reversed
+            else "with the sample submission's columns"
+        )
+        rows = f"in {self.reference} order"
+        if self.rows is None:
+            return columns if self.columns else ""
+        return f"{columns} and its rows {rows}" if self.columns else rows
 
     def rearranged(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return a copy in the expected form, as if it had been read from a file."""
-        if self.expected:
-            frame = frame[list(self.expected)]
+        """Return a copy in that form, as if it had been read from a file."""
+        if self.columns:
+            frame = frame[list(self.columns)]
         if self.rows is not None:
             frame = frame.iloc[self.rows].reset_index(drop=True)
         return frame.copy()
@@ -86,14 +94,14 @@ class ExpectedForm:
         """Return how a file differs from the expected form; None if it does not, or if that is unknown."""
         if not isinstance(frame.index, pd.RangeIndex):
             return Difference(SHIFTED)
-        words, expected = "", None
         given = list(map(str, frame.columns))
         wanted = given if self._sample is None else list(map(str, self._sample.columns))
-        if given != wanted:
-            words = _columns_words(given, wanted)
-            expected = tuple(wanted) if set(wanted) <= set(given) else None
         reference, rows = self._order(frame) if frame.columns.is_unique else ("", None)
-        return Difference(words, expected, rows, reference) if words or rows is not None else None
+        if given != wanted:
+            lacks = not set(wanted) <= set(given)
+            columns = tuple(reversed(given)) if lacks else tuple(wanted)
+            return Difference(_columns_words(given, wanted), columns, lacks, rows, reference)
+        return None if rows is None else Difference(rows=rows, reference=reference)
 
     def _order(self, frame: pd.DataFrame) -> tuple[str, NDArray[np.int64] | None]:
         """Return the file's rows in the order of the first table that shares ids with it; None if they are already."""
@@ -207,27 +215,23 @@ def findings(difference: Difference, raw: Any, grade_copy: Callable[[], Any]) ->
         raw: what the grader returned for the file.
         grade_copy: calls the grader on the file's copy in the expected form; it may raise anything.
     """
+    words, both = difference.words, bool(difference.words) and difference.rows is not None
     if not difference.form:
-        return Findings((Doubt("columns", to_score(raw), difference=difference.columns),))
-    unsure: tuple[Doubt, ...] = ()
-    if difference.columns and difference.expected is None:  # the copy has the file's columns
-        unsure = (Doubt("columns", to_score(raw), difference=difference.columns),)
+        return Findings((Doubt("columns", to_score(raw), difference=words),))
     copy = _score_of(grade_copy)
     if copy is not None and not _differ(raw, copy):
-        return Findings(unsure, _harmless(difference))
+        return Findings((), (f"{words}; {difference.form} the score is the same",) if words else ())
+    if copy is None and words and not difference.are_reversed:
+        # The grader cannot score the sample submission's columns: they say nothing about this file.
+        return Findings((), (words,))
+    kind: DoubtKind = "columns" if words else "order"
     score = None if copy is None else to_score(copy)
-    if difference.expected is None:
-        return Findings((*unsure, Doubt("order", to_score(raw), score, difference.form)))
-    if (
-        score is None
-    ):  # the grader cannot score the sample submission's columns: they say nothing about this file
-        return Findings((), (difference.columns,))
-    return Findings((Doubt("columns", to_score(raw), score, difference.form, difference.columns),))
+    return Findings((Doubt(kind, to_score(raw), score, difference.form, words, rows_too=both),))
 
 
 def not_tried(difference: Difference, seconds: float, limit_s: float) -> Findings:
     """Return what to say where a second call could exceed the time of a submission, and lose the score."""
-    about = "; ".join(filter(None, (difference.columns, _ORDER * (difference.rows is not None))))
+    about = "; ".join(filter(None, (difference.words, _ORDER * (difference.rows is not None))))
     return Findings((), (
         f"{about}: what that means for the score was not tested, because the grader took {seconds:.0f} s of the "
         f"{limit_s:.0f} s that a submission may take",
@@ -235,12 +239,6 @@ def not_tried(difference: Difference, seconds: float, limit_s: float) -> Finding
 
 
 _ORDER = "the file's rows are in another order"
-
-
-def _harmless(difference: Difference) -> tuple[str, ...]:
-    if difference.expected is None:
-        return ()
-    return (f"{difference.columns}; with the sample submission's columns the score is the same",)
 
 
 def _score_of(grade_copy: Callable[[], Any]) -> Any:

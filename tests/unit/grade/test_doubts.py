@@ -130,7 +130,8 @@ def test_columns_in_another_order(grade) -> None:
 
 def test_columns_and_rows_at_once(grade) -> None:
     (words,) = sentences(grade(COLUMNS_BY_PLACE, shuffled(EXTRA)))
-    assert "with the sample submission's columns in the answers' order" in words
+    assert words.startswith("this grader takes rows or columns by their place: ")
+    assert "with the sample submission's columns and its rows in the answers' order" in words
 
 
 def test_another_column_that_changes_nothing_is_only_a_note(grade) -> None:
@@ -143,8 +144,18 @@ def test_another_column_that_changes_nothing_is_only_a_note(grade) -> None:
     )
 
 
-def test_renamed_columns_cannot_be_tried(grade) -> None:
+def test_a_missing_column_that_changes_nothing_is_only_a_note(grade) -> None:
+    report = grade(COLUMNS_BY_NAME, ANSWERS, sample=SAMPLE.replace("\n", ",0\n").replace("y,0", "y,unused"))
+    assert not sentences(report)
+    assert report.extra.warnings[-1] == (
+        "the file does not have the sample submission's `unused`; with its columns in reverse order the score is the same"
+    )
+
+
+def test_renamed_columns_are_tried_in_reverse_order(grade) -> None:
     (words,) = sentences(grade(COLUMNS_BY_PLACE, EXTRA.replace("id,y", "id,first")))
+    assert words.startswith("this grader takes columns by their place: 1 as handed in, ")
+    assert "with its columns in reverse order; " in words
     assert "has `first`, `mean`, which the sample submission does not have" in words
     assert "does not have the sample submission's `y`" in words
 
