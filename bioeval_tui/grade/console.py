@@ -254,8 +254,10 @@ def report_card(report: TaskReport, problems: Sequence[Problem] = ()) -> None:
         if report.needed_words:
             out.print(f"  {report.needed_words}")
         if report.uncertainty is not None:
+            claims = report.doubts and report.uncertainty.low is not None
+            doubted = "; in doubt, as said above" if claims else ""
             for line in sure_lines(report.uncertainty):
-                out.print(f"  {line}{'; in doubt, as said above' if report.doubts else ''}")
+                out.print(f"  {line}{doubted}")
         if report.looks_words:
             out.print(f"  {report.looks_words}")
         above = "above" if report.above_median else "not above"

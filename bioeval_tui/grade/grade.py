@@ -184,6 +184,8 @@ class TaskGrading:
             try:
                 raw = self.scorer.score(path)
                 score, reason = checked_score(raw)
+                if reason is not None and (difference := self._difference(path)) is not None:
+                    reason = "; ".join(filter(None, (reason, difference.words)))
             except MemoryError:
                 return NotGraded(self.task.id, shown, "out of memory while grading", agent=agent)
             except Exception as error:
@@ -227,14 +229,16 @@ class TaskGrading:
 
         It costs one more call of a grader with code.
         """
-        scorer = self.scorer
-        difference = scorer.difference(path) if isinstance(scorer, CodeScorer) else None
-        if difference is None:
+        scorer, difference = self.scorer, self._difference(path)
+        if difference is None or not isinstance(scorer, CodeScorer):
             return None
-        assert isinstance(scorer, CodeScorer)
         if self.time_limit_s is not None and seconds > self.time_limit_s / 3 and difference.form:
             return order.not_tried(difference, seconds, self.time_limit_s)
         return order.findings(difference, raw, lambda: scorer.score_rearranged(path, difference))
+
+    def _difference(self, path: Path) -> order.Difference | None:
+        """Return how a file that was just scored differs from the expected form; None if it does not."""
+        return self.scorer.difference(path) if isinstance(self.scorer, CodeScorer) else None
 
     def about_file(self, report: TaskReport) -> list[Problem]:
         """Return the warnings of a report that are about its file, not about the task."""

@@ -197,8 +197,8 @@ def _columns_words(given: Sequence[str], wanted: Sequence[str]) -> str:
     if others:
         parts.append(f"has {_names(others)}, which the sample submission does not have")
     if missing:
-        parts.append(f"does not have the sample submission's {_names(missing)}")
-    return f"the file {' and '.join(parts)}"
+        parts.append(f"lacks the sample submission's {_names(missing)}")
+    return f"the file {', and '.join(parts)}"
 
 
 def _names(names: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from bioeval_tui.grade.doubts import Doubt
 from bioeval_tui.grade.grade import TaskGrading
-from bioeval_tui.grading import TaskReport, load_reports, validate_submission
+from bioeval_tui.grading import Invalid, TaskReport, load_reports, validate_submission
 from tests.command import call
 from tests.documents import medals_of
 
@@ -128,6 +128,15 @@ def test_columns_in_another_order(grade) -> None:
     assert "the file has the columns `id`, `z`, `y` where the sample submission has `id`, `y`, `z`" in words
 
 
+def test_no_score_because_of_another_column_names_it(tasks) -> None:
+    code = "def grade(submission, answers):\n    return float('nan') if 'sequence' in submission else 0.5\n"
+    task = tasks.add(code=code, answers=ANSWERS, sample=SAMPLE)
+    table = "id,y,sequence\n" + "".join(f"v{n},{n},ACDE\n" for n in range(10))
+    outcome = TaskGrading(tasks.registry.get_task(task)).grade(tasks.submit(table))
+    assert isinstance(outcome, Invalid)
+    assert outcome.reason.endswith("; the file has `sequence`, which the sample submission does not have")
+
+
 def test_columns_and_rows_at_once(grade) -> None:
     (words,) = sentences(grade(COLUMNS_BY_PLACE, shuffled(EXTRA)))
     assert words.startswith("this grader takes rows or columns by their place: ")
@@ -148,7 +157,7 @@ def test_a_missing_column_that_changes_nothing_is_only_a_note(grade) -> None:
     report = grade(COLUMNS_BY_NAME, ANSWERS, sample=SAMPLE.replace("\n", ",0\n").replace("y,0", "y,unused"))
     assert not sentences(report)
     assert report.extra.warnings[-1] == (
-        "the file does not have the sample submission's `unused`; with its columns in reverse order the score is the same"
+        "the file lacks the sample submission's `unused`; with its columns in reverse order the score is the same"
     )
 
 
@@ -157,7 +166,7 @@ def test_renamed_columns_are_tried_in_reverse_order(grade) -> None:
     assert words.startswith("this grader takes columns by their place: 1 as handed in, ")
     assert "with its columns in reverse order; " in words
     assert "has `first`, `mean`, which the sample submission does not have" in words
-    assert "does not have the sample submission's `y`" in words
+    assert "lacks the sample submission's `y`" in words
 
 
 def test_rows_with_more_values_than_the_header_has_columns(grade) -> None:
