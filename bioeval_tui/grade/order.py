@@ -252,5 +252,8 @@ def _score_of(grade_copy: Callable[[], Any]) -> Any:
 
 def _differ(one: Any, other: Any) -> bool:
     """Whether scores differ by more than sums in another order do."""
-    close = math.isclose(float(one), float(other), rel_tol=1e-9, abs_tol=1e-12)
+    numbers = (
+        float(np.asarray(each).reshape(-1)[0]) for each in (one, other)
+    )  # an array of one number is a score, too
+    close = math.isclose(*numbers, rel_tol=1e-9, abs_tol=1e-12)
     return not close and to_score(one) != to_score(other)

@@ -71,12 +71,18 @@ class CodeScorer:
             return self._function(path, self._answers_path)
         submission, answers = self.frames(path)
         self._covered = path, self._coverage_of(submission)
-        self._different = path, self._form.difference(submission)  # the function may change the table
+        self._different = path, self._difference_of(submission)  # the function may change the table
         return self._function(submission, answers)
 
     def difference(self, path: Path) -> Difference | None:
         """Return how the CSV that was scored last differs from the expected form; None if it does not."""
         return self._different[1] if self._different is not None and self._different[0] == path else None
+
+    def _difference_of(self, submission: pd.DataFrame) -> Difference | None:
+        try:
+            return self._form.difference(submission)
+        except (TypeError, ValueError):
+            return None  # ids of types that do not compare
 
     def score_rearranged(self, path: Path, difference: Difference) -> Any:
         """Call the function on a copy of the CSV in the expected form; whatever it raises passes through."""
