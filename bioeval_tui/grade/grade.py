@@ -184,7 +184,7 @@ class TaskGrading:
             try:
                 raw = self.scorer.score(path)
                 score, reason = checked_score(raw)
-                if reason is not None and (difference := self._difference(path)) is not None:
+                if raw is not None and reason and (difference := self._difference(path)) is not None:
                     reason = "; ".join(filter(None, (reason, difference.words)))
             except MemoryError:
                 return NotGraded(self.task.id, shown, "out of memory while grading", agent=agent)
