@@ -17,7 +17,7 @@ from bioeval_tui.consoles import CellColumn, plain_console, write_table
 from bioeval_tui.errors import ExitCode, InputError
 from bioeval_tui.files import write_or_print
 from bioeval_tui.grade import GraderPool, Outcome, Registry, TaskReport
-from bioeval_tui.grade.console import long_work, medal_table
+from bioeval_tui.grade.console import LISTED, long_work, medal_table
 from bioeval_tui.grade.report_files import Graded, Loaded, graded_now, read_outcomes, unread_sentence
 from bioeval_tui.grade.runs import Runs
 from bioeval_tui.record.masking import current, masked
@@ -127,6 +127,11 @@ def _agents_table(standings: Standings) -> None:
     ]
     write_table(console, columns, gap=2)
     console.print(f"{standings.words}; {AGENTS_NOTE}")
+    doubts = [(one.agent, words) for one in standings.agents for words in one.in_doubt]
+    for agent, words in doubts[:LISTED]:
+        say(f"in doubt: {clean_line(agent, 60)}, {clean_line(words, 1000)}")
+    if len(doubts) > LISTED:
+        say(f"… and {len(doubts) - LISTED:,} more in doubt, in the medal table")
 
 
 def _nothing(runs: Runs, places: Sequence[Path]) -> str:

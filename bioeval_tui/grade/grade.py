@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from bioeval_tui.errors import BioevalError, InputError, InvalidSubmissionError, NotMeasuredError, Problem
-from bioeval_tui.grade import alignment
+from bioeval_tui.grade import alignment, order
 from bioeval_tui.grade.alignment import Coverage, invalid
 from bioeval_tui.grade.answers import read_part
 from bioeval_tui.grade.grader import is_invalid_submission
@@ -141,6 +141,8 @@ class TaskGrading:
             self.humans = load_humans(task.public_dir / "human_baselines.csv")
         except (ValueError, OSError) as error:
             self.warnings.append(f"human baselines cannot be read: {clean_line(str(error), 160)}")
+        self.time_limit_s: float | None = None
+        """How long grading one file may take, in seconds, if somebody watches it."""
         self.rivals: object = None
         """What `intervals.rivals_of` has loaded."""
 
@@ -179,12 +181,16 @@ class TaskGrading:
         started = time.perf_counter()
         reason = refused or self._refusal(path, shown, handed_in)
         problems: tuple[Problem, ...] = ()
+        raw: Any = None
         score: float | None = None
         if path is not None and reason is None:
             try:
-                score, reason = checked_score(self.scorer.score(path))
+                raw = self.scorer.score(path)
+                score, reason = checked_score(raw)
                 if score is None and self.undefined is not None:
                     return NotGraded(self.task.id, shown, self.undefined, agent=agent)
+                if raw is not None and reason and (difference := self._difference(path)) is not None:
+                    reason = "; ".join(filter(None, (reason, difference.words)))
             except MemoryError:
                 return NotGraded(self.task.id, shown, "out of memory while grading", agent=agent)
             except Exception as error:
@@ -206,10 +212,13 @@ class TaskGrading:
         if reason is None:
             assert path is not None
             assert report.extra is not None
+            rows, found = self.coverage(path), self._doubts(path, raw, seconds)
             extra = replace(report.extra, warnings=(*report.extra.warnings, *self.hints(path)))
-            rows = self.coverage(path)
             if rows is not None:
                 extra = replace(extra, rows_scored=rows.scored, rows_expected=rows.expected)
+            if found is not None:
+                sentences = (*(doubt.sentence for doubt in found.doubts), *found.notes)
+                extra = replace(extra, doubts=found.doubts, warnings=(*extra.warnings, *sentences))
             return replace(report, extra=extra)
         return Invalid(report, reason, problems or (Problem(reason),))
 
@@ -226,6 +235,27 @@ class TaskGrading:
             return self.scorer.hints(path)
         except (InvalidSubmissionError, NotMeasuredError, TypeError, ValueError, OSError):
             return []  # as for `coverage`
+
+    def _doubts(self, path: Path, raw: Any, seconds: float) -> order.Findings | None:
+        """Return what the form of a scored file means for its score; None if it has the expected form.
+
+        It costs one more call of a grader with code.
+        """
+        scorer, difference = self.scorer, self._difference(path)
+        if difference is None or not isinstance(scorer, CodeScorer):
+            return None
+        if self.time_limit_s is not None and seconds > self.time_limit_s / 3 and difference.form:
+            return order.not_tried(difference, seconds, self.time_limit_s)
+        return order.findings(difference, raw, lambda: scorer.score_rearranged(path, difference))
+
+    def _difference(self, path: Path) -> order.Difference | None:
+        """Return how a file that was just scored differs from the expected form; None if it does not."""
+        return self.scorer.difference(path) if isinstance(self.scorer, CodeScorer) else None
+
+    def about_file(self, report: TaskReport) -> list[Problem]:
+        """Return the warnings of a report that are about its file, not about the task."""
+        warnings = report.extra.warnings if report.extra else ()
+        return [Problem(words) for words in warnings if words not in self.warnings]
 
     def examine(self, path: Path) -> list[Problem]:
         """Return everything that is wrong with a file, without running a grader's code; empty if nothing is."""
@@ -543,7 +573,8 @@ def validate_submission(submission: Path, task: Task) -> tuple[bool, str]:
         case NotGraded():
             return False, f"Submission invalid! The attempt to grade it failed: {outcome.reason}"
         case _:
-            return True, "Submission is valid."
+            doubts = f" But its score is in doubt: {outcome.doubt_words}." if outcome.doubts else ""
+            return True, f"Submission is valid.{doubts}"
 
 
 def leaderboard_of(task: Task) -> Leaderboard:

@@ -93,19 +93,27 @@ Diagnosis = Literal["valid", "invalid", "not_graded"]
 class Validation:
     """What validation says of a file: `valid`, `invalid` or `not_graded`, in words, and the findings.
 
-    `missing` is how many rows of the answers a valid file lacks.
+    `missing` is how many rows of the answers a valid file lacks. `in_doubt`: its score may not be what it deserves.
     """
 
     status: Diagnosis
     findings: tuple[str, ...] = ()
     missing: int = 0
+    in_doubt: bool = False
 
     @property
     def words(self) -> str:
         """Such as `invalid`, or `valid for the published grader; 1,998 rows are missing`."""
-        if not self.missing:
+        missing = f"{plural(self.missing, 'row is', 'rows are')} missing" if self.missing else ""
+        notes = [*filter(None, [missing]), *(["its score is in doubt"] if self.in_doubt else [])]
+        if not notes:
             return self.status.replace("_", " ")
-        return f"valid for the published grader; {plural(self.missing, 'row is', 'rows are')} missing"
+        return f"valid for the published grader; {'; '.join(notes)}"
+
+    @property
+    def is_only_for_grader(self) -> bool:
+        """Whether the published grader takes the file, but something about it is wrong."""
+        return bool(self.missing or self.in_doubt)
 
 
 def validation_of(outcome: Outcome, findings: Iterable[Problem]) -> Validation:
@@ -116,7 +124,7 @@ def validation_of(outcome: Outcome, findings: Iterable[Problem]) -> Validation:
     if isinstance(outcome, Invalid):
         own = [item.message for item in outcome.problems] or [outcome.reason]
         return Validation("invalid", tuple(dict.fromkeys([*own, *messages])))
-    return Validation("valid", tuple(messages), outcome.rows_missing)
+    return Validation("valid", tuple(messages), outcome.rows_missing, bool(outcome.doubts))
 
 
 def outcome_to_dict(outcome: Outcome) -> dict[str, Any]:
@@ -205,6 +213,8 @@ class Tally:
     beats_human: int = 0
     partial: int = 0
     """How many were scored on only a part of the rows."""
+    in_doubt: int = 0
+    """How many have a score that is in doubt."""
     percentiles: list[float] = field(default_factory=list)
     """Of the valid ones on a task with a leaderboard."""
 
@@ -225,6 +235,7 @@ class Tally:
         if report is None or not report.valid_submission:
             return
         self.partial += report.rows_missing > 0
+        self.in_doubt += bool(report.doubts)
         self.above_median += report.above_median
         self.beats_human += bool(report.beats_human)
         if report.leaderboard_percentile is not None:

@@ -18,6 +18,7 @@ import pandas as pd
 from bioeval_tui.errors import InvalidSubmissionError, NotMeasuredError, Problem
 from bioeval_tui.grade import alignment, tables
 from bioeval_tui.grade.answers import AnswersPart, MetricSpec
+from bioeval_tui.grade.order import Difference, ExpectedForm
 from bioeval_tui.grade.resampling import Draws, draws
 from bioeval_tui.grade.tables import read_answers, read_frame
 
@@ -62,6 +63,7 @@ class CodeScorer:
         self._sample_path = sample
         self._part = part
         self._covered: tuple[Path, alignment.Coverage | None] | None = None
+        self._different: tuple[Path, Difference | None] | None = None
 
     def score(self, path: Path) -> Any:
         """Call the function on the file; whatever it raises passes through."""
@@ -72,7 +74,23 @@ class CodeScorer:
             return self._function(path, self._answers_path)
         submission, answers = self.frames(path)
         self._covered = path, self._coverage_of(submission)
+        self._different = path, self._difference_of(submission)  # the function may change the table
         return self._function(submission, answers)
+
+    def difference(self, path: Path) -> Difference | None:
+        """Return how the CSV that was scored last differs from the expected form; None if it does not."""
+        return self._different[1] if self._different is not None and self._different[0] == path else None
+
+    def _difference_of(self, submission: pd.DataFrame) -> Difference | None:
+        try:
+            return self._form.difference(submission)
+        except (TypeError, ValueError):
+            return None  # ids of types that do not compare
+
+    def score_rearranged(self, path: Path, difference: Difference) -> Any:
+        """Call the function on a copy of the CSV in the expected form; whatever it raises passes through."""
+        submission, answers = self.frames(path)
+        return self._function(difference.rearranged(submission), answers)
 
     def coverage(self, path: Path) -> alignment.Coverage | None:
         """Return how many rows of the answers are in the file, by their ids; None where there are none."""
@@ -103,12 +121,22 @@ class CodeScorer:
     @cached_property
     def _rows(self) -> alignment.AnswerRows | None:
         """The rows of the answers; None if those are no table."""
-        try:
-            sample = read_frame(self._sample_path)
-        except (InvalidSubmissionError, OSError):
-            sample = None
         is_table = hasattr(self._answers, "dtypes")
-        return alignment.AnswerRows(self._answers, sample) if is_table else None
+        return alignment.AnswerRows(self._answers, self._sample) if is_table else None
+
+    @cached_property
+    def _form(self) -> ExpectedForm:
+        return ExpectedForm(self._answers, self._sample)
+
+    @cached_property
+    def _sample(self) -> pd.DataFrame | None:
+        """The sample submission; None if it is no table."""
+        if self._sample_path.suffix.lower() != CSV:
+            return None
+        try:
+            return read_frame(self._sample_path)
+        except (InvalidSubmissionError, OSError):
+            return None
 
     @cached_property
     def _answers(self) -> Any:

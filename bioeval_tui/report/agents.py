@@ -40,6 +40,8 @@ class AgentEntry:
     medal: bool
     partial: bool = False
     """Whether it was scored on only a part of the rows."""
+    doubts: str = ""
+    """Why its score is in doubt; empty if it is not."""
     graded: bool = True
     """Whether it was graded and valid."""
 
@@ -51,13 +53,15 @@ class AgentStanding:
     Each is the mean over tasks of the mean over a task's submissions. Percentiles are None where none is known, which is
     then also said of `rank`; `percentiles` is the number of valid submissions that have one. `rank` is among the agents
     with percentiles, on the tasks that all of them have. `behind` is the paired difference in percentile between the next
-    better agent and this one, on the tasks that both have. The fields are the keys of `medals --agents --json`.
+    better agent and this one, on the tasks that both have. `in_doubt` has the task and the reason of each score in doubt.
+    The fields are the keys of `medals --agents --json`.
     """
 
     agent: str
     submissions: int
     graded: int
     scored_on_part_of_rows: int
+    in_doubt: tuple[str, ...]
     tasks: int
     passes: int
     percentiles: int
@@ -75,6 +79,7 @@ class AgentStanding:
         """Such as `4 of 5 graded`, or `4 of 5 graded, 2 on a part of the rows`."""
         count = self.scored_on_part_of_rows
         partial = f", {count:,} on a part of the rows" if count else ""
+        partial += f", {len(self.in_doubt):,} in doubt" if self.in_doubt else ""
         return f"{self.graded:,} of {self.submissions:,} graded{partial}"
 
     @property
@@ -101,6 +106,7 @@ class AgentStanding:
         behind = self.behind
         return {
             **figures,
+            "in_doubt": list(self.in_doubt),
             "any_medal_interval": _ends(self.any_medal_interval),
             "rank": _places(self.rank),
             "rank_graded": _places(self.rank_graded),
@@ -114,6 +120,7 @@ PrintedStanding = Annotated[
     Fields(
         AgentStanding,
         without=("behind",),
+        in_doubt=list[str],
         any_medal_interval=list[float] | None,
         rank=list[int] | None,
         rank_graded=list[int] | None,
@@ -157,8 +164,9 @@ def entry_of(agent: str, task_id: str, report: TaskReport | None) -> AgentEntry:
     if report is None or not report.valid_submission:
         return AgentEntry(agent, task_id, None, medal=False, graded=False)
     return AgentEntry(
-        agent, task_id, report.leaderboard_percentile, report.medal is not None, report.rows_missing > 0
-    )
+        agent, task_id, report.leaderboard_percentile, report.medal is not None, report.rows_missing > 0,
+        report.doubt_words,
+    )  # fmt: skip
 
 
 def entries_of(reports: Sequence[TaskReport], not_graded: Sequence[NotGraded]) -> list[AgentEntry]:
@@ -240,6 +248,7 @@ def _standing(
         submissions=len(entries),
         graded=sum(entry.graded for entry in entries),
         scored_on_part_of_rows=sum(entry.partial for entry in entries),
+        in_doubt=tuple(f"{entry.task_id}: {entry.doubts}" for entry in entries if entry.doubts),
         tasks=len(tasks),
         passes=max(map(len, tasks.values())),
         percentiles=sum(entry.percentile is not None for entry in entries),

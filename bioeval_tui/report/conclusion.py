@@ -107,6 +107,7 @@ def conclude_grading(report: TaskReport) -> Conclusion:
             report.away_words,
             bool(report.above_median),
             report.rows_note,
+            report.doubt_words,
         )
     )
 

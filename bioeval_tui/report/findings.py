@@ -642,7 +642,7 @@ class InvalidSubmission(ConclusionFinding):
 class GradedSubmission(ConclusionFinding):
     """A submission's score, place and distance to the next medal as its report gives them, and its medal, if any.
 
-    `rows` says on how many rows it was scored, if not on all.
+    `rows` says on how many rows it was scored, if not on all; `doubts` why the score may not be what it deserves.
     """
 
     task: str
@@ -652,6 +652,7 @@ class GradedSubmission(ConclusionFinding):
     away: str
     above_median: bool
     rows: str = ""
+    doubts: str = ""
 
     @property
     def outcome(self) -> Outcome:

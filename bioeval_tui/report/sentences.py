@@ -398,7 +398,8 @@ def _(finding: of.GradedSubmission) -> str:
     median = "above the median" if finding.above_median else "not above the median"
     place = f"place {finding.place}" if finding.place else ""
     parts = (finding.score, finding.rows, place, "" if finding.medal else median, finding.away)
-    return f"{medal} on {finding.task}: {', '.join(filter(None, parts))}."
+    doubts = f" In doubt: {finding.doubts}." if finding.doubts else ""
+    return f"{medal} on {finding.task}: {', '.join(filter(None, parts))}.{doubts}"
 
 
 # Where a conversation lost points

@@ -105,6 +105,7 @@ class GraderPool:
             "own_folder": str(own_folder().absolute()),
             "leaderboard": registry.leaderboard,
             "memory_limit_mb": memory_limit_mb,
+            "time_limit_s": time_limit_s,
             "isolate": isolate,
             "pandas": version("pandas") if python else None,
         }

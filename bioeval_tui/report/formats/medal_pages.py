@@ -26,7 +26,7 @@ COLUMNS = (
     "task_id", "agent", "medal", "score", "lower_is_better", "leaderboard_percentile", "place", "leaderboard_size",
     "above_median", "beats_human", "next_medal", "score_needed", "valid", "error", "submission_path", "created_at",
     "review", "outcome", "low", "high", "p_gold", "p_silver", "p_bronze", "place_best", "place_worst", "rows_scored",
-    "rows_expected",
+    "rows_expected", "in_doubt",
 )  # fmt: skip
 NOT_GRADED = "? Not graded"
 MOST_CARDS = 500
@@ -39,6 +39,7 @@ def tally_words(tally: Tally) -> str:
     line = f"{by['gold']} gold, {by['silver']} silver, {by['bronze']} bronze"
     line += f"; {tally.above_median} above the median; {tally.invalid} invalid; {tally.not_graded} not graded"
     line += f"; {tally.partial} scored on a part of the rows" if tally.partial else ""
+    line += f"; {tally.in_doubt} in doubt" if tally.in_doubt else ""
     if tally.percentile is None:
         return f"{line}; {tally.percentile_words}" if tally.valid else line
     zeros = number1(tally.percentile_with_zeros)
@@ -122,7 +123,7 @@ def medals_markdown(
         [
             escape(report.task_id),
             escape(_agent(report) or DASH),
-            medal_word(report) + (f" ({report.rows_note})" if report.rows_note else ""),
+            medal_word(report) + (escape(f" ({report.note})") if report.note else ""),
             DASH if report.score is None else f"{report.score + 0.0:g}",
             report.interval_words or DASH,
             DASH if report.uncertainty is None else report.uncertainty.medal_words or DASH,
@@ -179,7 +180,7 @@ def medals_csv(
             _number(extra.score_needed), report.valid_submission,
             extra.error, report.submission_path, report.created_words,
             review, "graded" if report.valid_submission else "invalid", *_sure(report.uncertainty),
-            extra.rows_scored, extra.rows_expected,
+            extra.rows_scored, extra.rows_expected, report.doubt_words or None,
         ]  # fmt: skip
         rows.append([csv_cell(value) for value in values])
     for item in not_graded:

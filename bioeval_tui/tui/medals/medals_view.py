@@ -52,10 +52,10 @@ MIN_TASK, TASK_WIDTH = 18, 36
 
 
 def medal_cell(row: MedalRow) -> Cell:
-    """Return the medal; with `!` if only a part of the rows was scored."""
+    """Return the medal; with `!` if only a part of the rows was scored, or the score is in doubt."""
     medal = MEDALS[standing_of(row.report)]
-    partial = row.report is not None and row.report.rows_missing
-    return medal._replace(text=f"{medal.text} !") if partial else medal
+    marked = row.report is not None and (row.report.rows_missing or row.report.doubts)
+    return medal._replace(text=f"{medal.text} !") if marked else medal
 
 
 def file_mark(row: MedalRow) -> Mark:
@@ -149,6 +149,8 @@ def totals_lines(totals: Tally, width: int = 200) -> list[list[Cell]]:
         above.append(Cell(f"   above human {totals.beats_human:,}"))
     if totals.partial:
         above.append(Cell(f"   ! scored on a part of the rows {totals.partial:,}", "warn"))
+    if totals.in_doubt:
+        above.append(Cell(f"   ! in doubt {totals.in_doubt:,}", "warn"))
     if totals.percentile is None:
         average = [Cell(totals.percentile_words, "quiet")]
     else:

@@ -406,7 +406,7 @@ def group_cells(group: Group, standing: AgentStanding | None = None) -> dict[str
     waiting = "…" if group.domain is None else ""
     totals, by = group.totals, group.totals.by
     whole = group.domain is None
-    partial = " !" if totals.partial else ""
+    partial = " !" if totals.partial or totals.in_doubt else ""
     name = Cell(group.agent, "strong") if group.domain is None else Cell(f"   {group.domain or '–'}")
     name = name._replace(text=name.text + partial)
 

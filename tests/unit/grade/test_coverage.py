@@ -67,8 +67,8 @@ def test_every_view_and_ranking_marks_the_row(two: TaskReport, tmp_path: Path) -
     for page in (medals_of("html", [two]), medals_of("md", [two])):
         assert TWO in page
         assert "1 scored on a part of the rows" in page
-    assert medals_of("csv", [two]).splitlines()[0].endswith("rows_scored,rows_expected")
-    assert medals_of("csv", [two]).splitlines()[1].endswith(",2,30")
+    assert medals_of("csv", [two]).splitlines()[0].endswith("rows_scored,rows_expected,in_doubt")
+    assert medals_of("csv", [two]).splitlines()[1].endswith(",2,30,")
     assert json.loads(medals_of("json", [two]))[0]["extra"]["rows_scored"] == 2
 
 

@@ -56,6 +56,7 @@ def test_the_report_has_the_published_shape_in_the_lists_order(tasks, listed: Pa
         "total_invalid_submissions": 1,
         "total_not_graded": 0,
         "total_scored_on_part_of_rows": 0,
+        "total_in_doubt": 0,
         "avg_leaderboard_percentile_with_zeros": result.average_with_zeros,
     }
     assert {key: report[key] for key in expected} == expected
