@@ -82,13 +82,18 @@ class MessageState:
     started_at: datetime
     done: bool = False
     latency_ms: float | None = None
+    """From the request to the last byte of the answer, for the successful attempt; null if it does not count."""
     blocked_ms: float | None = None
+    """How long this program did not run meanwhile, if that is why the latency does not count."""
     waited_ms: float = 0.0
+    """Time of failed attempts and the waits between them; not part of the latency."""
     thought_ms: float | None = None
     first_token_ms: float | None = None
+    """From the request to the first text; null if the answer was not streamed."""
     tokens_in: int | None = None
     tokens_out: int | None = None
     operator: bool = False
+    """A person typed it."""
     signs_off: bool = False
     told_cut_off: bool = False
     """Whether the agent's endpoint said that the answer ended at its model's length limit."""
