@@ -337,25 +337,20 @@ class FactsUnread(ConclusionFinding):
     why: str
 
 
-class NothingToGain(ConclusionFinding):
-    """Full scores in both conditions."""
+class NoEffectOfFacts(ConclusionFinding):
+    """The same score in both conditions, in every trial: nothing was left to gain if it is 1."""
 
-    outcome: ClassVar[Outcome] = "perfect"
     facts: tuple[str, ...]
     """The facts that the user gave; empty where each case has its own, here and below."""
-    trials: Trials
-    attributed: ClassVar[float | None] = 0.0
-
-
-class NoEffectOfFacts(ConclusionFinding):
-    """The same score in both conditions, in every trial."""
-
-    outcome: ClassVar[Outcome] = "no_difference"
-    facts: tuple[str, ...]
     trials: Trials
     score: float
     best: Gain | None
     attributed: ClassVar[float | None] = 0.0
+
+    @property
+    def outcome(self) -> Outcome:
+        """Whether there was anything to gain."""
+        return "perfect" if self.score == 1 else "no_difference"
 
 
 class BothScores(ConclusionFinding):
@@ -445,7 +440,7 @@ class PartlySharedCriteria(ConclusionFinding):
         return self.effect.outcome
 
 
-EffectFinding = NothingToGain | NoEffectOfFacts | EffectOfFacts | EffectWithinChance | TooFewForEffect
+EffectFinding = NoEffectOfFacts | EffectOfFacts | EffectWithinChance | TooFewForEffect
 """What knowing the facts changes."""
 
 
