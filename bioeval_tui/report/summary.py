@@ -96,10 +96,7 @@ class Asking(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ConditionSummary:
-    """Everything about one condition.
-
-    `PrintedCondition` has the same names, but for other values: pass^k by k, scores by tag, costs by peer, and words.
-    """
+    """Everything about one condition."""
 
     condition: Condition
     title: str
