@@ -575,19 +575,19 @@ STARTS_DIFFER = "the conditions did not start from the same state"
 """How the warning `not_clean` begins if it lists what differs."""
 
 
-class ConversationEnded(EventBase):
+class Ending(BaseModel):
     """Why a conversation ended, and whose fault it was.
 
     `ways` says what you can do if no conversation took place, and `received` what came instead of an answer.
     """
 
+    model_config = ConfigDict(frozen=True)
     kind: Literal["conversation_ended"] = "conversation_ended"
     reason: EndReason
     fault: Fault
     detail: str = ""
     ways: tuple[str, ...] = ()
     received: str = ""
-    duration_ms: Number = 0.0
 
     @property
     def advice(self) -> str:
@@ -604,6 +604,12 @@ class ConversationEnded(EventBase):
     def how(self) -> EndReason | Literal["not_held"]:
         """The reason; `not_held` if something failed before or between the turns and nobody cancelled it."""
         return "not_held" if self.reason == "cancelled" and self.fault != "none" else self.reason
+
+
+class ConversationEnded(Ending, EventBase):
+    """A conversation ended so."""
+
+    duration_ms: Number = 0.0
 
 
 class EvidenceQuoted(BaseModel):

@@ -309,8 +309,8 @@ def _first_cause(
 def _shared_checks(run: RecordedRun) -> set[tuple[str, int]]:
     """Return the assertions and tasks that both conditions share in every trial, as `Gain` numbers them."""
     shared = [run.shared_in(trial) for trial in run.trials]
-    tasks = frozenset.intersection(*(criteria.tasks for criteria in shared))
-    assertions = frozenset.intersection(*(criteria.assertions for criteria in shared))
+    tasks = frozenset.intersection(*(criteria.tasks.numbers for criteria in shared))
+    assertions = frozenset.intersection(*(criteria.assertions.numbers for criteria in shared))
     return {*(("task", number) for number in tasks), *(("assertion", index) for index in assertions)}
 
 
