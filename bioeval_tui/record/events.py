@@ -263,7 +263,7 @@ class RunStarted(EventBase):
 
 
 class RunResumed(EventBase):
-    """An interrupted run was resumed; unfinished conversations start again."""
+    """An interrupted run was resumed; unfinished conversations start again. It has only what is not as in `RunStarted`."""
 
     kind: Literal["run_resumed"] = "run_resumed"
     program_version: str
@@ -339,6 +339,7 @@ class MessageDelta(EventBase):
 class MessageCompleted(EventBase):
     """A complete message. `latency_ms` covers only the successful attempt; `waited_ms` the failed attempts and waits.
 
+    Whose it is stands here and in `MessageStarted`: each line of a recording is read by itself, and imports have no start.
     `thought_ms` is how long the evaluator took over a user message. `cut_off`: the agent's model ended its answer at its
     length limit. `blocked_ms` is set if this program did not run for so long of the latency that it does not count: then
     `latency_ms` is None.
@@ -781,7 +782,7 @@ class RunEnded(EventBase):
 class CriteriaGiven(EventBase):
     """Transcripts are judged again by other criteria than the recorded ones; in overlays only.
 
-    `judging` is the id that the verdicts have. `job` has the `tasks` and `rubric` of the job file `job_name`, and `cases`
+    `judging` is the id that the verdicts have. Unlike in `RunStarted`, `job` has only the `tasks` and `rubric` of the job file `job_name`, and `cases`
     those of each case where they differ.
     """
 

@@ -73,7 +73,10 @@ class Change(NamedTuple):
 
 @dataclass(slots=True)
 class MessageState:
-    """One utterance, finished or streaming."""
+    """One utterance, finished or streaming.
+
+    It copies what its events say instead of holding them: of many long runs, only these few values stay in memory (`lighten`).
+    """
 
     message: int
     turn: int

@@ -133,6 +133,7 @@ ASSERTION = Fields(
 AssertionResult = Annotated[dict[str, Any], ASSERTION]
 
 
+# A `Case` says what is planned under some of these names; `ConversationScored` what is recorded, none before the end.
 class ConversationDocument(_Published):
     """One conversation: one trial under one condition."""
 

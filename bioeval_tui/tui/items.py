@@ -197,7 +197,7 @@ class ReviewItem:
 
 @dataclass(frozen=True, slots=True)
 class NewReview:
-    """One review of one item."""
+    """One review of one item, as a person gives it; a `Reviewed` also has what stood there before, and by whom."""
 
     action: ReviewAction
     score: float | None = None
