@@ -782,8 +782,8 @@ class RunEnded(EventBase):
 class CriteriaGiven(EventBase):
     """Transcripts are judged again by other criteria than the recorded ones; in overlays only.
 
-    `judging` is the id that the verdicts have. Unlike in `RunStarted`, `job` has only the `tasks` and `rubric` of the job file `job_name`, and `cases`
-    those of each case where they differ.
+    `judging` is the id that the verdicts have. Unlike in `RunStarted`, `job` has only the `tasks` and `rubric` of the
+    job file `job_name`, and `cases` those of each case where they differ.
     """
 
     kind: Literal["criteria_given"] = "criteria_given"

@@ -47,8 +47,9 @@ ENOUGH = 3
 
 
 class Outcome(Ending):
-    """How a conversation ended, and what the run needs to know besides. `never_held`: the agent opened no session, or never answered.
+    """How a conversation ended, and what the run needs to know besides.
 
+    `never_held`: the agent opened no session, or never answered.
     `broken_at` is the number of the user's message during whose answer the connection to the agent broke, else 0.
     """
 
