@@ -230,7 +230,7 @@ def _effect(
     equal, interval = uplift.estimate.all_equal, uplift.estimate.interval
     pairs = [pair for pair in _scored_pairs(run) if run.why_not_compared(pair[0].trial) != NO_FACTS]
     if all(one.score == two.score == 1 for one, two in pairs):
-        return of.NoEffectOfFacts(facts, trials, 1.0, None)
+        return of.NoEffectOfFacts(facts, trials, 1.0, None, perfect=True)
     without, with_facts = _paired_means(run)
     if uplift.verdict == "too few":
         return _too_few(run, summary, uplift, trials, facts)

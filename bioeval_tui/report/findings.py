@@ -338,19 +338,21 @@ class FactsUnread(ConclusionFinding):
 
 
 class NoEffectOfFacts(ConclusionFinding):
-    """The same score in both conditions, in every trial: nothing was left to gain if it is 1."""
+    """The same score in both conditions, in every trial."""
 
     facts: tuple[str, ...]
     """The facts that the user gave; empty where each case has its own, here and below."""
     trials: Trials
     score: float
     best: Gain | None
+    perfect: bool = False
+    """Whether each conversation has the full score by all of its own criteria, so that nothing was left to gain."""
     attributed: ClassVar[float | None] = 0.0
 
     @property
     def outcome(self) -> Outcome:
         """Whether there was anything to gain."""
-        return "perfect" if self.score == 1 else "no_difference"
+        return "perfect" if self.perfect else "no_difference"
 
 
 class BothScores(ConclusionFinding):
