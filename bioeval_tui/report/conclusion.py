@@ -231,7 +231,7 @@ def _effect(
     equal, interval = uplift.estimate.all_equal, uplift.estimate.interval
     pairs = [pair for pair in _scored_pairs(run) if run.why_not_compared(pair[0].trial) != NO_FACTS]
     if all(one.score == two.score == 1 for one, two in pairs):
-        return of.NothingToGain(facts, trials)
+        return of.NoEffectOfFacts(facts, trials, 1.0, None, perfect=True)
     without, with_facts = _paired_means(run)
     if uplift.verdict == "too few":
         return _too_few(run, summary, uplift, trials, facts)
@@ -310,8 +310,8 @@ def _first_cause(
 def _shared_checks(run: RecordedRun) -> set[tuple[str, int]]:
     """Return the assertions and tasks that both conditions share in every trial, as `Gain` numbers them."""
     shared = [run.shared_in(trial) for trial in run.trials]
-    tasks = frozenset.intersection(*(criteria.tasks for criteria in shared))
-    assertions = frozenset.intersection(*(criteria.assertions for criteria in shared))
+    tasks = frozenset.intersection(*(criteria.tasks.numbers for criteria in shared))
+    assertions = frozenset.intersection(*(criteria.assertions.numbers for criteria in shared))
     return {*(("task", number) for number in tasks), *(("assertion", index) for index in assertions)}
 
 

@@ -337,25 +337,22 @@ class FactsUnread(ConclusionFinding):
     why: str
 
 
-class NothingToGain(ConclusionFinding):
-    """Full scores in both conditions."""
-
-    outcome: ClassVar[Outcome] = "perfect"
-    facts: tuple[str, ...]
-    """The facts that the user gave; empty where each case has its own, here and below."""
-    trials: Trials
-    attributed: ClassVar[float | None] = 0.0
-
-
 class NoEffectOfFacts(ConclusionFinding):
     """The same score in both conditions, in every trial."""
 
-    outcome: ClassVar[Outcome] = "no_difference"
     facts: tuple[str, ...]
+    """The facts that the user gave; empty where each case has its own, here and below."""
     trials: Trials
     score: float
     best: Gain | None
+    perfect: bool = False
+    """Whether each conversation has the full score by all of its own criteria, so that nothing was left to gain."""
     attributed: ClassVar[float | None] = 0.0
+
+    @property
+    def outcome(self) -> Outcome:
+        """Whether there was anything to gain."""
+        return "perfect" if self.perfect else "no_difference"
 
 
 class BothScores(ConclusionFinding):
@@ -445,7 +442,7 @@ class PartlySharedCriteria(ConclusionFinding):
         return self.effect.outcome
 
 
-EffectFinding = NothingToGain | NoEffectOfFacts | EffectOfFacts | EffectWithinChance | TooFewForEffect
+EffectFinding = NoEffectOfFacts | EffectOfFacts | EffectWithinChance | TooFewForEffect
 """What knowing the facts changes."""
 
 

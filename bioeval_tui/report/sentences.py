@@ -195,14 +195,10 @@ def _(finding: of.OneCondition) -> str:
 
 
 @write.register
-def _(finding: of.NothingToGain) -> str:
-    over = _over(finding.trials, all_equal=True)
-    return f"The agent scores 1.00 whether or not it can learn {_that(finding.facts)}{over}: nothing was left to gain."
-
-
-@write.register
 def _(finding: of.NoEffectOfFacts) -> str:
     each = _over(finding.trials, all_equal=True)
+    if finding.perfect:
+        return f"The agent scores 1.00 whether or not it can learn {_that(finding.facts)}{each}: nothing was left to gain."
     best = f"; {_largest_gain(finding.best)}" if finding.best else ""
     return f"Knowing {_that(finding.facts)} made no difference: the agent scores {number(finding.score)} either way{each}{best}."
 
@@ -262,10 +258,10 @@ def _by_own_criteria(fails: of.Cause | None) -> str:
 def _effect(finding: of.EffectFinding) -> str:
     """Return what the facts change, without naming them, as the end of a sentence."""
     match finding:
-        case of.NothingToGain(trials=trials):
-            return f"it scores 1.00 either way{_over(trials, all_equal=True)}: nothing was left to gain"
-        case of.NoEffectOfFacts(trials=trials, score=score):
+        case of.NoEffectOfFacts(trials=trials, score=score, perfect=perfect):
             either = f"{number(score)} either way{_over(trials, all_equal=True)}"
+            if perfect:
+                return f"it scores {either}: nothing was left to gain"
             return f"the facts made no difference: {either}"
         case of.EffectOfFacts():
             verb, because = "lift" if finding.helps else "lower", ""

@@ -99,8 +99,8 @@ EXAMPLES: list[tuple[Finding, str]] = [
         "and 1.00 with the facts over 5 trials."),
     (of.NoFactGiven(SCORES, 5), "The user gave the agent no fact, so the facts cannot explain a difference: the agent scores 0.44 without the facts "
      "and 1.00 with the facts over 5 trials."),
-    (of.NothingToGain((LIVES, TAKES), SINGLE), "The agent scores 1.00 whether or not it can learn that the user lives in Sydney and takes 5 mg of warfarin (one trial): nothing was left to gain."),
-    (of.NothingToGain((), FIVE), "The agent scores 1.00 whether or not it can learn the facts of each case in each of 5 trials: nothing was left to gain."),
+    (of.NoEffectOfFacts((LIVES, TAKES), SINGLE, 1.0, None, perfect=True), "The agent scores 1.00 whether or not it can learn that the user lives in Sydney and takes 5 mg of warfarin (one trial): nothing was left to gain."),
+    (of.NoEffectOfFacts((), FIVE, 1.0, None, perfect=True), "The agent scores 1.00 whether or not it can learn the facts of each case in each of 5 trials: nothing was left to gain."),
     (of.NoEffectOfFacts((LIVES, TAKES), FIVE, 0.5, None), "Knowing that the user lives in Sydney and takes 5 mg of warfarin made no difference: the agent scores 0.50 either way in each of 5 trials."),
     (of.NoEffectOfFacts((), of.Trials(5, 6), 0.5, GAIN),
      "Knowing the facts of each case made no difference: the agent scores 0.50 either way in each of 5 of 6 trials; the largest gain would come from "
@@ -139,7 +139,7 @@ EXAMPLES: list[tuple[Finding, str]] = [
     *((of.PartlySharedCriteria(SCORES, None, SOME_SHARED, effect),
        "The agent scores 0.44 without the facts and 1.00 with the facts, each by its own criteria; on what both share, 2 of 3 tasks and 1 of 5 assertions, "
        f"{words}.") for effect, words in (
-        (of.NothingToGain((), SINGLE), "it scores 1.00 either way (one trial): nothing was left to gain"),
+        (of.NoEffectOfFacts((), SINGLE, 1.0, None, perfect=True), "it scores 1.00 either way (one trial): nothing was left to gain"),
         (of.NoEffectOfFacts((), FIVE, 0.5, GAIN), "the facts made no difference: 0.50 either way in each of 5 trials"),
         (of.EffectOfFacts(FIVE, LOW, HIGH, True, None, (), True, CAUSE),
          "the facts lift the agent from 0.44 to 1.00 in each of 5 trials: without them “a reminder exists” fails"),
@@ -149,7 +149,7 @@ EXAMPLES: list[tuple[Finding, str]] = [
         (of.TooFewForEffect((LIVES,), SCORES, SINGLE, None, 5, CAUSE, of.Penalty(0.3, 1, WITHOUT)),
          "one trial is too few to tell what the facts change (5 would do); 0.30 of the difference is the penalty for 1 failed request without the facts"),
     )),
-    (of.PartlySharedCriteria(SCORES, CAUSE, of.Shared(1, 1, 1, 2), of.NothingToGain((), FIVE)),
+    (of.PartlySharedCriteria(SCORES, CAUSE, of.Shared(1, 1, 1, 2), of.NoEffectOfFacts((), FIVE, 1.0, None, perfect=True)),
      "The agent scores 0.44 without the facts and 1.00 with the facts, each by its own criteria: without them “a reminder exists” fails; on what both share, "
      "1 of 1 task and 1 of 2 assertions, it scores 1.00 either way in each of 5 trials: nothing was left to gain."),
     (of.EffectBasis(of.Shared(2, 3, 0, 0)), "the difference is of what both conditions share: 2 of 3 tasks"),
