@@ -187,10 +187,10 @@ class TaskGrading:
             try:
                 raw = self.scorer.score(path)
                 score, reason = checked_score(raw)
-                if score is None and self.undefined is not None:
-                    return NotGraded(self.task.id, shown, self.undefined, agent=agent)
                 if raw is not None and reason and (difference := self._difference(path)) is not None:
                     reason = "; ".join(filter(None, (reason, difference.words)))
+                if score is None and self.undefined is not None:
+                    return NotGraded(self.task.id, shown, self.undefined, agent=agent)
             except MemoryError:
                 return NotGraded(self.task.id, shown, "out of memory while grading", agent=agent)
             except Exception as error:
