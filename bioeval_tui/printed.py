@@ -12,8 +12,8 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import fields
 from functools import cached_property
-from types import ModuleType
-from typing import Any, get_type_hints
+from types import GenericAlias, ModuleType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from typing_extensions import TypedDict  # pydantic takes typing's own from Python 3.12 on
 
@@ -29,30 +29,33 @@ class Fields:
         named: Mapping[str, str] | None = None,
         called: str = "",
         about: str = "",
+        texts: Mapping[str, str] | None = None,
         **more: Any,
     ) -> None:
         """Say which keys the dict has; their types are those of the class, so that neither is written twice.
 
         Args:
             made_from: the class of the value.
-            keys: all of them in their order, by default each field, then those of `more`.
+            keys: all of them in their order, fields or properties; by default each field, then those of `more`.
             without: fields that the dict does not have.
             named: fields that are called otherwise, by their keys.
             called: the name of the dict in the schema, by default the class's.
             about: what the dict is, for the schema.
+            texts: what keys are, for the schema of a named one, where the class does not say it below the field.
             more: the types of keys that the class has no field for, or one of another type.
         """
-        self._made_from = made_from
+        self.made_from = made_from
         self._given_keys = keys
         self._without = without
         self._named = named or {}
         self._called = called or made_from.__name__
         self._about = about
+        self.texts = dict(texts or {})
         self._more = more
 
     def of(self, value: Any, /, **given: Any) -> dict[str, Any]:
         """Return the dict of a value, a key from `given` or else as the value has it, without copying what it holds."""
-        keys = self._given_keys or self._keys(field.name for field in fields(self._made_from))
+        keys = self._given_keys or self._keys(field.name for field in fields(self.made_from))
         assert given.keys() <= set(keys)
         return {
             key: given[key] if key in given else getattr(value, self._named.get(key, key)) for key in keys
@@ -66,20 +69,37 @@ class Fields:
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         """Return pydantic's schema of the dict."""
         if not (self._given_keys or self._without or self._named or self._more):
-            return handler.generate_schema(self._made_from)
+            return handler.generate_schema(self.made_from)
         return handler.generate_schema(self._type)
 
     @cached_property
     def _type(self) -> Any:
-        hints = get_type_hints(self._made_from, include_extras=True)
+        hints = get_type_hints(self.made_from, include_extras=True)
         types = {
-            key: self._more[key] if key in self._more else hints[self._named.get(key, key)]
+            key: self._more[key] if key in self._more else self._type_of(self._named.get(key, key), hints)
             for key in self._given_keys or self._keys(hints)
         }
         make: Any = TypedDict  # its keys are known only now
         made = make(self._called, types)
         made.__doc__ = self._about or None
         return made
+
+    def _type_of(self, name: str, hints: Mapping[str, Any]) -> Any:
+        if name in hints:
+            return _without_bounds(hints[name])
+        return get_type_hints(getattr(self.made_from, name).fget, include_extras=True)["return"]
+
+
+def _without_bounds(hint: Any) -> Any:
+    """Return a type without the bounds that values from foreign files are held to when they are read."""
+    if get_origin(hint) is Annotated:
+        own, *about = get_args(hint)
+        return hint if any(isinstance(one, Fields) for one in about) else _without_bounds(own)
+    if get_origin(hint) in (Union, UnionType):
+        return Union[tuple(map(_without_bounds, get_args(hint)))]  # noqa: UP007 (they are known only now)
+    if get_origin(hint) in (list, tuple):
+        return GenericAlias(get_origin(hint), tuple(map(_without_bounds, get_args(hint))))
+    return hint
 
 
 def describe(
@@ -92,11 +112,16 @@ def describe(
     """
     described: dict[str, dict[str, dict[str, str]]] = {}
     for name, part in {whole: schema, **schema.get("$defs", {})}.items():
-        origin = getattr(vars(module).get(name), "__module__", module.__name__)
+        named = vars(module).get(name)
+        keys = part.get("properties", {})
+        made = next((one for one in get_args(named)[1:] if isinstance(one, Fields)), None)
+        origin = getattr(made.made_from if made else named, "__module__", module.__name__)
         if origin not in described:
             described[origin] = _descriptions(sys.modules[origin])
-        texts = {key_of(field): text for field, text in described[origin].get(name, {}).items()}
-        keys = part.get("properties", {})
+        texts = described[origin].get(made.made_from.__name__ if made else name, {})
+        if made:
+            texts = {field: text for field, text in (texts | made.texts).items() if field in keys}
+        texts = {key_of(field): text for field, text in texts.items()}
         if texts.keys() <= keys.keys():  # otherwise it is of another class of that name
             for key, text in texts.items():
                 keys[key]["description"] = text

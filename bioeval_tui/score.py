@@ -27,15 +27,47 @@ MOST_PENALTY = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Composite:
-    """A score in [0, 1] or None with the reason, and its parts.
+    """The parts of a score and the failed requests that count; all else follows from them."""
 
-    The event `ConversationScored` and the JSON of a conversation have these fields, too, in a form that is written down for good.
-    """
-
-    score: float | None
     parts: tuple[ScorePart, ...]
-    penalty: float
-    reason: str = ""
+    failures: int
+
+    @property
+    def penalty(self) -> float:
+        """What the failed requests take from the score."""
+        return penalty_of(self.failures)
+
+    @property
+    def score(self) -> float | None:
+        """The score in [0, 1], rounded to two decimals; None if a part could not be measured, or without any weight."""
+        weight = self._weight
+        if self._missing or weight == 0:
+            return None
+        weighted = sum(part.weight * part.value for part in self._present if part.value is not None)
+        return round(max(0.0, weighted / weight - self.penalty), 2)
+
+    @property
+    def reason(self) -> str:
+        """Why there is no score, or why parts are left out of it; empty if nothing is to be said."""
+        if missing := self._missing:
+            return "; ".join(
+                f"{part.name} not measured: {part.reason or 'not a finite number'}" for part in missing
+            )
+        if self._weight == 0:
+            return "the job has nothing to score"
+        return "; ".join(part.reason for part in self.parts if part.left_out)
+
+    @property
+    def _present(self) -> list[ScorePart]:
+        return [part for part in self.parts if not part.left_out]
+
+    @property
+    def _missing(self) -> list[ScorePart]:
+        return [part for part in self._present if part.value is None or not isfinite(part.value)]
+
+    @property
+    def _weight(self) -> float:
+        return sum(part.weight for part in self._present)
 
 
 DID_NOT_RUN = "this program did not run during the answers, so no latency counts"
@@ -159,23 +191,8 @@ def penalty_of(failures: int) -> float:
 
 
 def compose(parts: Iterable[ScorePart], failures: int) -> Composite:
-    """Return the composite of the parts; None with the reason when one could not be measured."""
-    parts = tuple(parts)
-    penalty = penalty_of(failures)
-    present = [part for part in parts if not part.left_out]
-    missing = [part for part in present if part.value is None or not isfinite(part.value)]
-    if missing:
-        reason = "; ".join(
-            f"{part.name} not measured: {part.reason or 'not a finite number'}" for part in missing
-        )
-        return Composite(None, parts, penalty, reason)
-    weight = sum(part.weight for part in present)
-    if weight == 0:
-        return Composite(None, parts, penalty, "the job has nothing to score")
-    weighted = sum(part.weight * part.value for part in present if part.value is not None)
-    score = max(0.0, weighted / weight - penalty)
-    left_out = "; ".join(part.reason for part in parts if part.left_out)
-    return Composite(round(score, 2), parts, penalty, left_out)
+    """Return the composite of the parts."""
+    return Composite(tuple(parts), failures)
 
 
 def contributions(parts: Iterable[ScorePart], penalty: float) -> dict[str, float]:

@@ -61,8 +61,10 @@ def effects(path: Path) -> dict[Key, set[str]]:
     found: defaultdict[Key, set[str]] = defaultdict(set)
     with path.open("rb") as lines:
         for hit in check_transcripts(lines, path.name):
-            if isinstance(hit, Hit) and hit.rule != "non_answer":  # read by hand: see docs/guards.md
-                found[hit.id, hit.message].add(hit.effect)
+            if (
+                isinstance(hit, Hit) and hit.violation.rule != "non_answer"
+            ):  # read by hand: see docs/guards.md
+                found[hit.id, hit.message].add(hit.violation.effect)
     return found
 
 
@@ -103,8 +105,8 @@ def role_rates() -> list[RoleRates]:
     rows = [json.loads(line) for line in SMOLLM.read_text(encoding="utf-8").splitlines()]
     last = {row["id"]: len(row["messages"]) for row in rows}
     for hit in hits:
-        if hit.rule in ROLE_RULES and hit.message == last[hit.id]:
-            found[hit.id].add(hit.effect)
+        if hit.violation.rule in ROLE_RULES and hit.message == last[hit.id]:
+            found[hit.id].add(hit.violation.effect)
     names = {
         "role_swap": "speaks as the helper",
         "meta": "says it is a model, or speaks of its prompt",

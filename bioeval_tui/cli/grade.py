@@ -298,12 +298,16 @@ def validate(file: Path, task_id: str, as_json: bool, **options: Any) -> int:
             "status": validation.status,
             "valid": validation.status == "valid",
             "rows_missing": validation.missing,
+            "in_doubt": validation.in_doubt,
             "findings": list(validation.findings),
         }
         print_json(value)
     else:
         shown = clean_line(str(file))
-        say(f"{shown}: {validation.words}" + (f" ({task_id})" if validation.missing else f" for {task_id}"))
+        say(
+            f"{shown}: {validation.words}"
+            + (f" ({task_id})" if validation.is_only_for_grader else f" for {task_id}")
+        )
         for sentence in validation.findings:
             say(f"  · {clean_line(sentence, 2000)}")
     return {"valid": ExitCode.OK, "invalid": ExitCode.BELOW}.get(validation.status, ExitCode.NOT_MEASURED)
@@ -317,6 +321,7 @@ class PrintedValidation(TypedDict):
     status: Diagnosis
     valid: bool
     rows_missing: int | None
+    in_doubt: bool
     findings: list[str]
 
 

@@ -71,12 +71,13 @@ def _check(lines: BinaryIO, name: str, as_json: bool) -> int:
             say(f"error: {checked}", err=True)
             code = ExitCode.BAD_INPUT
         elif as_json:
-            print_json(current().value(asdict(checked)))
+            found = checked.to_dict() if isinstance(checked, Hit) else asdict(checked)
+            print_json(current().value(found))
             _say_what_is_unread(checked)
         elif isinstance(checked, Hit):
-            checked = current().value(checked)
+            found = current().value(checked.to_dict())
             say(
-                f"{checked.id}, message {checked.message}: {checked.effect}, {checked.rule}: {checked.detail}"
+                f"{found['id']}, message {found['message']}: {found['effect']}, {found['rule']}: {found['detail']}"
             )
         else:
             rules = ", ".join(f"{rule} {count}" for rule, count in checked.by_rule.items() if count)

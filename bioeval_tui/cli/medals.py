@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,11 +14,11 @@ from bioeval_tui.cli.grade import ready_shipped, with_additions
 from bioeval_tui.cli.options import BOARD, FOLLOW, WHERE, OutputFile, settings_for, with_runs
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.consoles import CellColumn, plain_console, write_table
-from bioeval_tui.errors import ExitCode
+from bioeval_tui.errors import ExitCode, InputError
 from bioeval_tui.files import write_or_print
-from bioeval_tui.grade import GraderPool, Invalid, NotGraded, Outcome, Registry, load_outcomes
-from bioeval_tui.grade.console import long_work, medal_table
-from bioeval_tui.grade.outcomes import Loaded
+from bioeval_tui.grade import GraderPool, Outcome, Registry, TaskReport
+from bioeval_tui.grade.console import LISTED, long_work, medal_table
+from bioeval_tui.grade.report_files import Graded, Loaded, graded_now, read_outcomes, unread_sentence
 from bioeval_tui.grade.runs import Runs
 from bioeval_tui.record.masking import current, masked
 from bioeval_tui.report.agents import Standings, entries_of, standings
@@ -24,6 +26,7 @@ from bioeval_tui.report.formats.medal_pages import AGENT_COLUMNS, AGENTS_NOTE, a
 from bioeval_tui.report.formats.registry import choose, names
 from bioeval_tui.report.reviews import marks_at
 from bioeval_tui.settings import Settings
+from bioeval_tui.statistics.estimates import grouped
 from bioeval_tui.streams import has_screen
 from bioeval_tui.terminal import print_json, say
 from bioeval_tui.text import clean_line
@@ -64,7 +67,8 @@ def medals(
     """Show graded reports as a medal table. Reports are files or folders of this program, BioML-bench or MLE-bench.
 
     A folder of runs, such as `runs` in a BioML-bench checkout, is graded first. Its tasks and data are found
-    automatically.
+    automatically. Reports in it, in its run groups and in their `hourly` are read, too. A submission that was graded
+    several times counts once, by its newest grading; a run that left no file counts as invalid.
 
     In a terminal this opens the medal screen. With --format or --output it writes HTML, Markdown, CSV or JSON.
     """
@@ -72,22 +76,28 @@ def medals(
         replace(settings_for(given), follow_links=given["follow_links"]), places
     )
     on_screen = not (as_json or table or agents or kind or output) and has_screen()
+    if runs is not None and not (runs.submissions or runs.reports or reports):
+        raise InputError(_nothing(runs, places))
     if on_screen:
         need_terminal("give --table")
         from bioeval_tui.cli.app import show  # tables and files need no screen
 
         show(AppServices(settings, reports=reports, runs=runs), "medals", "leave")
         return ExitCode.OK
-    outcomes = [(path, load_outcomes(path)) for path in reports]
-    if runs is not None:
-        outcomes.append((places[0], _graded(runs, settings)))
-    reviews = [words for path, some in outcomes for words in marks_at(path, some.reports)]
+    graded = [] if runs is None else _graded(runs, settings)
+    found = read_outcomes([*reports, *(runs.reports if runs is not None else ())], graded)
+    if not found.results:
+        raise InputError(unread_sentence(found, places))
+    reviews = _reviews(found.results)
     # Reports that were read were cleaned then; masking them only cleans where nothing is masked.
     shown = masked if runs is None else current().value
-    read = shown([report for _, some in outcomes for report in some.reports])
+    read = shown(list(found.reports))
     loaded = [replace(report, task_id=masked(report.task_id)) for report in read]
-    read_failed = shown([item for _, some in outcomes for item in some.not_graded])
+    read_failed = shown(list(found.not_graded))
     failed = [replace(item, task_id=masked(item.task_id)) for item in read_failed]
+    for words in (found.superseded_words, found.unread_words):
+        if words:
+            say(masked(words), err=True)
     if kind is not None or output is not None:
         write_or_print(choose(output, kind, "medals").write("medals", loaded, reviews, failed), output)
         return ExitCode.OK
@@ -117,25 +127,49 @@ def _agents_table(standings: Standings) -> None:
     ]
     write_table(console, columns, gap=2)
     console.print(f"{standings.words}; {AGENTS_NOTE}")
+    doubts = [(one.agent, words) for one in standings.agents for words in one.in_doubt]
+    for agent, words in doubts[:LISTED]:
+        say(f"in doubt: {clean_line(agent, 60)}, {clean_line(words, 1000)}")
+    if len(doubts) > LISTED:
+        say(f"… and {len(doubts) - LISTED:,} more in doubt, in the medal table")
 
 
-def _graded(runs: Runs, settings: Settings) -> Loaded:
+def _nothing(runs: Runs, places: Sequence[Path]) -> str:
+    """Return why a folder of runs has nothing to show: what lies in it instead is named."""
+    with contextlib.suppress(InputError):
+        if (found := read_outcomes(places)).unread:
+            return unread_sentence(found, places)
+    return "; ".join([unread_sentence(Loaded(()), places), *runs.problems])
+
+
+def _reviews(results: Sequence[Graded]) -> list[str]:
+    """Return the reviews of each report, which stand beside its file."""
+    by_file = grouped((one.file, one.outcome) for one in results if isinstance(one.outcome, TaskReport))
+    words = {
+        id(report): mark
+        for file, reports in by_file.items()
+        for report, mark in zip(reports, marks_at(file, reports), strict=True)
+    }
+    return [words[id(one.outcome)] for one in results if isinstance(one.outcome, TaskReport)]
+
+
+def _graded(runs: Runs, settings: Settings) -> list[Graded]:
     """Grade the submissions of runs in order, and print which folders were searched."""
-    for line in runs.looked:
-        say(line, err=True)
+    for line in (*runs.looked, *runs.problems):
+        say(masked(line), err=True)
     registry = Registry(settings.tasks_dirs, settings.tasks_data_dir, settings.leaderboard)
     ready_shipped(registry, (item.task_id for item in runs.submissions))
     outcomes: dict[int, Outcome] = {}
     pairs = [(item.task_id, item.path) for item in runs.submissions]
+    agents = [item.agent for item in runs.submissions]
     with GraderPool(registry) as pool:
         with long_work("grading", len(pairs)) as advance:
-            for number, outcome in pool.grade_many(pairs, settings.follow_links):
+            for number, outcome in pool.grade_many(pairs, settings.follow_links, agents):
                 outcomes[number] = outcome
                 advance()
-        ordered = [outcomes[number] for number in sorted(outcomes)]
-        failed = tuple(item for item in ordered if isinstance(item, NotGraded))
-        graded = (item for item in ordered if not isinstance(item, NotGraded))
-        reports = [item.report if isinstance(item, Invalid) else item for item in graded]
+        graded = graded_now((item, outcomes[item.number]) for item in runs.submissions)
+        places = [at for at, one in enumerate(graded) if isinstance(one.outcome, TaskReport)]
+        reports = [one.outcome for one in graded if isinstance(one.outcome, TaskReport)]
         for number, report in with_additions(reports, pool, {"intervals": "declared", "explain": False}):
-            reports[number] = report
-    return Loaded(tuple(reports), failed)
+            graded[places[number]] = replace(graded[places[number]], outcome=report)
+    return graded

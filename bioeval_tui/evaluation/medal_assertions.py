@@ -103,6 +103,8 @@ def medal_result(assertion: MedalAssertion, outcome: Outcome) -> CheckResult:
     else:
         wanted = MEDAL_ORDER.index(assertion.medal)
         passed = outcome.medal is not None and MEDAL_ORDER.index(outcome.medal) >= wanted
+    if outcome.doubts:
+        observed += f" (in doubt: {outcome.doubt_words})"
     return CheckResult(passed, observed, assertion.medal, report=outcome.to_dict())
 
 

@@ -2,6 +2,9 @@
 
 Read this first. The conversation is given one implementation of each; it never names one. A peer that
 fails raises `PeerError`; the conversation decides whether to try again, and whose fault it was.
+
+Plug-ins make or get these values, so they stay as they are when a recording's events, which hold them checked and cleaned,
+get more fields: `TranscriptMessage`, `TaskVerdict`, `Verdict`, `Violation` and `CheckResult` are no events.
 """
 
 from __future__ import annotations

@@ -33,9 +33,8 @@ if TYPE_CHECKING:
         NotGradedError,
         Outcome,
         aggregate_reports,
-        load_outcomes,
-        load_reports,
     )
+    from bioeval_tui.grade.report_files import load_outcomes, load_reports
     from bioeval_tui.grade.submissions import extract_agent_from_submission_path
     from bioeval_tui.grade.task_report import Uncertainty
     from bioeval_tui.grade.tasks.prepare import prepare_task
@@ -49,7 +48,8 @@ _NAMES = {
     "grader": "Grader",
     "intervals": "score_uncertainty",
     "leaderboard": "Leaderboard Ranking load_leaderboard medal_places rank",
-    "outcomes": "Invalid NotGraded NotGradedError Outcome aggregate_reports load_outcomes load_reports",
+    "outcomes": "Invalid NotGraded NotGradedError Outcome aggregate_reports",
+    "report_files": "load_outcomes load_reports",
     "submissions": "extract_agent_from_submission_path",
     "task_report": "Uncertainty",
     "tasks.prepare": "prepare_task",

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+import re
+import warnings
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from bioeval_tui.errors import InvalidSubmissionError, Problem
+from bioeval_tui.errors import InvalidSubmissionError, NotMeasuredError, Problem
 from bioeval_tui.grade.tables import HUGE_EXPONENT
-from bioeval_tui.text import clean_line, plural
+from bioeval_tui.text import clean, clean_line, plural
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from bioeval_tui.grade.metrics import Metric
 
 FIRST = 5
 """Number of examples in a sentence."""
@@ -33,14 +38,43 @@ def _problem(message: str, field: str = "", line: int = 0) -> Problem:
 
 
 def missing_columns(columns: Sequence[str], needed: Sequence[str]) -> list[Problem]:
-    """Return a problem for each missing column, with the existing ones."""
+    """Return a problem for each missing column, with the existing ones and the one that may be meant."""
     has = ", ".join(clean_line(str(name), 40) for name in list(columns)[:10]) or "no columns"
     more = f", … ({len(columns) - 10} more)" if len(columns) > 10 else ""
     return [
-        _problem(f"column `{name}` is missing; the file has {has}{more}", name)
+        _problem(
+            f"column `{name}` is missing; the file has {has}{more}{meant(name, columns)}",
+            name,
+        )
         for name in dict.fromkeys(needed)
         if name not in columns
     ]
+
+
+_AROUND = " \t\r\n\xa0\ufeff\u200b\"'`“”‘’"
+"""Characters around a name that a reader does not see, or takes for no part of it."""
+_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+
+
+def meant(name: str, columns: Sequence[str]) -> str:
+    """Return which of the columns `name` may be, as the rest of a sentence; empty if none is like it."""
+    if len(columns) == 1:
+        used = next((words for sign, words in _SEPARATORS.items() if sign in str(columns[0])), None)
+        if used is not None:
+            return f"; its fields are separated by {used}, and commas are expected"
+    wanted = name.strip(_AROUND)
+    for column in map(str, columns):
+        bare = column.strip(_AROUND)
+        if bare != column and bare.casefold() == wanted.casefold():
+            return f"; the column is `{_with_blanks(column)}`, with a blank or a quote too many"
+    return ""
+
+
+def _with_blanks(name: str) -> str:
+    """Return a name for one line, on which blanks around it stay: `clean_line` takes them away."""
+    for sign, picture in (("\n", "␊"), ("\t", "␉"), ("\xa0", "␣"), ("\u200b", "␣")):
+        name = name.replace(sign, picture)
+    return clean(name, 60).replace("\n", " ")
 
 
 def compare_names(
@@ -83,15 +117,20 @@ def _difference(given: pd.Index, expected: pd.Index, noun: str, field: str) -> l
 
 
 def as_index(values: Any, like: pd.Index | None = None) -> pd.Index:
-    """Return ids as an Index; where one side is text and the other numbers, both become text."""
+    """Return ids as an Index; where one side is text and the other numbers, both become text.
+
+    One text makes a column of numbers texts: `007` among them is the number 7, as it is without that one.
+    """
     index = pd.Index(values)
-    if (
-        like is not None
-        and index.dtype.kind != like.dtype.kind
-        and "O" in (index.dtype.kind, like.dtype.kind)
-    ):
-        return pd.Index(index.astype(str))
-    return index
+    if like is None or index.dtype.kind == like.dtype.kind or "O" not in (index.dtype.kind, like.dtype.kind):
+        return index
+    texts = index.astype(str)
+    if like.dtype.kind not in "iu":
+        return texts
+    return pd.Index([str(int(text)) if _WHOLE.fullmatch(text) else text for text in texts])
+
+
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 
 
 def numbers(
@@ -139,50 +178,76 @@ class Coverage(NamedTuple):
 class AnswerRows:
     """The rows of a table of answers by their ids, to count those that submissions have.
 
-    Rows are identified by the first column of the answers that a submission has, too, and in which all values differ;
-    numbers with decimals are no ids.
+    Rows are identified by the first column of the answers that a submission has, too, if all its values differ; numbers
+    with decimals are no ids. If ids repeat, by another column or by several (a slice and a class), but only if the
+    submission's values all occur in the answers: a predicted text that happens to be unique is no id.
 
     Args:
         answers: the answers.
-        predictions: the columns with predictions; without one that a submission has, all but the ids.
+        sample: the sample submission, whose columns are those with predictions; None if there is none. Without one that
+            a submission has, all columns but the ids are.
     """
 
-    def __init__(self, answers: pd.DataFrame, predictions: Sequence[str] = ()) -> None:
+    def __init__(self, answers: pd.DataFrame, sample: pd.DataFrame | None = None) -> None:
         self._answers = answers if answers.columns.is_unique else pd.DataFrame()
-        self._predictions = predictions
-        self._known: dict[Any, pd.Index | None] = {}
+        self._predictions = [] if sample is None else list(sample.columns)
+        self._known: dict[tuple[Any, ...], pd.Index | None] = {}
 
-    def _ids(self, name: Any) -> pd.Index | None:
-        """Return a column's ids; None if it has none."""
-        if name not in self._known:
-            values = self._answers[name]
-            is_id = values.dtype.kind != "f" and values.is_unique and not values.isna().any()
-            self._known[name] = as_index(values) if is_id else None
-        return self._known[name]
+    def _ids(self, key: tuple[Any, ...]) -> pd.Index | None:
+        """Return the ids that these columns make up; None if they make up none."""
+        if key not in self._known:
+            values = self._answers[list(key)]
+            is_id = (
+                not any(kind.kind == "f" for kind in values.dtypes)
+                and not values.isna().any(axis=None)
+                and not values.duplicated().any()
+            )
+            self._known[key] = _key_index(values) if is_id else None
+        return self._known[key]
 
     def coverage(self, submission: pd.DataFrame) -> Coverage | None:
-        """Return for how many rows a submission has a prediction; None if no column identifies them.
+        """Return for how many rows a submission has a prediction; None if no columns identify them.
 
-        A row without a value in any of the columns with predictions has none.
+        A row without a value in any of the columns with predictions has none, unless answers have none there, either.
         """
         if not submission.columns.is_unique:
             return None
-        for name in self._answers.columns:
-            ids = self._ids(name) if name in submission.columns else None
+        shared = [name for name in self._answers.columns if name in submission.columns]
+        several = [tuple(shared[:width]) for width in range(2, len(shared))]
+        for key in [*((name,) for name in shared), *several]:
+            ids = self._ids(key)
             if ids is None:
                 continue
-            columns = [
-                column for column in self._predictions if column in submission.columns and column != name
-            ]
-            columns = columns or [column for column in submission.columns if column != name]
-            rows, values = submission[name], (submission[column].to_numpy() for column in columns)
-            if any(pd.isna(each).any() for each in values):
-                rows = rows[submission[columns].notna().any(axis=1)]
-            if np.array_equal(rows.to_numpy(), ids.to_numpy()):
+            has_all = len(key) == 1 and np.array_equal(submission[key[0]].to_numpy(), ids.to_numpy())
+            if has_all and self._predicted(submission, key).all():
                 return Coverage(len(ids), len(ids))
-            handed_in = as_index(rows.dropna(), ids)
+            handed_in = _key_index(submission[list(key)].dropna(), ids)
+            expected = as_index(ids, handed_in)
+            if key != (shared[0],) and not handed_in.isin(expected).all():
+                continue
+            predicted = submission.loc[self._predicted(submission, key), list(key)]
+            handed_in = _key_index(predicted.dropna(), ids)
             return Coverage(int(as_index(ids, handed_in).isin(handed_in).sum()), len(ids))
         return None
+
+    def _predicted(self, submission: pd.DataFrame, key: tuple[Any, ...]) -> NDArray[np.bool_]:
+        """Return whether each row of a submission has a prediction, shape (rows,)."""
+        others = [name for name in submission.columns if name not in key]
+        columns = [name for name in others if name in self._predictions] or others
+        may_lack = [
+            name for name in columns if name in self._answers.columns and self._answers[name].isna().any()
+        ]
+        if may_lack or not columns:
+            return np.ones(len(submission), bool)
+        predicted: NDArray[np.bool_] = submission[columns].notna().any(axis=1).to_numpy()
+        return predicted
+
+
+def _key_index(columns: pd.DataFrame, like: pd.Index | None = None) -> pd.Index:
+    """Return one column as `as_index`, several as texts of all."""
+    if columns.shape[1] == 1:
+        return as_index(columns.iloc[:, 0], like)
+    return pd.MultiIndex.from_frame(columns.astype(str))
 
 
 def labels(column: pd.Series, name: str) -> tuple[pd.Series | None, list[Problem]]:
@@ -192,6 +257,8 @@ def labels(column: pd.Series, name: str) -> tuple[pd.Series | None, list[Problem
         lines = examples([int(row) + 2 for row in missing[:FIRST]], len(missing))
         where = f"line{'s' if len(missing) > 1 else ''} {lines}"
         return None, [_problem(f"column `{name}` has no value in {where}", name, int(missing[0]) + 2)]
+    if isinstance(column.dtype, pd.CategoricalDtype) and column.cat.categories.dtype.kind in "fb":
+        column = column.astype(column.cat.categories.dtype)  # the same texts as from a column of numbers
     if column.dtype.kind == "f" and (column == column.round()).all():
         column = column.astype("int64")
     if column.dtype.kind == "b":
@@ -199,10 +266,43 @@ def labels(column: pd.Series, name: str) -> tuple[pd.Series | None, list[Problem
     return column.astype(str), []
 
 
+def unknown_labels(known: Set[str], predicted: Sequence[str], name: str) -> list[str]:
+    """Return a sentence on predicted labels that are not `known` from the answers; none if there are none."""
+    guesses = np.asarray(predicted, object)
+    unknown = [label for label in pd.unique(guesses) if label not in known]
+    if not unknown:
+        return []
+    rows = int(pd.Series(guesses).isin(unknown).sum())
+    verb = plural(len(unknown), "label that never occurs", "labels that never occur")
+    return [
+        f"`{clean_line(name, 60)}` has {verb} in the answers, in {rows:,} of {len(guesses):,} rows: "
+        f"{examples(unknown)}"
+    ]
+
+
 def label_codes(true: Sequence[str], predicted: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return both sides as codes of one list of classes, each of shape (rows,)."""
     codes, _ = pd.factorize(np.concatenate([np.asarray(true, object), np.asarray(predicted, object)]))
     return codes[: len(true)].astype(np.int64), codes[len(true) :].astype(np.int64)
+
+
+def refuse_undefined(metric: Metric, score_of_answers: Callable[[], Any], where: str) -> None:
+    """Raise NotMeasuredError if a metric is NaN for answers as their own prediction.
+
+    Then no file can have a score that means anything: the answers have one class or one value, or no two rows
+    that a concordance could compare.
+    """
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # that the input is constant, which is said below
+        try:
+            is_undefined = math.isnan(score_of_answers())
+        except (ArithmeticError, LookupError, TypeError, ValueError):
+            return  # a plug-in's metric, whose predictions are of another kind than its truths
+    if is_undefined:
+        raise NotMeasuredError(
+            f"the answers don't match the grader: {metric.title or metric.name} is undefined for their {where}, even "
+            "for a perfect prediction (one class, constant values or nothing to compare), so no file can have a score"
+        )
 
 
 def invalid(problems: list[Problem]) -> InvalidSubmissionError:

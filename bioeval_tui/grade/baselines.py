@@ -54,14 +54,17 @@ def run_baselines(
     Raises:
         InputError: the task is not prepared, or has no training data to learn from.
     """
+    predicted = {
+        kind: predict(task, kind, seed) for kind in kinds
+    }  # first all, so that a failure leaves no folder
     stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S-GMT")
     name = task.id.replace("/", "-")
     written = []
-    for kind in kinds:
+    for kind, prediction in predicted.items():
         folder = folder_below(output_dir, f"{stamp}_run-group_baseline-{kind}")
         target = file_in(folder, f"{name}{task.sample_submission.suffix}")
-        path = write_baseline(task, kind, seed=seed, path=target)
-        written.append(BaselineFile(kind, seed, str(path)))
+        write_prediction(prediction, target)
+        written.append(BaselineFile(kind, seed, str(target)))
     listing = below(output_dir, f"{name}_baselines.jsonl")
     lines = []
     for item in written:
@@ -71,8 +74,8 @@ def run_baselines(
     return written, listing
 
 
-def write_baseline(task: Task, kind: str, *, seed: int, path: Target) -> Path:
-    """Write one baseline submission to `path` and return it.
+def predict(task: Task, kind: str, seed: int) -> Any:
+    """Return one baseline submission: a DataFrame, or an AnnData for tasks on h5ad files.
 
     Raises:
         InputError: as for `run_baselines`.
@@ -80,13 +83,18 @@ def write_baseline(task: Task, kind: str, *, seed: int, path: Target) -> Path:
     if not task.sample_submission.is_file():
         raise InputError(f"task {task.id} is not prepared: run `{task.prepare_command}`")
     generator = np.random.default_rng([seed, zlib.crc32(kind.encode())])
-    if task.sample_submission.suffix == ".h5ad":
-        from bioeval_tui.grade.h5ad import write_h5ad  # for single-cell tasks alone
+    is_h5ad = task.sample_submission.suffix == ".h5ad"
+    return (predict_h5ad if is_h5ad else predict_csv)(task, kind, generator)
 
-        write_h5ad(predict_h5ad(task, kind, generator), path)
-    else:
-        write_whole(path, predict_csv(task, kind, generator).to_csv(index=False, lineterminator="\n"))
-    return path
+
+def write_prediction(prediction: Any, path: Target) -> None:
+    """Write what `predict` returned."""
+    if isinstance(prediction, pd.DataFrame):
+        write_whole(path, prediction.to_csv(index=False, lineterminator="\n"))
+        return
+    from bioeval_tui.grade.h5ad import write_h5ad  # for single-cell tasks alone
+
+    write_h5ad(prediction, path)
 
 
 def predict_csv(task: Task, kind: str, generator: np.random.Generator) -> pd.DataFrame:

@@ -26,7 +26,8 @@ from typing_extensions import ReadOnly, TypedDict
 from bioeval_tui.consoles import CellColumn, plain_console, write_table
 from bioeval_tui.errors import BioevalError, Problem
 from bioeval_tui.files import csv_text
-from bioeval_tui.grade.outcomes import STANDINGS, Tally, load_reports, others_words
+from bioeval_tui.grade.outcomes import STANDINGS, Tally, others_words
+from bioeval_tui.grade.report_files import load_reports
 from bioeval_tui.grade.submissions import UNKNOWN_AGENT
 from bioeval_tui.grade.tasks.sources import BoardSource, PublishedBoard
 from bioeval_tui.streams import is_plain
@@ -116,6 +117,8 @@ def batch_summary(result: BatchResult) -> None:
         out.print(f"leaderboard percentile: {average} on average {over}{zeros}; from {worst} to {best}")
     if result.partial:
         out.print(Text(f"scored on only a part of the rows: {result.partial:,}", style="yellow"))
+    if result.in_doubt:
+        _say_in_doubt(result, out)
     if result.invalid:
         _say_invalid(result, out)
     for item in result.not_graded[:LISTED]:
@@ -135,13 +138,25 @@ def _say_invalid(result: BatchResult, out: Console) -> None:
         out.print(f"… and {len(invalid) - LISTED:,} more, in the report")
 
 
+def _say_in_doubt(result: BatchResult, out: Console) -> None:
+    """Print which scores are in doubt, and why."""
+    out.print(Text(f"in doubt: {plural(result.in_doubt, 'score')}", style="yellow"))
+    doubtful = [report for report in load_reports(result.report_path) if report.doubts]
+    for report in doubtful[:LISTED]:
+        _say_one("in doubt", report.task_id, report.submission_path, report.doubt_words, out)
+    if len(doubtful) > LISTED:
+        out.print(f"… and {len(doubtful) - LISTED:,} more, in the report")
+
+
 def _say_one(outcome: str, task_id: str, path: str | None, reason: str, out: Console) -> None:
     where = f" {clean_line(path, 4096)}" if path else ""
     out.print(f"{outcome}: {clean_line(task_id, 120)}{where}: {clean_line(reason, 300)}")
 
 
 def _medal(report: TaskReport) -> str:
-    return (report.medal or NOTHING) if report.valid_submission else "invalid"
+    if not report.valid_submission:
+        return "invalid"
+    return f"{report.medal or 'none'}, in doubt" if report.doubts else report.medal or NOTHING
 
 
 def _yes(value: bool | None) -> str:
@@ -162,6 +177,7 @@ def medal_table(
     review_cells = [clean_line(words, 120) for words in reviews] or [""] * len(reports)
     intervals = [report.interval_words or NOTHING for report in reports]
     partial = any(report.rows_note for report in reports)
+    doubts = [report.doubt_words for report in reports]
     none = [NOTHING] * len(not_graded)
 
     def column(title: str, cells: Iterable[str], *, right: bool = False) -> CellColumn:
@@ -169,7 +185,8 @@ def medal_table(
 
     ids = [*(report.task_id for report in reports), *(item.task_id for item in not_graded)]
     tasks = [clean_line(task_id, 80) for task_id in ids]
-    agents = [*map(_agent, reports), *(clean_line(item.agent or NOTHING, 60) for item in not_graded)]
+    named = [*(report.agent for report in reports), *(item.known_agent for item in not_graded)]
+    agents = [NOTHING if name in (None, UNKNOWN_AGENT) else clean_line(name, 60) for name in named]
     medals = [*(_medal(report) for report in reports), *(["not graded"] * len(not_graded))]
     columns = [
         CellColumn("task", tasks, lead=True),
@@ -185,6 +202,7 @@ def medal_table(
         ),
         column("> human", (_yes(report.beats_human) for report in reports)),
         *([column("rows", (report.rows_words for report in reports))] if partial else []),
+        *([column("in doubt", (clean_line(words, 1000) for words in doubts))] if any(doubts) else []),
         *([column("reviewed", review_cells)] if any(review_cells) else []),
     ]
     console = plain_console()
@@ -202,12 +220,9 @@ def medal_table(
     )
     if tally.percentile is not None:
         zeros = f", {tally.percentile_with_zeros:.1f} with {others} as 0" if others else ""
-        over = f"{len(tally.percentiles):,} valid"
-        console.print(f"average percentile {tally.percentile:.1f} over {over}{zeros}")
-
-
-def _agent(report: TaskReport) -> str:
-    return NOTHING if report.agent == UNKNOWN_AGENT else clean_line(report.agent, 60)
+        console.print(f"average percentile {tally.percentile:.1f} {tally.percentile_words}{zeros}")
+    elif tally.valid:
+        console.print(tally.percentile_words)
 
 
 def report_card(report: TaskReport, problems: Sequence[Problem] = ()) -> None:
@@ -225,8 +240,11 @@ def report_card(report: TaskReport, problems: Sequence[Problem] = ()) -> None:
                     "no medal" if report.medal is None else report.medal,
                     MEDAL_STYLE.get(report.medal or "", ""),
                 ),
+                (", in doubt" if report.doubts else "", "yellow"),
             )
         )
+        for doubt in report.doubts:
+            out.print(Text(f"  in doubt: {clean_line(doubt.sentence, 1000)}", style="yellow"))
         out.print(Text(f"  {report.rows_words}", style="yellow" * (report.rows_missing > 0)))
         if report.place_words:
             out.print(
@@ -235,8 +253,10 @@ def report_card(report: TaskReport, problems: Sequence[Problem] = ()) -> None:
         if report.needed_words:
             out.print(f"  {report.needed_words}")
         if report.uncertainty is not None:
+            claims = report.doubts and report.uncertainty.low is not None
+            doubted = "; in doubt, as said above" if claims else ""
             for line in sure_lines(report.uncertainty):
-                out.print(f"  {line}")
+                out.print(f"  {line}{doubted}")
         if report.looks_words:
             out.print(f"  {report.looks_words}")
         above = "above" if report.above_median else "not above"
@@ -252,7 +272,8 @@ def report_card(report: TaskReport, problems: Sequence[Problem] = ()) -> None:
         out.print(f"  leaderboard: {clean_line(extra.leaderboard, 300)}")
     if extra and extra.environment:
         out.print(f"  graded with {extra.environment}")
-    for warning in extra.warnings if extra else ():
+    said = {doubt.sentence for doubt in report.doubts if report.valid_submission}
+    for warning in (words for words in (extra.warnings if extra else ()) if words not in said):
         out.print(f"  warning: {clean_line(warning, 500)}")
     for section in report.explanation:
         out.print()

@@ -112,9 +112,10 @@ def groups_of(ready: TaskGrading, ids: Any, by: str) -> Any:
     public = sorted(ready.task.public_dir.glob("*.csv")) if ready.task.public_dir.is_dir() else []
     tables = [ready.task.answers, *public] if ready.task.answers.suffix == ".csv" else public
     known: list[str] = []
+    spec = ready.task.grader.spec
     for path in tables:
         try:
-            frame = read_frame(path)
+            frame = read_frame(path, None if spec is None else spec.id)
         except (InvalidSubmissionError, OSError):
             continue
         named = [

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from bioeval_tui.errors import BioevalError, InputError, InvalidSubmissionError, NotMeasuredError, Problem
-from bioeval_tui.grade import alignment
+from bioeval_tui.grade import alignment, order
 from bioeval_tui.grade.alignment import Coverage, invalid
 from bioeval_tui.grade.answers import read_part
 from bioeval_tui.grade.grader import is_invalid_submission
@@ -98,6 +98,9 @@ LARGE_BYTES = 300_000_000
 
 NOTHING_HANDED_IN = "nothing was submitted"
 OTHER_ROWS = "the leaderboard's entries were scored on all rows: place and medal on a part are only a hint"
+NO_SCORE_FOR_ANSWERS = (
+    "the task's own answers have no score (one class, constant values?), so no file can have one"
+)
 NUMPY_SCALARS = "only 0-dimensional arrays can be converted to Python scalars"
 
 
@@ -138,6 +141,8 @@ class TaskGrading:
             self.humans = load_humans(task.public_dir / "human_baselines.csv")
         except (ValueError, OSError) as error:
             self.warnings.append(f"human baselines cannot be read: {clean_line(str(error), 160)}")
+        self.time_limit_s: float | None = None
+        """How long grading one file may take, in seconds, if somebody watches it."""
         self.rivals: object = None
         """What `intervals.rivals_of` has loaded."""
 
@@ -176,10 +181,16 @@ class TaskGrading:
         started = time.perf_counter()
         reason = refused or self._refusal(path, shown, handed_in)
         problems: tuple[Problem, ...] = ()
+        raw: Any = None
         score: float | None = None
         if path is not None and reason is None:
             try:
-                score, reason = checked_score(self.scorer.score(path))
+                raw = self.scorer.score(path)
+                score, reason = checked_score(raw)
+                if raw is not None and reason and (difference := self._difference(path)) is not None:
+                    reason = "; ".join(filter(None, (reason, difference.words)))
+                if score is None and self.undefined is not None:
+                    return NotGraded(self.task.id, shown, self.undefined, agent=agent)
             except MemoryError:
                 return NotGraded(self.task.id, shown, "out of memory while grading", agent=agent)
             except Exception as error:
@@ -200,12 +211,15 @@ class TaskGrading:
         report = self._report(path, shown, agent, score, reason, seconds)
         if reason is None:
             assert path is not None
-            rows = self.coverage(path)
+            assert report.extra is not None
+            rows, found = self.coverage(path), self._doubts(path, raw, seconds)
+            extra = replace(report.extra, warnings=(*report.extra.warnings, *self.hints(path)))
             if rows is not None:
-                assert report.extra is not None
-                extra = replace(report.extra, rows_scored=rows.scored, rows_expected=rows.expected)
-                report = replace(report, extra=extra)
-            return report
+                extra = replace(extra, rows_scored=rows.scored, rows_expected=rows.expected)
+            if found is not None:
+                sentences = (*(doubt.sentence for doubt in found.doubts), *found.notes)
+                extra = replace(extra, doubts=found.doubts, warnings=(*extra.warnings, *sentences))
+            return replace(report, extra=extra)
         return Invalid(report, reason, problems or (Problem(reason),))
 
     def coverage(self, path: Path) -> Coverage | None:
@@ -214,6 +228,34 @@ class TaskGrading:
             return self.scorer.coverage(path)
         except (InvalidSubmissionError, NotMeasuredError, TypeError, ValueError, OSError):
             return None  # ids of types that do not compare, or a file that is gone
+
+    def hints(self, path: Path) -> list[str]:
+        """Return what is strange about a file that was scored, a sentence each; none if nothing is."""
+        try:
+            return self.scorer.hints(path)
+        except (InvalidSubmissionError, NotMeasuredError, TypeError, ValueError, OSError):
+            return []  # as for `coverage`
+
+    def _doubts(self, path: Path, raw: Any, seconds: float) -> order.Findings | None:
+        """Return what the form of a scored file means for its score; None if it has the expected form.
+
+        It costs one more call of a grader with code.
+        """
+        scorer, difference = self.scorer, self._difference(path)
+        if difference is None or not isinstance(scorer, CodeScorer):
+            return None
+        if self.time_limit_s is not None and seconds > self.time_limit_s / 3 and difference.form:
+            return order.not_tried(difference, seconds, self.time_limit_s)
+        return order.findings(difference, raw, lambda: scorer.score_rearranged(path, difference))
+
+    def _difference(self, path: Path) -> order.Difference | None:
+        """Return how a file that was just scored differs from the expected form; None if it does not."""
+        return self.scorer.difference(path) if isinstance(self.scorer, CodeScorer) else None
+
+    def about_file(self, report: TaskReport) -> list[Problem]:
+        """Return the warnings of a report that are about its file, not about the task."""
+        warnings = report.extra.warnings if report.extra else ()
+        return [Problem(words) for words in warnings if words not in self.warnings]
 
     def examine(self, path: Path) -> list[Problem]:
         """Return everything that is wrong with a file, without running a grader's code; empty if nothing is."""
@@ -239,6 +281,20 @@ class TaskGrading:
         return file_hash(self.task.answers)
 
     @cached_property
+    def undefined(self) -> str | None:
+        """Why no file can have a score; None if one can.
+
+        A grader's code that gives NaN for the answers themselves would give it for the right file. Answers that are
+        no submission say nothing.
+        """
+        try:
+            raw = self.scorer.score(self.task.gold_submission)
+            is_undefined = raw is None or math.isnan(to_score(raw))
+        except Exception:  # a grader may raise anything
+            return None
+        return f"{NO_SCORE_FOR_ANSWERS} ({raw})" if is_undefined else None
+
+    @cached_property
     def proof(self) -> Proof:
         """Whether the grader works: it is tested once on the task's sample submission, then on its answers."""
         failed: Exception | None = None
@@ -250,7 +306,10 @@ class TaskGrading:
             if not file.is_file():
                 continue
             try:
-                checked_score(self.scorer.score(file))
+                score, reason = checked_score(self.scorer.score(file))
+                if score is None:  # which says nothing against a file that has none either
+                    refused = refused or f"the grader has no score for {name}: {reason}"
+                    continue
             except Exception as error:  # a grader may raise anything
                 if is_invalid_submission(error):
                     refused = refused or f"the grader refuses {name}: {clean_line(str(error), 300)}"
@@ -382,7 +441,7 @@ def scorer_for(task: Task) -> Scorer:
 
         return H5adScorer(spec, task.answers)
     try:
-        frame = read_frame(task.answers)
+        frame = read_frame(task.answers, spec.id)
     except (InvalidSubmissionError, OSError) as error:
         raise NotMeasuredError(f"the answers of {task.id} cannot be read: {error}") from None
     return CsvScorer(spec, frame, part)
@@ -514,7 +573,8 @@ def validate_submission(submission: Path, task: Task) -> tuple[bool, str]:
         case NotGraded():
             return False, f"Submission invalid! The attempt to grade it failed: {outcome.reason}"
         case _:
-            return True, "Submission is valid."
+            doubts = f" But its score is in doubt: {outcome.doubt_words}." if outcome.doubts else ""
+            return True, f"Submission is valid.{doubts}"
 
 
 def leaderboard_of(task: Task) -> Leaderboard:
@@ -574,19 +634,19 @@ def _compare_with_sample(task: Task, scorer: Scorer, path: Path) -> list[Problem
     if suffix == ".h5ad":
         return []
     try:
-        frame, sample = (read_frame(each).rename(columns=str) for each in (path, sample_path))
-    except (InvalidSubmissionError, OSError):
-        return []
+        first = str(read_frame(sample_path).columns[0])
+        frame, sample = (read_frame(each, first).rename(columns=str) for each in (path, sample_path))
+    except (InvalidSubmissionError, OSError, IndexError):
+        return []  # an empty sample has no first column
     problems = alignment.missing_columns(list(frame.columns), list(sample.columns))
     if len(frame) != len(sample):
         problems.append(
             Problem(f"the file has {len(frame):,} rows where the sample submission has {len(sample):,}")
         )
-    first = sample.columns[0]
     if first in frame.columns and sample[first].is_unique:
         expected = alignment.as_index(sample[first])
         ids = alignment.as_index(frame[first].dropna(), expected)
-        problems += alignment.compare_names(ids, alignment.as_index(expected, ids), "id", str(first))[1]
+        problems += alignment.compare_names(ids, alignment.as_index(expected, ids), "id", first)[1]
     for name in sample.columns[1:]:
         if name in frame.columns and not sample[name].isna().any():
             check = alignment.numbers if sample[name].dtype.kind in "iuf" else alignment.labels

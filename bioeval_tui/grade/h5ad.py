@@ -26,6 +26,7 @@ from bioeval_tui.files import below, written_by_path
 from bioeval_tui.grade import alignment
 from bioeval_tui.grade.answers import MetricSpec
 from bioeval_tui.grade.batch import containment
+from bioeval_tui.grade.formats import other_format
 from bioeval_tui.grade.resampling import CannotResampleError, Draws, draws, of_row_losses
 from bioeval_tui.text import clean_line
 
@@ -39,6 +40,8 @@ _EACH = 32
 """One element of a submission may unpack to `_SPARE` bytes and `_EACH` more for each value of the answers."""
 _MOST_OBJECTS = 5_000
 """Maximum number of groups and datasets in a submission."""
+_WHOLE_NUMBERS = 8
+"""Bytes of a whole number of pandas; codes of a categorical take fewer."""
 _READING_MB = 250
 _READING_EACH = 256
 """Memory limit for reading a submission in a worker: a number of MB, plus the file's size, plus bytes per value of the answers.
@@ -89,8 +92,37 @@ def _unreadable(path: Path, error: Exception) -> InvalidSubmissionError:
     if whole := _CUT_OFF.search(reason):
         reason = f"it is cut off, with {size:,} of {int(whole[1]):,} bytes"
     elif not h5py.is_hdf5(path):
-        reason = "it is not an HDF5 file"
+        other = other_format(path.read_bytes())
+        reason = f"it is {other}" if other else "it is not an HDF5 file"
+    elif missing := _missing_filter(path):
+        reason = missing
     return InvalidSubmissionError(f"{path.name} is not a readable h5ad file: {reason}")
+
+
+def _missing_filter(path: Path) -> str | None:
+    """Return which dataset of a file is compressed with what this HDF5 cannot read; None if there is none."""
+
+    def look(name: str, item: Any) -> str | None:
+        if not isinstance(item, h5py.Dataset):
+            return None
+        plan = item.id.get_create_plist()
+        for place in range(plan.get_nfilters()):
+            number, _, _, label = plan.get_filter(place)
+            if not h5py.h5z.filter_avail(number):
+                # HDF5's own plug-ins add an address to the name.
+                known = clean_line(label.decode(errors="replace").partition(";")[0], 60) or "without a name"
+                return (
+                    f"`{clean_line(name, 60)}` is compressed with a filter that is missing here: number {number}, "
+                    f'{known}; write it with `compression="gzip"`'
+                )
+        return None
+
+    try:
+        with h5py.File(path, "r") as file:
+            found: str | None = file.visititems(look)  # which follows no links
+            return found
+    except Exception:  # HDF5 may raise anything on a damaged file
+        return None
 
 
 def read_submission(path: Path, kind: str, key: str, *, values: int) -> tuple[Element | None, list[Problem]]:
@@ -140,10 +172,7 @@ def cells_of(path: Path) -> pd.Index | None:
     """Return the names of an h5ad file's cells; None if they cannot be read."""
     try:
         with h5py.File(path, "r") as file:
-            obs = file["obs"]
-            if isinstance(obs, h5py.Dataset):  # written by an anndata before 0.7
-                return pd.Index(obs[obs.dtype.names[0]]).astype(str)
-            return _names(obs, None)
+            return _names(file["obs"], None)
     except Exception:  # HDF5 may raise anything on a damaged file
         return None
 
@@ -158,23 +187,29 @@ def refuse_unreadable(path: Path) -> None:
         missing = [axis for axis in ("obs", "var") if axis not in file]
     if missing:
         raise InvalidSubmissionError(f"the file has no `{missing[0]}`, so it is not an AnnData file")
+    if reason := _missing_filter(path):
+        raise InvalidSubmissionError(f"{path.name} is not a readable h5ad file: {reason}")
 
 
 def _element(file: Any, kind: str, key: str, most_bytes: int | None) -> tuple[Element | None, list[Problem]]:
     for axis in ("obs", "var") if kind in ("X", "layers") else ("obs",):
         if axis not in file:
             return None, [Problem(f"the file has no `{axis}`: it is not an AnnData file")]
-    if isinstance(file["obs"], h5py.Dataset):
-        return _element_before_0_7(file, kind, key, most_bytes)
     cells = _names(file["obs"], most_bytes)
     genes = _names(file["var"], most_bytes) if kind in ("X", "layers") else None
     holder = file if kind == "X" else file.get(kind, {})
     name = "X" if kind == "X" else key
-    if name not in holder:
-        has = ", ".join(clean_line(item, 40) for item in list(holder)[:10]) or "nothing"
+    has_names = _names_in(holder)
+    if name not in has_names:
+        has = ", ".join(clean_line(item, 40) for item in has_names[:10]) or "nothing"
         what = "`X`" if kind == "X" else f"`{kind}` key `{clean_line(key, 60)}`"
         return None, [Problem(f"{what} is missing; the file has {has}", field=key)]
-    values = _read(holder[name], most_bytes)
+    if kind == "obs":
+        values = _column(file, holder, name, most_bytes)
+    elif isinstance(holder, h5py.Dataset):
+        values = _field(holder, name, most_bytes)
+    else:
+        values = _read(holder[name], most_bytes)
     if hasattr(values, "to_numpy") and kind != "obs":
         values = values.to_numpy()
     if kind == "obs":
@@ -184,25 +219,52 @@ def _element(file: Any, kind: str, key: str, most_bytes: int | None) -> tuple[El
     return Element(cells, genes, values), []
 
 
-def _element_before_0_7(
-    file: Any, kind: str, key: str, most_bytes: int | None
-) -> tuple[Element | None, list[Problem]]:
-    """Read an element of a file that an anndata before 0.7 wrote, whose `obs` is one structured array."""
-    size = _unpacked(file)
-    if most_bytes is not None and size > most_bytes:
-        raise InvalidSubmissionError(
-            f"the file, in the format of anndata 0.6, would unpack to {size / 1e6:,.0f} MB; {most_bytes / 1e6:,.0f} MB is the limit for this task"
-        )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that the format is old
-        data = _anndata().read_h5ad(file.filename)
-    holder = {"X": {"X": data.X}}.get(kind) or getattr(data, kind)
-    name = "X" if kind == "X" else key
-    if name not in holder:
-        return None, [Problem(f"`{kind}` key `{clean_line(key, 60)}` is missing", field=key)]
-    values = holder[name]
-    cells, genes = data.obs_names.astype(str), data.var_names.astype(str)
-    return Element(cells, genes if kind in ("X", "layers") else None, values), []
+def _names_in(holder: Any) -> list[str]:
+    """Return the names of a group's elements or of a structured array's columns."""
+    if isinstance(holder, h5py.Dataset):
+        return list(holder.dtype.names or ())
+    return [name for name in holder if name != "__categories"]
+
+
+def _column(file: Any, table: Any, name: str, most_bytes: int | None) -> Any:
+    """Read a column of `obs` with its labels, wherever the anndata that wrote it put those of a categorical.
+
+    Since 0.8 codes and labels are one element. 0.7 wrote the codes as the column, whose attribute `categories` refers to
+    the labels; before, they were in `uns` under the column's name. Codes without their labels would be scored as if
+    they were the labels.
+    """
+    labels: Any = None
+    if isinstance(table, h5py.Dataset):
+        values = _field(table, name, most_bytes)
+        if "uns" in file and values.dtype.kind in "iu":
+            labels = file["uns"].get(f"{name}_categories")
+    else:
+        values = _read(table[name], most_bytes)
+        if "categories" in table[name].attrs:
+            labels = table[table[name].attrs["categories"]]
+    if labels is None:
+        return values
+    categories = np.atleast_1d(_read(labels, most_bytes))
+    if isinstance(table, h5py.Dataset) and not (values < len(categories)).all():
+        # One name in `uns` stands for a column of `obs` and of `var`: these labels are of the other.
+        if values.dtype.itemsize < _WHOLE_NUMBERS:
+            raise InvalidSubmissionError(
+                f"the labels of `obs` column `{clean_line(name, 60)}` are not in the file: anndata before 0.7 kept "
+                "those of a column of `var` with the same name in their place; write it with a newer anndata"
+            )
+        return values
+    return pd.Categorical.from_codes(values, categories, ordered=bool(labels.attrs.get("ordered", False)))
+
+
+def _field(table: Any, name: str, most_bytes: int | None) -> Any:
+    """Read a column of a structured array, as which anndata before 0.7 wrote `obs`, `var` and `obsm`."""
+    kind = table.dtype[name]
+    chunk = math.prod(table.chunks) * table.dtype.itemsize if table.chunks else 0
+    _refuse_large(name, max(int(table.size) * kind.itemsize, chunk), most_bytes)
+    values = table[name]
+    if h5py.check_string_dtype(kind) is None:
+        return values
+    return np.array([text.decode() for text in values.tolist()], object)
 
 
 def refuse_links(file: Any) -> None:
@@ -234,6 +296,8 @@ def refuse_links(file: Any) -> None:
 
 
 def _names(axis: Any, most_bytes: int | None) -> pd.Index:
+    if isinstance(axis, h5py.Dataset):
+        return pd.Index(_field(axis, axis.dtype.names[0], most_bytes)).astype(str)
     name = axis.attrs.get("_index", "_index")
     if not isinstance(name, str) or "/" in name or name not in axis:
         raise InvalidSubmissionError("`_index` does not point to the names of cells or genes")
@@ -241,20 +305,25 @@ def _names(axis: Any, most_bytes: int | None) -> pd.Index:
 
 
 def _read(item: Any, most_bytes: int | None) -> Any:
-    size = _unpacked(item)
-    if most_bytes is not None and size > most_bytes:
-        name = clean_line(item.name.rpartition("/")[2], 60)
-        raise InvalidSubmissionError(
-            f"`{name}` would unpack to {size / 1e6:,.0f} MB; {most_bytes / 1e6:,.0f} MB is the limit for this task"
-        )
+    _refuse_large(item.name.rpartition("/")[2], _unpacked(item), most_bytes)
     if isinstance(item, h5py.Dataset) and item.ndim == 2 and item.dtype.kind in "iuf":
         return _mapped(item)
     if isinstance(item, h5py.Dataset) and item.ndim == 1 and h5py.check_string_dtype(item.dtype) is not None:
         return item.asstr()[()]
-    values = _anndata().io.read_elem(item)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that the format is old
+        values = _anndata().io.read_elem(item)
     if sparse.issparse(values):
         values.check_format(full_check=True)  # positions outside the matrix are written to without a look
     return values
+
+
+def _refuse_large(name: str, size: int, most_bytes: int | None) -> None:
+    if most_bytes is not None and size > most_bytes:
+        raise InvalidSubmissionError(
+            f"`{clean_line(name, 60)}` would unpack to {size / 1e6:,.0f} MB; "
+            f"{most_bytes / 1e6:,.0f} MB is the limit for this task"
+        )
 
 
 def _anndata() -> Any:
@@ -266,8 +335,9 @@ def _anndata() -> Any:
 def _unpacked(item: Any) -> int:
     """Return the bytes that a dataset, or all below a group, takes when it is read."""
     waiting, seen = [item], set()
-    # A sparse matrix declares its shape separately from its values.
-    total = math.prod(int(side) for side in np.atleast_1d(item.attrs.get("shape", 0)))
+    # A sparse matrix declares its shape separately from its values, before anndata 0.7 under another name.
+    shape = item.attrs.get("shape", item.attrs.get("h5sparse_shape", 0))
+    total = math.prod(int(side) for side in np.atleast_1d(shape))
     while waiting:
         part = waiting.pop()
         place = h5py.h5o.get_info(part.id).addr
@@ -338,6 +408,17 @@ class H5adScorer:
         if element is None:
             raise NotMeasuredError(f"the answers don't match the grader: {problems[0].message}")
         self.true = element
+        self._scored: tuple[Path | None, Any] = None, None
+        if spec.metric.name not in SUMMED:
+            where = "`X`" if self.kind == "X" else f"`{self.kind}` key `{self.key}`"
+            alignment.refuse_undefined(spec.metric, lambda: self._metric(self._truth()), where)
+
+    def _truth(self) -> Any:
+        """Return the answers' own element as a submission's would be."""
+        values = self._column(self.true.values)[0] if self.kind == "obs" else self.true.values
+        if values is None:
+            raise ValueError("the answers have cells without a value")
+        return values
 
     def coverage(self, path: Path) -> alignment.Coverage:
         """Return that all cells are scored: a file that lacks one has no score."""
@@ -351,15 +432,27 @@ class H5adScorer:
         """
         # A sum over elements is finite only if all of them are.
         summed = self.spec.metric.name in SUMMED
+        self._scored = None, None
         values, problems = self._aligned(path, look_at_values=not summed)
         if problems:
             raise alignment.invalid(problems)
         score = self._metric(values)
+        if self.spec.metric.kind == "label":
+            self._scored = path, values
         if summed and not math.isfinite(score):
             problems = self._aligned(path)[1]
             if problems:
                 raise alignment.invalid(problems)
         return score
+
+    def hints(self, path: Path) -> list[str]:
+        """Return which labels no cell of the answers has."""
+        if self.kind != "obs" or self.spec.metric.kind != "label":
+            return []
+        scored, values = self._scored
+        if scored != path:
+            values = self.values(path)
+        return alignment.unknown_labels(set(self._truth()), values, self.key)
 
     def examine(self, path: Path) -> list[Problem]:
         """Return every finding about elements, cells, genes and values."""

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from bioeval_tui.errors import InputError
+from bioeval_tui.grade.formats import other_format
 from bioeval_tui.grade.tables import read_as_published
 from bioeval_tui.grade.task_report import numpy_round
 from bioeval_tui.text import clean_line, plural
@@ -228,7 +229,8 @@ def scores_of(frame: Any, path: Path | str, task_id: str) -> NDArray[np.float64]
     """
     where = f"the leaderboard of {task_id} ({path})"
     if "score" not in frame.columns:
-        raise InputError(f"{where} has no column `score`")
+        has = ", ".join(clean_line(str(name), 40) for name in frame.columns[:10])
+        raise InputError(f"{where} has no column `score`; it has {has}; call the column of scores `score`")
     column = frame["score"]
     if not len(column):
         raise InputError(f"{where} is empty: it needs at least one row")
@@ -259,6 +261,8 @@ def load_leaderboard(
         InputError: there is no such file, or it cannot be read as a leaderboard.
     """
     try:
+        if other := other_format(path.read_bytes()):
+            raise InputError(f"the leaderboard of {task_id} ({path}) cannot be read: it is {other}")
         frame = read_as_published(path)
     except FileNotFoundError:
         raise InputError(f"the leaderboard of {task_id} is missing: {path}") from None

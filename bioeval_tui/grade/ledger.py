@@ -24,12 +24,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from bioeval_tui.errors import InputError
-from bioeval_tui.files import below, open_own, private_dir, write_fully
+from bioeval_tui.files import Folder, file_in, folder_below, open_own, private_dir, write_fully
 from bioeval_tui.portable import BINARY, is_at, lock, read_at
 from bioeval_tui.text import clean_line
 
@@ -128,7 +129,12 @@ class Ledger:
             self._write(descriptor, entry)
 
     def _open(self, name: str, flags: int) -> int:
-        return open_own(below(self.path.parent, name), flags)
+        return open_own(file_in(self._folder, name), flags)
+
+    @cached_property
+    def _folder(self) -> Folder:
+        """The ledger's folder, whose way is looked at once, not for each entry."""
+        return folder_below(self.path.parent)
 
     def _write(self, descriptor: int, entry: dict[str, Any]) -> None:
         at = datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,21 +1,21 @@
-"""The outcome of grading one submission: a report, an invalid file with reasons, or not graded; and the files that hold them.
+"""The outcome of grading one submission: a report, an invalid file with reasons, or not graded; and their sums.
 
-Reports of this program, BioML-bench and MLE-bench are loaded, and summed up as BioML-bench does.
+Reports are summed up as BioML-bench does.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum
-from pathlib import Path
-from typing import Any, Literal, Self, TypeVar, cast
+from typing import Any, Literal, Self, cast
 
-from bioeval_tui.errors import InputError, NotMeasuredError, Problem
+from bioeval_tui.errors import NotMeasuredError, Problem
+from bioeval_tui.grade.submissions import agent_in
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.statistics.means import average_if_any
-from bioeval_tui.text import clean_line, clean_value, json_problem, plural
+from bioeval_tui.text import plural
 
 
 class NotGradedError(NotMeasuredError, ValueError):
@@ -47,6 +47,11 @@ class NotGraded:
     final: bool = field(default=False, compare=False)
     agent: str | None = None
     elsewhere: bool = field(default=False, compare=False)
+
+    @property
+    def known_agent(self) -> str | None:
+        """The agent that handed it in: given, or named by its path; None without either."""
+        return self.agent or agent_in(self.submission_path)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry under `not_graded` in a grading report, with `agent` if known."""
@@ -88,19 +93,27 @@ Diagnosis = Literal["valid", "invalid", "not_graded"]
 class Validation:
     """What validation says of a file: `valid`, `invalid` or `not_graded`, in words, and the findings.
 
-    `missing` is how many rows of the answers a valid file lacks.
+    `missing` is how many rows of the answers a valid file lacks. `in_doubt`: its score may not be what it deserves.
     """
 
     status: Diagnosis
     findings: tuple[str, ...] = ()
     missing: int = 0
+    in_doubt: bool = False
 
     @property
     def words(self) -> str:
         """Such as `invalid`, or `valid for the published grader; 1,998 rows are missing`."""
-        if not self.missing:
+        missing = f"{plural(self.missing, 'row is', 'rows are')} missing" if self.missing else ""
+        notes = [*filter(None, [missing]), *(["its score is in doubt"] if self.in_doubt else [])]
+        if not notes:
             return self.status.replace("_", " ")
-        return f"valid for the published grader; {plural(self.missing, 'row is', 'rows are')} missing"
+        return f"valid for the published grader; {'; '.join(notes)}"
+
+    @property
+    def is_only_for_grader(self) -> bool:
+        """Whether the published grader takes the file, but something about it is wrong."""
+        return bool(self.missing or self.in_doubt)
 
 
 def validation_of(outcome: Outcome, findings: Iterable[Problem]) -> Validation:
@@ -111,7 +124,7 @@ def validation_of(outcome: Outcome, findings: Iterable[Problem]) -> Validation:
     if isinstance(outcome, Invalid):
         own = [item.message for item in outcome.problems] or [outcome.reason]
         return Validation("invalid", tuple(dict.fromkeys([*own, *messages])))
-    return Validation("valid", tuple(messages), outcome.rows_missing)
+    return Validation("valid", tuple(messages), outcome.rows_missing, bool(outcome.doubts))
 
 
 def outcome_to_dict(outcome: Outcome) -> dict[str, Any]:
@@ -176,9 +189,6 @@ def problem_from_dict(data: dict[str, Any]) -> Problem:
     return Problem(data["message"], line=data["line"], field=data["field"])
 
 
-_Loadable = TypeVar("_Loadable", TaskReport, NotGraded)
-
-
 Standing = Literal["gold", "silver", "bronze", "none", "invalid", "not_graded"]
 """A submission's medal, or why it has none."""
 STANDINGS: tuple[Standing, ...] = ("gold", "silver", "bronze", "none", "invalid", "not_graded")
@@ -203,6 +213,8 @@ class Tally:
     beats_human: int = 0
     partial: int = 0
     """How many were scored on only a part of the rows."""
+    in_doubt: int = 0
+    """How many have a score that is in doubt."""
     percentiles: list[float] = field(default_factory=list)
     """Of the valid ones on a task with a leaderboard."""
 
@@ -223,6 +235,7 @@ class Tally:
         if report is None or not report.valid_submission:
             return
         self.partial += report.rows_missing > 0
+        self.in_doubt += bool(report.doubts)
         self.above_median += report.above_median
         self.beats_human += bool(report.beats_human)
         if report.leaderboard_percentile is not None:
@@ -247,6 +260,14 @@ class Tally:
     def percentile(self) -> float | None:
         """The mean percentile of the valid submissions that have one; None without any."""
         return average_if_any(self.percentiles)
+
+    @property
+    def percentile_words(self) -> str:
+        """What the mean percentile is over: `over 5 valid`, `over 5 of 6 valid`, or that none is known."""
+        known = len(self.percentiles)
+        if not known:
+            return f"percentile unknown for all {self.valid:,} valid" if self.valid else "no percentile yet"
+        return f"over {known:,} valid" if known == self.valid else f"over {known:,} of {self.valid:,} valid"
 
     @property
     def percentile_with_zeros(self) -> float | None:
@@ -349,97 +370,3 @@ def aggregate_reports(task_reports: Iterable[TaskReport]) -> dict[str, Any]:
         if report.leaderboard_percentile is not None:
             percentiles.append(report.leaderboard_percentile)
     return {**totals.to_dict(percentiles), "task_reports": listed}
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """The results of graded submissions: reports, and submissions that could not be graded."""
-
-    reports: tuple[TaskReport, ...]
-    not_graded: tuple[NotGraded, ...] = ()
-
-
-def load_reports(path: Path) -> list[TaskReport]:
-    """Load every report at `path`: a grading report, one task's report, a running batch's journal, or a folder.
-
-    Reports of BioML-bench and MLE-bench load, too. All text in them is cleaned. What could not be graded has no
-    report: `load_outcomes` returns it as well.
-
-    Raises:
-        InputError: nothing there is a report, or a file cannot be read; file and line are named.
-    """
-    return list(load_outcomes(path).reports)
-
-
-def load_outcomes(path: Path) -> Loaded:
-    """Load every report at `path`, as `load_reports` does, and the submissions that could not be graded.
-
-    Raises:
-        InputError: as `load_reports`.
-    """
-    outcomes = list(_outcomes(Path(path)))
-    return Loaded(
-        tuple(item for item in outcomes if isinstance(item, TaskReport)),
-        tuple(item for item in outcomes if isinstance(item, NotGraded)),
-    )
-
-
-def _outcomes(path: Path) -> Iterator[TaskReport | NotGraded]:
-    shown = clean_line(str(path), 300)
-    if path.is_dir():
-        whole = sorted(path.glob("*_grading_report.json"))
-        journals = sorted(item for item in path.glob("*_grading.jsonl") if not _finished(item))
-        files = [*whole, *journals] or sorted(path.glob("*.json"))
-        if not files:
-            raise InputError(f"no grading reports in {shown}")
-        for file in files:
-            yield from _outcomes(file)
-        return
-    try:
-        text = path.read_bytes().decode("utf-8")
-    except FileNotFoundError:
-        raise InputError(f"{shown} does not exist") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{shown} cannot be read: {clean_line(str(error), 120)}") from None
-    if path.suffix == ".jsonl":
-        yield from _journal(path, text)
-        return
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{shown}: {json_problem(error)}") from None
-    if not isinstance(data, dict):
-        raise InputError(f"{shown} is not a grading report: an object is expected")
-    listed = data.get("task_reports", data.get("competition_reports"))
-    for item in listed if isinstance(listed, list) else [data]:
-        yield _read(TaskReport, item, path)
-    failed = data.get("not_graded")
-    for item in failed if isinstance(failed, list) and isinstance(listed, list) else []:
-        yield _read(NotGraded, item, path)
-
-
-def _finished(journal: Path) -> bool:
-    name = journal.name.removesuffix("_grading.jsonl")
-    return journal.with_name(f"{name}_grading_report.json").exists()
-
-
-def _journal(path: Path, text: str) -> Iterator[TaskReport]:
-    for line in text.split("\n"):
-        try:
-            data = json.loads(line)
-        except ValueError:
-            continue  # a line that is being written, or was when the program died
-        outcome = data.get("outcome", {}) if isinstance(data, dict) else {}
-        report = outcome.get("report") or outcome.get("invalid", {}).get("report")
-        if report:
-            yield _read(TaskReport, report, path)
-
-
-def _read(kind: type[_Loadable], data: Any, path: Path) -> _Loadable:
-    try:
-        if not isinstance(data, dict):
-            raise ValueError("an object is expected")
-        return kind.from_dict(clean_value(data, 10_000))
-    except ValueError as error:
-        shown = clean_line(str(path), 300)
-        raise InputError(f"{shown} is not a grading report: {clean_line(str(error), 200)}") from None

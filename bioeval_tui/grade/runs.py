@@ -8,8 +8,8 @@
 
 from __future__ import annotations
 
-import json
-import re
+import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,29 +17,37 @@ from pathlib import Path
 import platformdirs
 
 from bioeval_tui.errors import InputError
-from bioeval_tui.grade.submissions import (
-    Submission,
-    agent_in,
-    read_submissions,
+from bioeval_tui.grade.report_files import Loaded, read_outcomes, report_files, short, submission_key
+from bioeval_tui.grade.run_groups import (
+    METADATA,
+    folder_agent,
+    group_agent,
+    listed_runs,
+    run_folders,
 )
+from bioeval_tui.grade.submissions import RUN_GROUP, Submission, read_submissions
 from bioeval_tui.grade.tasks.task import default_data_dir, default_tasks_dirs, tasks_root
 from bioeval_tui.text import clean_line, home_relative, plural
 
-_GROUP = "*_run-group_*"
+_GROUP = f"*{RUN_GROUP}*"
 _LIST = "submission.jsonl"
 _FILES = ("submission.csv", "submission.h5ad")
-_RUN_ID = re.compile(r"(?P<task>.+)_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_REPORTS = ("*_grading_report.json", "*_grading.jsonl")
 
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """The content of a folder of runs, and where its tasks and data are; `looked` lists the searched folders."""
+    """The content of a folder of runs, and where its tasks and data are; `looked` lists the searched folders.
+
+    `submissions` are to be graded. Those whose file is not here, but whose result is in a report, are not among them.
+    `reports` are the folders with reports. `problems` says which lists of runs cannot be read, and why.
+    """
 
     submissions: tuple[Submission, ...]
     tasks_dirs: tuple[Path, ...]
     data_dir: Path
     looked: tuple[str, ...]
+    reports: tuple[Path, ...] = ()
+    problems: tuple[str, ...] = ()
 
 
 def published_data_dir() -> Path:
@@ -48,12 +56,8 @@ def published_data_dir() -> Path:
 
 
 def is_runs(folder: Path) -> bool:
-    """Return whether a folder contains runs: a checkout, its `runs`, or one run group, but not a folder of grading reports."""
-    return (
-        folder.is_dir()
-        and not any(any(folder.glob(pattern)) for pattern in _REPORTS)
-        and bool(_groups(folder.absolute()))
-    )
+    """Return whether a folder contains runs: a checkout, its `runs`, or one run group."""
+    return folder.is_dir() and bool(_groups(folder.absolute()))
 
 
 def find_runs(
@@ -62,21 +66,23 @@ def find_runs(
     data_dir: Path | None = None,
     own_data: Path | None = None,
 ) -> Runs:
-    """Return the runs at `folders`, see `is_runs`, with where their tasks and data are.
+    """Return the runs at `folders`, see `is_runs`, with where their reports, tasks and data are.
+
+    What a group was set to do counts, whether it left a file or not. A list that cannot be read stops no other group.
 
     Args:
         folders: the folders to search.
         tasks_dirs, data_dir: given by the user. The tasks of the checkout that contains a folder come after these; without
             `data_dir`, the folder with most of the data is used.
         own_data: this program's own prepared data; `default_data_dir()` if None.
-
-    Raises:
-        InputError: a list of submissions is wrong; file and line are named.
     """
     places = [folder.absolute() for folder in folders]
-    groups = [group for place in places for group in _groups(place)]
-    submissions_found = [item for group in groups for item in _submissions(group)]
-    submissions = tuple(replace(item, number=number) for number, item in enumerate(submissions_found))
+    groups = list(dict.fromkeys(group for place in places for group in _groups(place)))
+    problems: list[str] = []
+    found = [item for group in groups for item in _submissions(group, problems)]
+    reports = tuple(folder for place in places for folder in _reports_at(place))
+    waiting = _to_grade(found, reports)
+    submissions = tuple(replace(item, number=number) for number, item in enumerate(waiting))
     above = [
         base
         for place in places
@@ -89,63 +95,150 @@ def find_runs(
     tasks = {item.task_id for item in submissions}
     data, tried = _data_dir(tasks, data_dir, [own_data or default_data_dir(), *caches])
     shown = ", ".join(_shown(tasks_root(root)) for root in roots)
+    left = sum(item.path is None for item in found)
     looked = (
-        f"submissions: {len(submissions):,} in {plural(len(groups), 'run group')} below {', '.join(map(_shown, places))}",
+        f"submissions: {len(found):,} in {plural(len(groups), 'run group')} below {', '.join(map(_shown, places))}"
+        + (f"; {left:,} of them left no file" if left else "")
+        + (f"; {len(found) - len(submissions):,} graded in reports" if len(found) > len(submissions) else ""),
         f"tasks: {shown}, and those that ship" if shown else _no_tasks(places),
         *tried,
     )
-    return Runs(submissions, tuple(roots), data, looked)
+    return Runs(submissions, tuple(roots), data, looked, reports, tuple(problems))
 
 
 def _groups(folder: Path) -> list[Path]:
-    places = (folder, folder / "runs")
-    own = [folder] if (folder / _LIST).is_file() or "_run-group_" in folder.name else []
-    return own or [group for place in places for group in sorted(place.glob(_GROUP)) if group.is_dir()]
-
-
-def _submissions(group: Path) -> list[Submission]:
-    """Return a group's submissions: from the list, otherwise from the runs in `metadata.json`, otherwise from the folders."""
-    if (group / _LIST).is_file():
-        listed = read_submissions(group / _LIST).submissions
-        return [replace(item, path=_moved(item.path, group)) for item in listed]
-    agent = agent_in(group)
+    if (folder / _LIST).is_file() or RUN_GROUP in folder.name or _lists_runs(folder):
+        return [folder]
+    inside = [
+        item for place in (folder, folder / "runs") if place.is_dir() for item in sorted(place.iterdir())
+    ]
     return [
-        Submission(0, task_id, str(file) if file else None, agent)
-        for task_id, run in _runs_of(group)
-        for file in [
-            next(
-                (run / "submission" / name for name in _FILES if (run / "submission" / name).is_file()), None
-            )
-        ]
+        item
+        for item in inside
+        if item.is_dir()
+        and (
+            RUN_GROUP in item.name
+            or _lists_runs(item)
+            or (item.parent.name == "runs" and any((item / name).is_file() for name in (_LIST, METADATA)))
+        )
     ]
 
 
-def _runs_of(group: Path) -> Iterable[tuple[str, Path]]:
-    metadata = group / "metadata.json"
-    if metadata.is_file():
+def _lists_runs(folder: Path) -> bool:
+    """Return whether `metadata.json` in a folder makes it a run group."""
+    try:
+        return bool(listed_runs(folder))
+    except InputError:
+        return False
+
+
+def _reports_at(place: Path) -> list[Path]:
+    """Return where reports lie: in `place`, or of a checkout in its `runs` and beside them."""
+    inner = place / "runs"
+    if inner.is_dir() and not any(place.glob(_GROUP)):
+        beside = sorted(place.glob("*_grading_report.json"))
+        return [*beside, *([inner] if report_files(inner, named=False) else [])]
+    return [place] if report_files(place, named=False) else []
+
+
+def _submissions(group: Path, problems: list[str]) -> list[Submission]:
+    """Return what a group was set to do: its list, with the runs of its metadata or else its folders that the list lacks."""
+    agent = group_agent(group) or folder_agent(group)
+    listed: list[Submission] = []
+    if (group / _LIST).is_file():
         try:
-            runs = json.loads(metadata.read_bytes())["runs"]
-            listed = [(str(run["task_id"]), group / str(name)) for name, run in runs.items()]
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise InputError(
-                f"{clean_line(str(metadata), 300)} does not list runs with their task_id"
-            ) from None
-        return [(task, run) for task, run in listed if run.resolve().is_relative_to(group.resolve())]
-    found = []
-    for run in sorted({place.parent for place in group.glob("*/*/submission") if place.is_dir()}):
-        name = _RUN_ID.fullmatch(run.relative_to(group).as_posix())
-        if name is not None:
-            found.append((name["task"], run))
-    return found
+            listed = list(read_submissions(group / _LIST).submissions)
+        except InputError as error:
+            problems.append(str(error))
+    items = [replace(item, path=_moved(item.path, group), agent=item.agent or agent) for item in listed]
+    runs = _runs_of(group, problems)
+    if listed and not (group / METADATA).is_file():
+        runs = []
+    # Published lists have a line for each run, but not all of them: a run without one was set, too.
+    folders = {run.name for _, run in runs}
+    named = {Path(item.run).name for item in listed if item.run}
+    covered = Counter(short(item.task_id) for item in listed if Path(item.run).name not in folders)
+    for task_id, run in runs:
+        if run.name in named:
+            continue
+        if covered[short(task_id)] > 0:
+            covered[short(task_id)] -= 1
+            continue
+        files = (run / "submission" / name for name in _FILES)
+        file = next((path for path in files if os.path.isfile(path)), None)  # noqa: PTH113 (as in `_exists`)
+        items.append(Submission(0, task_id, str(file) if file else None, agent, run=str(run)))
+    return _with_keys(items, group)
+
+
+def _runs_of(group: Path, problems: list[str]) -> list[tuple[str, Path]]:
+    """Return the task and folder of each run that a group's metadata lists; without it, of those that have a folder."""
+    try:
+        listed = listed_runs(group)
+    except InputError as error:
+        problems.append(str(error))
+        listed = None
+    if listed is not None:
+        return listed
+    return list(run_folders(group))
+
+
+def _with_keys(items: Iterable[Submission], group: Path) -> list[Submission]:
+    places: Counter[tuple[str, ...]] = Counter()
+    keyed = []
+    for item in items:
+        key = submission_key(item.task_id, item.path, _below(item.run, group), group)
+        if key is not None:
+            places[key] += 1
+            key = (*key, str(places[key]))
+        keyed.append(replace(item, key=key, batch=str(group)))
+    return keyed
+
+
+def _below(run: str, group: Path) -> str:
+    """Return a run's folder as it is called in its group."""
+    parts = Path(run).parts
+    return str(Path(*parts[parts.index(group.name) + 1 :])) if group.name in parts[:-1] else run
+
+
+def _to_grade(found: Sequence[Submission], reports: Sequence[Path]) -> list[Submission]:
+    """Return the submissions whose file is here, and of the others those that no report has a result of."""
+    here = [item.path is not None and _exists(item.path) for item in found]
+    if all(here) or not reports:
+        return list(found)
+    loaded = _readable(reports)
+    keys = {(one.agent, *one.key) for one in loaded.results if one.key is not None}
+    unnamed = Counter((one.agent, short(one.outcome.task_id)) for one in loaded.results if one.key is None)
+    waiting = []
+    for item, is_here in zip(found, here, strict=True):
+        agent = str(item.agent)
+        if not is_here and item.key is not None and (agent, *item.key) in keys:
+            continue
+        if not is_here and unnamed[agent, short(item.task_id)] > 0:
+            unnamed[agent, short(item.task_id)] -= 1
+            continue
+        waiting.append(item)
+    return waiting
+
+
+def _readable(reports: Sequence[Path]) -> Loaded:
+    try:
+        return read_outcomes(reports)
+    except InputError:  # whoever shows the reports says it
+        return Loaded(())
 
 
 def _moved(path: str | None, group: Path) -> str | None:
     """Return the local path of a listed file, because published lists may have absolute paths of another machine."""
-    if path is None or Path(path).exists() or group.name not in Path(path).parts:
+    if path is None or _exists(path) or group.name not in Path(path).parts:
         return path
     parts = Path(path).parts
     here = group.joinpath(*parts[parts.index(group.name) + 1 :])
-    return str(here) if here.resolve().is_relative_to(group.resolve()) and here.exists() else path
+    # What is not there is not resolved: it may be no name that a file can have.
+    return str(here) if _exists(here) and here.resolve().is_relative_to(group.resolve()) else path
+
+
+def _exists(path: Path | str) -> bool:
+    return os.path.exists(path)  # noqa: PTH110 (pathlib raises on a name that is too long)
 
 
 def _data_dir(tasks: set[str], chosen: Path | None, places: Sequence[Path]) -> tuple[Path, list[str]]:

@@ -13,15 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+import pandas as pd
 
 from bioeval_tui.errors import InvalidSubmissionError, NotMeasuredError, Problem
 from bioeval_tui.grade import alignment, tables
 from bioeval_tui.grade.answers import AnswersPart, MetricSpec
+from bioeval_tui.grade.order import Difference, ExpectedForm
 from bioeval_tui.grade.resampling import Draws, draws
 from bioeval_tui.grade.tables import read_answers, read_frame
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import NDArray
 
 CSV, H5AD = ".csv", ".h5ad"
@@ -37,6 +38,9 @@ class Scorer(Protocol):
 
     def coverage(self, path: Path) -> alignment.Coverage | None:
         """Return on how many rows of the answers a file is scored; None if that is unknown."""
+
+    def hints(self, path: Path) -> list[str]:
+        """Return what is strange about a file that was scored, a sentence each."""
 
     def examine(self, path: Path) -> list[Problem]:
         """Return everything that is wrong with the file, as far as can be checked without the grader's code."""
@@ -59,6 +63,7 @@ class CodeScorer:
         self._sample_path = sample
         self._part = part
         self._covered: tuple[Path, alignment.Coverage | None] | None = None
+        self._different: tuple[Path, Difference | None] | None = None
 
     def score(self, path: Path) -> Any:
         """Call the function on the file; whatever it raises passes through."""
@@ -69,7 +74,23 @@ class CodeScorer:
             return self._function(path, self._answers_path)
         submission, answers = self.frames(path)
         self._covered = path, self._coverage_of(submission)
+        self._different = path, self._difference_of(submission)  # the function may change the table
         return self._function(submission, answers)
+
+    def difference(self, path: Path) -> Difference | None:
+        """Return how the CSV that was scored last differs from the expected form; None if it does not."""
+        return self._different[1] if self._different is not None and self._different[0] == path else None
+
+    def _difference_of(self, submission: pd.DataFrame) -> Difference | None:
+        try:
+            return self._form.difference(submission)
+        except (TypeError, ValueError):
+            return None  # ids of types that do not compare
+
+    def score_rearranged(self, path: Path, difference: Difference) -> Any:
+        """Call the function on a copy of the CSV in the expected form; whatever it raises passes through."""
+        submission, answers = self.frames(path)
+        return self._function(difference.rearranged(submission), answers)
 
     def coverage(self, path: Path) -> alignment.Coverage | None:
         """Return how many rows of the answers are in the file, by their ids; None where there are none."""
@@ -100,12 +121,22 @@ class CodeScorer:
     @cached_property
     def _rows(self) -> alignment.AnswerRows | None:
         """The rows of the answers; None if those are no table."""
-        try:
-            predictions = list(read_frame(self._sample_path).columns)
-        except (InvalidSubmissionError, OSError):
-            predictions = []
         is_table = hasattr(self._answers, "dtypes")
-        return alignment.AnswerRows(self._answers, predictions) if is_table else None
+        return alignment.AnswerRows(self._answers, self._sample) if is_table else None
+
+    @cached_property
+    def _form(self) -> ExpectedForm:
+        return ExpectedForm(self._answers, self._sample)
+
+    @cached_property
+    def _sample(self) -> pd.DataFrame | None:
+        """The sample submission; None if it is no table."""
+        if self._sample_path.suffix.lower() != CSV:
+            return None
+        try:
+            return read_frame(self._sample_path)
+        except (InvalidSubmissionError, OSError):
+            return None
 
     @cached_property
     def _answers(self) -> Any:
@@ -137,6 +168,10 @@ class CodeScorer:
         """Call the function on tables in memory."""
         return self._function(submission, answers)
 
+    def hints(self, path: Path) -> list[str]:
+        """Return which columns are there more than once."""
+        return [] if path.suffix.lower() == H5AD else tables.repeated_columns(path)
+
     def examine(self, path: Path) -> list[Problem]:
         """Return whether the file can be read at all; the code's own checks come with grading."""
         try:
@@ -166,16 +201,19 @@ class CsvScorer:
         problems = alignment.missing_columns(list(answers.columns), needed)
         if not problems and not len(answers):
             problems = [Problem("the answers have no rows")]
-        if not problems and answers[spec.id].duplicated().any():
-            problems = [Problem("the answers hold an id twice")]
+        if not problems:
+            problems = _problems_of_ids(answers[spec.id], spec.id)
         if problems:
             raise NotMeasuredError(f"the answers don't match the grader: {problems[0].message}")
         self.ids = alignment.as_index(answers[spec.id])
         self.truths = [self._truth(answers[name], name) for name in spec.targets]
         self.true = [spec.metric.ready(truth) for truth in self.truths]
         self.event = self._numbers(answers[spec.event], spec.event) if spec.event else None
+        for pair, name in zip(self.true, spec.targets, strict=True):
+            self._refuse_undefined(*pair, name)
         self._expected = self.ids if part is None else alignment.as_index(list(part.ids))
         """The ids that a submission has: of a part of the answers, those of both parts."""
+        self._scored: tuple[Path | None, list[Any]] = None, []
         self._quick = tables.expectation(spec, answers) if part is None else None
 
     def _numbers(self, column: pd.Series, name: str) -> NDArray[np.float64]:
@@ -183,6 +221,16 @@ class CsvScorer:
         if values is None:
             raise NotMeasuredError(f"the answers don't match the grader: {problems[0].message}")
         return values
+
+    def _refuse_undefined(self, function: Callable[..., Any], true: Any, name: str) -> None:
+        """Raise NotMeasuredError if the answers themselves have no score as a submission."""
+        metric = self.spec.metric
+        if metric.kind == "label":
+            truth, guess = alignment.label_codes(true, true)
+        else:
+            truth, guess = true, self.truths[self.spec.targets.index(name)]
+        events = [self.event] if metric.kind == "survival" and self.event is not None else []
+        alignment.refuse_undefined(metric, lambda: function(truth, guess, *events), f"column `{name}`")
 
     def _truth(self, column: pd.Series, name: str) -> Any:
         kind = self.spec.metric.kind
@@ -200,7 +248,25 @@ class CsvScorer:
 
     def score(self, path: Path) -> Any:
         """Return the metric, averaged over the targets; InvalidSubmissionError carries all findings."""
-        return self._metric(self.predictions(path))
+        predicted = self.predictions(path)
+        self._scored = path, predicted
+        return self._metric(predicted)
+
+    def hints(self, path: Path) -> list[str]:
+        """Return which columns are there more than once, and which labels no row of the answers has."""
+        sentences = tables.repeated_columns(path)
+        if self.spec.metric.kind == "label":
+            scored, predicted = self._scored
+            if scored != path:
+                predicted = self.predictions(path)
+            for known, guess, name in zip(self._classes, predicted, self.spec.predictions, strict=True):
+                sentences += alignment.unknown_labels(known, guess, name)
+        return sentences
+
+    @cached_property
+    def _classes(self) -> list[set[str]]:
+        """The labels of each target."""
+        return [set(truth) for truth in self.truths]
 
     def coverage(self, path: Path) -> alignment.Coverage:
         """Return that all rows are scored: a file that lacks one has no score."""
@@ -216,7 +282,7 @@ class CsvScorer:
             columns = tables.read_expected(path.read_bytes(), self._quick)
             if columns is not None:
                 return columns
-        predicted, problems = self._aligned(read_frame(path))
+        predicted, problems = self._aligned(read_frame(path, self.spec.id))
         if problems:
             raise alignment.invalid(problems)
         return predicted
@@ -263,7 +329,7 @@ class CsvScorer:
     def examine(self, path: Path) -> list[Problem]:
         """Return every finding about columns, ids and values."""
         try:
-            return self._aligned(read_frame(path))[1]
+            return self._aligned(read_frame(path, self.spec.id))[1]
         except InvalidSubmissionError as error:
             return list(error.problems) or [Problem(str(error))]
 
@@ -297,7 +363,7 @@ class CsvScorer:
                     Problem(f"column `{spec.id}` has no id in line {lines}", line=int(blank[0]) + 2)
                 )
             handed_in = alignment.as_index(ids.dropna(), self._expected)
-            expected = alignment.as_index(self._expected, handed_in)
+            expected = alignment.as_index(self._expected, pd.Index(ids.dropna()))
             where, differences = alignment.compare_names(handed_in, expected, "id", spec.id)
             problems += differences
             if len(frame) != len(expected):
@@ -320,6 +386,17 @@ class CsvScorer:
         if self.spec.metric.kind == "label":
             return alignment.labels(column, name)
         return alignment.numbers(column, name, in_unit=self.spec.metric.in_unit)
+
+
+def _problems_of_ids(ids: pd.Series, name: str) -> list[Problem]:
+    blank = np.flatnonzero(ids.isna().to_numpy())
+    if len(blank):
+        lines = alignment.examples([int(row) + 2 for row in blank])
+        return [Problem(f"the answers' column `{name}` has no id in line {lines}")]
+    repeated = ids[ids.duplicated()].unique()
+    if len(repeated):
+        return [Problem(f"the answers hold an id twice, in column `{name}`: {alignment.examples(repeated)}")]
+    return []
 
 
 def score_declared(spec: MetricSpec, submission: Any, answers: Any) -> Any:

@@ -17,6 +17,7 @@ from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.outcomes import Outcome
+    from bioeval_tui.grade.submissions import Submission
     from bioeval_tui.grade.task_report import Section, TaskReport, Uncertainty
 
 
@@ -43,12 +44,16 @@ class Grading:
         """Prepare the task if it is shipped and not ready, then grade one file."""
         return self._ready_pool(task_id).grade(path, task_id)
 
-    def grade_many(self, submissions: Sequence[tuple[str, Path | None]]) -> Iterator[tuple[int, Outcome]]:
+    def grade_many(self, submissions: Sequence[Submission]) -> Iterator[tuple[int, Outcome]]:
         """Yield each submission's position and outcome as they finish; shipped tasks are prepared first."""
-        for task_id in dict.fromkeys(task_id for task_id, _ in submissions):
+        for task_id in dict.fromkeys(item.task_id for item in submissions):
             with contextlib.suppress(BioevalError):  # grading says it of each submission
                 self._ready_pool(task_id)
-        yield from self._pool_of(self.registry()).grade_many(submissions, self._settings.follow_links)
+        yield from self._pool_of(self.registry()).grade_many(
+            [(item.task_id, item.path) for item in submissions],
+            self._settings.follow_links,
+            [item.agent for item in submissions],
+        )
 
     def uncertainties(self, reports: Sequence[TaskReport]) -> Iterator[tuple[int, Uncertainty]]:
         """Yield the position of each valid report with its score's uncertainty; graders with code are not called."""

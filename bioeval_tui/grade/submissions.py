@@ -7,7 +7,7 @@ import json
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,18 +15,20 @@ from typing import Any
 from bioeval_tui.errors import InputError, Problem
 from bioeval_tui.text import clean_line, json_problem, plural
 
-_MARK = "_run-group_"
+RUN_GROUP = "_run-group_"
+"""What the name of a run group's folder has before the agent's."""
+_LFS = "version https://git-lfs.github.com/spec/"
 UNKNOWN_AGENT = "unknown"
 """The published result of `extract_agent_from_submission_path` for a path without an agent."""
 
 
 def extract_agent_from_submission_path(submission_path: Any) -> str:
     """Return the agent in the path's first folder named `<timestamp>_run-group_<agent>`; `unknown` if none is."""
-    if not isinstance(submission_path, (str, Path)) or _MARK not in str(submission_path):
+    if not isinstance(submission_path, (str, Path)) or RUN_GROUP not in str(submission_path):
         return UNKNOWN_AGENT
     for part in Path(submission_path).parts:
-        if _MARK in part:
-            return part.rpartition(_MARK)[2]
+        if RUN_GROUP in part:
+            return part.rpartition(RUN_GROUP)[2]
     return UNKNOWN_AGENT
 
 
@@ -34,6 +36,15 @@ def agent_in(*paths: Path | str) -> str | None:
     """Return the agent in the first path that names one, cleaned; None if none does."""
     agents = map(extract_agent_from_submission_path, paths)
     return next((clean_line(agent, 200) for agent in agents if agent != UNKNOWN_AGENT), None)
+
+
+def lfs_words(text: str) -> str:
+    """Return `is a Git LFS pointer` and what fetches the file, if the text is that of one; else an empty text."""
+    return (
+        "is a Git LFS pointer, not the file itself: `git lfs pull` fetches it"
+        if text.startswith(_LFS)
+        else ""
+    )
 
 
 def why_not_a_file(path: Path, name: str | None = None) -> str | None:
@@ -90,7 +101,7 @@ def _real(folder: Path) -> Path:
 
 def _group(path: Path) -> Path | None:
     """Return the first folder of a path that is a run group."""
-    return next((folder for folder in reversed(path.parents) if _MARK in folder.name), None)
+    return next((folder for folder in reversed(path.parents) if RUN_GROUP in folder.name), None)
 
 
 def is_same_file(path: Path, other: Path) -> bool:
@@ -105,13 +116,18 @@ def is_same_file(path: Path, other: Path) -> bool:
 class Submission:
     """One line: its number, its task, and the path of its file as it was given (None: nothing was submitted).
 
-    `agent` is the one that its paths name, or None.
+    `agent` is the one that its paths name, or None. `key` tells it from others when it is graded again, and `batch` is
+    where it is listed; both are set of runs only.
     """
 
     number: int
     task_id: str
     path: str | None
     agent: str | None = None
+    key: tuple[str, ...] | None = field(default=None, kw_only=True)
+    batch: str = field(default="", kw_only=True)
+    run: str = field(default="", kw_only=True)
+    """The folder of its run, if its paths name one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +157,8 @@ def read_submissions(path: Path) -> SubmissionList:
         raise InputError(f"{path} does not exist") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read: {clean_line(str(error), 160)}") from None
+    if pointer := lfs_words(text):
+        raise InputError(f"{clean_line(str(path), 300)} {pointer}")
     own_agent = agent_in(path.absolute())
     submissions: list[Submission] = []
     problems: list[Problem] = []
@@ -155,11 +173,19 @@ def read_submissions(path: Path) -> SubmissionList:
             continue
         shown = None if relative is None else str(path.parent / relative)
         agent = agent_in(shown or "", *(path.parent / other for other in others)) or own_agent
-        submissions.append(Submission(len(submissions), task_id, shown, agent))
+        run = next((folder for name in (relative, *others) if name and (folder := _run_in(name))), "")
+        submissions.append(Submission(len(submissions), task_id, shown, agent, run=run))
     if problems:
         more = f" (and {plural(len(problems) - 1, 'more wrong line')})" if len(problems) > 1 else ""
         raise InputError(f"{problems[0]}{more}", tuple(problems))
     return SubmissionList(tuple(submissions), hashlib.sha256(data).hexdigest())
+
+
+def _run_in(path: str) -> str:
+    """Return the run's folder of a listed path, `<run>/submission/<file>`, `<run>/logs` or `<run>/code`; empty without."""
+    parts = Path(path).parts
+    inner = next((at for at, part in enumerate(parts) if part in ("submission", "logs", "code")), 0)
+    return str(Path(*parts[:inner])) if inner else ""
 
 
 def _fields(line: str) -> tuple[str, str | None, list[str]]:
@@ -171,7 +197,10 @@ def _fields(line: str) -> tuple[str, str | None, list[str]]:
         raise ValueError("must be an object with `task_id` and `submission_path`")
     task_id, relative = value.get("task_id"), value.get("submission_path")
     if not isinstance(task_id, str) or not task_id.strip():
-        raise ValueError("`task_id` is missing or not a text")
+        theirs = (
+            "; MLE-bench's `competition_id` is called `task_id` here" if "competition_id" in value else ""
+        )
+        raise ValueError(f"`task_id` is missing or not a text{theirs}")
     if "submission_path" not in value:
         raise ValueError("`submission_path` is missing (use null if nothing was submitted)")
     if relative is not None and (not isinstance(relative, str) or not relative or "\0" in relative):

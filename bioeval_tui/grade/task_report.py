@@ -12,11 +12,14 @@ from datetime import UTC, datetime
 from numbers import Integral, Real
 from typing import Any, Self
 
+from bioeval_tui.grade.doubts import Doubt, score_text
 from bioeval_tui.grade.ledger import Looks
 from bioeval_tui.grade.submissions import extract_agent_from_submission_path
 
 BAR_WIDTH = 24
 _EIGHTHS = " ▏▎▍▌▋▊▉"
+_STAMP = re.compile(r"(\d{4}-\d\d-\d\d)[T_ ](\d\d)-(\d\d)-(\d\d)(?:-?(?:GMT|UTC)|Z)?")
+"""A time as folders of runs are named: in UTC, without colons."""
 _NUMBER = re.compile(r"–|-?\d[\d,]*(\.\d+)?(e[-+]\d+)?( ?%)?")
 
 
@@ -227,6 +230,8 @@ class ReportExtra:
     packages that graded; `leaderboard` says where the board comes from. `looks` is how many different submissions have
     been scored with these answers by now, `agent_looks` how many of this agent. The score is over `rows_scored` of the
     answers' `rows_expected` rows; None if that is unknown. `part` is `public` or `private` if the answers are a part of a task's.
+    `doubts` say why the score of a grader with code may not be what the predictions deserve; their sentences are among the
+    `warnings`, too.
     """
 
     agent: str | None = None
@@ -245,11 +250,13 @@ class ReportExtra:
     rows_scored: int | None = None
     rows_expected: int | None = None
     part: str | None = None
+    doubts: tuple[Doubt, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that are set, ready for JSON."""
         values = {item.name: _finite(getattr(self, item.name)) for item in fields(self)}
         values["warnings"] = list(self.warnings)
+        values["doubts"] = [doubt.to_dict() for doubt in self.doubts]
         return {key: value for key, value in values.items() if value is not None and value != []}
 
     @classmethod
@@ -262,8 +269,12 @@ class ReportExtra:
         warnings = data.get("warnings") or ()
         if not isinstance(warnings, list | tuple):
             raise ValueError("`extra.warnings` must be a list")
+        doubts = data.get("doubts") or ()
+        if not isinstance(doubts, list | tuple):
+            raise ValueError("`extra.doubts` must be a list")
         values = {key: kind(f"extra.{key}", data.get(key)) for key, kind in _EXTRA_KINDS.items()}
-        return cls(warnings=tuple(map(str, warnings)), **values)
+        known = tuple(map(Doubt.from_dict, doubts))
+        return cls(warnings=tuple(map(str, warnings)), doubts=known, **values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +282,8 @@ class TaskReport:
     """The grading of one submission. Field names and order are those of BioML-bench's report.
 
     `leaderboard_percentile` and `human_percentile` are 0–100 with one decimal; `score` has five
-    decimals and is None for an invalid or missing submission.
+    decimals and is None for an invalid or missing submission. `created_at` is None if a report that was read has no time
+    in a form that is known.
     """
 
     task_id: str
@@ -288,7 +300,7 @@ class TaskReport:
     submission_exists: bool
     valid_submission: bool
     is_lower_better: bool
-    created_at: datetime
+    created_at: datetime | None
     submission_path: str
     leaderboard_percentile: float | None = None
     leaderboard_size: int | None = None
@@ -311,6 +323,11 @@ class TaskReport:
     def agent(self) -> str:
         """The agent that handed it in: given, or named by its path; `unknown` without either."""
         return (self.extra and self.extra.agent) or extract_agent_from_submission_path(self.submission_path)
+
+    @property
+    def created_words(self) -> str:
+        """When it was graded, as ISO text; empty if unknown."""
+        return "" if self.created_at is None else self.created_at.isoformat()
 
     @property
     def place_words(self) -> str:
@@ -359,17 +376,33 @@ class TaskReport:
         return self.rows_words if self.rows_missing or (self.extra and self.extra.part) else ""
 
     @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """Why the score may not be what the predictions deserve; empty where nothing is known against it."""
+        return self.extra.doubts if self.extra else ()
+
+    @property
+    def doubt_words(self) -> str:
+        """The sentences of the doubts, to stand beside the score and whatever follows from it; empty without any."""
+        return "; ".join(doubt.sentence for doubt in self.doubts)
+
+    @property
+    def note(self) -> str:
+        """What must stand beside a medal: on which rows, if not all, and the doubts; empty if nothing must."""
+        doubts = f"in doubt: {self.doubt_words}" if self.doubts else ""
+        return "; ".join(filter(None, (self.rows_note, doubts)))
+
+    @property
     def score_words(self) -> str:
         """The score with the name of its metric: `roc_auc 0.99562`; `score 0.99562` if the report does not name it."""
         if self.score is None:
             return ""
-        return f"{(self.extra and self.extra.metric) or 'score'} {_decimals(self.score)}"
+        return f"{(self.extra and self.extra.metric) or 'score'} {score_text(self.score)}"
 
     @property
     def needed_words(self) -> str:
         """The threshold of the next medal with five decimals, rounded towards better; empty if there is no next medal."""
         needed = self._needed
-        return f"{needed[0]} begins at {_decimals(needed[1])}" if needed else ""
+        return f"{needed[0]} begins at {score_text(needed[1])}" if needed else ""
 
     @property
     def away_words(self) -> str:
@@ -377,11 +410,11 @@ class TaskReport:
         if self.score is None:
             return ""
         if needed := self._needed:
-            return f"{_decimals(abs(needed[1] - self.score))} short of {needed[0]}"
+            return f"{score_text(abs(needed[1] - self.score))} short of {needed[0]}"
         beyond = abs(self.score - self.gold_threshold)
         if not self.gold_medal or not math.isfinite(beyond):
             return ""
-        return f"{_decimals(beyond)} better than gold needs" if round(beyond, 5) else "just what gold needs"
+        return f"{score_text(beyond)} better than gold needs" if round(beyond, 5) else "just what gold needs"
 
     @property
     def _needed(self) -> tuple[str, float] | None:
@@ -399,7 +432,7 @@ class TaskReport:
         values = {
             item.name: _finite(getattr(self, item.name)) for item in fields(self) if item.name not in _ADDED
         }
-        values["created_at"] = self.created_at.isoformat()
+        values["created_at"] = self.created_words or None
         if self.extra is not None:
             values["extra"] = self.extra.to_dict()
         if self.uncertainty is not None:
@@ -445,11 +478,6 @@ class TaskReport:
             uncertainty=Uncertainty.from_dict(sure) if sure else None,
             explanation=tuple(Section.from_dict(view) for view in views),
         )
-
-
-def _decimals(value: float) -> str:
-    """Return a score with up to five decimals."""
-    return f"{value + 0.0:.5f}".rstrip("0").rstrip(".")  # no -0.0
 
 
 def _finite(value: Any) -> Any:
@@ -503,13 +531,21 @@ def _yes(name: str, value: Any) -> bool:
     return bool(_yes_or_none(name, value))
 
 
-def _time(name: str, value: Any) -> datetime:
-    if isinstance(value, datetime):
-        return value
+def _time(name: str, value: Any) -> datetime | None:
+    """Return a time; None for what is none: a report in another form of time costs only that."""
+    return value if isinstance(value, datetime) else read_time(value)
+
+
+def read_time(value: Any) -> datetime | None:
+    """Return the time of an ISO text, or of `2026-01-26T18-58-19-GMT`, as folders of runs are named; None if it is none."""
+    if not isinstance(value, str):
+        return None
+    stamp = _STAMP.fullmatch(value.strip())
+    text = f"{stamp[1]}T{stamp[2]}:{stamp[3]}:{stamp[4]}" if stamp else value
     try:
-        return datetime.fromisoformat(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"`{name}` must be an ISO time, found {value!r:.60}") from None
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None
 
 
 _EXTRA_KINDS: dict[str, Callable[[str, Any], Any]] = {
@@ -543,7 +579,7 @@ _KINDS: dict[str, Callable[[str, Any], Any]] = {
     "human_percentile": _number_or_none,
 }
 _ADDED = {"extra", "uncertainty", "explanation"}
-_OPTIONAL = {"leaderboard_percentile", "leaderboard_size", "beats_human", "human_percentile"}
+_OPTIONAL = {"created_at", "leaderboard_percentile", "leaderboard_size", "beats_human", "human_percentile"}
 
 
 def now() -> datetime:

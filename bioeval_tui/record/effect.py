@@ -30,25 +30,35 @@ NOT_RECORDED = "without recorded verdicts"
 """Why a conversation with a score has no shared one: the recording lacks what it would be made of."""
 
 
-class SharedCriteria(NamedTuple):
-    """What both conditions of a trial are scored by, of all that has a weight: which ones. `Shared` says how many."""
+class SharedOf(NamedTuple):
+    """Which of all that have a weight both conditions share."""
 
-    tasks: frozenset[int]
+    numbers: frozenset[int]
+    every: int
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether they share all."""
+        return len(self.numbers) == self.every
+
+
+class SharedCriteria(NamedTuple):
+    """What both conditions of a trial are scored by: which tasks and assertions. `Shared` says how many."""
+
+    tasks: SharedOf
     """The tasks, or the items of the rubric, by number from 1."""
-    of_tasks: int
-    assertions: frozenset[int]
+    assertions: SharedOf
     """By index from 0."""
-    of_assertions: int
 
     @property
     def is_everything(self) -> bool:
         """Whether the conditions are scored alike, so that their scores can be compared as they are."""
-        return len(self.tasks) == self.of_tasks and len(self.assertions) == self.of_assertions
+        return self.tasks.is_everything and self.assertions.is_everything
 
     @property
     def is_nothing(self) -> bool:
         """Whether each condition has its own criteria, and only response times would be left to compare."""
-        return not (self.is_everything or self.tasks or self.assertions)
+        return not (self.is_everything or self.tasks.numbers or self.assertions.numbers)
 
 
 def shared_criteria(job: Mapping[str, Any]) -> SharedCriteria:
@@ -58,7 +68,7 @@ def shared_criteria(job: Mapping[str, Any]) -> SharedCriteria:
     """
     both = contrast_in(job)
     if both is None:
-        return SharedCriteria(frozenset(), 0, frozenset(), 0)
+        return SharedCriteria(SharedOf(frozenset(), 0), SharedOf(frozenset(), 0))
     listed = enumerate(job.get("assertions") or ())
     assertions = {index: item if isinstance(item, dict) else {} for index, item in listed}
     weighed = {
@@ -72,10 +82,10 @@ def shared_criteria(job: Mapping[str, Any]) -> SharedCriteria:
     # Items that only take points away have no score of their own.
     has_score = any(job_number(task, "points", 1.0) > 0 for task in alike.values())
     return SharedCriteria(
-        frozenset(alike) if has_score else frozenset(),
-        len(tasks),
-        frozenset(index for index, item in weighed.items() if _counts_in_both(item, both)),
-        len(weighed),
+        SharedOf(frozenset(alike) if has_score else frozenset(), len(tasks)),
+        SharedOf(
+            frozenset(index for index, item in weighed.items() if _counts_in_both(item, both)), len(weighed)
+        ),
     )
 
 
@@ -126,13 +136,13 @@ def shared_score(talk: ConversationState, criteria: SharedCriteria) -> float | N
 
 def _task_part(talk: ConversationState, criteria: SharedCriteria) -> ScorePart:
     verdicts = talk.verdict.tasks if talk.verdict is not None and not talk.verdict.error else ()
-    tasks = [task for task in verdicts if task.task in criteria.tasks]
-    is_whole = len(tasks) == len(criteria.tasks)
-    return composite.judged_part(tasks if is_whole else None, len(criteria.tasks))
+    shared = criteria.tasks.numbers
+    tasks = [task for task in verdicts if task.task in shared]
+    return composite.judged_part(tasks if len(tasks) == len(shared) else None, len(shared))
 
 
 def _assertion_part(talk: ConversationState, criteria: SharedCriteria) -> ScorePart:
-    checks = (talk.final_checks.get(index) for index in sorted(criteria.assertions))
+    checks = (talk.final_checks.get(index) for index in sorted(criteria.assertions.numbers))
     return composite.assertion_part(
         [(1.0, None) if check is None else (check.weight, PASSED[check.status]) for check in checks]
     )

@@ -263,7 +263,7 @@ class RunStarted(EventBase):
 
 
 class RunResumed(EventBase):
-    """An interrupted run was resumed; unfinished conversations start again."""
+    """An interrupted run was resumed; unfinished conversations start again. It has only what is not as in `RunStarted`."""
 
     kind: Literal["run_resumed"] = "run_resumed"
     program_version: str
@@ -339,6 +339,7 @@ class MessageDelta(EventBase):
 class MessageCompleted(EventBase):
     """A complete message. `latency_ms` covers only the successful attempt; `waited_ms` the failed attempts and waits.
 
+    Whose it is stands here and in `MessageStarted`: each line of a recording is read by itself, and imports have no start.
     `thought_ms` is how long the evaluator took over a user message. `cut_off`: the agent's model ended its answer at its
     length limit. `blocked_ms` is set if this program did not run for so long of the latency that it does not count: then
     `latency_ms` is None.
@@ -453,7 +454,10 @@ class StateObserved(EventBase):
 
 
 class AssertionChecked(EventBase):
-    """One assertion, after a turn or at the end (`final`). `index` counts from 0 in the job's list."""
+    """One assertion, after a turn or at the end (`final`). `index` counts from 0 in the job's list.
+
+    `why` has the values that the condition compared, or the query's result.
+    """
 
     kind: Literal["assertion_checked"] = "assertion_checked"
     index: Place
@@ -462,14 +466,14 @@ class AssertionChecked(EventBase):
     after_turn: Place
     final: bool = False
     from_start: bool = False
-    """Whether it passes at the end and passed before the greeting: the agent had to do nothing for it."""
+    """Whether it passed before the greeting already, so that the agent had to do nothing for it."""
     status: CheckStatus
     observed: Any = None
     expected: Any = None
     error: str | None = None
     warning: str | None = None
     why: str | None = None
-    """What was observed if it failed: the values that the condition compared, or the query's result."""
+    """What was observed instead, if it failed."""
     fault: Fault = "infrastructure"
     """Who is to blame if it was not measured; `none` if nothing failed, such as for calls that the agent does not report."""
 
@@ -480,17 +484,16 @@ class AssertionChecked(EventBase):
 
 
 class FactDisclosed(EventBase):
-    """The evaluator's message disclosed a fact. `fact` counts from 1.
-
-    `asked` says whether the agent had asked; it is None if the agent's question is in a language that is not read.
-    """
+    """The evaluator's message disclosed a fact."""
 
     kind: Literal["fact_disclosed"] = "fact_disclosed"
     fact: Place
+    """Its number in the job, from 1."""
     text: str
     message: Place
     turn: Place
     asked: bool | None = None
+    """Whether the agent had asked for it; null if it asks in a language that is not read."""
 
     @property
     def asked_words(self) -> str:
@@ -505,23 +508,24 @@ ROLE_RULES = ("leak", "out_of_role", "role_swap")
 class UserFault(BaseModel):
     """What a simulated user did wrong, in a message that was sent or was to be sent.
 
-    `kind` is a guard's rule or one of the judge's kinds; `found_by` is `check`, or the judge's name. `quote` are the
-    user's words in that message.
+    `kind` is a guard's rule or one of the judge's kinds.
     """
 
     model_config = ConfigDict(frozen=True)
     kind: str
     message: Place
     quote: str
+    """The user's words that show it."""
     found_by: str = "check"
+    """`check` for a guard, otherwise the judge's name."""
     reason: str = ""
 
 
 class EvaluatorViolated(EventBase):
     """A guard found a violation in the simulated user's message.
 
-    `mark`: the message was sent as it is. `void`: it was not, and `mended` says whether the second try was. `quote` are
-    its words that show it; empty if the whole message does.
+    `quote` are the message's words that show it; empty if the whole message does. What a guard finds (`seams.Violation`) is for
+    the evaluator, and other people's guards make it; this is what is kept of it.
     """
 
     kind: Literal["evaluator_violated"] = "evaluator_violated"
@@ -530,7 +534,9 @@ class EvaluatorViolated(EventBase):
     message: Place
     content: str
     mended: bool = False
+    """After `void`: whether the evaluator's second attempt was sent."""
     effect: Literal["mark", "void"] = "void"
+    """`mark`: the message was sent anyway. `void`: it was not sent."""
     quote: str = ""
 
     @property
@@ -570,19 +576,19 @@ STARTS_DIFFER = "the conditions did not start from the same state"
 """How the warning `not_clean` begins if it lists what differs."""
 
 
-class ConversationEnded(EventBase):
+class Ending(BaseModel):
     """Why a conversation ended, and whose fault it was.
 
     `ways` says what you can do if no conversation took place, and `received` what came instead of an answer.
     """
 
+    model_config = ConfigDict(frozen=True)
     kind: Literal["conversation_ended"] = "conversation_ended"
     reason: EndReason
     fault: Fault
     detail: str = ""
     ways: tuple[str, ...] = ()
     received: str = ""
-    duration_ms: Number = 0.0
 
     @property
     def advice(self) -> str:
@@ -601,19 +607,30 @@ class ConversationEnded(EventBase):
         return "not_held" if self.reason == "cancelled" and self.fault != "none" else self.reason
 
 
+class ConversationEnded(Ending, EventBase):
+    """A conversation ended so."""
+
+    duration_ms: Number = 0.0
+
+
 class EvidenceQuoted(BaseModel):
-    """A quotation from the transcript; `message` is None if the transcript does not contain it."""
+    """A quotation from the transcript."""
 
     model_config = ConfigDict(frozen=True)
     quote: str
     message: Place | None = None
+    """The number of the quoted message; null if the passage is not in the transcript."""
 
 
 class TaskScored(BaseModel):
-    """One task's score in [0, 1]. `task` counts from 1; `spread` is max − min over the verdicts."""
+    """One task's score in [0, 1].
+
+    `points` count if the item of a rubric is met (a score above 0.5), and are below 0 for something undesired.
+    """
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
     task: Place
+    """Its number in the job, from 1."""
     title: str
     score: Number
     reason: str = ""
@@ -622,18 +639,19 @@ class TaskScored(BaseModel):
     """Whether the judge names only what the user said as evidence of what the agent did."""
     passed: bool = False
     spread: Number = 0.0
+    """The largest score minus the smallest, if there are several verdicts."""
     points: Number | None = None
-    """The points of a rubric item if it is met (a score above 0.5), below 0 for something undesired; None for a task."""
+    """The points of an item of a rubric; null for a task."""
     tags: tuple[str, ...] = ()
-    """The item's tags."""
+    """The tags of an item of a rubric."""
     weight: Annotated[float, Field(gt=0, le=LARGEST)] = 1.0
     """Its weight in the mean of the tasks."""
     asked: Place | None = None
-    """The number of the user's message that asks for the task, 0 if none does; None if that is unknown."""
+    """The number of the user's message that asks for the task, 0 if none does; null if that is unknown."""
     asked_words: str = ""
     """The words of that message."""
     kept_by: Literal["user", "turns", "agent"] | None = None
-    """Why a task was never asked for: the user ended and could have asked, the turns were used up, or the agent failed."""
+    """Why the user never asked for it: could have, and ended (`user`), the turns were used up, or the agent failed."""
 
     @property
     def measured(self) -> bool:
@@ -719,7 +737,9 @@ class ScorePart(BaseModel):
     weight: Number
     value: Number | None = None
     left_out: bool = False
+    """The job does not have this part, so it has no weight."""
     reason: str = ""
+    """Why it could not be measured; empty otherwise."""
 
 
 class ConversationScored(EventBase):
@@ -762,8 +782,8 @@ class RunEnded(EventBase):
 class CriteriaGiven(EventBase):
     """Transcripts are judged again by other criteria than the recorded ones; in overlays only.
 
-    `judging` is the id that the verdicts have. `job` has the `tasks` and `rubric` of the job file `job_name`, and `cases`
-    those of each case where they differ.
+    `judging` is the id that the verdicts have. Unlike in `RunStarted`, `job` has only the `tasks` and `rubric` of the
+    job file `job_name`, and `cases` those of each case where they differ.
     """
 
     kind: Literal["criteria_given"] = "criteria_given"

@@ -99,7 +99,10 @@ _STATUS_WORDS = {
 
 
 class CataloguedRun(NamedTuple):
-    """One run in the list. `score` is the mean of both conditions; None if either has no score."""
+    """One run in the list. `score` is the mean of both conditions; None if either has no score.
+
+    It is a row of the catalogue, of which thousands are read at once; a `RunDocument` is made of the whole recording.
+    """
 
     run_id: str
     job: str

@@ -73,7 +73,10 @@ class Change(NamedTuple):
 
 @dataclass(slots=True)
 class MessageState:
-    """One utterance, finished or streaming."""
+    """One utterance, finished or streaming.
+
+    It copies what its events say instead of holding them: of many long runs, only these few values stay in memory (`lighten`).
+    """
 
     message: int
     turn: int
@@ -82,13 +85,18 @@ class MessageState:
     started_at: datetime
     done: bool = False
     latency_ms: float | None = None
+    """From the request to the last byte of the answer, for the successful attempt; null if it does not count."""
     blocked_ms: float | None = None
+    """How long this program did not run meanwhile, if that is why the latency does not count."""
     waited_ms: float = 0.0
+    """Time of failed attempts and the waits between them; not part of the latency."""
     thought_ms: float | None = None
     first_token_ms: float | None = None
+    """From the request to the first text; null if the answer was not streamed."""
     tokens_in: int | None = None
     tokens_out: int | None = None
     operator: bool = False
+    """A person typed it."""
     signs_off: bool = False
     told_cut_off: bool = False
     """Whether the agent's endpoint said that the answer ended at its model's length limit."""
@@ -166,12 +174,10 @@ class ConversationState:
     phase: Phase = "waiting"
     session_id: str | None = None
     case: events.Case | None = None
-    record: dict[str, Any] | None = None
-    agents_graph: events.AgentsGraph | None = None
-    agent_identity: str = ""
+    begun: events.ConversationStarted | None = None
+    """The event that began it; None before, while the setups and seeds are applied."""
     started_at: datetime | None = None
     ended_at: datetime | None = None
-    max_messages: int = 0
     messages: list[MessageState] = field(default_factory=list)
     checks: dict[int, list[events.AssertionChecked]] = field(default_factory=dict)
     final_checks: dict[int, events.AssertionChecked] = field(default_factory=dict)
@@ -188,6 +194,26 @@ class ConversationState:
     verdict: events.TranscriptScored | None = None
     score: events.ConversationScored | None = None
     _highest: int = 0
+
+    @property
+    def max_messages(self) -> int:
+        """The most messages that it may have; 0 before it began."""
+        return self.begun.max_messages if self.begun else 0
+
+    @property
+    def agents_graph(self) -> events.AgentsGraph | None:
+        """Whether the agent says that it uses the run's graph; None before it began, or if the job queries none."""
+        return self.begun.agents_graph if self.begun else None
+
+    @property
+    def agent_identity(self) -> str:
+        """The name and version that the agent gave itself; empty if it gave none."""
+        return self.begun.agent_identity if self.begun else ""
+
+    @property
+    def record(self) -> dict[str, Any] | None:
+        """What no other field has of a conversation from an imported file; None of others, and once it is light."""
+        return self.begun.record if self.begun else None
 
     @property
     def trial_words(self) -> str:
@@ -578,7 +604,8 @@ def lighten(talk: ConversationState) -> None:
     """
     for message in talk.messages:
         message.lighten()
-    talk.record = None
+    if talk.record is not None and talk.begun is not None:
+        talk.begun = talk.begun.model_copy(update={"record": None})
     for kept in (talk.observations, talk.setups, talk.seeds, talk.checks):
         kept.clear()
     if talk.verdict is not None:
@@ -698,11 +725,10 @@ def _apply_beside_messages(state: RunState, talk: ConversationState, event: RunE
 
 
 def _start_conversation(talk: ConversationState, event: events.ConversationStarted) -> None:
+    talk.begun = event
     talk.session_id = event.session_id
-    talk.case, talk.record = event.case or talk.case, event.record
-    talk.agents_graph, talk.agent_identity = event.agents_graph, event.agent_identity
+    talk.case = event.case or talk.case
     talk.started_at = event.at
-    talk.max_messages = event.max_messages
 
 
 def _add_to_message(talk: ConversationState, event: events.MessageDelta | events.CallsTraced) -> None:

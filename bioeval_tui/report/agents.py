@@ -2,6 +2,9 @@
 
 Invalid and not graded submissions count as no medal and percentile 0. A second figure is over graded submissions
 only; it is not used for ranking, because an agent could gain by submitting only safe results.
+
+Reports of MLE-bench have no percentile. An agent of whose valid submissions none has one has no mean percentile, however
+many of its others would count as 0, and no rank by it.
 """
 
 from __future__ import annotations
@@ -13,15 +16,16 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from bioeval_tui.grade.outcomes import NotGraded
-from bioeval_tui.grade.submissions import UNKNOWN_AGENT, extract_agent_from_submission_path
+from bioeval_tui.grade.submissions import UNKNOWN_AGENT
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.printed import Fields
 from bioeval_tui.report.findings import AgentRanksBasis, BehindNext
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.statistics.differences import AgentRank, Difference, difference, rank
 from bioeval_tui.statistics.estimates import Sample, grouped
-from bioeval_tui.statistics.intervals import FEWEST_UNITS, UNIT, Interval, mean_of
+from bioeval_tui.statistics.intervals import FEWEST_UNITS, UNIT, Interval, Measured, mean_of
 from bioeval_tui.statistics.means import average, average_if_any
+from bioeval_tui.text import plural
 from bioeval_tui.units import number1
 
 
@@ -36,6 +40,8 @@ class AgentEntry:
     medal: bool
     partial: bool = False
     """Whether it was scored on only a part of the rows."""
+    doubts: str = ""
+    """Why its score is in doubt; empty if it is not."""
     graded: bool = True
     """Whether it was graded and valid."""
 
@@ -44,24 +50,28 @@ class AgentEntry:
 class AgentStanding:
     """An agent over its tasks. Shares and percentiles count submissions that were not graded as 0; those named `_graded` exclude them.
 
-    Each is the mean over tasks of the mean over a task's submissions; percentiles are None where none is known. `rank` is
-    among the agents on the tasks that all of them have. `behind` is the paired difference in percentile between the next
-    better agent and this one, on the tasks that both have. The fields are the keys of `medals --agents --json`.
+    Each is the mean over tasks of the mean over a task's submissions. Percentiles are None where none is known, which is
+    then also said of `rank`; `percentiles` is the number of valid submissions that have one. `rank` is among the agents
+    with percentiles, on the tasks that all of them have. `behind` is the paired difference in percentile between the next
+    better agent and this one, on the tasks that both have. `in_doubt` has the task and the reason of each score in doubt.
+    The fields are the keys of `medals --agents --json`.
     """
 
     agent: str
     submissions: int
     graded: int
     scored_on_part_of_rows: int
+    in_doubt: tuple[str, ...]
     tasks: int
     passes: int
+    percentiles: int
     any_medal_share: float
     any_medal_interval: Interval | None
     any_medal_share_graded: float | None
     percentile: float | None
     percentile_graded: float | None
-    rank: AgentRank
-    rank_graded: AgentRank
+    rank: AgentRank | None
+    rank_graded: AgentRank | None
     behind: Difference | None
 
     @property
@@ -69,7 +79,14 @@ class AgentStanding:
         """Such as `4 of 5 graded`, or `4 of 5 graded, 2 on a part of the rows`."""
         count = self.scored_on_part_of_rows
         partial = f", {count:,} on a part of the rows" if count else ""
+        partial += f", {len(self.in_doubt):,} in doubt" if self.in_doubt else ""
         return f"{self.graded:,} of {self.submissions:,} graded{partial}"
+
+    @property
+    def basis_words(self) -> str:
+        """What the figures are over, such as `3 tasks; percentile of 2 of 4 valid submissions`."""
+        known = f"percentile of {self.percentiles:,} of {plural(self.graded, 'valid submission')}"
+        return f"{plural(self.tasks, 'task')}; {known}"
 
     @property
     def medal_words(self) -> str:
@@ -89,9 +106,10 @@ class AgentStanding:
         behind = self.behind
         return {
             **figures,
+            "in_doubt": list(self.in_doubt),
             "any_medal_interval": _ends(self.any_medal_interval),
-            "rank": [self.rank.best, self.rank.worst],
-            "rank_graded": [self.rank_graded.best, self.rank_graded.worst],
+            "rank": _places(self.rank),
+            "rank_graded": _places(self.rank_graded),
             "behind_next": None if behind is None else behind.mean,
             "behind_next_interval": None if behind is None else _ends(behind.estimate.interval),
         }
@@ -102,14 +120,16 @@ PrintedStanding = Annotated[
     Fields(
         AgentStanding,
         without=("behind",),
+        in_doubt=list[str],
         any_medal_interval=list[float] | None,
-        rank=list[int],
-        rank_graded=list[int],
+        rank=list[int] | None,
+        rank_graded=list[int] | None,
         behind_next=float | None,
         behind_next_interval=list[float] | None,
     ),
     Field(
-        description="An agent over its tasks, as `medals --agents --json` prints it. Ranks and intervals are [low, high]."
+        description="An agent over its tasks, as `medals --agents --json` prints it. Ranks and intervals are [low, high], ranks "
+        "None where no percentile is known."
     ),
 ]
 
@@ -118,9 +138,16 @@ def _ends(interval: Interval | None) -> list[float] | None:
     return None if interval is None else [interval.low, interval.high]
 
 
+def _places(rank: AgentRank | None) -> list[int] | None:
+    return None if rank is None else [rank.best, rank.worst]
+
+
 @dataclass(frozen=True, slots=True)
 class Standings:
-    """All agents, the highest percentile first; `shared` tasks are those that every agent has."""
+    """All agents, the highest percentile first, then those without one, the largest share of medals first.
+
+    `shared` tasks are those that every agent with percentiles has.
+    """
 
     agents: tuple[AgentStanding, ...]
     shared: int
@@ -128,7 +155,8 @@ class Standings:
     @property
     def words(self) -> str:
         """The basis of the ranks."""
-        return sentence(AgentRanksBasis(self.shared, FEWEST_UNITS))
+        unranked = tuple(one.agent for one in self.agents if one.rank is None)
+        return sentence(AgentRanksBasis(self.shared, FEWEST_UNITS, unranked, len(self.agents)))
 
 
 def entry_of(agent: str, task_id: str, report: TaskReport | None) -> AgentEntry:
@@ -136,17 +164,15 @@ def entry_of(agent: str, task_id: str, report: TaskReport | None) -> AgentEntry:
     if report is None or not report.valid_submission:
         return AgentEntry(agent, task_id, None, medal=False, graded=False)
     return AgentEntry(
-        agent, task_id, report.leaderboard_percentile, report.medal is not None, report.rows_missing > 0
-    )
+        agent, task_id, report.leaderboard_percentile, report.medal is not None, report.rows_missing > 0,
+        report.doubt_words,
+    )  # fmt: skip
 
 
 def entries_of(reports: Sequence[TaskReport], not_graded: Sequence[NotGraded]) -> list[AgentEntry]:
     """Return the submissions of agents that are known by name, in their order."""
     entries = [entry_of(report.agent, report.task_id, report) for report in reports]
-    entries += [
-        entry_of(item.agent or extract_agent_from_submission_path(item.submission_path), item.task_id, None)
-        for item in not_graded
-    ]
+    entries += [entry_of(item.known_agent or UNKNOWN_AGENT, item.task_id, None) for item in not_graded]
     return [entry for entry in entries if entry.agent != UNKNOWN_AGENT]
 
 
@@ -155,57 +181,84 @@ def standings(entries: Sequence[AgentEntry]) -> Standings:
     by_agent: dict[str, dict[str, list[AgentEntry]]] = {}
     for entry in entries:
         by_agent.setdefault(entry.agent, {}).setdefault(entry.task_id, []).append(entry)
-    everything = {agent: _percentiles(tasks, others_as_zero=True) for agent, tasks in by_agent.items()}
+    some = percentiles_known(entries)
+    everything = {
+        agent: _percentiles(tasks, others_as_zero=True) if some else {} for agent, tasks in by_agent.items()
+    }
     graded = {agent: _percentiles(tasks, others_as_zero=False) for agent, tasks in by_agent.items()}
-    ranking, ranking_graded = rank(everything), rank(graded)
+    ranking, ranking_graded = (
+        rank({agent: values for agent, values in found.items() if values}) for found in (everything, graded)
+    )
+    ranks = {one.name: one for one in ranking.ranks}
     ranks_graded = {one.name: one for one in ranking_graded.ranks}
-    means = {agent: over_tasks(tasks) or 0.0 for agent, tasks in everything.items()}
-    # Of equal means, an agent with a valid submission comes before one without.
-    order = sorted(ranking.ranks, key=lambda one: (-means[one.name], not graded[one.name], one.name))
+    shares = {agent: _medals(tasks).value for agent, tasks in by_agent.items()}
+
+    def place_of(agent: str) -> tuple[bool, float, bool, float, str]:
+        mean = over_tasks(everything[agent])
+        # Of equal means, an agent with a valid submission comes before one without.
+        return mean is None, -(mean or 0.0), not graded[agent], -shares[agent], agent
+
+    order = sorted(by_agent, key=place_of)
     ranked = []
-    for place, one in enumerate(order):
-        before = everything[order[place - 1].name] if place else None
+    for place, agent in enumerate(order):
+        before = everything[order[place - 1]] if place else None
         ranked.append(
-            _standing(by_agent[one.name], everything[one.name], graded[one.name], one, ranks_graded[one.name], before)
+            _standing(
+                agent, by_agent[agent], everything[agent], graded[agent],
+                (ranks.get(agent), ranks_graded.get(agent)), before,
+            )
         )  # fmt: skip
     return Standings(tuple(ranked), ranking.cases)
 
 
-def _standing(
-    tasks: Mapping[str, Sequence[AgentEntry]],
-    everything: Mapping[str, Sequence[float]],
-    graded: Mapping[str, Sequence[float]],
-    one: AgentRank,
-    one_graded: AgentRank,
-    before: Mapping[str, Sequence[float]] | None,
-) -> AgentStanding:
-    entries = [entry for of_task in tasks.values() for entry in of_task]
-    valid = {task: [one.medal for one in of_task if one.graded] for task, of_task in tasks.items()}
+def percentiles_known(entries: Iterable[AgentEntry]) -> bool:
+    """Return whether percentiles mean anything: not if no valid submission has one, as in reports of MLE-bench."""
+    valid = [entry for entry in entries if entry.graded]
+    return not valid or any(entry.percentile is not None for entry in valid)
+
+
+def _medals(tasks: Mapping[str, Sequence[AgentEntry]]) -> Measured:
     medals = mean_of(
         {task: [average(entry.medal for entry in of_task)] for task, of_task in tasks.items()},
         UNIT,
         unit="task",
     )
     assert medals is not None
+    return medals
+
+
+def _standing(
+    agent: str,
+    tasks: Mapping[str, Sequence[AgentEntry]],
+    everything: Mapping[str, Sequence[float]],
+    graded: Mapping[str, Sequence[float]],
+    ranks: tuple[AgentRank | None, AgentRank | None],
+    before: Mapping[str, Sequence[float]] | None,
+) -> AgentStanding:
+    entries = [entry for of_task in tasks.values() for entry in of_task]
+    valid = {task: [one.medal for one in of_task if one.graded] for task, of_task in tasks.items()}
+    medals = _medals(tasks)
     behind = None
     if before and (shared := sorted(everything.keys() & before.keys())):
         behind = difference(
             [Sample(task, average(everything[task]) - average(before[task])) for task in shared], unit=False
         )
     return AgentStanding(
-        agent=one.name,
+        agent=agent,
         submissions=len(entries),
         graded=sum(entry.graded for entry in entries),
         scored_on_part_of_rows=sum(entry.partial for entry in entries),
+        in_doubt=tuple(f"{entry.task_id}: {entry.doubts}" for entry in entries if entry.doubts),
         tasks=len(tasks),
         passes=max(map(len, tasks.values())),
+        percentiles=sum(entry.percentile is not None for entry in entries),
         any_medal_share=medals.value,
         any_medal_interval=medals.interval,
         any_medal_share_graded=over_tasks({task: won for task, won in valid.items() if won}),
         percentile=over_tasks(everything),
         percentile_graded=over_tasks(graded),
-        rank=one,
-        rank_graded=one_graded,
+        rank=ranks[0],
+        rank_graded=ranks[1],
         behind=behind,
     )
 
@@ -224,7 +277,12 @@ def mean_percentile(entries: Iterable[AgentEntry], *, others_as_zero: bool) -> f
 def _percentiles(
     tasks: Mapping[str, Sequence[AgentEntry]], *, others_as_zero: bool
 ) -> dict[str, list[float]]:
-    """Return the percentiles of each task that has any; that of a graded submission may be unknown."""
+    """Return the percentiles of each task that has any; that of a graded submission may be unknown.
+
+    None has any if no valid submission has one: the others as 0 would be a percentile of failures alone.
+    """
+    if not percentiles_known(entry for of_task in tasks.values() for entry in of_task):
+        return {}
     percentiles = {}
     for task, entries in tasks.items():
         values = [entry.percentile for entry in entries if entry.percentile is not None]

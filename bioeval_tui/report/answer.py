@@ -173,8 +173,9 @@ def answer_grading(report: TaskReport) -> Answer:
         report.away_words,
         bool(report.above_median),
         report.rows_note,
+        report.doubt_words,
     )
-    sure = sure_words(report) or sentences.sure(graded)
+    sure = sentences.sure(graded) if graded.doubts else sure_words(report) or sentences.sure(graded)
     return Answer(graded, sentences.sentence(graded), sure, "", (board, *mend))
 
 

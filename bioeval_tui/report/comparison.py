@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Generic, Literal, TypeVar
 
-from bioeval_tui.record.events import ScorePart
+from bioeval_tui.record.events import ConversationScored, ScorePart
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import PASSED, MessageState
 from bioeval_tui.report import findings as of
@@ -576,6 +576,8 @@ def _by_person(
 
 Value = Callable[[ConversationResult], Sample | None]
 Samples = tuple[Sample | None, Sample | None]
+Scored = Composite | ConversationScored
+"""A score with its parts: over what is the same, or as recorded."""
 
 
 def _of_both(pair: TalkPair, value_a: Value, value_b: Value) -> Samples:
@@ -655,7 +657,7 @@ class _Compared:
             trials=trials,
         )
 
-    def _composites(self, pair: TalkPair) -> tuple[Composite | None, Composite | None]:
+    def _composites(self, pair: TalkPair) -> tuple[Scored | None, Scored | None]:
         """Return both scores over what is the same, with their parts, without timing if times cannot be compared.
 
         A conversation without a score has none.
@@ -680,21 +682,20 @@ class _Compared:
         talk: ConversationResult,
         judged: Mapping[int, float] | None = None,
         checked: Mapping[int, float] | None = None,
-    ) -> Composite | None:
+    ) -> Scored | None:
         """Return a conversation's score with its parts; with `judged` and `checked`, over these alone with these weights."""
         if talk.scored is None or talk.score is None:
             return None
         if judged is None or checked is None:
-            recorded = Composite(talk.score, talk.parts, talk.penalty)
             if not self.without_timing:
-                return recorded
-            parts = recorded.parts
+                return talk.scored
+            parts = talk.parts
         else:
             parts = _parts_over(talk, judged, checked)
         return reweighted(parts, talk.scored.failures, {"timing": 0.0} if self.without_timing else {})
 
-    def _scores(self, pair: TalkPair, both: tuple[Composite | None, Composite | None]) -> Samples:
-        def score(talk: ConversationResult, composite: Composite | None) -> Sample:
+    def _scores(self, pair: TalkPair, both: tuple[Scored | None, Scored | None]) -> Samples:
+        def score(talk: ConversationResult, composite: Scored | None) -> Sample:
             if talk.score is None:
                 return talk.sample
             scored = composite is not None and any(
@@ -711,7 +712,7 @@ class _Compared:
         return score(one, both[0]), score(two, both[1])
 
     def _parts(self) -> tuple[ValueComparison, ...]:
-        def added(talk: ConversationResult, composite: Composite | None, name: str) -> Sample:
+        def added(talk: ConversationResult, composite: Scored | None, name: str) -> Sample:
             if composite is None or not composite.parts:
                 return replace(talk.sample, value=None)
             # A part that is left out adds no zero: there is nothing to compare.

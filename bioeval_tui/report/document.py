@@ -11,9 +11,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from bioeval_tui import score
-from bioeval_tui.record.events import CheckStatus, EndReason, Fault, RunStatus, TaskScored
+from bioeval_tui.printed import Fields
+from bioeval_tui.record import events
+from bioeval_tui.record.events import EndReason, Fault, RunStatus
 from bioeval_tui.record.names import Condition, Peer
 from bioeval_tui.record.reviews import REVIEWED
+from bioeval_tui.record.state import MessageState
 from bioeval_tui.report.answer import NEVER_STARTED, Answer
 from bioeval_tui.report.costs import PrintedCost, cost_dict
 from bioeval_tui.report.findings import NoMean, Outcome, Shared, StepAction
@@ -31,141 +34,106 @@ Score = float | None
 class _Published(BaseModel):
     """A part of the result, whose form is published and stays.
 
-    Events (`TaskScored`, `MessageCompleted`, `ConversationScored`), verdicts and rows of the catalogue have some of the same
-    fields, but get others with time. These must not come out here by themselves, so each is written apart.
+    What is printed of an event is made of its class by `Fields`, which names the keys: events get others with time, and
+    these must not come out here by themselves.
     """
 
     model_config = ConfigDict(extra="forbid", from_attributes=True)
 
 
-class PartResult(_Published):
-    """One part of a composite."""
+PART = Fields(
+    events.ScorePart,
+    "weight", "value", "left_out", "reason",
+    called="PartResult",
+    about="One part of a composite.",
+)  # fmt: skip
+PartResult = Annotated[dict[str, Any], PART]
 
-    weight: float
-    value: Score
-    left_out: bool
-    """The job does not have this part, so it has no weight."""
-    reason: str
-    """Why it could not be measured; empty otherwise."""
+MESSAGE = Fields(
+    MessageState,
+    "message", "role", "speaker", "content", "operator", "sent", "cut_off", "empty",
+    named={"content": "text", "empty": "is_empty"},
+    called="MessageResult",
+    about="One message. The evaluator is the `user`, the agent the `assistant`.",
+    texts={
+        "message": "Its number in the conversation, from 1.",
+        "sent": "Whether it was sent to the other side. "
+        "The sign-off and messages that a guard stopped are not.",
+        "cut_off": "Whether the agent's model ended it at its length limit.",
+        "empty": "Whether the agent answered without a word.",
+    },
+    sent=bool,
+)  # fmt: skip
+MessageResult = Annotated[dict[str, Any], MESSAGE]
 
+LATENCY = Fields(
+    MessageState,
+    "message", "latency_ms", "blocked_ms", "first_token_ms", "waited_ms",
+    called="LatencyResult",
+    about="The response time of one of the agent's messages, in ms.",
+)  # fmt: skip
+LatencyResult = Annotated[dict[str, Any], LATENCY]
 
-class MessageResult(_Published):
-    """One message. The evaluator is the `user`, the agent the `assistant`."""
+FACT = Fields(
+    events.FactDisclosed,
+    "fact", "text", "message", "asked",
+    called="FactResult",
+    about="A fact that the evaluator gave to the agent.",
+)  # fmt: skip
+FactResult = Annotated[dict[str, Any], FACT]
 
-    message: int
-    """Its number in the conversation, from 1."""
-    role: Literal["user", "assistant"]
-    speaker: str
-    content: str
-    operator: bool
-    """A person typed it."""
-    sent: bool
-    """Whether it was sent to the other side. The sign-off and messages that a guard stopped are not."""
-    cut_off: bool
-    """Whether the agent's model ended it at its length limit."""
-    empty: bool
-    """Whether the agent answered without a word."""
+GUARD = Fields(
+    events.EvaluatorViolated,
+    "message", "rule", "effect", "mended", "detail",
+    called="GuardResult",
+    about="A guard's finding about a message of the evaluator.",
+)  # fmt: skip
+GuardResult = Annotated[dict[str, Any], GUARD]
 
+USER_FAULT = Fields(
+    events.UserFault,
+    "kind", "message", "quote", "found_by", "reason",
+    called="UserFaultResult",
+    about="What the simulated user did wrong in a message.",
+)  # fmt: skip
+UserFaultResult = Annotated[dict[str, Any], USER_FAULT]
 
-class LatencyResult(_Published):
-    """The response time of one of the agent's messages, in ms."""
+QUOTE = Fields(
+    events.EvidenceQuoted,
+    "quote", "message",
+    called="QuoteResult",
+    about="A passage that the judge quotes.",
+)  # fmt: skip
+QuoteResult = Annotated[dict[str, Any], QUOTE]
 
-    message: int
-    latency_ms: float | None
-    """From the request to the last byte of the answer, for the successful attempt; null if it does not count."""
-    blocked_ms: float | None
-    """How long this program did not run meanwhile, if that is why the latency does not count."""
-    first_token_ms: float | None
-    """From the request to the first text; null if the answer was not streamed."""
-    waited_ms: float
-    """Time of failed attempts and the waits between them; not part of the latency."""
+TASK = Fields(
+    events.TaskScored,
+    "task", "title", "score", "passed", "asked", "kept_by", "reason", "evidence", "unproved", "spread",
+    "points", "tags",
+    called="TaskResult",
+    about="The judge's verdict on one task: the median if there are several.",
+    texts={
+        "score": "Null if the user never asked for the task and could have.",
+        "passed": "Whether the score is above the task's `passAbove`; null without one.",
+        "unproved": "The judge quoted words that are not in the transcript, or only the user's, "
+        "even after it was asked again.",
+    },
+    score=Score,
+    passed=bool | None,
+    evidence=list[QuoteResult],
+)  # fmt: skip
+TaskResult = Annotated[dict[str, Any], TASK]
 
-
-class FactResult(_Published):
-    """A fact that the evaluator gave to the agent."""
-
-    fact: int
-    """Its number in the job, from 1."""
-    text: str
-    message: int
-    asked: bool | None
-    """Whether the agent had asked for it; null if it asks in a language that is not read."""
-
-
-class GuardResult(_Published):
-    """A guard's finding about a message of the evaluator."""
-
-    message: int
-    rule: str
-    effect: Literal["mark", "void"]
-    """`mark`: the message was sent anyway. `void`: it was not sent."""
-    mended: bool
-    """After `void`: whether the evaluator's second attempt was sent."""
-    detail: str
-
-
-class UserFaultResult(_Published):
-    """What the simulated user did wrong in a message."""
-
-    kind: str
-    message: int
-    quote: str
-    """The user's words that show it."""
-    found_by: str
-    """`check` for a guard, otherwise the judge's name."""
-    reason: str
-
-
-class QuoteResult(_Published):
-    """A passage that the judge quotes."""
-
-    quote: str
-    message: int | None
-    """The number of the quoted message; null if the passage is not in the transcript."""
-
-
-class TaskResult(_Published):
-    """The judge's verdict on one task: the median if there are several."""
-
-    task: int
-    """Its number in the job, from 1."""
-    title: str
-    score: float | None
-    """Null if the user never asked for the task and could have."""
-    passed: bool | None
-    """Whether the score is above the task's `passAbove`; null without one."""
-    asked: int | None
-    """The number of the user's message that asks for the task, 0 if none does; null if that is unknown."""
-    kept_by: Literal["user", "turns", "agent"] | None
-    """Why the user never asked for it: could have, and ended (`user`), the turns were used up, or the agent failed."""
-    reason: str
-    evidence: list[QuoteResult]
-    unproved: bool
-    """The judge quoted words that are not in the transcript, or only the user's, even after it was asked again."""
-    spread: float
-    """The largest score minus the smallest, if there are several verdicts."""
-    points: float | None
-    """The points of an item of a rubric; null for a task."""
-    tags: list[str]
-    """The tags of an item of a rubric."""
+ASSERTION = Fields(
+    events.AssertionChecked,
+    "title", "weight", "status", "observed", "expected", "error", "warning", "why", "from_start",
+    called="AssertionResult",
+    about="The last check of one assertion.",
+)  # fmt: skip
+AssertionResult = Annotated[dict[str, Any], ASSERTION]
 
 
-class AssertionResult(_Published):
-    """The last check of one assertion."""
-
-    title: str
-    weight: float
-    status: CheckStatus
-    observed: Any
-    expected: Any
-    error: str | None
-    warning: str | None
-    why: str | None
-    """What was observed instead, if it failed."""
-    from_start: bool
-    """Whether it passed before the greeting already, so that the agent had to do nothing for it."""
-
-
+# A `Case` says what is planned under some of these names; `ConversationScored` what is recorded, none before the end.
 class ConversationDocument(_Published):
     """One conversation: one trial under one condition."""
 
@@ -450,8 +418,8 @@ def _condition(run: RunResult, condition: Condition, *, trials: bool) -> dict[st
     }
 
 
-def _task(task: TaskScored) -> dict[str, Any]:
-    fields = {name: getattr(task, name) for name in TaskResult.model_fields}
+def _task(task: events.TaskScored) -> dict[str, Any]:
+    fields = TASK.of(task, evidence=list(map(QUOTE.of, task.evidence)))
     return fields if task.measured else fields | {"score": None, "passed": None}
 
 
@@ -466,26 +434,22 @@ def _conversation(talk: ConversationResult) -> ConversationDocument:
             "score": talk.score,
             "shared_score": talk.shared_score,
             "reason": talk.reason if talk.score is not None else talk.why_no_score,
-            "parts": {part.name: part for part in talk.parts},
+            "parts": {part.name: PART.of(part) for part in talk.parts},
             "penalty": scored.penalty if scored else None,
             "failures": talk.failures,
             "end_reason": talk.end_reason,
             "end_detail": ended.explained if ended else "",
             "fault": talk.fault,
-            "messages": [
-                {name: getattr(m, name) for name in ("message", "role", "speaker", "operator")}
-                | {"content": m.text, "sent": talk.sent(m), "cut_off": m.cut_off, "empty": m.is_empty}
-                for m in talk.messages
-            ],
-            "latencies": talk.answers,
+            "messages": [MESSAGE.of(message, sent=talk.sent(message)) for message in talk.messages],
+            "latencies": list(map(LATENCY.of, talk.answers)),
             "average_latency_ms": talk.average_ms,
-            "facts": talk.facts,
-            "guards": talk.violations,
-            "user_faults": talk.user_faults,
+            "facts": list(map(FACT.of, talk.facts)),
+            "guards": list(map(GUARD.of, talk.violations)),
+            "user_faults": list(map(USER_FAULT.of, talk.user_faults)),
             "tone": talk.tone,
-            "tasks": [_task(task) for task in talk.tasks],
+            "tasks": list(map(_task, talk.tasks)),
             "unproved": talk.unproved,
             "judge_error": talk.judge_error,
-            "assertions": talk.checks,
+            "assertions": list(map(ASSERTION.of, talk.checks)),
         }
     )

@@ -15,6 +15,7 @@ from bioeval_tui.errors import UsageError
 from bioeval_tui.printed import Fields
 from bioeval_tui.record.events import ScorePart
 from bioeval_tui.record.names import Condition
+from bioeval_tui.report.document import ConversationDocument
 from bioeval_tui.report.findings import PartNeeded
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.run import ConversationResult
@@ -101,20 +102,18 @@ class PrintedReweighted(TypedDict):
     weights: dict[str, float]
 
 
-# A conversation as `ConversationDocument` has it, but with the parts as recorded and what would change the score.
-class PrintedConversation(TypedDict):
-    """One conversation's score explained."""
-
-    condition: Condition
-    trial: int
-    case: str | None
-    score: float | None
-    reason: str
-    penalty: float
-    failures: int
-    parts: list[Annotated[dict[str, Any], Fields(ScorePart)]]
-    needed: dict[str, PrintedNeeded]
-    reweighted: PrintedReweighted | None
+# A conversation as its result has it, but with the parts as recorded and what would change the score.
+CONVERSATION = Fields(
+    ConversationDocument,
+    "condition", "trial", "case", "score", "reason", "penalty", "failures", "parts", "needed", "reweighted",
+    called="PrintedConversation",
+    about="One conversation's score explained.",
+    condition=Condition,
+    penalty=float,
+    parts=list[Annotated[dict[str, Any], Fields(ScorePart)]],
+    needed=dict[str, PrintedNeeded],
+    reweighted=PrintedReweighted | None,
+)  # fmt: skip
 
 
 class PrintedExplanation(TypedDict):
@@ -123,7 +122,7 @@ class PrintedExplanation(TypedDict):
     run_id: str
     job: str
     target: float
-    conversations: list[PrintedConversation]
+    conversations: list[Annotated[dict[str, Any], CONVERSATION]]
 
 
 def explanation_dict(run: RunResult, explained: Sequence[Explanation], target: float) -> PrintedExplanation:
@@ -133,26 +132,23 @@ def explanation_dict(run: RunResult, explained: Sequence[Explanation], target: f
         "job": run.brief.job,
         "target": target,
         "conversations": [
-            {
-                "condition": each.talk.condition,
-                "trial": each.talk.trial,
-                "case": each.talk.case.words or None if each.talk.case else None,
-                "score": each.talk.score,
-                "reason": each.reason,
-                "penalty": each.talk.penalty,
-                "failures": each.failures,
-                "parts": [part.model_dump() for part in each.talk.parts],
-                "needed": {
+            CONVERSATION.of(
+                each.talk,
+                case=each.talk.case.words or None if each.talk.case else None,
+                reason=each.reason,
+                failures=each.failures,
+                parts=[part.model_dump() for part in each.talk.parts],
+                needed={
                     item.part: {"now": item.now, "needed": item.value, "best_score": item.best}
                     for item in each.needed
                 },
-                "reweighted": None
+                reweighted=None
                 if each.reweighted is None
                 else {
                     "score": each.reweighted.score,
                     "weights": {part.name: part.weight for part in each.reweighted.parts},
                 },
-            }
+            )
             for each in explained
         ],
     }

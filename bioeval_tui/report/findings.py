@@ -630,7 +630,7 @@ class InvalidSubmission(ConclusionFinding):
 class GradedSubmission(ConclusionFinding):
     """A submission's score, place and distance to the next medal as its report gives them, and its medal, if any.
 
-    `rows` says on how many rows it was scored, if not on all.
+    `rows` says on how many rows it was scored, if not on all; `doubts` why the score may not be what it deserves.
     """
 
     task: str
@@ -640,6 +640,7 @@ class GradedSubmission(ConclusionFinding):
     away: str
     above_median: bool
     rows: str = ""
+    doubts: str = ""
 
     @property
     def outcome(self) -> Outcome:
@@ -1026,10 +1027,15 @@ class RanksBasis(Finding):
 
 
 class AgentRanksBasis(Finding):
-    """What the ranks of agents over tasks rest on: the tasks that all of them have."""
+    """What the ranks of agents over tasks rest on: the tasks that all of them have.
+
+    `unranked` of so many `agents` have no percentile that is known, and so no rank.
+    """
 
     shared: int
     needed: int
+    unranked: tuple[str, ...] = ()
+    agents: int = 0
 
 
 class BehindNext(Finding):

@@ -15,7 +15,7 @@ from bioeval_tui import units
 from bioeval_tui.errors import UsageError
 from bioeval_tui.files import csv_text
 from bioeval_tui.record.importing.chat import chat_messages
-from bioeval_tui.record.importing.conversations import ImportedMessage
+from bioeval_tui.record.importing.conversations import ImportedMessage, ImportedPart
 from bioeval_tui.record.spans import known_sum
 from bioeval_tui.record.state import MessageState
 from bioeval_tui.record.tool_calls import paired
@@ -155,7 +155,7 @@ def _conversation(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
 
 
 def _tasks(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
-    shared = run.shared_in(talk.trial).tasks
+    shared = run.shared_in(talk.trial).tasks.numbers
     for number, title in run.task_titles(talk.condition, talk.trial).items():
         task = talk.task(number)
         cells: dict[str, Any] = {"task": number, "title": title, "shared": number in shared}
@@ -181,7 +181,7 @@ def _tasks(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
 
 
 def _assertions(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
-    shared = run.shared_in(talk.trial).assertions
+    shared = run.shared_in(talk.trial).assertions.numbers
     for index, (title, weight) in run.assertion_titles(talk.condition, talk.trial).items():
         check = talk.final_checks.get(index)
         cells: dict[str, Any] = {"assertion": index + 1, "title": title, "weight": weight}
@@ -420,7 +420,8 @@ def transcript_lines(run: RunResult) -> str:
 def _chat(message: MessageState, *, as_it_was: bool) -> list[Any]:
     if as_it_was and message.record is not None:
         return list(message.record.get("raw") or [])
-    imported = ImportedMessage(message.role, message.text, message.generation)
+    said = ImportedPart(message.role, message.text, None)
+    imported = ImportedMessage([said], message.generation)
     return list(chat_messages(imported, message.message))
 
 

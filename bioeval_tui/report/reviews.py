@@ -96,7 +96,7 @@ def report_reviews(folder: Path) -> reviews.Reviews:
 
 def submission_key(report: TaskReport) -> str:
     """Return the key of a graded submission in the reviews: task, file and time of grading."""
-    return f"{report.task_id} {report.submission_path} {report.created_at.isoformat()}"
+    return f"{report.task_id} {report.submission_path} {report.created_words}"
 
 
 def marks_at(path: Path, reports: Iterable[TaskReport]) -> list[str]:

@@ -254,7 +254,7 @@ class ConversationResult:
     def shared_task_sample(self, number: int) -> Sample | None:
         """Return the score of a task in the same way, without a value unless both conditions judge it alike."""
         sample = self.task_sample(number)
-        if sample is None or number in self._run.shared_in(self.trial).tasks:
+        if sample is None or number in self._run.shared_in(self.trial).tasks.numbers:
             return sample
         return replace(sample, value=None, reason=NOTHING_SHARED)
 
@@ -608,7 +608,7 @@ def counted_shared(every: Iterable[SharedCriteria]) -> Shared | None:
     every = list(every)
     if all(criteria.is_everything for criteria in every):
         return None
-    counts = [(len(one.tasks), one.of_tasks, len(one.assertions), one.of_assertions) for one in every]
+    counts = [(len(tasks.numbers), tasks.every, len(checks.numbers), checks.every) for tasks, checks in every]
     if len(set(counts)) == 1:
         return Shared(*counts[0])
     tasks, of_tasks, assertions, of_assertions = map(sum, zip(*counts, strict=True))

@@ -18,7 +18,7 @@ from bioeval_tui.record.names import title_of
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Finding, NextFinding, Outcome
 from bioeval_tui.statistics.intervals import FEWEST
-from bioeval_tui.text import both_or_all, clean_line, listed, plural, shorten, upper_first
+from bioeval_tui.text import both_or_all, clean_line, join_names, listed, plural, shorten, upper_first
 from bioeval_tui.units import latency, number, number3, number_up, share, signed, signless
 
 if TYPE_CHECKING:
@@ -331,7 +331,6 @@ SURE: dict[type, str] = {
     of.ModelsWithinChance: "no: the differences cannot be distinguished from chance",
     of.NothingSubmitted: "yes: there is no file",
     of.InvalidSubmission: "yes: the file breaks the task's rules",
-    of.GradedSubmission: "no interval was computed",
 }  # fmt: skip
 """How sure the answers with these findings are, where it needs little grammar."""
 
@@ -407,6 +406,11 @@ def _(finding: of.BestModel) -> str:
 def _(finding: of.ModelsTied) -> str:
     few = f"; {_too_few(finding.few)} to tell more" if finding.few else ""
     return f"no: {listed(finding.tied)} score the same{few}"
+
+
+@write_sure.register
+def _(finding: of.GradedSubmission) -> str:
+    return f"no: in doubt: {finding.doubts}" if finding.doubts else "no interval was computed"
 
 
 # What the difference rests on
@@ -850,9 +854,16 @@ def _(finding: of.RanksBasis) -> str:
 
 @write.register
 def _(finding: of.AgentRanksBasis) -> str:
+    if finding.unranked and len(finding.unranked) == finding.agents:
+        return "no ranks: percentiles on leaderboards are unknown for all valid submissions"
+    of = "all agents have"
+    rest = ""
+    if finding.unranked:
+        of = "all other agents have"
+        rest = f"; no rank for {join_names(finding.unranked)}: no percentile is known"
     if finding.shared < finding.needed:
-        return f"ranks need {finding.needed} tasks that all agents have; there are {finding.shared}"
-    return f"ranks on {finding.shared:,} tasks that all agents have, with 95 % confidence in all of them together"
+        return f"ranks need {finding.needed} tasks that {of}; there are {finding.shared}{rest}"
+    return f"ranks on {finding.shared:,} tasks that {of}, with 95 % confidence in all of them together{rest}"
 
 
 @write.register

@@ -96,10 +96,7 @@ class Asking(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ConditionSummary:
-    """Everything about one condition.
-
-    `PrintedCondition` has the same names, but for other values: pass^k by k, scores by tag, costs by peer, and words.
-    """
+    """Everything about one condition."""
 
     condition: Condition
     title: str
@@ -362,7 +359,9 @@ def _task_uplifts(runs: Sequence[RecordedRun]) -> dict[tuple[Any, ...], Differen
     """Return the uplift of each task that both conditions judge alike, by its job, number and title."""
     by_task: dict[tuple[Any, ...], Difference] = {}
     for job, same in by_job(runs).items():
-        alike = {number for run in same for trial in run.trials for number in run.shared_in(trial).tasks}
+        alike = {
+            number for run in same for trial in run.trials for number in run.shared_in(trial).tasks.numbers
+        }
         for number, title in same[-1].task_titles().items():
             if number in alike:
                 scores = partial(ConversationResult.shared_task_sample, number=number)

@@ -167,6 +167,8 @@ def standing(report: TaskReport) -> str:
         parts.append(f"{report.score_words}, {better}")
     if report.rows_words:
         parts.append(report.rows_words)
+    if report.doubts:
+        parts.append(f"in doubt: {report.doubt_words}")
     if report.place_words:
         parts.append(f"would place {report.place_words}")
     if report.leaderboard_percentile is not None:
@@ -187,7 +189,11 @@ def sure_words(report: TaskReport) -> str:
         return ""
     if uncertainty.low is None:
         return uncertainty.interval_words
-    return f"95 % interval {uncertainty.interval_words}; {uncertainty.medal_words}; place {uncertainty.place_words}"
+    doubts = f"; in doubt: {report.doubt_words}" if report.doubts else ""
+    return (
+        f"95 % interval {uncertainty.interval_words}; {uncertainty.medal_words}; "
+        f"place {uncertainty.place_words}{doubts}"
+    )
 
 
 def next_words(report: TaskReport) -> str:

@@ -288,7 +288,7 @@ def _board_lines(board: Board, graded: TaskReport | None, width: int) -> list[Li
 def _unofficial(graded: TaskReport, score: float) -> Line:
     """Return where the file that was graded last would stand."""
     medal = MEDALS[graded.medal or "none"]  # type: ignore[index]
-    partial = f", {graded.rows_note}" if graded.rows_note else ""
+    partial = f", {graded.note}" if graded.note else ""
     where = f" would place {graded.place_words}{partial}: " if graded.place_words else f"{partial} "
     file = clean_line(Path(graded.submission_path).name, 60)
     return [

@@ -13,7 +13,7 @@ from bioeval_tui.record.names import PUBLISHED_TITLES, Condition
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.task_report import TaskReport
-    from bioeval_tui.record.events import EvidenceQuoted, Fault, Mark, ReviewAction, Reviewed
+    from bioeval_tui.record.events import Fault, Mark, ReviewAction, Reviewed, TaskScored
     from bioeval_tui.record.state import ConversationKey, ConversationState
     from bioeval_tui.report.brief import Brief
 
@@ -129,6 +129,10 @@ class MedalRow:
     path: Path | None = None
     lacks_data: bool = False
     """Whether it was not graded because its task's data is missing; preparing the task may help."""
+    key: tuple[str, ...] | None = None
+    """What tells its submission from others when it is graded again; None if that is unknown."""
+    at: datetime | None = None
+    """When it was graded."""
 
 
 class ReviewSource(NamedTuple):
@@ -153,14 +157,17 @@ class ItemId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The judge's verdict on a task. Without a score the task could not be judged; `reason` then says why."""
+    """What became of the judging of a task: its verdict, or why it has none."""
 
     judge: str
-    score: float | None
-    passed: bool = False
-    reason: str = ""
-    evidence: tuple[EvidenceQuoted, ...] = ()
-    spread: float = 0.0
+    task: TaskScored | None
+    """The verdict, with its texts cleaned; None if the task could not be judged."""
+    why_not: str = ""
+
+    @property
+    def score(self) -> float | None:
+        """The judge's score; None without one."""
+        return self.task.score if self.task else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +201,7 @@ class ReviewItem:
 
 @dataclass(frozen=True, slots=True)
 class NewReview:
-    """One review of one item."""
+    """One review of one item, as a person gives it; a `Reviewed` also has what stood there before, and by whom."""
 
     action: ReviewAction
     score: float | None = None

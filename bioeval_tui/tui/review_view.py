@@ -193,26 +193,25 @@ def _judged_lines(item: ReviewItem) -> list[Line]:
     assert judged is not None
     after = reviews.score_of(item.opinions)
     line = [label("judge")]
-    if judged.score is None:
-        line.append(Cell(f"could not be measured: {judged.reason or 'no verdict'}", "warn"))
+    task = judged.task
+    if task is None:
+        line.append(Cell(f"could not be measured: {judged.why_not or 'no verdict'}", "warn"))
     else:
         line.append(
-            Cell(
-                f"{'✓' if judged.passed else '✗'} {number(judged.score)}", "good" if judged.passed else "bad"
-            )
+            Cell(f"{'✓' if task.passed else '✗'} {number(task.score)}", "good" if task.passed else "bad")
         )
     line.append(Cell(f"  {shorten(judged.judge, 60)}", "quiet"))
-    if judged.spread:
-        line.append(Cell(f"  verdicts differ by {number(judged.spread)}", "warn"))
+    if task is not None and task.spread:
+        line.append(Cell(f"  verdicts differ by {number(task.spread)}", "warn"))
     shown = [line]
     if after is not None:
         many = "" if len(item.opinions) == 1 else f", mean of {len(item.opinions)}"
         shown.append([label("score"), Cell(reviews.words(judged.score, after) + many, "strong")])
-    if judged.score is not None and judged.reason:
-        shown.append([label("reason"), Cell(for_terminal(judged.reason, 2000))])
+    if task is not None and task.reason:
+        shown.append([label("reason"), Cell(for_terminal(task.reason, 2000))])
     messages = item.conversation.messages if item.conversation is not None else []
     turns = {message.message: message.turn for message in messages}
-    for quoted in judged.evidence:
+    for quoted in task.evidence if task is not None else ():
         place = Cell("not in the transcript", "warn")
         if quoted.message in turns:
             place = Cell(f"turn {turns[quoted.message]}", "quiet")
@@ -265,11 +264,11 @@ def _review_line(entry: Reviewed) -> Line:
 
 def quotes(item: ReviewItem, blind: bool, me: str) -> list[tuple[int, str]]:
     """Return the judge's quotations that are in the transcript, as (message, quote); none while hidden."""
-    if item.judged is None or is_hidden(item, blind, me):
+    if item.judged is None or item.judged.task is None or is_hidden(item, blind, me):
         return []
     return [
         (evidence.message, evidence.quote)
-        for evidence in item.judged.evidence
+        for evidence in item.judged.task.evidence
         if evidence.message is not None
     ]
 

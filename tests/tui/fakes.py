@@ -396,6 +396,7 @@ class FakeServices:
 
     has_submissions = True
     looked: Sequence[str] = ()
+    unread: Sequence[str] = ()
     sure: Mapping[str, Uncertainty] = {}
     """How sure the score of each task's rows is."""
 

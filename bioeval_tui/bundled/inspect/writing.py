@@ -20,6 +20,7 @@ from bioeval_tui.formats import (
     Case,
     ConversationResult,
     ImportedMessage,
+    ImportedPart,
     MessageState,
     RunResult,
     chat_messages,
@@ -276,7 +277,7 @@ def _scorers(run: RunResult) -> tuple[str, ...]:
 def _messages(conversation: ConversationResult, message: MessageState) -> list[dict[str, Any]]:
     """Return a message in Inspect's format: each tool call with its result, and the text last."""
     messages: list[dict[str, Any]] = []
-    sent = ImportedMessage(message.role, message.text, message.generation)
+    sent = ImportedMessage([ImportedPart(message.role, message.text, None)], message.generation)
     chat = chat_messages(sent, message.message)
     for place, each in enumerate(chat, start=1):
         identity = f"{conversation.condition}-{conversation.trial}-{message.message}"

@@ -56,7 +56,10 @@ class RunLimits:
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """One run: a job against one model, its conditions in order, its trials."""
+    """One run: a job against one model, its conditions in order, its trials.
+
+    `run_job.started_fields` takes over what `RunStarted` records: a plan has the job itself, and is known only bit by bit.
+    """
 
     run_id: str
     job: EvaluationJob

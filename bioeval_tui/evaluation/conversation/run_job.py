@@ -427,24 +427,22 @@ class JobRun:
             conversation.session.end()
             if conversation.session.mixed:  # so are all others: the agent does not keep them apart
                 self.stopped = self.stopped or conversation.session.mixed
-                outcome = Outcome("cancelled", "infrastructure", conversation.session.mixed, ways=APART)
+                outcome = Outcome(
+                    reason="cancelled", fault="infrastructure", detail=conversation.session.mixed, ways=APART
+                )
             if outcome.broken_at and before is None:
                 why_not = self.parts.may_begin()
                 if why_not is None:
                     return outcome
                 self.stopped, record.cancelled = why_not, True
-                outcome = Outcome("cancelled", detail=f"{outcome.detail}; not held again: {why_not}")
+                outcome = Outcome(reason="cancelled", detail=f"{outcome.detail}; not held again: {why_not}")
             if outcome.broken_at and before is not None and outcome.broken_at != before.broken_at:
                 where = f"at message {before.broken_at}, then at message {outcome.broken_at}"
                 detail = f"the connection to the agent broke twice, {where}: {outcome.detail}"
-                outcome = Outcome("cancelled", "unclear", detail)
+                outcome = Outcome(reason="cancelled", fault="unclear", detail=detail)
             event = emitter.emit(
                 events.ConversationEnded,
-                reason=outcome.reason,
-                fault=outcome.fault,
-                detail=outcome.detail,
-                ways=outcome.ways,
-                received=outcome.received,
+                **outcome.recorded,
                 duration_ms=(time.monotonic() - began - conversation.paused_s) * 1000,
             )
             last = await self._interruptible(
@@ -473,27 +471,33 @@ class JobRun:
             raise
         if task.cancelled():
             record.cancelled = True
-            return Outcome("cancelled", detail="cancelled by the operator")
+            return Outcome(reason="cancelled", detail="cancelled by the operator")
         error = task.exception()
         if error is None:
             return task.result()
         if isinstance(error, LimitReachedError):
             self.stopped = str(error)
             record.cancelled = True
-            return Outcome("cancelled", detail=self.stopped)
+            return Outcome(reason="cancelled", detail=self.stopped)
         if isinstance(error, PeerError) and error.peer == "agent":  # it could not even be made
-            return Outcome("agent_failed", "agent", clean_line(str(error)), never_held=True)
+            return Outcome(
+                reason="agent_failed", fault="agent", detail=clean_line(str(error)), never_held=True
+            )
         if isinstance(error, _AnotherGraphError):
-            return Outcome("cancelled", "unclear", clean_line(str(error)))
+            return Outcome(reason="cancelled", fault="unclear", detail=clean_line(str(error)))
         if isinstance(error, NotMeasuredError | PeerError):
             ways = error.ways if isinstance(error, NotMeasuredError) else ()
-            return Outcome("cancelled", "infrastructure", clean_line(str(error)), ways=ways)
+            return Outcome(
+                reason="cancelled", fault="infrastructure", detail=clean_line(str(error)), ways=ways
+            )
         if isinstance(error, Exception):
             # A defect in one conversation must not end the others of a batch. It is nobody's score, and passes no gate:
             # else an agent that knows one could take its own bad conversations out of the mean.
             short_of = exhausted(error)
             return Outcome(
-                "cancelled", "infrastructure" if short_of else "program", short_of or _defect(error)
+                reason="cancelled",
+                fault="infrastructure" if short_of else "program",
+                detail=short_of or _defect(error),
             )
         raise error
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from tenacity import AsyncRetrying
@@ -37,7 +37,7 @@ from bioeval_tui.evaluation.seams import (
 from bioeval_tui.evaluation.spending import Used
 from bioeval_tui.peer_limits import MAX_EVENT_TEXT, MAX_SESSION
 from bioeval_tui.record import events
-from bioeval_tui.record.events import EndReason, Fault
+from bioeval_tui.record.events import Ending, Fault
 from bioeval_tui.record.names import Role
 from bioeval_tui.text import clean, clean_line, clean_value, is_html, page_title, plural, shorten
 from bioeval_tui.units import duration, latency
@@ -46,20 +46,21 @@ ENOUGH = 3
 """A user who had this many messages, with the greeting, could have brought up a task."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """Why a conversation ended, and whose fault it was. `never_held`: the agent opened no session, or never answered.
+class Outcome(Ending):
+    """How a conversation ended, and what the run needs to know besides.
 
+    `never_held`: the agent opened no session, or never answered.
     `broken_at` is the number of the user's message during whose answer the connection to the agent broke, else 0.
     """
 
-    reason: EndReason
     fault: Fault = "none"
-    detail: str = ""
     never_held: bool = False
-    ways: tuple[str, ...] = ()
-    received: str = ""
     broken_at: int = 0
+
+    @property
+    def recorded(self) -> dict[str, Any]:
+        """What is recorded of it, as fields of `ConversationEnded`."""
+        return {name: getattr(self, name) for name in Ending.model_fields}
 
 
 class _LeftRoleTwice(Exception):
@@ -114,7 +115,7 @@ class Dialogue:
         except PeerError as error:
             return self.outcome_of(error)
         except _LeftRoleTwice as error:
-            return Outcome("evaluator_failed", "evaluator", str(error))
+            return Outcome(reason="evaluator_failed", fault="evaluator", detail=str(error))
         finally:
             await self._end_observing()
             for code, message in self.parts.unread(self._guards_view()):
@@ -127,26 +128,30 @@ class Dialogue:
         if not had_turns or not self.parts.brings_up_nothing(self._guards_view()):
             return outcome
         detail = f"the user brought up none of the tasks in {plural(said, 'message')}"
-        return Outcome("evaluator_failed", "evaluator", detail)
+        return Outcome(reason="evaluator_failed", fault="evaluator", detail=detail)
 
     async def _one_turn(self) -> Outcome | None:
         """Get a message from the evaluator (or the operator) and the agent's answer; return the outcome if it ended."""
         # No fault: a stalling agent and a rambling user both end here. The tasks' scores tell them apart.
         if len(self.transcript.messages) >= self.plan.job.max_messages:
-            return Outcome("max_turns", detail=f"{self.plan.job.max_messages} messages without a sign-off")
+            return Outcome(
+                reason="max_turns", detail=f"{self.plan.job.max_messages} messages without a sign-off"
+            )
         if self._active_s > self.plan.limits.conversation_s:
-            return Outcome("timed_out", "agent", f"longer than {self.plan.limits.conversation_s:g} s")
+            return Outcome(
+                reason="timed_out", fault="agent", detail=f"longer than {self.plan.limits.conversation_s:g} s"
+            )
         await self._gate()
         said = await self._next_words()
         if said is None:
             return None
         to_send, signs_off = said
         if not to_send:
-            return Outcome("signed_off")
+            return Outcome(reason="signed_off")
         began = time.monotonic()
         await self._answer(to_send)
         self._active_s += time.monotonic() - began
-        return Outcome("signed_off") if signs_off else None
+        return Outcome(reason="signed_off") if signs_off else None
 
     async def _gate(self) -> None:
         began = time.monotonic()
@@ -459,13 +464,23 @@ class Dialogue:
         ways = _ways_out(error, self.plan.job.target.protocol) if never_held else ()
         detail, received = clean_line(str(error)), _received_instead(error)
         if error.peer == "agent" and error.exhausted:
-            return Outcome("cancelled", "infrastructure", detail, ways=ways, received=received)
+            return Outcome(
+                reason="cancelled", fault="infrastructure", detail=detail, ways=ways, received=received
+            )
         if self.is_our_doing(error) or (error.disagrees and error.peer == "agent"):
-            return Outcome("cancelled", "unclear", detail, ways=ways, received=received)
+            return Outcome(reason="cancelled", fault="unclear", detail=detail, ways=ways, received=received)
         if error.peer == "agent":
             broken_at = len(self.transcript.messages) if error.broken else 0
-            return Outcome("agent_failed", "agent", detail, never_held, ways, received, broken_at)
-        return Outcome("evaluator_failed", error.fault, detail, received=received)
+            return Outcome(
+                reason="agent_failed",
+                fault="agent",
+                detail=detail,
+                never_held=never_held,
+                ways=ways,
+                received=received,
+                broken_at=broken_at,
+            )
+        return Outcome(reason="evaluator_failed", fault=error.fault, detail=detail, received=received)
 
     async def _end_observing(self) -> None:
         """Wait for the observation of the last turn, so that no check ever sees the next one's state."""

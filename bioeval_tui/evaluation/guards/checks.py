@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, BinaryIO
+from typing import Annotated, Any, BinaryIO
 
 from bioeval_tui.errors import InputError
 from bioeval_tui.evaluation.conversation.transcript import only_goodbye, says_goodbye
@@ -38,6 +38,7 @@ from bioeval_tui.evaluation.models.prompting import Prompt
 from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage, Violation
 from bioeval_tui.languages import language_of
 from bioeval_tui.peer_limits import MAX_BLANK_LINES
+from bioeval_tui.printed import Fields
 from bioeval_tui.record.conditions import SUPPLIED
 from bioeval_tui.record.events import FACTS_UNREAD, ROLE_RULES
 from bioeval_tui.record.importing.looking import json_value
@@ -259,13 +260,28 @@ _UNHEARD = ("system", "developer", "tool", "function")
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One finding. `message` counts from 1 over all messages of the conversation."""
+    """One finding in a conversation, by its id. `message` counts from 1 over all messages of the conversation."""
 
     id: str
     message: int
-    rule: str
-    effect: str
-    detail: str
+    violation: Violation
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the finding for JSON."""
+        found = self.violation
+        return HIT.of(found, id=self.id, message=self.message, detail=clean_line(found.detail))
+
+
+HIT = Fields(
+    Violation,
+    "id", "message", "rule", "effect", "detail",
+    called="Hit",
+    about="One finding. `message` counts from 1 over all messages of the conversation.",
+    id=str,
+    message=int,
+    effect=str,
+)  # fmt: skip
+PrintedHit = Annotated[dict[str, Any], HIT]
 
 
 @dataclass(slots=True)
@@ -313,7 +329,7 @@ def messages_out_of_role(messages: Sequence[tuple[str, str]]) -> frozenset[int]:
         for role, text in messages
     ]
     hits = _hits({"messages": lines}, 1, GuardTotals())
-    return frozenset(hit.message - 1 for hit in hits if hit.rule in ROLE_RULES)
+    return frozenset(hit.message - 1 for hit in hits if hit.violation.rule in ROLE_RULES)
 
 
 def _whole(line: bytes, lines: BinaryIO) -> bytes:
@@ -344,7 +360,7 @@ def _hits(data: Mapping[str, Any], number: int, totals: GuardTotals) -> Iterator
             totals.marked += effects == {"mark"}
             for violation in violations:
                 totals.by_rule[violation.rule] = totals.by_rule.get(violation.rule, 0) + 1
-                yield Hit(identity, place, violation.rule, violation.effect, clean_line(violation.detail))
+                yield Hit(identity, place, violation)
         heard.append(TranscriptMessage(place, "user" if role == "user" else "assistant", content))
     spoken = spoken_language(view)
     if not can_be_read(spoken):

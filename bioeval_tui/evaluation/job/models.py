@@ -246,6 +246,7 @@ class TargetConfig(ModelOptions):
     """The system prompt, with openai and ag-ui."""
     api_key_env: VariableName | None = None
     """The name of the environment variable with the agent's key; the default is BIOEVAL_AGENT_API_KEY."""
+    # The same four keys as a `ModelEndpoint`, each with another meaning to describe: an agent need not be a model.
     api: Api = "chat"
     """The API with openai: chat completions (chat) or the Responses API (responses)."""
     headers: dict[HeaderName, HeaderValue] = {}

@@ -51,7 +51,10 @@ class ModelToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ChatAnswer:
-    """A whole answer. Times are monotonic seconds; `first_token` is None if it was not streamed."""
+    """A whole answer. Times are monotonic seconds; `first_token` is None if it was not streamed.
+
+    It is what a server's `_Message` means, in whatever form that came, and a model's, where a `Reply` is any agent's.
+    """
 
     content: str
     started: float

@@ -62,7 +62,10 @@ _PARAMETERS: Mapping[str, Mapping[Api, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """A request to a model. `schema` is a JSON Schema for the answer, if the server supports it."""
+    """A request to a model. `schema` is a JSON Schema for the answer, if the server supports it.
+
+    A job's `TargetConfig` has keys of these names for what the user may write; the tools here are in the server's form.
+    """
 
     model: str
     messages: Sequence[Mapping[str, Any]]

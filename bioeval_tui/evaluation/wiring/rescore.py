@@ -56,7 +56,7 @@ MOST_JOBS = 256
 
 @dataclass(frozen=True, slots=True)
 class Rescored:
-    """One conversation's new verdict and score, or the reason why it has none."""
+    """One conversation's new verdict and score, or the reason why it has none; a `ConversationState` keeps the recorded ones."""
 
     key: ConversationKey
     verdict: events.TranscriptScored | None = None

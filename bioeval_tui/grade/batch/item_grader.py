@@ -16,7 +16,7 @@ from typing import Any
 import pandas
 import pyarrow.csv
 
-from bioeval_tui.errors import InputError
+from bioeval_tui.errors import InputError, NotMeasuredError
 from bioeval_tui.grade.batch.worker_process import WORKER_PYTHON, Wire
 from bioeval_tui.grade.biomlbench import install
 from bioeval_tui.grade.explain import attempts, explain
@@ -47,6 +47,7 @@ class ItemGrader:
         self._ledger = Ledger(Path(setup["own_folder"]) / NAME)
         self._ready: tuple[str, TaskGrading] | None = None
         self._pandas_of_program: str | None = setup.get("pandas")
+        self._time_limit_s: float | None = setup.get("time_limit_s")
         install(self.registry.tasks_dirs, self.registry)
         pyarrow.set_cpu_count(1)
         pyarrow.set_io_thread_count(1)
@@ -115,10 +116,14 @@ class ItemGrader:
             return {"uncertainty": self._uncertainty(item).to_dict()}
         if item.kind == "diagnose":
             return outcome_to_dict(self._diagnose(item))
-        answer = outcome_to_dict(self.grade(item))
+        outcome = self.grade(item)
+        answer = outcome_to_dict(outcome)
         if item.kind == "examine" and item.absolute is not None:
             with contextlib.suppress(Exception):
-                findings = self._task(item.task_id).examine(Path(item.absolute))
+                ready = self._task(item.task_id)
+                findings = ready.examine(Path(item.absolute))
+                if isinstance(outcome, TaskReport):
+                    findings += ready.about_file(outcome)
                 answer = {"findings": [problem_to_dict(each) for each in findings], **answer}
         return answer
 
@@ -172,7 +177,10 @@ class ItemGrader:
             checked["warnings"] = list(task.warnings)
             if not task.is_prepared:
                 return checked
-            proof = self._task(task_id).proof
+            ready = self._task(task_id)
+            proof = ready.proof
+            if ready.undefined is not None:
+                raise NotMeasuredError(ready.undefined)
             if proof.scored is None and proof.failed is not None:
                 raise proof.failed
             if proof.scored is None and proof.refused:
@@ -188,6 +196,7 @@ class ItemGrader:
         if self._ready is not None and self._ready[0] == task_id:
             return self._ready[1]
         ready = TaskGrading(self.registry.get_task(task_id))
+        ready.time_limit_s = self._time_limit_s
         if self._pandas_of_program is not None:
             self._note_other_python(ready)
         self._ready = task_id, ready

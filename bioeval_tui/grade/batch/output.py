@@ -61,6 +61,8 @@ class BatchResult:
     names: tuple[str, ...] = ()
     partial: int = 0
     """How many valid submissions were scored on only a part of the rows."""
+    in_doubt: int = 0
+    """How many valid submissions have a score that is in doubt."""
 
 
 class BatchOutput:
@@ -84,6 +86,7 @@ class BatchOutput:
         self._percentiles = array("d", [math.nan]) * len(listed.submissions)
         self._totals = ReportTotals()
         self._partial = 0
+        self._in_doubt = 0
         self._failed: dict[int, dict[str, Any]] = {}
         try:
             own = folder_below(folder)
@@ -147,6 +150,7 @@ class BatchOutput:
         self._totals.count(report)
         extra = report["extra"]
         self._partial += extra.get("rows_scored", 0) < extra.get("rows_expected", 0)
+        self._in_doubt += bool(extra.get("doubts"))
         percentile = report["leaderboard_percentile"]
         self._percentiles[number] = math.nan if percentile is None else percentile
 
@@ -177,6 +181,7 @@ class BatchOutput:
             "total_not_graded": len(failed),
             "avg_leaderboard_percentile_with_zeros": zeros,
             "total_scored_on_part_of_rows": self._partial,
+            "total_in_doubt": self._in_doubt,
         }
         try:
             with writing_whole(self.report_path) as file:
@@ -200,6 +205,7 @@ class BatchOutput:
             zeros,
             names,
             self._partial,
+            self._in_doubt,
         )
 
     def _full(self, error: StorageError) -> StorageError:

@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Literal, Self
 
@@ -104,6 +105,7 @@ class GraderPool:
             "own_folder": str(own_folder().absolute()),
             "leaderboard": registry.leaderboard,
             "memory_limit_mb": memory_limit_mb,
+            "time_limit_s": time_limit_s,
             "isolate": isolate,
             "pandas": version("pandas") if python else None,
         }
@@ -194,16 +196,21 @@ class GraderPool:
             yield from self._elsewhere().check(moved)
 
     def grade_many(
-        self, submissions: Iterable[tuple[str, Path | str | None]], follow: Sequence[Path] | None = None
+        self,
+        submissions: Iterable[tuple[str, Path | str | None]],
+        follow: Sequence[Path] | None = None,
+        agents: Sequence[str | None] = (),
     ) -> Iterator[tuple[int, Outcome]]:
         """Grade `(task id, path)` pairs and yield `(position, outcome)` as they finish, in any order.
 
-        `follow`: the folders into which a path may be a link, besides its own run group; None follows every link.
+        `agents` are who submitted them, in their order; without them, or where one is None, the path says it. `follow`: the folders into which a path may be a link, besides its own run group; None follows every link.
         """
         into = None if follow is None else tuple(follow)
         items = [
-            BatchItem(number, task_id, None if path is None else str(path), follow=into)
-            for number, (task_id, path) in enumerate(submissions)
+            BatchItem(number, task_id, None if path is None else str(path), agent, follow=into)
+            for number, ((task_id, path), agent) in enumerate(
+                zip(submissions, chain(agents, repeat(None)), strict=False)
+            )
         ]
         for number, text in self.stream(items):
             yield number, outcome_from_dict(json.loads(text))

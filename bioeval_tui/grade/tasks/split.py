@@ -68,7 +68,8 @@ def split_task(task: Task, seed: bytes, share: float, output: Path) -> Split:
     if task.answers.suffix.lower() != ".csv":
         raise InputError(f"{task.id} has no CSV answers; only those can be split")
     _require_own_files(task)
-    answers = read_frame(task.answers)
+    spec = task.grader.spec
+    answers = read_frame(task.answers, None if spec is None else spec.id)
     name = _id_column(task, answers)
     public = _public(seed, answers, name, _classes(task, answers), share)
     ids = answers[name].tolist()

@@ -97,18 +97,55 @@ class ImportedPart:
 
 @dataclass(slots=True)
 class ImportedMessage:
-    """A message of the user or the agent, with the steps before it."""
+    """A message of the user or the agent, with the steps before it: the speaker's `parts`, of which the last has the text.
 
-    role: ChatRole
-    text: str = ""
+    `generation` also has the results of tools that come after its calls, and `raw` what else the source has around it.
+    """
+
+    parts: list[ImportedPart]
     generation: list[dict[str, Any]] = field(default_factory=list)
     raw: list[Any] = field(default_factory=list)
-    at: datetime | None = None
-    latency_ms: float | None = None
-    first_token_ms: float | None = None
-    tokens_in: int | None = None
-    tokens_out: int | None = None
     record: dict[str, Any] | None = None
+
+    @property
+    def role(self) -> ChatRole:
+        """Who says it."""
+        return self.parts[0].role
+
+    @property
+    def text(self) -> str:
+        """What is said."""
+        return self.parts[-1].text
+
+    @property
+    def at(self) -> datetime | None:
+        """When its first part was said."""
+        return self.parts[0].at
+
+    @property
+    def latency_ms(self) -> float | None:
+        """The latency, in ms; that of several steps is unknown, because the tools took some of the time."""
+        return self._timed.latency_ms if self._timed else None
+
+    @property
+    def first_token_ms(self) -> float | None:
+        """The time to the first text, in ms; unknown of several steps, too."""
+        return self._timed.first_token_ms if self._timed else None
+
+    @property
+    def _timed(self) -> ImportedPart | None:
+        last = self.parts[-1]
+        return last if len(self.parts) == 1 or last.of_whole_answer else None
+
+    @property
+    def tokens_in(self) -> int | None:
+        """The input tokens of all its parts; None if those of one are unknown."""
+        return _sum(part.tokens_in for part in self.parts)
+
+    @property
+    def tokens_out(self) -> int | None:
+        """The output tokens of all its parts; None if those of one are unknown."""
+        return _sum(part.tokens_out for part in self.parts)
 
     def keep_raw_unless(self, same: Callable[[ImportedMessage], Sequence[Any]]) -> None:
         """Keep the source's original messages, unless an export would produce the same without them."""
@@ -213,9 +250,9 @@ def messages_of(pieces: Iterable[ImportedPart]) -> list[ImportedMessage]:
             continue
         if waiting is not None and waiting.role != piece.role:
             settle()
-        message = waiting or ImportedMessage(piece.role, at=piece.at)
+        message = waiting or ImportedMessage([])
         waiting = None
-        _take(message, piece, first=not message.raw)
+        _take(message, piece)
         message.raw += [*before, piece.raw]
         before = []
         if piece.calls and not piece.text:
@@ -228,24 +265,18 @@ def messages_of(pieces: Iterable[ImportedPart]) -> list[ImportedMessage]:
     return messages
 
 
-def _take(message: ImportedMessage, piece: ImportedPart, *, first: bool) -> None:
+def _take(message: ImportedMessage, piece: ImportedPart) -> None:
+    message.parts.append(piece)
     message.generation += piece.more
-    message.text = piece.text
     message.generation += [call.event() for call in piece.calls]
     for output in piece.outputs:
         _place(message.generation, output)
-    # The latency of an answer in several steps is unknown, because the tools took some of the time.
-    known = first or piece.of_whole_answer
-    message.latency_ms = piece.latency_ms if known else None
-    message.first_token_ms = piece.first_token_ms if known else None
-    message.tokens_in = _sum(message.tokens_in, piece.tokens_in, first)
-    message.tokens_out = _sum(message.tokens_out, piece.tokens_out, first)
 
 
-def _sum(before: int | None, more: int | None, first: bool) -> int | None:
-    if first:
-        return more
-    return None if before is None or more is None else before + more
+def _sum(counts: Iterable[int | None]) -> int | None:
+    counts = list(counts)
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
 
 
 def _place(generation: list[dict[str, Any]], output: Output) -> None:

@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 
 from bioeval_tui.files import csv_text
 from bioeval_tui.printed import Fields
+from bioeval_tui.record.events import Reviewed
 from bioeval_tui.report.agreement import (
     AgreementChange,
     AgreementReport,
@@ -166,15 +167,16 @@ GAP = Fields(
 PrintedGap = Annotated[dict[str, Any], GAP]
 
 
-# What a person gave: the form in which it is typed asks for the same, and for a fault and a mark.
-class PrintedReviewer(TypedDict):
-    """One person's score of a task."""
-
-    reviewer: str
-    score: float | None
-    blind: bool
-    action: str
-    why: str
+REVIEWER = Fields(
+    Reviewed,
+    "reviewer", "score", "blind", "action", "why",
+    named={"score": "after"},
+    called="PrintedReviewer",
+    about="One person's score of a task.",
+    reviewer=str,
+    score=float | None,
+    action=str,
+)  # fmt: skip
 
 
 class PrintedVerdict(TypedDict):
@@ -192,7 +194,7 @@ ITEM = Fields(
     condition=str,
     pass_above=float,
     people_score=float,
-    people=list[PrintedReviewer],
+    people=list[Annotated[dict[str, Any], REVIEWER]],
     judges=list[PrintedVerdict],
 )
 
@@ -381,16 +383,7 @@ def _gaps(pair: RatedPair) -> list[PrintedGap]:
 
 
 def _item(item: RatedTask) -> dict[str, Any]:
-    people: list[PrintedReviewer] = [
-        {
-            "reviewer": name,
-            "score": entry.after,
-            "blind": entry.blind,
-            "action": entry.action,
-            "why": entry.why,
-        }
-        for name, entry in item.people.items()
-    ]
+    people = [REVIEWER.of(entry, reviewer=name) for name, entry in item.people.items()]
     judges: list[PrintedVerdict] = [
         {"judge": judge.judge, "prompt": judge.prompt, "score": score} for judge, score in item.judges.items()
     ]

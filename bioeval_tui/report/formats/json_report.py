@@ -26,7 +26,6 @@ from bioeval_tui.report.gate import GateResult, GateRules, PrintedGate, count_pl
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.sentences import difference_words, sentence, spread_words
 from bioeval_tui.report.summary import (
-    Asking,
     AssertionSummary,
     ConditionSummary,
     PrintedRanking,
@@ -121,20 +120,20 @@ LATENCY = Fields(LatencySummary)
 PrintedTokens = TypedDict("PrintedTokens", {"in": int | None, "out": int | None, "uncounted": int})
 
 
-class PrintedCondition(TypedDict):
-    """One condition over all conversations."""
-
-    score: PrintedMean | None
-    pass_k: dict[str, float | None]
-    pass_k_intervals: dict[str, list[float]]
-    tasks: list[Annotated[dict[str, Any], TASK]]
-    tags: dict[str, PrintedMean | None]
-    assertions: list[Annotated[dict[str, Any], ASSERTION]]
-    asking: Annotated[dict[str, Any], Fields(Asking)] | None
-    latency: Annotated[dict[str, Any], LATENCY]
-    failures: int
-    tokens: dict[str, PrintedTokens]
-    cost: PrintedCost
+CONDITION = Fields(
+    ConditionSummary,
+    "score", "pass_k", "pass_k_intervals", "tasks", "tags", "assertions", "asking", "latency", "failures", "tokens", "cost",
+    called="PrintedCondition",
+    about="One condition over all conversations.",
+    score=PrintedMean | None,
+    pass_k=dict[str, float | None],
+    pass_k_intervals=dict[str, list[float]],
+    tasks=list[Annotated[dict[str, Any], TASK]],
+    tags=dict[str, PrintedMean | None],
+    assertions=list[Annotated[dict[str, Any], ASSERTION]],
+    tokens=dict[str, PrintedTokens],
+    cost=PrintedCost,
+)  # fmt: skip
 
 
 # Of several runs, where `RunDocument` is of one: their common names stand for other values.
@@ -145,7 +144,7 @@ class PrintedSummary(TypedDict):
     model: str | None
     rehearsal: bool
     runs: list[str]
-    conditions: dict[Condition, PrintedCondition]
+    conditions: dict[Condition, Annotated[dict[str, Any], CONDITION]]
     cost: PrintedCost
     difference: PrintedEffect | None
     task_differences: list[PrintedTaskDifference]
@@ -410,28 +409,28 @@ def _turn(turn: TurnComparison) -> dict[str, Any]:
     return TURN.of(turn, a=side(turn.a, turn.a_ms), b=side(turn.b, turn.b_ms))
 
 
-def _condition(summary: ConditionSummary) -> PrintedCondition:
-    return {
-        "score": estimate_dict(summary.score),
-        "pass_k": {str(each.k): each.value for each in summary.pass_k},
-        "pass_k_intervals": {
+def _condition(summary: ConditionSummary) -> dict[str, Any]:
+    return CONDITION.of(
+        summary,
+        score=estimate_dict(summary.score),
+        pass_k={str(each.k): each.value for each in summary.pass_k},
+        pass_k_intervals={
             str(each.k): [each.interval.low, each.interval.high] for each in summary.pass_k if each.interval
         },
-        "tasks": [
+        tasks=[
             TASK.of(task, score=estimate_dict(task.score), passed=_proportion(task.passed))
             for task in summary.tasks
         ],
-        "tags": {tag.tag: estimate_dict(tag.score) for tag in summary.tags},
-        "assertions": [ASSERTION.of(check, held=_proportion(check.held)) for check in summary.assertions],
-        "asking": summary.asking.model_dump() if summary.asking else None,
-        "latency": LATENCY.of(summary.latency),
-        "failures": summary.failures,
-        "tokens": {
+        tags={tag.tag: estimate_dict(tag.score) for tag in summary.tags},
+        assertions=[ASSERTION.of(check, held=_proportion(check.held)) for check in summary.assertions],
+        asking=summary.asking.model_dump() if summary.asking else None,
+        latency=LATENCY.of(summary.latency),
+        tokens={
             each.peer: {"in": each.tokens_in, "out": each.tokens_out, "uncounted": each.uncounted}
             for each in summary.spent.peers
         },
-        "cost": cost_dict(summary.spent),
-    }
+        cost=cost_dict(summary.spent),
+    )
 
 
 def _proportion(proportion: Proportion | None) -> PrintedProportion | None:

@@ -19,13 +19,14 @@ from bioeval_tui.report.formats.markdown import escape, table
 from bioeval_tui.report.frames import csv_cell
 from bioeval_tui.report.sentences import rank_words
 from bioeval_tui.report.words import medal_word, next_words
+from bioeval_tui.statistics.differences import AgentRank
 from bioeval_tui.units import DASH, number1, share
 
 COLUMNS = (
     "task_id", "agent", "medal", "score", "lower_is_better", "leaderboard_percentile", "place", "leaderboard_size",
     "above_median", "beats_human", "next_medal", "score_needed", "valid", "error", "submission_path", "created_at",
     "review", "outcome", "low", "high", "p_gold", "p_silver", "p_bronze", "place_best", "place_worst", "rows_scored",
-    "rows_expected",
+    "rows_expected", "in_doubt",
 )  # fmt: skip
 NOT_GRADED = "? Not graded"
 MOST_CARDS = 500
@@ -38,16 +39,18 @@ def tally_words(tally: Tally) -> str:
     line = f"{by['gold']} gold, {by['silver']} silver, {by['bronze']} bronze"
     line += f"; {tally.above_median} above the median; {tally.invalid} invalid; {tally.not_graded} not graded"
     line += f"; {tally.partial} scored on a part of the rows" if tally.partial else ""
+    line += f"; {tally.in_doubt} in doubt" if tally.in_doubt else ""
     if tally.percentile is None:
-        return line
+        return f"{line}; {tally.percentile_words}" if tally.valid else line
     zeros = number1(tally.percentile_with_zeros)
+    over = f" {tally.percentile_words}" if len(tally.percentiles) < tally.valid else ""
     beside = f" ({zeros} with invalid and not graded as 0)" if tally.others_words else ""
-    return f"{line}; average percentile {number1(tally.percentile)}{beside}"
+    return f"{line}; average percentile {number1(tally.percentile)}{over}{beside}"
 
 
 AGENT_COLUMNS = (
     "agent", "submissions", "any medal", "any medal, graded only", "percentile", "percentile, graded only", "rank",
-    "rank, graded only", "difference from the agent above",
+    "rank, graded only", "difference from the agent above", "over",
 )  # fmt: skip
 
 
@@ -61,12 +64,17 @@ def agent_rows(standings: Standings) -> list[list[str]]:
             share(one.any_medal_share_graded, 1),
             number1(one.percentile),
             number1(one.percentile_graded),
-            rank_words(one.rank).removeprefix("rank "),
-            rank_words(one.rank_graded).removeprefix("rank "),
+            _rank(one.rank),
+            _rank(one.rank_graded),
             one.behind_words or DASH,
+            one.basis_words,
         ]
         for one in standings.agents
     ]
+
+
+def _rank(rank: AgentRank | None) -> str:
+    return DASH if rank is None else rank_words(rank).removeprefix("rank ")
 
 
 AGENTS_NOTE = (
@@ -93,6 +101,7 @@ def medals_html(
             policy=policy(),
             program_version=__version__,
             reports=reports,
+            unknown_agent=UNKNOWN_AGENT,
             reviews=reviews or [""] * len(reports),
             not_graded=not_graded,
             tally_words=tally_words(Tally.of(reports, len(not_graded))),
@@ -114,7 +123,7 @@ def medals_markdown(
         [
             escape(report.task_id),
             escape(_agent(report) or DASH),
-            medal_word(report) + (f" ({report.rows_note})" if report.rows_note else ""),
+            medal_word(report) + (escape(f" ({report.note})") if report.note else ""),
             DASH if report.score is None else f"{report.score + 0.0:g}",
             report.interval_words or DASH,
             DASH if report.uncertainty is None else report.uncertainty.medal_words or DASH,
@@ -128,7 +137,7 @@ def medals_markdown(
     ]
     more = [""] if any(reviews) else []
     for item in not_graded:
-        start = [escape(item.task_id), escape(item.agent or DASH), NOT_GRADED]
+        start = [escape(item.task_id), escape(item.known_agent or DASH), NOT_GRADED]
         rows.append([*start, *[DASH] * 6, escape(item.reason), *more])
     head = [
         "task",
@@ -169,14 +178,14 @@ def medals_csv(
             _number(report.leaderboard_percentile), extra.leaderboard_position,
             report.leaderboard_size, report.above_median, report.beats_human, extra.next_medal,
             _number(extra.score_needed), report.valid_submission,
-            extra.error, report.submission_path, report.created_at.isoformat(),
+            extra.error, report.submission_path, report.created_words,
             review, "graded" if report.valid_submission else "invalid", *_sure(report.uncertainty),
-            extra.rows_scored, extra.rows_expected,
+            extra.rows_scored, extra.rows_expected, report.doubt_words or None,
         ]  # fmt: skip
         rows.append([csv_cell(value) for value in values])
     for item in not_graded:
         known = {
-            "task_id": item.task_id, "agent": item.agent, "error": item.reason,
+            "task_id": item.task_id, "agent": item.known_agent, "error": item.reason,
             "submission_path": item.submission_path, "outcome": "not graded",
         }  # fmt: skip
         rows.append([csv_cell(known.get(name)) for name in COLUMNS])

@@ -8,17 +8,26 @@ import json
 import os
 import signal
 import sys
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bioeval_tui.errors import BioevalError, InputError, NotMeasuredError
-from bioeval_tui.grade.outcomes import Invalid, NotGraded, Validation, load_outcomes, validation_of
+from bioeval_tui.grade.outcomes import Invalid, NotGraded, Validation, validation_of
+from bioeval_tui.grade.report_files import (
+    JOURNAL,
+    Graded,
+    load_outcomes,
+    read_outcomes,
+    report_files,
+)
 from bioeval_tui.grade.service import Grading
 from bioeval_tui.grade.submissions import extract_agent_from_submission_path
-from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.grade.task_report import TaskReport, now
 from bioeval_tui.grade.tasks.prepare import remove_drafts
 from bioeval_tui.isolation import program_command
 from bioeval_tui.record.masking import masked
@@ -29,6 +38,7 @@ from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Board, MedalRo
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.outcomes import Outcome
+    from bioeval_tui.grade.submissions import Submission
     from bioeval_tui.grade.task_report import Uncertainty
     from bioeval_tui.grade.tasks.task import Task, TaskEntry
 
@@ -49,6 +59,8 @@ class Benchmarks:
     def __init__(self, settings: Settings, grading: Grading) -> None:
         self._settings = settings
         self._grading = grading
+        self.unread: list[str] = []
+        """What says of reports that they cannot be read, of those that `rows` was given."""
 
     def items(self) -> list[BenchmarkItem]:
         """Return every task, as its config and its files are now; broken ones with what is wrong."""
@@ -142,14 +154,14 @@ class Benchmarks:
         return _outcome_row(self._grading, task_id, path, outcome)
 
     async def rows(
-        self, submissions: Sequence[tuple[str, Path | None]], reports: Sequence[Path]
+        self, submissions: Sequence[Submission], reports: Sequence[Path]
     ) -> AsyncIterator[MedalRow | None]:
         """Grade these submissions, then read these reports and follow them; see `grade_rows` and `report_rows`."""
         async with aclosing(grade_rows(self._grading, submissions)) as rows:
             async for row in rows:
                 yield row
         if reports:
-            async for reported in report_rows(self._grading, reports):
+            async for reported in report_rows(self._grading, reports, self.unread, beside=submissions):
                 yield reported
 
     async def intervals(self, rows: Sequence[MedalRow]) -> AsyncGenerator[tuple[MedalRow, Uncertainty]]:
@@ -250,9 +262,7 @@ Written = tuple[tuple[str, int, int], ...]
 """Names of files with the time of their last change in ns, and their size in bytes."""
 
 
-async def grade_rows(
-    grading: Grading, submissions: Sequence[tuple[str, Path | None]]
-) -> AsyncGenerator[MedalRow]:
+async def grade_rows(grading: Grading, submissions: Sequence[Submission]) -> AsyncGenerator[MedalRow]:
     """Grade submissions; yield each row as it is ready, in any order. Closing the iterator ends the workers.
 
     Raises:
@@ -262,74 +272,93 @@ async def grade_rows(
     try:
         while (graded := await asyncio.to_thread(next, outcomes, None)) is not None:
             number, outcome = graded
-            task_id, path = submissions[number]
-            yield await asyncio.to_thread(_outcome_row, grading, task_id, path, outcome)
+            item = submissions[number]
+            path = None if item.path is None else Path(item.path)
+            row = await asyncio.to_thread(_outcome_row, grading, item.task_id, path, outcome)
+            yield replace(row, agent=clean_line(item.agent or row.agent, 80), key=item.key, at=now())
     except (asyncio.CancelledError, GeneratorExit):
         grading.close()
         raise
 
 
-async def report_rows(grading: Grading, paths: Sequence[Path]) -> AsyncIterator[MedalRow | None]:
+async def report_rows(
+    grading: Grading,
+    paths: Sequence[Path],
+    unread: list[str] | None = None,
+    *,
+    beside: Sequence[Submission] = (),
+) -> AsyncIterator[MedalRow | None]:
     """Read reports (files or folders), and follow new ones without end.
 
-    Yields None whenever all reports so far were read and no batch is being graded.
+    Yields None whenever all reports so far were read and no batch is being graded. `unread` gets what says of files that
+    they cannot be read. `beside` are the submissions that are
+    graded now: of a run among them, a report that it left no file is not shown again.
 
     Raises:
-        InputError: something cannot be read at first; what is unreadable later is taken to be half written.
+        InputError: nothing can be read at first; what is unreadable later is taken to be half written.
     """
-    shown: set[tuple[str, str, str]] = set()
+    shown: set[tuple[str, ...]] = set()
     boards: dict[str, tuple[float, ...]] = {}
     domains: dict[str, str] = {}
-    seen: dict[Path, Written] = {}
+    graded_here = [
+        Graded(NotGraded(item.task_id, "", "", agent=item.agent), Path(), item.batch, datetime.max, item.key)
+        for item in beside
+    ]
+    seen: Written | None = None
+    unreadable: tuple[str, ...] = ()
     reported = False
     while True:
-        going_on = False
-        for path in paths:
-            written, is_graded = await asyncio.to_thread(_stamp, path)
-            going_on = going_on or is_graded
-            if written == seen.get(path):
-                continue
+        written, going_on = await asyncio.to_thread(_stamp, paths)
+        if written != seen:
             try:
-                loaded = await asyncio.to_thread(load_outcomes, path)
+                loaded = await asyncio.to_thread(read_outcomes, paths, graded_here)
+                if not beside and not loaded.results and loaded.unread:
+                    raise InputError(loaded.unread_words)
             except InputError:
-                if path not in seen:
+                if seen is None:
                     raise
+                await asyncio.sleep(WATCH_S)
                 continue
-            seen[path], reported = written, False
-            folder = reports_folder(path)
-            for report in loaded.reports:
-                key = (report.task_id, report.submission_path, report.created_at.isoformat())
-                if key in shown:
+            if loaded.unread != unreadable:
+                seen, unreadable = (), loaded.unread  # it may be half written, so there is a second look
+            else:
+                seen, reported = written, False
+            if unread is not None:
+                unread[:] = [masked(loaded.unread_words)] if loaded.unread else []
+            places: Counter[tuple[str, ...]] = Counter()
+            for one in loaded.results:
+                outcome = one.outcome
+                if one.at == datetime.max:
                     continue
-                shown.add(key)
-                if report.task_id not in boards:
-                    boards[report.task_id] = await asyncio.to_thread(grading.leaderboard, report.task_id)
-                    domains[report.task_id] = await asyncio.to_thread(grading.domain, report.task_id)
-                yield _report_row(report, boards[report.task_id], domains[report.task_id], folder)
-            for failed in loaded.not_graded:
-                key = (failed.task_id, failed.submission_path, failed.reason)
-                if key not in shown:
-                    shown.add(key)
-                    domain = await asyncio.to_thread(grading.domain, failed.task_id)
-                    yield _not_graded_row(failed, domain, folder)
+                task_id = outcome.task_id
+                said = outcome.created_words if isinstance(outcome, TaskReport) else outcome.reason
+                # Several runs of a batch may have left no file: they differ only in their number.
+                same = (task_id, outcome.submission_path, said, one.batch)
+                places[same] += 1
+                known = (*same, str(places[same]))
+                if known in shown:
+                    continue
+                shown.add(known)
+                if task_id not in boards:
+                    boards[task_id] = await asyncio.to_thread(grading.leaderboard, task_id)
+                    domains[task_id] = await asyncio.to_thread(grading.domain, task_id)
+                yield _loaded_row(one, boards[task_id], domains[task_id])
         if not going_on and not reported:
             reported = True
             yield None
         await asyncio.sleep(WATCH_S)
 
 
-def _stamp(path: Path) -> tuple[Written, bool]:
+def _stamp(paths: Sequence[Path]) -> tuple[Written, bool]:
     """Return a stamp that changes when reports are written, and whether a batch is being graded."""
-    try:
-        if not path.is_dir():
-            return ((path.name, path.stat().st_mtime_ns, path.stat().st_size),), False
-        with os.scandir(path) as items:
-            files = [(item.name, item.stat().st_mtime_ns, item.stat().st_size) for item in items]
-    except OSError:  # it went away, or an item did meanwhile: the next look will tell
-        return (), False
-    names = {name for name, _, _ in files}
-    ends = [name.removesuffix("_grading.jsonl") for name in names if name.endswith("_grading.jsonl")]
-    return tuple(sorted(files)), any(f"{start}_grading_report.json" not in names for start in ends)
+    going_on, written = False, []
+    for path in paths:
+        inside = report_files(path) if path.is_dir() else [path]
+        going_on = going_on or (path.is_dir() and any(item.name.endswith(JOURNAL) for item in inside))
+        for item in inside:
+            with contextlib.suppress(OSError):  # it went away meanwhile: the next look will tell
+                written.append((str(item), item.stat().st_mtime_ns, item.stat().st_size))
+    return tuple(written), going_on
 
 
 def rows_at(grading: Grading, path: Path) -> list[MedalRow]:
@@ -337,49 +366,32 @@ def rows_at(grading: Grading, path: Path) -> list[MedalRow]:
 
     Raises: InputError: there is no report.
     """
-    folder = reports_folder(path)
-    loaded = load_outcomes(path)
     return [
-        *(
-            _report_row(report, grading.leaderboard(report.task_id), grading.domain(report.task_id), folder)
-            for report in loaded.reports
-        ),
-        *(_not_graded_row(item, grading.domain(item.task_id), folder) for item in loaded.not_graded),
+        _loaded_row(one, grading.leaderboard(one.outcome.task_id), grading.domain(one.outcome.task_id))
+        for one in load_outcomes(path).results
     ]
 
 
-def _not_graded_row(item: NotGraded, domain: str, folder: Path) -> MedalRow:
-    agent = item.agent or extract_agent_from_submission_path(item.submission_path)
+def _loaded_row(one: Graded, board: tuple[float, ...], domain: str) -> MedalRow:
+    outcome = one.outcome
     row = MedalRow(
-        clean_line(item.task_id, 200),
-        clean_line(agent, 80),
-        clean_line(item.submission_path),
-        not_graded=clean_line(item.reason, 2000),
+        clean_line(outcome.task_id, 200),
+        clean_line(one.agent, 80),
+        clean_line(outcome.submission_path),
         domain=domain,
-        folder=folder,
-        path=Path(item.submission_path) if item.submission_path else None,
+        folder=reports_folder(one.file),
+        path=Path(outcome.submission_path) if outcome.submission_path else None,
+        key=one.key,
+        at=one.at,
     )
-    return masked(row)
-
-
-def _report_row(report: TaskReport, board: tuple[float, ...], domain: str, folder: Path) -> MedalRow:
-    row = MedalRow(
-        report.task_id,
-        clean_line(report.agent, 80),
-        clean_line(report.submission_path),
-        report,
-        leaderboard=board,
-        domain=domain,
-        folder=folder,
-        submission=submission_key(report),
-        path=Path(report.submission_path),
-    )
-    return masked(row)
+    if isinstance(outcome, NotGraded):
+        return masked(replace(row, not_graded=clean_line(outcome.reason, 2000)))
+    return masked(replace(row, report=outcome, leaderboard=board, submission=submission_key(outcome)))
 
 
 def _outcome_row(grading: Grading, task_id: str, path: Path | None, outcome: Outcome) -> MedalRow:
     agent = clean_line(extract_agent_from_submission_path(str(path)), 80)
-    shown = clean_line(str(path))
+    shown = "" if path is None else clean_line(str(path))
     if isinstance(outcome, NotGraded):
         lacks_data = grading.lacks_data(task_id)
         reason = clean_line(outcome.reason)

@@ -227,11 +227,12 @@ def _judgement(
             or (conversation.score.reason if conversation.score else "")
             or "not judged"
         )
-        return Judgement(judge, None, reason=clean_line(why))
+        return Judgement(judge, None, clean_line(why))
     if not task.measured:
-        return Judgement(judge, None, reason=clean_line(reason_of(task)))
+        return Judgement(judge, None, clean_line(reason_of(task)))
     quoted = tuple(quote.model_copy(update={"quote": clean(quote.quote, 2000)}) for quote in task.evidence)
-    return Judgement(judge, task.score, task.passed, clean(task.reason, 10_000), quoted, task.spread)
+    update = {"reason": clean(task.reason, 10_000), "evidence": quoted}
+    return Judgement(judge, task.model_copy(update=update))
 
 
 def _graded_items(

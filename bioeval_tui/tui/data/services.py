@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bioeval_tui.evaluation.wiring.doctor import ComponentState
     from bioeval_tui.grade.runs import Runs
     from bioeval_tui.grade.service import Grading
+    from bioeval_tui.grade.submissions import Submission
     from bioeval_tui.grade.task_report import Section
     from bioeval_tui.settings import Settings
     from bioeval_tui.tui.data.batches import Batches
@@ -70,7 +71,7 @@ class AppServices:
     def __init__(
         self,
         settings: Settings,
-        submissions: Sequence[tuple[str, Path | None]] | None = None,
+        submissions: Sequence[Submission] | None = None,
         spec: EngineSpec | None = None,
         reports: Sequence[Path] = (),
         job_places: Sequence[Path] = (),
@@ -84,11 +85,11 @@ class AppServices:
         self.preferences = Preferences(settings.data_dir, writes=writes)
         self._writes = writes
         if runs is not None:
-            submissions = [
-                (item.task_id, Path(item.path) if item.path else None) for item in runs.submissions
-            ]
+            submissions = runs.submissions
+            reports = (*reports, *runs.reports)
         self._submissions = submissions
-        self._looked = () if runs is None else runs.looked
+        self._looked = () if runs is None else (*runs.looked, *runs.problems)
+        self._problems = () if runs is None else runs.problems
         self._reports = reports
         self._reviewer = reviewer
         self._job_places = job_places
@@ -242,6 +243,11 @@ class AppServices:
         return masked(self._looked)
 
     @property
+    def unread(self) -> Sequence[str]:
+        """What says of reports and lists of runs that they cannot be read."""
+        return masked([*self._problems, *self.benchmarks.unread])
+
+    @property
     def has_submissions(self) -> bool:
         """Whether the session was given submissions or reports; else `medals` grades shipped samples, once asked to."""
         return bool(self._reports or self._submissions)
@@ -275,13 +281,12 @@ class AppServices:
             self._grading.close()
 
 
-def sample_list() -> list[tuple[str, Path | None]]:
+def sample_list() -> Sequence[Submission]:
     """Return the sample submissions of the demo: good, poor and invalid, for one task."""
     from bioeval_tui.grade.submissions import read_submissions
     from bioeval_tui.sample.paths import sample_submissions
 
-    submissions = read_submissions(sample_submissions() / "submissions.jsonl").submissions
-    return [(item.task_id, Path(item.path) if item.path else None) for item in submissions[:SAMPLES_SHOWN]]
+    return read_submissions(sample_submissions() / "submissions.jsonl").submissions[:SAMPLES_SHOWN]
 
 
 # Preferences

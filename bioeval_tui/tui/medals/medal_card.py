@@ -92,7 +92,8 @@ def _warning_lines(report: TaskReport) -> list[Line]:
     extra = report.extra
     if extra is None:
         return []
-    warnings = list(extra.warnings)
+    said = {doubt.sentence for doubt in report.doubts}  # in the head
+    warnings = [warning for warning in extra.warnings if warning not in said]
     if extra.self_trained_leaderboard and not any("self-trained" in warning for warning in warnings):
         warnings.append("leaderboard of models trained for bioeval-tui, not of people")
     return [*([Cell(f"! {warning}", "warn")] for warning in warnings), *([[]] if warnings else [])]
@@ -186,7 +187,7 @@ def _board_lines(row: MedalRow, report: TaskReport) -> list[Line]:
     lines.append(
         [
             Cell(f"▶ {f'#{place:,}':>{width}}  {column_number(report.score)}", "strong"),
-            Cell(f" this one{f', {report.rows_note}' if report.rows_note else ''}", "quiet"),
+            Cell(f" this one{f', {report.note}' if report.note else ''}", "quiet"),
         ]
     )
     for rank in range(place, min(len(board), place + AROUND - 1) + 1):
@@ -231,7 +232,8 @@ class FindingsDialog(Dialog[None]):
     def compose_body(self) -> Iterable[Widget]:
         """What validation says, then the findings."""
         validation = self._found
-        head = Cell(f"! {validation.words}", "warn") if validation.missing else HEADS[validation.status]
+        is_marked = validation.is_only_for_grader
+        head = Cell(f"! {validation.words}", "warn") if is_marked else HEADS[validation.status]
         lines = [paint(head), paint(Cell(self._file, "quiet")), Content("")]
         if validation.findings:
             lines.append(paint(Cell(plural(len(validation.findings), "finding"), "strong")))

@@ -176,7 +176,8 @@ class MedalsScreen(BaseScreen):
         self.title_bar.say(
             (self.NAME, "by agent") if self.grouped else (self.NAME,), notes if count else (), self.feed.state
         )
-        self.show_trouble(self.feed.failure and f"Grading stopped: {self.feed.failure}")
+        unread = "; ".join(self.bioeval.services.unread)
+        self.show_trouble((self.feed.failure and f"Grading stopped: {self.feed.failure}") or unread)
         self.query_one("#notice", Static).update(self._notice())
 
     def _notice(self) -> Content:

@@ -10,6 +10,7 @@ from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from bioeval_tui.grade.outcomes import NotGraded, Standing, Tally, standing_of
+from bioeval_tui.grade.report_files import supersedes
 from bioeval_tui.record.reviews import mark_words
 from bioeval_tui.report.formats.registry import Format, format_of
 from bioeval_tui.text import plural
@@ -51,10 +52,10 @@ MIN_TASK, TASK_WIDTH = 18, 36
 
 
 def medal_cell(row: MedalRow) -> Cell:
-    """Return the medal; with `!` if only a part of the rows was scored."""
+    """Return the medal; with `!` if only a part of the rows was scored, or the score is in doubt."""
     medal = MEDALS[standing_of(row.report)]
-    partial = row.report is not None and row.report.rows_missing
-    return medal._replace(text=f"{medal.text} !") if partial else medal
+    marked = row.report is not None and (row.report.rows_missing or row.report.doubts)
+    return medal._replace(text=f"{medal.text} !") if marked else medal
 
 
 def file_mark(row: MedalRow) -> Mark:
@@ -148,8 +149,10 @@ def totals_lines(totals: Tally, width: int = 200) -> list[list[Cell]]:
         above.append(Cell(f"   above human {totals.beats_human:,}"))
     if totals.partial:
         above.append(Cell(f"   ! scored on a part of the rows {totals.partial:,}", "warn"))
+    if totals.in_doubt:
+        above.append(Cell(f"   ! in doubt {totals.in_doubt:,}", "warn"))
     if totals.percentile is None:
-        average = [Cell("no percentile yet", "quiet")]
+        average = [Cell(totals.percentile_words, "quiet")]
     else:
         average = [
             Cell("average percentile "),
@@ -197,9 +200,19 @@ class MedalTable(Sorted):
         self._by_name: list[int] = []
         self._words: list[str] = []
         self._keys: dict[int, list[float]] = {}
+        self._submissions: dict[tuple[str, ...], MedalRow] = {}
+        """The row of each submission that can be told from others."""
 
     def add(self, row: MedalRow) -> None:
-        """Add one row."""
+        """Add one row. A submission that was graded before keeps one row, that of its newest grading."""
+        if row.key is not None:
+            held = self._submissions.get((row.agent, *row.key))
+            if held is not None and not supersedes(row.report, row.at, held.report, held.at):
+                return
+            self._submissions[row.agent, *row.key] = row
+            if held is not None:
+                self.put({id(held): row})
+                return
         entry = Entry(row, standing_of(row.report))
         self.entries.append(entry)
         self._names.append(f"{row.task_id} {row.agent}".lower())
@@ -209,7 +222,7 @@ class MedalTable(Sorted):
     def put(self, rows: Mapping[int, MedalRow]) -> None:
         """Replace rows, which are found by identity; call `arrange` afterwards."""
         before, self.entries, self.tally, self._keys = self.entries, [], Tally(), {}
-        self.agents = set()
+        self.agents, self._submissions = set(), {}
         self._names, self._by_name, self._words = [], [], []
         for entry in before:
             self.add(rows.get(id(entry.row), entry.row))

@@ -17,7 +17,14 @@ from textual.message import Message
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.grade.outcomes import Tally
 from bioeval_tui.record.reviews import mark_of
-from bioeval_tui.report.agents import AgentEntry, AgentStanding, entry_of, mean_percentile, standings
+from bioeval_tui.report.agents import (
+    AgentEntry,
+    AgentStanding,
+    entry_of,
+    mean_percentile,
+    percentiles_known,
+    standings,
+)
 from bioeval_tui.report.sentences import rank_words
 from bioeval_tui.statistics.estimates import grouped
 from bioeval_tui.tui.medals import medals_view
@@ -26,7 +33,7 @@ from bioeval_tui.tui.review_view import with_mark
 from bioeval_tui.tui.shared.cells import Cell, Tone, paint
 from bioeval_tui.tui.shared.list_table import Column, ListTable, Sorting, TableHead
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, RowList
-from bioeval_tui.units import number1
+from bioeval_tui.units import DASH, number1
 
 if TYPE_CHECKING:
     from bioeval_tui.record.reviews import Opinions
@@ -335,10 +342,10 @@ class Group(NamedTuple):
     """The mean percentile over tasks of valid submissions."""
 
     @classmethod
-    def of(cls, agent: str, domain: str | None, entries: Sequence[Entry]) -> Group:
-        """Return the group of these submissions."""
+    def of(cls, agent: str, domain: str | None, entries: Sequence[Entry], *, ranked: bool = True) -> Group:
+        """Return the group of these submissions; `ranked` says whether any agent's percentiles are known."""
         tally = Tally.of(entry.row.report for entry in entries)
-        own = submissions_of(entries)
+        own = submissions_of(entries) if ranked else []
         means = (mean_percentile(own, others_as_zero=zero) for zero in (True, False))
         return cls(agent, domain, tally, *means)
 
@@ -350,11 +357,14 @@ class Group(NamedTuple):
 
 def groups(entries: Iterable[Entry]) -> list[Group]:
     """Return every agent, most gold first, then silver, bronze and percentile of all; its domains by name, if there are several."""
-    by_agent = grouped((entry.row.agent, entry) for entry in entries)
+    everything = list(entries)
+    ranked = percentiles_known(submissions_of(everything))
+    by_agent = grouped((entry.row.agent, entry) for entry in everything)
     found: list[Group] = []
-    for group in sorted((Group.of(agent, None, own) for agent, own in by_agent.items()), key=_rank):
+    agents = (Group.of(agent, None, own, ranked=ranked) for agent, own in by_agent.items())
+    for group in sorted(agents, key=_rank):
         domains = grouped((entry.domain, entry) for entry in by_agent[group.agent])
-        parts = [Group.of(group.agent, domain, domains[domain]) for domain in sorted(domains)]
+        parts = [Group.of(group.agent, domain, domains[domain], ranked=ranked) for domain in sorted(domains)]
         found += [group, *(parts if len(parts) > 1 else [])]
     return found
 
@@ -387,12 +397,16 @@ def submission_lines(group: Group, submissions: Iterable[Entry]) -> list[list[Ce
     return lines
 
 
+def _rank_words(standing: AgentStanding) -> str:
+    return DASH if standing.rank is None else rank_words(standing.rank).removeprefix("rank ")
+
+
 def group_cells(group: Group, standing: AgentStanding | None = None) -> dict[str, Cell]:
     """Return a group's cells by the names of the columns; `standing` is the agent's, once it is known."""
     waiting = "…" if group.domain is None else ""
     totals, by = group.totals, group.totals.by
     whole = group.domain is None
-    partial = " !" if totals.partial else ""
+    partial = " !" if totals.partial or totals.in_doubt else ""
     name = Cell(group.agent, "strong") if group.domain is None else Cell(f"   {group.domain or '–'}")
     name = name._replace(text=name.text + partial)
 
@@ -412,7 +426,7 @@ def group_cells(group: Group, standing: AgentStanding | None = None) -> dict[str
         "pctl valid": Cell(number1(group.percentile_graded), "plain"),
         "pctl all": Cell(number1(group.percentile), "strong" if whole else "plain"),
         "any medal": Cell(standing.medal_words if standing and whole else waiting),
-        "rank": Cell(rank_words(standing.rank).removeprefix("rank ") if standing and whole else waiting),
+        "rank": Cell(_rank_words(standing) if standing and whole else waiting),
     }
 
 

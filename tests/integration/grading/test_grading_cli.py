@@ -13,6 +13,7 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from click.testing import Result
@@ -323,6 +324,53 @@ def test_medals_finds_the_runs_of_a_checkout_by_itself(
     assert "not prepared" in second["not_graded"]
     assert "cache/bioml-bench/data has 1 of 2 tasks, taken" in done.stderr
     assert "biomlbench/tasks" in done.stderr
+
+
+def test_runs_and_the_reports_beside_and_in_them_are_one_table(tasks, run: Any, tmp_path: Path) -> None:
+    """A mended file counts as it is now, a run that left none as its agent's, one whose file is not here by its report."""
+    tasks.add("lab/numbers")
+    runs = tmp_path / "runs"
+    groups = {name: runs / f"2025-07-01T10-00-00-GMT_run-group_{name}" for name in ("ada", "bob", "cut")}
+    for group in groups.values():
+        group.mkdir(parents=True)
+    file = groups["ada"] / f"lab/numbers_{UUID(int=1)}" / "submission" / "submission.csv"
+    file.parent.mkdir(parents=True)
+    names = [f"lab/numbers_{UUID(int=n)}" for n in (1, 2)]
+    (groups["ada"] / "metadata.json").write_text(json.dumps({"runs": {name: {} for name in names}}))
+    (groups["cut"] / "submission.jsonl").write_text("version https://git-lfs.github.com/spec/v1\n")
+    away = "/elsewhere/2025-07-01T10-00-00-GMT_run-group_bob/x.csv"
+    listed = groups["bob"] / "submission.jsonl"
+    lines = [{"task_id": "lab/numbers", "submission_path": path} for path in (away, None)]
+    listed.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    file.write_text("id,y\na,1\n")
+    lists = tasks.submit(
+        json.dumps({"task_id": "lab/numbers", "submission_path": str(file)}) + "\n", "one.jsonl"
+    )
+    run("grade", lists, "--output-dir", runs)
+    report = next(runs.glob("*_grading_report.json"))
+    (before,) = json.loads(report.read_text())["task_reports"]
+    assert not before["valid_submission"]
+    gold = {
+        **before,
+        "valid_submission": True,
+        "score": 0.0,
+        "gold_medal": True,
+        "submission_path": away,
+        "extra": {},
+    }
+    (groups["bob"] / "grading_report_1.json").write_text(json.dumps([gold]))
+    file.write_text("id,y\na,1\nb,2\nc,3\n")
+    where = ("--data-dir", tasks.data)
+    done = run("medals", runs, "--table", *where)
+    assert "4 submissions: 2 valid, 2 invalid; 2 gold" in done.stdout
+    assert done.stdout.count("1 of 2 graded") == 2
+    assert "submission.jsonl is a Git LFS pointer" in done.stderr
+    assert "4 in 3 run groups" in done.stderr
+    for place in (runs, tmp_path):
+        found = {
+            one["agent"]: one for one in json.loads(run("medals", place, *where, "--agents", "--json").stdout)
+        }
+        assert {name: one["any_medal_share"] for name, one in found.items()} == {"ada": 0.5, "bob": 0.5}
 
 
 @pytest.mark.long

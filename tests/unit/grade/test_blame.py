@@ -209,3 +209,120 @@ def test_the_answers_themselves_are_not_a_submission(tasks) -> None:
     outcome = TaskGrading(task).grade(task.answers, handed_in=True)
     assert isinstance(outcome, Invalid)
     assert outcome.reason == "the file is the task's own answers"
+
+
+# Answers that no file can be scored against -------------------------------------------------------------
+
+ONE_CLASS = "id,y\na,1\nb,1\nc,1\n"
+GUESS = "id,y\na,0.2\nb,0.5\nc,0.9\n"
+UNDEFINED = {
+    "roc_auc": ONE_CLASS,
+    "average_precision": ONE_CLASS.replace(",1", ",0"),
+    "spearman": ONE_CLASS,
+    "pearson": ONE_CLASS,
+    "kendall": ONE_CLASS,
+    "r2": ONE_CLASS,
+    "cohen_kappa": ONE_CLASS,
+}
+
+
+def checked(tasks) -> dict:
+    arguments = ["tasks", "check", "--tasks-dir", tasks.root, "--data-dir", tasks.data, "--json"]
+    return json.loads(call(*arguments).stdout)
+
+
+@pytest.mark.parametrize("metric", UNDEFINED)
+def test_answers_of_one_class_or_value_are_the_task_s_fault(tasks, metric: str) -> None:
+    grader = {"name": metric, "metric": metric, "id": "id", "target": "y"}
+    task_id = tasks.add(grader=grader, answers=UNDEFINED[metric])
+    for text in (GUESS, UNDEFINED[metric]):
+        outcome = TaskGrading(tasks.registry.get_task(task_id)).grade(tasks.submit(text))
+        assert isinstance(outcome, NotGraded)
+        assert "is undefined for their column `y`" in outcome.reason
+        assert "no file can have a score" in outcome.reason
+    assert "no file can have a score" in json.dumps(checked(tasks))
+
+
+def test_times_without_an_event_cannot_be_compared(tasks) -> None:
+    grader = {"name": "c", "metric": "concordance_index", "id": "id", "target": "y", "event": "event"}
+    task_id = tasks.add(grader=grader, answers="id,y,event\na,1,0\nb,2,0\nc,3,0\n")
+    outcome = TaskGrading(tasks.registry.get_task(task_id)).grade(tasks.submit(GUESS))
+    assert isinstance(outcome, NotGraded)
+    assert "concordance index is undefined for their column `y`" in outcome.reason
+
+
+def test_cells_of_one_class_are_the_task_s_fault(tasks) -> None:
+    import anndata
+    import pandas as pd
+
+    grader = {"name": "k", "metric": "cohen_kappa", "h5ad": {"obs": "kind"}}
+    task_id = tasks.add(grader=grader)
+    config = tasks.root / task_id / "config.yaml"
+    config.write_text(config.read_text().replace(".csv", ".h5ad"))
+    task = tasks.registry.get_task(task_id)
+    cells = pd.DataFrame({"kind": ["T"] * 4}, index=list("abcd"))
+    for path in (task.answers, task.sample_submission, tasks.submissions / "s.h5ad"):
+        anndata.AnnData(obs=cells.copy()).write_h5ad(path)
+    outcome = TaskGrading(task).grade(tasks.submissions / "s.h5ad")
+    assert isinstance(outcome, NotGraded)
+    assert "is undefined for their `obs` key `kind`" in outcome.reason
+
+
+NAN = """
+def grade(s, a):
+    pair = a.merge(s, on="id")
+    constant = pair["y_x"].nunique() == 1 or pair["y_y"].nunique() == 1
+    return float("nan") if constant else pair["y_x"].corr(pair["y_y"])
+"""
+
+
+def test_a_grader_s_code_that_gives_nan_for_the_answers_is_not_blamed_on_a_file(tasks) -> None:
+    task_id = tasks.add(code=NAN, answers=ONE_CLASS, sample="id,y\na,0\nb,0\nc,0\n")
+    outcome = TaskGrading(tasks.registry.get_task(task_id)).grade(tasks.submit(GUESS))
+    assert isinstance(outcome, NotGraded)
+    assert "the task's own answers have no score" in outcome.reason
+    assert "the task's own answers have no score" in json.dumps(checked(tasks))
+
+
+def test_a_constant_file_is_invalid_where_the_answers_have_a_score(tasks) -> None:
+    task_id = tasks.add(code=NAN, answers="id,y\na,1\nb,2\nc,3\n", sample=ONE_CLASS)
+    outcome = TaskGrading(tasks.registry.get_task(task_id)).grade(tasks.submit(ONE_CLASS))
+    assert isinstance(outcome, Invalid)
+    assert "no score" not in json.dumps(checked(tasks))
+
+
+# Ids that pandas reads as missing -----------------------------------------------------------------------
+
+WORDS = ("NA", "null", "nan", "None", "N/A", "#N/A", "NULL", "n/a", "NaN", "<NA>")
+
+
+@pytest.mark.parametrize("others", [("gene1", "gene2"), ("1", "2"), ("01", "02")])
+def test_ids_that_look_like_missing_values_are_text(tasks, others: tuple[str, str]) -> None:
+    ids = [*WORDS, *others]
+    answers = "id,y\n" + "".join(f"{name},{n}\n" for n, name in enumerate(ids))
+    task = tasks.registry.get_task(tasks.add(answers=answers))
+    rows = answers.splitlines()
+    report = grade_submission(tasks.submit("\n".join([rows[0], *rows[:0:-1]])), task)
+    assert (report.score, report.valid_submission) == (0.0, True)
+    findings = TaskGrading(task).examine(tasks.submit("\n".join(rows[:1] + rows[2:])))
+    assert "1 id is missing: NA" in [problem.message for problem in findings]
+
+
+def test_an_id_that_is_not_there_is_named_as_such(tasks) -> None:
+    task = tasks.registry.get_task(tasks.add(answers="id,y\nNA,1\nb,2\n"))
+    findings = [each.message for each in TaskGrading(task).examine(tasks.submit("id,y\n,1\nb,2\n"))]
+    assert "column `id` has no id in line 2" in findings
+    for answers, sentence in (
+        ("id,y\nNA,1\nNA,2\nb,3\n", "the answers hold an id twice, in column `id`: NA"),
+        ("id,y\n,1\nb,3\n", "the answers' column `id` has no id in line 2"),
+    ):
+        other = tasks.registry.get_task(tasks.add(f"lab/{len(answers)}", answers=answers))
+        outcome = TaskGrading(other).grade(tasks.submit("id,y\nNA,1\nb,2\n"))
+        assert isinstance(outcome, NotGraded)
+        assert sentence in outcome.reason
+
+
+def test_a_sample_with_the_id_na_is_compared_by_it(tasks) -> None:
+    answers = "id,y\nNA,1\nb,2\n"
+    task = tasks.registry.get_task(tasks.add(code=STRICT, answers=answers))
+    assert TaskGrading(task).examine(tasks.submit(answers)) == []

@@ -67,8 +67,8 @@ def test_every_view_and_ranking_marks_the_row(two: TaskReport, tmp_path: Path) -
     for page in (medals_of("html", [two]), medals_of("md", [two])):
         assert TWO in page
         assert "1 scored on a part of the rows" in page
-    assert medals_of("csv", [two]).splitlines()[0].endswith("rows_scored,rows_expected")
-    assert medals_of("csv", [two]).splitlines()[1].endswith(",2,30")
+    assert medals_of("csv", [two]).splitlines()[0].endswith("rows_scored,rows_expected,in_doubt")
+    assert medals_of("csv", [two]).splitlines()[1].endswith(",2,30,")
     assert json.loads(medals_of("json", [two]))[0]["extra"]["rows_scored"] == 2
 
 
@@ -170,3 +170,49 @@ def test_cells_of_an_h5ad_are_compared_by_name(tasks) -> None:
     report = TaskGrading(task).grade(write(tasks.submissions / "s.h5ad", 3))
     assert isinstance(report, TaskReport)
     assert report.rows_words == "scored on 3 of 5 rows"
+
+
+MASKS = "id,class,mask\n" + "".join(
+    f"s{n},{kind},{n} {len(kind)}\n" for n in range(6) for kind in ("large", "small_bowel", "stomach")
+)
+
+
+def code_task(tasks: Any, answers: str, sample: str | None = None) -> TaskGrading:
+    task = tasks.add(code="def grade(s, a):\n    return 0.5\n", answers=answers, sample=sample)
+    return TaskGrading(tasks.registry.get_task(task))
+
+
+@pytest.mark.parametrize("sample", ["the answers", "other masks"])
+@pytest.mark.parametrize(
+    ("change", "wanted"),
+    [
+        (lambda text: text, (18, 18)),
+        (lambda text: text.replace("s3,large,3 5", "s3,large,9 9"), (18, 18)),
+        (lambda text: "\n".join(line + "7" for line in text.splitlines()).replace("k7", "k"), (18, 18)),
+        (lambda text: text.replace("s3,large,3 5\n", ""), (17, 18)),
+        (lambda text: "\n".join([text.splitlines()[0], *text.splitlines()[:0:-1]]), (18, 18)),
+    ],
+    ids=["right", "one mask differs", "all masks differ", "a row is missing", "another order"],
+)
+def test_where_ids_repeat_a_predicted_text_is_no_id(
+    tasks: Any, change: Any, wanted: tuple[int, int], sample: str
+) -> None:
+    other = "\n".join(line.rpartition(",")[0] + ",x" for line in MASKS.splitlines())
+    ready = code_task(tasks, MASKS, None if sample == "the answers" else other.replace(",x", ",mask", 1))
+    report = ready.grade(tasks.submit(change(MASKS)))
+    assert isinstance(report, TaskReport)
+    assert (report.extra.rows_scored, report.extra.rows_expected) == wanted  # type: ignore[union-attr]
+
+
+def test_where_only_an_unnamed_row_can_be_meant_nothing_is_said_to_be_missing(tasks: Any) -> None:
+    ready = code_task(tasks, "id,mask\na,1 2\na,3 4\nb,5 6\n")
+    report = ready.grade(tasks.submit("id,mask\na,1 3\na,3 4\nb,5 7\n"))
+    assert isinstance(report, TaskReport)
+    assert report.rows_words == "rows scored: not known"
+
+
+def test_a_prediction_may_be_empty_where_answers_are(tasks: Any) -> None:
+    ready = code_task(tasks, MASKS.replace("3 5", "").replace("2 11", ""))
+    report = ready.grade(tasks.submit(MASKS.replace("1 5", "").replace("4 7", "")))
+    assert isinstance(report, TaskReport)
+    assert report.rows_words == "scored on all 18 rows"

@@ -247,6 +247,8 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.RanksBasis(4, 0, 10), "4 common cases: too few for ranks that hold on other cases, 10 are needed"),
     (of.RanksBasis(40, 2, 10), "with 95 % confidence, all true ranks are in these intervals; 40 common cases; 2 that not all agents have are left out"),
     (of.AgentRanksBasis(9, 10), "ranks need 10 tasks that all agents have; there are 9"),
+    (of.AgentRanksBasis(0, 10, ("ada", "bob"), 2), "no ranks: percentiles on leaderboards are unknown for all valid submissions"),
+    (of.AgentRanksBasis(9, 10, ("bob",), 3), "ranks need 10 tasks that all other agents have; there are 9; no rank for bob: no percentile is known"),
     (of.AgentRanksBasis(40, 10), "ranks on 40 tasks that all agents have, with 95 % confidence in all of them together"),
     (of.BehindNext(paired()), ""),
     (of.BehindNext(paired((0.5, 0.5))), "±0.0 percentiles on 1 shared task: too few to tell"),
@@ -368,6 +370,8 @@ SURE: list[tuple[ConclusionFinding, str]] = [
     (of.NothingSubmitted("t"), "yes: there is no file"),
     (of.InvalidSubmission("t"), "yes: the file breaks the task's rules"),
     (of.GradedSubmission("t", "", "auc 0.2", "", "", False), "no interval was computed"),
+    (of.GradedSubmission("t", "gold", "auc 1", "", "", True, doubts="it takes columns by their place"),
+     "no: in doubt: it takes columns by their place"),
 ]  # fmt: skip
 
 DO: list[tuple[of.Step, str, str]] = [

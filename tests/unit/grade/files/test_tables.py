@@ -208,3 +208,12 @@ def test_a_small_file_is_read_as_by_pandas(tmp_path: Path, text: str) -> None:
     pd.testing.assert_frame_equal(
         read_frame(path), pd.read_csv(path, float_precision="round_trip"), check_exact=True
     )
+
+
+@pytest.mark.parametrize("at", [0, 1, tables._WINDOW - 1, tables._WINDOW, tables._WINDOW + 1])
+@pytest.mark.parametrize("what", [b"\n\n", b"\t", b"\x00", b'"', b"\x7f"])
+def test_what_is_not_plain_is_found_at_each_place(at: int, what: bytes) -> None:
+    row = b"1,2\n"
+    data = row * (tables._WINDOW // 2 // len(row)) * 4
+    assert tables.is_plain(data)
+    assert not tables.is_plain(data[:at] + what + data[at:])

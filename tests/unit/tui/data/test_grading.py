@@ -6,13 +6,17 @@ import json
 from itertools import count
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from medal_rows import sample_rows
 
+from bioeval_tui.grade.runs import find_runs
 from bioeval_tui.grading import TaskReport
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
+from bioeval_tui.tui.medals.medals_view import MedalTable
+from tests.command import call
 
 ROWS = "bioeval_tui.tui.data.grading"
 
@@ -46,3 +50,49 @@ async def test_new_reports_in_a_watched_folder_appear_by_themselves(
     assert later.task_id == second.task_id
     assert await anext(rows) is None
     services.close()
+
+
+async def test_the_screen_has_one_row_of_each_submission_of_runs_and_reports_as_the_table_has(
+    tmp_path: Path,
+) -> None:
+    """One run cannot be graded here but is in a report; of one whose file came later, the report says that it left none."""
+    group = tmp_path / "runs" / "2025-07-01T10-00-00-GMT_run-group_ada"
+    known = {}
+    for number, task in enumerate(("t-1", "t-2", "t-3")):
+        name = f"{task}_{UUID(int=number)}"
+        known[name] = {"task_id": task}
+        (group / name / "submission").mkdir(parents=True)
+        if task != "t-3":
+            (group / name / "submission" / "submission.csv").write_text("id,y\n1,1\n")
+    (group / "metadata.json").write_text(json.dumps({"runs": known}))
+    (row, *_) = (row.report for row in sample_rows() if row.report and row.report.medal == "gold")
+    first = next(iter(known))
+    won = {
+        **row.to_dict(),
+        "extra": {},
+        "task_id": "t-1",
+        "submission_path": f"runs/{group.name}/{first}/submission/submission.csv",
+    }
+    none = {
+        **won,
+        "submission_path": None,
+        "score": None,
+        "valid_submission": False,
+        "gold_medal": False,
+        "extra": {},
+    }
+    reports = [won, {**none, "task_id": "t-2"}, {**none, "task_id": "t-3"}]
+    (group / "grading_report.json").write_text(json.dumps({"task_reports": reports}))
+    settings = Settings(data_dir_override=str(tmp_path / "data"))
+    services = AppServices(settings, runs=find_runs([tmp_path / "runs"]))
+    table = MedalTable()
+    async for graded in services.medals():
+        if graded is None:
+            break
+        table.add(graded)
+    services.close()
+    shown = sorted((entry.row.task_id, entry.row.agent, entry.standing) for entry in table.entries)
+    assert shown == [("t-1", "ada", "gold"), ("t-2", "ada", "not_graded"), ("t-3", "ada", "invalid")]
+    assert (table.tally.submissions, table.tally.by["gold"]) == (3, 1)
+    printed = call("medals", tmp_path / "runs", "--table").stdout
+    assert "3 submissions: 1 valid, 1 invalid and 1 not graded; 1 gold" in printed

@@ -1,0 +1,471 @@
+"""The files that hold gradings: where the programs leave them, what is in them, and which grading of a submission counts.
+
+<folder>/<timestamp>_grading_report.json, <timestamp>_grading.jsonl, <timestamp>_individual_reports/<task>.json
+<runs>/<run group>/<timestamp>_grading_report.json, grading_report_<n>.json, grading_summary.json
+<runs>/<run group>/hourly/grading_report_<n>.json
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+from bioeval_tui.errors import InputError
+from bioeval_tui.grade.outcomes import Invalid, NotGraded, Outcome
+from bioeval_tui.grade.run_groups import METADATA, folder_agent, group_agent, is_run_folder, listed_runs
+from bioeval_tui.grade.submissions import (
+    RUN_GROUP,
+    UNKNOWN_AGENT,
+    Submission,
+    agent_in,
+    lfs_words,
+)
+from bioeval_tui.grade.task_report import ReportExtra, TaskReport, now, read_time
+from bioeval_tui.text import clean_line, clean_value, join_names, json_problem, plural
+
+JOURNAL = "_grading.jsonl"
+REPORT = "_grading_report.json"
+INDIVIDUAL = "_individual_reports"
+_REPORT_NAME = re.compile(r".*(grading_report|grading_summary).*\.json|.*_grading\.jsonl")
+_DEPTH = 4
+"""How many folders down reports are looked for: `<checkout>/runs/<group>/hourly`."""
+LISTED = 5
+"""Maximum number of unreadable files that a sentence names."""
+
+_Loadable = TypeVar("_Loadable", TaskReport, NotGraded)
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """One result, the file that holds it, and when it was graded.
+
+    `key` tells its submission from others; None if the result names no file and no run. `batch` is what was graded
+    together with it.
+    """
+
+    outcome: TaskReport | NotGraded
+    file: Path
+    batch: str
+    at: datetime
+    key: tuple[str, ...] | None = None
+
+    @property
+    def report(self) -> TaskReport | None:
+        """The report; None if the submission was not graded."""
+        return self.outcome if isinstance(self.outcome, TaskReport) else None
+
+    @property
+    def agent(self) -> str:
+        """Who submitted it; `unknown` if nothing says so."""
+        if isinstance(self.outcome, TaskReport):
+            return self.outcome.agent
+        return self.outcome.known_agent or UNKNOWN_AGENT
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The results that count of graded submissions, one for each.
+
+    `unread` says of each file that it cannot be read, and why. `superseded` is the number of results left out because
+    the submission was graded again.
+    """
+
+    results: tuple[Graded, ...]
+    unread: tuple[str, ...] = ()
+    superseded: int = 0
+
+    @cached_property
+    def reports(self) -> tuple[TaskReport, ...]:
+        """Of valid and invalid submissions."""
+        return tuple(one.outcome for one in self.results if isinstance(one.outcome, TaskReport))
+
+    @cached_property
+    def not_graded(self) -> tuple[NotGraded, ...]:
+        """Of submissions that could not be graded."""
+        return tuple(one.outcome for one in self.results if isinstance(one.outcome, NotGraded))
+
+    @property
+    def unread_words(self) -> str:
+        """Such as `2 files cannot be read: a.json is …; b.json: not JSON at column 1`; empty if all can."""
+        if not self.unread:
+            return ""
+        more = len(self.unread) - LISTED
+        named = "; ".join(self.unread[:LISTED]) + (f"; and {more:,} more" if more > 0 else "")
+        return f"{plural(len(self.unread), 'file')} with no report that can be read: {named}"
+
+    @property
+    def superseded_words(self) -> str:
+        """Such as `2 other gradings of the same submissions are left out`; empty if none is."""
+        if not self.superseded:
+            return ""
+        are = "is" if self.superseded == 1 else "are"
+        return (
+            f"{plural(self.superseded, 'other grading')} of the same submissions {are} left out: "
+            "each counts once, by its newest grading"
+        )
+
+
+def load_reports(path: Path) -> list[TaskReport]:
+    """Load every report at `path`: a grading report, one task's report, a running batch's journal, or a folder.
+
+    Reports of BioML-bench and MLE-bench load, too, and lists of reports such as `medals --json` prints. A submission
+    that was graded several times has its newest report. All text in them is cleaned. What could not be graded has no
+    report: `load_outcomes` returns it as well.
+
+    Raises:
+        InputError: nothing there is a report, or a file cannot be read; file and line are named.
+    """
+    return list(load_outcomes(path).reports)
+
+
+def load_outcomes(path: Path) -> Loaded:
+    """Load every report at `path`, as `load_reports` does, and the submissions that could not be graded.
+
+    In a folder, files that cannot be read are listed in `unread`.
+
+    Raises:
+        InputError: as `load_reports`.
+    """
+    loaded = read_outcomes([Path(path)])
+    if not loaded.results and loaded.unread:
+        raise InputError(unread_sentence(loaded, [path]))
+    return loaded
+
+
+def read_outcomes(paths: Sequence[Path], more: Sequence[Graded] = ()) -> Loaded:
+    """Load every report at these places, files or folders, as one collection; `more` are results from elsewhere.
+
+    Raises:
+        InputError: a file, or a folder without any report file, is given.
+    """
+    found, unread = list(more), []
+    files: dict[Path, None] = {}
+    for path in paths:
+        if not path.is_dir():
+            if not path.exists():
+                raise InputError(f"{clean_line(str(path), 300)} does not exist")
+            files[path] = None
+            continue
+        inside = report_files(path)
+        if not inside:
+            raise InputError(f"no grading reports in {clean_line(str(path), 300)}")
+        files |= dict.fromkeys(inside)
+    waiting = list(files)
+    for file in waiting:
+        try:
+            found += _with_agents(list(_results(file)), file)
+        except InputError as error:
+            unread.append(str(error))
+            if file.name.endswith(REPORT):
+                alone = file.with_name(file.name.removesuffix(REPORT) + INDIVIDUAL)
+                waiting += sorted(one for one in alone.glob("*.json") if one not in files)
+    counted = newest(found)
+    return Loaded(tuple(counted), tuple(unread), len(found) - len(counted))
+
+
+def graded_now(outcomes: Iterable[tuple[Submission, Outcome]]) -> list[Graded]:
+    """Return what was just graded in the form of what is read from files."""
+    return [
+        Graded(item.report if isinstance(item, Invalid) else item, Path(of.batch), of.batch, now(), of.key)
+        for of, item in outcomes
+    ]
+
+
+# Where they lie
+
+
+def report_files(place: Path, *, named: bool = True) -> list[Path]:
+    """Return the files in a folder that should hold reports, by name: in itself, its run groups and their `hourly`.
+
+    The folders of single runs are left out: what is in them comes from agents, who could leave a report of their own.
+    `named` says that the user named the folder, so that any JSON file in it may be a report.
+    """
+    return list(_report_files(place, frozenset(), any_json=named, depth=_DEPTH))
+
+
+def _report_files(folder: Path, runs: frozenset[Path], *, any_json: bool, depth: int) -> Iterator[Path]:
+    try:
+        with os.scandir(folder) as items:
+            entries = sorted(items, key=lambda item: item.name)
+    except OSError:
+        return
+    files = [item.name for item in entries if item.is_file()]
+    reports = [
+        name
+        for name in files
+        if _REPORT_NAME.fullmatch(name) and not (name.endswith(JOURNAL) and _finished(name) in files)
+    ]
+    if any_json and not reports:
+        reports = [name for name in files if name.endswith(".json") and name != METADATA]
+    yield from (folder / name for name in reports)
+    if depth == 0:
+        return
+    with contextlib.suppress(InputError):  # whoever grades the runs says it
+        runs |= {run for _, run in listed_runs(folder) or ()}
+    for item in entries:
+        inner = folder / item.name
+        is_group = RUN_GROUP in item.name
+        if (
+            not item.is_dir(follow_symlinks=is_group)
+            or item.name.startswith(".")
+            or item.name == "node_modules"
+        ):
+            continue
+        if item.name.endswith(INDIVIDUAL):
+            start = item.name.removesuffix(INDIVIDUAL)
+            if not {f"{start}{REPORT}", f"{start}{JOURNAL}"} & {*files}:
+                yield from sorted(inner.glob("*.json"))
+        elif inner not in runs and not is_run_folder(inner):
+            any_json = is_group or item.name == "hourly"
+            yield from _report_files(inner, runs, any_json=any_json, depth=depth - 1)
+
+
+def _finished(journal: str) -> str:
+    return journal.removesuffix(JOURNAL) + REPORT
+
+
+# What is in them
+
+
+def _results(path: Path) -> Iterator[Graded]:
+    """Yield the results that a file holds.
+
+    Raises:
+        InputError: it cannot be read, or holds no report.
+    """
+    shown = clean_line(str(path), 300)
+    try:
+        data = path.read_bytes()
+        written = datetime.fromtimestamp(path.stat().st_mtime, UTC).replace(tzinfo=None)
+        text = data.decode("utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"{shown} does not exist") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{shown} cannot be read: {clean_line(str(error), 120)}") from None
+    if pointer := lfs_words(text):
+        raise InputError(f"{shown} {pointer}")
+    read = list(_journal(path, text) if path.suffix == ".jsonl" else _document(path, text))
+    known = [moment(item.created_at) for item, _ in read if isinstance(item, TaskReport) and item.created_at]
+    stamp = read_time(path.name[:24].partition("_")[0])
+    at = max(known, default=stamp or written)
+    alone = path.parent.name.endswith(INDIVIDUAL)
+    batch, folder = str(path.parent if alone else path), path.parent.parent if alone else path.parent
+    places: Counter[tuple[str, ...]] = Counter()
+    for item, run in read:
+        graded = item.created_at if isinstance(item, TaskReport) else None
+        key = submission_key(item.task_id, item.submission_path, run, folder)
+        if key is not None:
+            # A list may name a file twice: these are two submissions, of which each is graded again as itself.
+            places[key] += 1
+            key = (*key, str(places[key]))
+        yield Graded(item, path, batch, moment(graded) if graded else at, key)
+
+
+def _document(path: Path, text: str) -> Iterator[tuple[TaskReport | NotGraded, str]]:
+    shown = clean_line(str(path), 300)
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{shown}: {json_problem(error)}") from None
+    if isinstance(data, list):
+        # What `medals --json` prints, or a list of reports of MLE-bench.
+        for item in data:
+            yield _listed(item, path)
+        return
+    if not isinstance(data, dict):
+        raise InputError(f"{shown} is not a grading report: an object or a list of reports is expected")
+    listed = data.get("task_reports", data.get("competition_reports"))
+    for item in listed if isinstance(listed, list) else [data]:
+        yield _listed(item, path)
+    failed = data.get("not_graded")
+    for item in failed if isinstance(failed, list) and isinstance(listed, list) else []:
+        yield _read(NotGraded, item, path), _run_of(item)
+
+
+def _listed(item: Any, path: Path) -> tuple[TaskReport | NotGraded, str]:
+    """Return an item of a list of reports; one that was not graded has the reason under `not_graded`."""
+    if isinstance(item, dict) and isinstance(item.get("not_graded"), str):
+        extra = item.get("extra")
+        agent = extra.get("agent") if isinstance(extra, dict) else None
+        failed = {**item, "reason": item["not_graded"], **({"agent": agent} if agent else {})}
+        return _read(NotGraded, failed, path), _run_of(item)
+    return _read(TaskReport, item, path), _run_of(item)
+
+
+def _run_of(item: Any) -> str:
+    """Return the folder of the run that a report names beside or instead of the submission's path."""
+    run = item.get("run", item.get("run_id")) if isinstance(item, dict) else None
+    return run if isinstance(run, str) else ""
+
+
+def _journal(path: Path, text: str) -> Iterator[tuple[TaskReport | NotGraded, str]]:
+    for line in text.split("\n"):
+        try:
+            data = json.loads(line)
+        except (ValueError, RecursionError):
+            continue  # a line that is being written, or was when the program died
+        outcome = data.get("outcome", {}) if isinstance(data, dict) else {}
+        report = outcome.get("report") or outcome.get("invalid", {}).get("report")
+        if report:
+            yield _read(TaskReport, report, path), ""
+
+
+def _read(kind: type[_Loadable], data: Any, path: Path) -> _Loadable:
+    try:
+        if not isinstance(data, dict):
+            raise ValueError("an object is expected")
+        return kind.from_dict(clean_value(data, 10_000))
+    except ValueError as error:
+        shown = clean_line(str(path), 300)
+        raise InputError(f"{shown} is not a grading report: {clean_line(str(error), 200)}") from None
+
+
+def moment(at: datetime) -> datetime:
+    """Return a time as reports record it: UTC, without a zone."""
+    return at if at.tzinfo is None else at.astimezone(UTC).replace(tzinfo=None)
+
+
+# Whose they are
+
+
+def _with_agents(results: Sequence[Graded], file: Path) -> list[Graded]:
+    """Name the agent of results whose path names none: from the run group the file lies in, or from the others in it.
+
+    A run that left no submission has no path. Without this it would be nobody's, and its agent's share would rise.
+    """
+    if all(one.agent != UNKNOWN_AGENT for one in results):
+        return list(results)
+    others = {one.agent for one in results} - {UNKNOWN_AGENT}
+    folder = file.absolute().parent
+    agent = agent_in(file.absolute()) or group_agent(folder) or group_agent(folder.parent)
+    if agent is None and len(others) == 1:
+        agent = others.pop()
+    agent = agent or folder_agent(folder)
+    if agent is None:
+        return list(results)
+    return [replace(one, outcome=_of(one, agent)) if one.agent == UNKNOWN_AGENT else one for one in results]
+
+
+def _of(one: Graded, agent: str) -> TaskReport | NotGraded:
+    if isinstance(one.outcome, NotGraded):
+        return replace(one.outcome, agent=agent)
+    return replace(one.outcome, extra=replace(one.outcome.extra or ReportExtra(), agent=agent))
+
+
+# Which of them count
+
+
+def submission_key(task_id: str, path: str | None, run: str, folder: Path) -> tuple[str, ...] | None:
+    """Return what tells a submission from others, wherever it is graded from; None if neither file nor run is named.
+
+    It is the run's folder in its run group, where the file is that folder's `submission/submission.csv`, so that it is the
+    same one before there was a file; else the file. A relative path to a file that is not here says which one only among the reports of the same `folder`.
+    """
+    if not path and not run:
+        return None
+    inner: tuple[str, ...]
+    parts = Path(path or run).parts
+    group = next((at for at, part in enumerate(parts) if RUN_GROUP in part), None)
+    if group is not None:
+        inner = parts[group:]
+    elif not path:
+        above = (folder.absolute(), *folder.absolute().parents)
+        named = next((place.name for place in above if RUN_GROUP in place.name), str(folder.absolute()))
+        inner = (named, *parts)
+    elif Path(path).is_absolute() or ("\0" not in path and os.path.lexists(path)):
+        inner = (os.path.abspath(path),)  # noqa: PTH100 (links are as they were listed)
+    else:
+        inner = (str(folder.absolute()), *parts)
+    if path and len(inner) > 2 and inner[-2] == "submission" and inner[-1].startswith("submission."):
+        inner = inner[:-2]
+    return (short(task_id), "/".join(inner))
+
+
+def supersedes(
+    report: TaskReport | None, at: datetime | None, held: TaskReport | None, before: datetime | None
+) -> bool:
+    """Return whether a grading of a submission replaces the one that is held: the newer does.
+
+    A report is None where the submission was not graded, which replaces no report.
+    """
+    if (report is None) != (held is None):
+        return held is None
+    return at is not None and (before is None or at > before)
+
+
+def newest(results: Sequence[Graded]) -> list[Graded]:
+    """Return one result of each submission, its newest, in the order of the results.
+
+    Those without a key (nothing was submitted) are the same ones again where a batch was graded again, which its other
+    submissions show: there an agent has as many of a task as the batch with the most.
+    """
+    best: dict[tuple[str, ...], int] = {}
+    for number, one in enumerate(results):
+        if one.key is None:
+            continue
+        key = (one.agent, *one.key)
+        held = best.get(key)
+        if held is None or supersedes(one.report, one.at, results[held].report, results[held].at):
+            best[key] = number
+    return [results[number] for number in sorted({*best.values(), *_unnamed(results)})]
+
+
+def _unnamed(results: Sequence[Graded]) -> Iterator[int]:
+    """Yield the positions of the results without a key that count."""
+    if all(one.key is not None for one in results):
+        return
+    lists = _same_lists(results)
+    named: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
+    sizes: dict[tuple[str, ...], Counter[str]] = {}
+    unnamed: dict[tuple[str, ...], list[int]] = {}
+    for number, one in enumerate(results):
+        of_list: tuple[str, ...] = (lists[one.batch], one.agent, short(one.outcome.task_id))
+        sizes.setdefault(of_list, Counter())[one.batch] += 1
+        if one.key is None:
+            unnamed.setdefault(of_list, []).append(number)
+        else:
+            named.setdefault(of_list, set()).add(one.key)
+    for at, numbers in unnamed.items():
+        left = max(sizes[at].values()) - len(named.get(at, ()))
+        yield from sorted(numbers, key=lambda number: results[number].at, reverse=True)[: max(0, left)]
+
+
+def _same_lists(results: Iterable[Graded]) -> Mapping[str, str]:
+    """Return a name for each batch that those share which graded the same submissions."""
+    name: dict[str, str] = {}
+    first: dict[tuple[str, ...], str] = {}
+
+    def root(batch: str) -> str:
+        while name.setdefault(batch, batch) != batch:
+            batch = name[batch]
+        return batch
+
+    for one in results:
+        mine = root(one.batch)
+        if one.key is not None:
+            name[mine] = root(first.setdefault((one.agent, *one.key), one.batch))
+    return {batch: root(batch) for batch in list(name)}
+
+
+def short(task_id: str) -> str:
+    """Return a task's id without its folder, which other programs' reports leave out."""
+    return task_id.rpartition("/")[2]
+
+
+def unread_sentence(loaded: Loaded, places: Sequence[Path]) -> str:
+    """Return why there is nothing to show at these places."""
+    if len(loaded.unread) == 1:
+        return loaded.unread[0]
+    where = join_names([clean_line(str(place), 300) for place in places], most=3)
+    if loaded.unread:
+        return f"no grading report in {where}: {loaded.unread_words}"
+    return f"no submission in {where}, neither in a grading report nor in a run group"
