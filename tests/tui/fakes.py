@@ -22,8 +22,9 @@ from bioeval_tui.record.events import Reviewed, RunEvent
 from bioeval_tui.record.reviews import Opinions, ReviewedScores, fold_reviews, reviewed_scores
 from bioeval_tui.record.runs import CataloguedRun
 from bioeval_tui.record.state import RunState
+from bioeval_tui.report.answer import Answer
 from bioeval_tui.report.comparison import Comparison
-from bioeval_tui.report.run import Loss
+from bioeval_tui.report.findings import ModelsWithinChance, NoConversation, Step, TooFewForEffect, Trials
 from bioeval_tui.tui.items import (
     BenchmarkDetail,
     BenchmarkItem,
@@ -246,16 +247,17 @@ class FakeServices:
 
     async def preview(self, run_id: str) -> RunPreview:
         """Return what was found."""
-        lost = Loss("“a reminder”: it has no time zone.", 2, "Done.")
-        gain = ("assertion “reminder exists”", "+0.24")
         measured = all(run.measured for run in self.history if run.run_id == run_id)
+        few = TooFewForEffect(Trials(1, 1), None, 5) if measured else NoConversation("503")
+        why = (
+            "without the facts, turn 2 “Done.” — judge: “a reminder”: it has no time zone."
+            if measured
+            else ""
+        )
         return RunPreview(
-            f"What {run_id} found.",
+            Answer(few, f"What {run_id} found.", "no: nobody knows", why, (Step("passage", (run_id,)),)),
             "withheld",
-            (lost,) if measured else (),
-            (gain,) if measured else (),
             () if measured else ("look at the agent's log",),
-            brief="too few" if measured else "the agent failed",
             trials=2,
             seconds=10.0 if measured else 1.0,
             dollars=0.1,
@@ -272,9 +274,10 @@ class FakeServices:
             return function(*self.results)
         return await getattr(self, function.__name__)(*run_ids)
 
-    async def conclude(self, *run_ids: str) -> tuple[str, list[list[Cell]]]:
-        """Return a sentence, and why points were lost."""
-        return f"What {len(run_ids)} of them found.", [[Cell("small lost most: it named a dose.")]]
+    async def conclude(self, *run_ids: str) -> tuple[Answer, list[list[Cell]]]:
+        """Return an answer, and why points were lost."""
+        found = Answer(ModelsWithinChance(), f"What {len(run_ids)} of them found.", "no: nobody knows")
+        return found, [[Cell("small lost most: it named a dose.")]]
 
     async def compare(self, a: str, b: str) -> Comparison:
         """Return the comparison that was given."""

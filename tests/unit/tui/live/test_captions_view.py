@@ -43,9 +43,7 @@ def test_the_demo_has_captions_from_beginning_to_end() -> None:
     assert "The user gives fact 1 because the agent asked." in told
     assert any(words.startswith("Now true: “a reminder exists” and 2 more") for words in told)
     assert "With the facts the agent scores 1.00: all 4 assertions hold, such as “a reminder exists”." in told
-    assert told[-1].startswith(
-        "Rehearsal: the agent scores 0.44 without the facts and 1.00 with the facts; one trial is too few"
-    )
+    assert told[-1].startswith("0.44 → 1.00 with the facts. Fails without the facts only: ")
 
 
 def test_side_by_side_the_fork_comes_first_and_no_caption_comes_twice() -> None:

@@ -116,8 +116,8 @@ def test_an_unmeasured_score_is_a_dash_with_its_reason() -> None:
     assert score_card_view.headline(*shown(state))[0] == ("withheld", "–")
     assert score_card_view.mean(*shown(state)) == "–"
     result = shown(state)[0]
-    said = [score_card_view.conclusion(result), *score_card_view.notes(result)]
-    assert sum("judge timed out after 60 s" in cell.text for cell in said) == 1, "once"
+    said = [result.answer.what, *(cell.text for cell in score_card_view.notes(result))]
+    assert sum("judge timed out after 60 s" in text for text in said) == 1, "once"
     assert result.conversation("withheld", 1).gains == ()
 
 
