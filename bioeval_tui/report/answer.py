@@ -57,6 +57,8 @@ class Answer:
     """The turn or row that decided, quoted, and who says so; empty where nothing was lost."""
     steps: tuple[of.Step, ...] = ()
     """What can be done about it: at most three."""
+    decided: of.Gain | None = None
+    """The task or assertion of which `why` speaks; None if it speaks of neither."""
 
     @property
     def outcome(self) -> Outcome:
@@ -104,7 +106,8 @@ def answer_run(run: RecordedRun, summary: Summary) -> Answer:
     finding = _without_end(run) or _missing_score(run) or _broken_by_agent(run) or _about_facts(run, summary)
     what = _scores_of(run, summary) if sentences.has_scores(finding) else finding
     broke = sentences.sentence(finding) if isinstance(finding, of.AgentBroke) else ""
-    why = broke or _why(run, run.lowest, what)
+    decided = None if broke else _deciding(run.lowest, what)
+    why = broke or _why(run, run.lowest, decided)
     is_rehearsal = run.started.rehearsal and run.ended is not None
     return Answer(
         finding,
@@ -112,6 +115,7 @@ def answer_run(run: RecordedRun, summary: Summary) -> Answer:
         sentences.sure(finding, rehearsal=is_rehearsal),
         why,
         _steps(run, finding, bool(why) and not broke),
+        decided,
     )
 
 
@@ -122,9 +126,10 @@ def answer_trial(run: RecordedRun, trial: int) -> Answer:
     what = of.RunScores(scores, None, None, _fail_everywhere(run, talks), None, (), 1)
     lowest = min((talk for talk in talks if talk.score is not None), key=_score, default=None)
     finding = of.OneOfTrials(trial, run.started.trials)
-    why = _why(run, lowest, what)
+    decided = _deciding(lowest, what)
+    why = _why(run, lowest, decided)
     steps = (of.Step("passage", (run.run_id,)),) if why else ()
-    return Answer(finding, sentences.sentence(what), sentences.sure(finding), why, steps)
+    return Answer(finding, sentences.sentence(what), sentences.sure(finding), why, steps, decided)
 
 
 def answer_batch(runs: Sequence[RecordedRun]) -> Answer:
@@ -139,7 +144,8 @@ def answer_batch(runs: Sequence[RecordedRun]) -> Answer:
         if lowest is not None
         else ""
     )
-    why = _why(lowest, lowest.lowest, agent=name) if lowest is not None else ""
+    decided = _deciding(lowest.lowest) if lowest is not None else None
+    why = _why(lowest, lowest.lowest, decided, name) if lowest is not None else ""
     rehearsal = all(run.started.rehearsal for run in runs)
     steps = []
     if len(runs) == 2:
@@ -413,16 +419,18 @@ def _score(talk: ConversationResult | None) -> float:
 # Why
 
 
-def _why(
-    run: RecordedRun, talk: ConversationResult | None, what: Finding | None = None, agent: str = ""
-) -> str:
-    """Return what cost a conversation most, with what was said in the turn that decided; empty if it lost nothing."""
+def _deciding(talk: ConversationResult | None, what: Finding | None = None) -> of.Gain | None:
+    """Return what cost a conversation most, of what the answer names if it names any; None if it lost nothing."""
     if talk is None or not talk.gains:
-        return ""
+        return None
     fails = (*what.everywhere, *what.there) if isinstance(what, of.RunScores) else ()
     named = {(fail.kind, fail.number) for fail in fails}
-    gain = next((gain for gain in talk.gains if (gain.kind, gain.index) in named), talk.gains[0])
-    return sentences.sentence(_decided(run, talk, gain, agent))
+    return next((gain for gain in talk.gains if (gain.kind, gain.index) in named), talk.gains[0])
+
+
+def _why(run: RecordedRun, talk: ConversationResult | None, gain: of.Gain | None, agent: str = "") -> str:
+    """Return what cost a conversation most, with what was said in the turn that decided; empty if it lost nothing."""
+    return "" if talk is None or gain is None else sentences.sentence(_decided(run, talk, gain, agent))
 
 
 def _decided(run: RecordedRun, talk: ConversationResult, gain: of.Gain, agent: str) -> of.Decided:

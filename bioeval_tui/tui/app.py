@@ -12,16 +12,17 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from textual import work
-from textual.app import App
+from textual.app import App, SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.css.query import NoMatches
 from textual.filter import LineFilter
 from textual.worker import WorkerFailed
 
-from bioeval_tui.errors import StorageError
+from bioeval_tui.errors import BioevalError, StorageError
 from bioeval_tui.record.masking import current, masked, masking
 from bioeval_tui.text import home_relative
 from bioeval_tui.tui import keys
+from bioeval_tui.tui.items import cannot_run
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.app_dialogs import HelpScreen, Palette, QuitScreen, SettingsDialog, ShareDialog
 from bioeval_tui.tui.shared.base import BaseScreen
@@ -46,8 +47,10 @@ from bioeval_tui.tui.shared.themes import (
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.interface import Opener, RunRequest
     from bioeval_tui.record.state import RunState
+    from bioeval_tui.report.findings import Gain
     from bioeval_tui.tui.data.services import AppServices
-    from bioeval_tui.tui.items import ReviewSource
+    from bioeval_tui.tui.items import JobItem, ReviewSource
+    from bioeval_tui.tui.job_dialogs import RunForm
     from bioeval_tui.tui.jobs import JobsScreen
     from bioeval_tui.tui.live.live import LiveScreen
     from bioeval_tui.tui.runs.batch_view import Glance
@@ -226,6 +229,58 @@ class BioevalApp(App[None]):
         """Change the theme and save it."""
         self.theme = name
         self.services.preferences.keep("theme", name)
+
+    def edit_file(self, path: Path, line: int = 0) -> None:
+        """Open a file in the user's editor at a line; the screen waits."""
+        from bioeval_tui.tui.shared.editor import edit  # it reads YAML: the first paint waits for none
+
+        try:
+            with self.suspend():
+                refused = edit(path, line)
+        except SuspendNotSupported:
+            refused = "an editor cannot be opened here: this is not a real terminal"
+        if refused:
+            self.notify(refused, severity="error", markup=False)
+
+    @work(group="edit")
+    async def edit_job(self, run_id: str, decided: Gain | None) -> None:
+        """Open a run's job in the editor, at the task or assertion that decided."""
+        from bioeval_tui.tui.shared.editor import deciding_line, job_file
+
+        try:
+            path = await self.services.from_runs(job_file, run_id)
+            line = await self.services.in_thread(lambda: deciding_line(path, decided))
+        except (BioevalError, OSError) as error:
+            self.notify(str(error), severity="error", markup=False)
+        else:
+            self.edit_file(path, line)
+
+    @work(group="again")
+    async def repeat_run(self, run_id: str, otherwise: Callable[[], None] | None = None) -> None:
+        """Ask how to run a recorded run's job again: its settings, and as many trials as its answer says would do.
+
+        `otherwise` is called if it cannot be asked: its job is gone, for example.
+        """
+        from bioeval_tui.tui.job_dialogs import RunDialog, repeated  # a dialog is loaded when it is opened
+
+        try:
+            path, form = await self.services.from_runs(repeated, run_id)
+            job = await self.services.in_thread(lambda: self.services.job_list.item(path))
+        except (BioevalError, OSError) as error:
+            if otherwise is not None:
+                otherwise()
+            else:
+                self.notify(str(error), severity="error", markup=False)
+            return
+        if why := cannot_run(job):
+            self.notify(why, severity="error", markup=False)
+            return
+        self.push_screen(RunDialog(job, form), partial(self.run_as_asked, job))
+
+    def run_as_asked(self, job: JobItem, form: RunForm | None) -> None:
+        """Start a run of a job as its dialog was filled in."""
+        if form is not None:
+            self.open_run(partial(self.services.start_run, form.request(job)))
 
     def run_again(self) -> None:
         """Start the run of the live screen, or its replay, again."""

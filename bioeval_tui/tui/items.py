@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bioeval_tui.errors import Problem
 from bioeval_tui.record.names import PUBLISHED_TITLES, Condition
+from bioeval_tui.text import plural
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.task_report import TaskReport
@@ -55,6 +56,17 @@ class JobItem:
     def errors(self) -> tuple[Problem, ...]:
         """The problems that keep it from running."""
         return tuple(problem for problem in self.problems if problem.severity == "error")
+
+
+def cannot_run(job: JobItem) -> str:
+    """Return why a checked job cannot run, in a sentence; empty if it can."""
+    if job.runnable or job.needs_code:
+        return ""
+    line = min((problem.line for problem in job.errors if problem.line), default=0)
+    first = (
+        f", the first at line {line}" if line and len(job.errors) > 1 else f" at line {line}" if line else ""
+    )
+    return f"{job.name} cannot run: {plural(len(job.errors), 'error')}{first}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,11 @@ from textual.widgets import Input, Static
 
 from bioeval_tui import plugins
 from bioeval_tui.addresses import url_hint
-from bioeval_tui.errors import BioevalError
+from bioeval_tui.errors import BioevalError, UsageError
 from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.evaluation.job.template import ASKS_FIRST, Answers, script_for
 from bioeval_tui.record.names import PUBLISHED_TITLES
-from bioeval_tui.record.run_options import OTLP_PORT
+from bioeval_tui.record.run_options import OTLP_PORT, options_of
 from bioeval_tui.report.plans import expected_interval
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.statistics.intervals import FEWEST_UNITS
@@ -30,10 +30,13 @@ from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs.runs_view import preview
 from bioeval_tui.tui.shared.cells import Cell, paint_lines
 from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog
+from bioeval_tui.tui.shared.editor import job_file
 from bioeval_tui.units import dollars, duration
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
+    from bioeval_tui.report.result import RunResult
+    from bioeval_tui.tui.data.services import Preferences
     from bioeval_tui.tui.runs.runs_view import RunPreview
 
 
@@ -208,6 +211,17 @@ class RunForm:
                 values[field.name] = value
         return cls(**values)  # type: ignore[arg-type]
 
+    @classmethod
+    def remembered(cls, job: JobItem, kept: Preferences, repeats: int) -> RunForm:
+        """Return the form as it was given for this job or, if it never was, for the last one."""
+        by_job = kept.get("run.by_job")
+        mine = by_job.get(str(job.path)) if isinstance(by_job, Mapping) else None
+        if mine is None and job.sample:
+            return cls(agent="sample", played="rehearsal", repeats=str(repeats))
+        form = cls.from_saved(mine if mine is not None else kept.get("run.last"), job.conditions)
+        # How many conversations a run has is asked each time: enter, enter must not start a batch.
+        return replace(form, models="", repeats=str(repeats))
+
     def to_dict(self) -> dict[str, str]:
         """Return the form for saving."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
@@ -312,6 +326,53 @@ class RunForm:
         return request
 
 
+def repeated(run: RunResult) -> tuple[Path, RunForm]:
+    """Return a run's job file, and the form that runs it again, with as many trials as its answer says would do.
+
+    What came from the job is left to it: it may have been edited since.
+
+    Raises:
+        UsageError: the file is not there, or its agent was started by the command line.
+    """
+    path, started = job_file(run), run.started
+    before, job = options_of(started.options), run.state.job
+    if before.local_model or started.options.get("agent_function"):
+        raise UsageError(f"run {run.run_id} had an agent that only its own command can start")
+    url = before.agent_url if before.agent_url != _of_part(job, "target", "url") else None
+    more = [step.total for step in run.answer.steps if step.action == "trials"]
+    every = tuple(run.state.of_job)
+    played = before.evaluator_model if before.evaluator_model != _of_part(job, "evaluator", "model") else None
+    judges = before.judge_model if before.judge_model != _several(_of_part(job, "scorer", "model")) else ()
+    asked_model = started.model if started.model != _of_part(job, "target", "model") else None
+    form = RunForm(
+        agent="sample" if before.sample_agent else "url" if url else "job",
+        url=url or "",
+        models=asked_model or "",
+        played="rehearsal" if started.options.get("mode") == "rehearsal" else "job",
+        repeats=str(more[0] if more else max(1, started.trials // max(1, len(run.state.cases)))),
+        order=before.order or "job",
+        at_once="yes" if before.parallel else "no",
+        evaluator=played or "",
+        judge=", ".join(judges),
+        concurrency=str(before.concurrency or ""),
+        conditions=ALL if len(started.conditions) != 1 or len(every) == 1 else started.conditions[0],
+        cases=before.cases or "",
+        sample=str(before.sample or ""),
+        spans="job" if before.otlp is None else "yes",
+    )
+    return path, form
+
+
+def _of_part(job: Mapping[str, Any], part: str, key: str) -> Any:
+    """Return a value of a recorded job's part, such as its agent's address; None if it has none."""
+    values = job.get(part)
+    return values.get(key) if isinstance(values, Mapping) else None
+
+
+def _several(value: Any) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value or ())
+
+
 def _names(text: str) -> tuple[str, ...]:
     parts = (part.strip() for part in text.replace(";", ",").split(","))
     return tuple(dict.fromkeys(part for part in parts if part))
@@ -393,10 +454,11 @@ class RunDialog(FormDialog[RunForm]):
     }
     """
 
-    def __init__(self, job: JobItem, repeats: int) -> None:
+    def __init__(self, job: JobItem, form: RunForm) -> None:
+        """`form` is how it is filled in at first."""
         super().__init__(f"Run {job.name}")
         self._job = job
-        self._repeats = repeats
+        self._begins_as = form
         self._earlier: RunPreview | None = None
         """The newest measured run of the job, once it was read: what a conversation takes."""
         self._no_key: dict[tuple[str, str], str] = {}
@@ -404,7 +466,7 @@ class RunDialog(FormDialog[RunForm]):
 
     def compose_body(self) -> Iterable[Widget]:
         """One line per question."""
-        form = self._remembered()
+        form = self._begins_as
         with Vertical(classes="dialog--body"):
             yield self._choice("agent", "agent", form.agent)
             yield self.line("address", "url", form.url, "where the agent listens, with http:// or https://")
@@ -436,17 +498,6 @@ class RunDialog(FormDialog[RunForm]):
 
     def _choice(self, label: str, name: str, value: str) -> Horizontal:
         return self.row(label, FormChoice(choices_for(self._job.conditions)[name], value, id=name))
-
-    def _remembered(self) -> RunForm:
-        """Return the form as it was given for this job or, if it never was, for the last one."""
-        kept, job = self.bioeval.services.preferences, self._job
-        by_job = kept.get("run.by_job")
-        mine = by_job.get(str(job.path)) if isinstance(by_job, Mapping) else None
-        if mine is None and job.sample:
-            return RunForm(agent="sample", played="rehearsal", repeats=str(self._repeats))
-        form = RunForm.from_saved(mine if mine is not None else kept.get("run.last"), self._job.conditions)
-        # How many conversations a run has is asked each time: enter, enter must not start a batch.
-        return replace(form, models="", repeats=str(self._repeats))
 
     def _remember(self, form: dict[str, str]) -> None:
         preferences, path = self.bioeval.services.preferences, str(self._job.path)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from rich.cells import cell_len
 from textual import on
-from textual.app import SuspendNotSupported
 from textual.binding import BindingType
 from textual.content import Content
 from textual.geometry import Size
@@ -25,17 +24,16 @@ from textual.widget import Widget
 from bioeval_tui.errors import BioevalError, Problem
 from bioeval_tui.sample.paths import plugin_jobs, sample_jobs
 from bioeval_tui.text import home_relative, plural
-from bioeval_tui.tui.items import JobItem
+from bioeval_tui.tui.items import JobItem, cannot_run
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells import Cell, bulleted, paint, spark
-from bioeval_tui.tui.shared.editor import edit
 from bioeval_tui.tui.shared.list_screen import ListScreen
 from bioeval_tui.tui.shared.list_table import Column, Key, Listing, number_key
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList, title_lines
 from bioeval_tui.units import number, when
 
 if TYPE_CHECKING:
-    from bioeval_tui.tui.job_dialogs import NewJob, RunForm
+    from bioeval_tui.tui.job_dialogs import NewJob
 
 
 MAX_LINES = 5_000
@@ -442,14 +440,7 @@ class JobsScreen(ListScreen[JobItem]):
         job = self.looked_at
         if job is None:
             return
-        line = min((problem.line for problem in job.errors), default=0)
-        try:
-            with self.app.suspend():
-                refused = edit(job.path, line)
-        except SuspendNotSupported:
-            refused = "an editor cannot be opened here: this is not a real terminal"
-        if refused:
-            self.tell(refused, bad=True)
+        self.bioeval.edit_file(job.path, min((problem.line for problem in job.errors), default=0))
         self.refresh_items()
 
     @on(RowList.Chosen)
@@ -464,18 +455,10 @@ class JobsScreen(ListScreen[JobItem]):
         if not job.checked:
             self.tell(f"{job.name} is still being checked")
             return
-        if not job.runnable and not job.needs_code:
-            line = min((problem.line for problem in job.errors if problem.line), default=0)
-            where = f" at line {line}" if line else ""
-            self.tell(
-                f"{job.name} cannot run: {plural(len(job.errors), 'error')}; {self.key('edit')} edits it{where}",
-                bad=True,
-            )
+        if why := cannot_run(job):
+            self.tell(f"{why}; {self.key('edit')} edits it there", bad=True)
             return
-        from bioeval_tui.tui.job_dialogs import RunDialog  # a dialog is loaded when it is opened
+        from bioeval_tui.tui.job_dialogs import RunDialog, RunForm  # a dialog is loaded when it is opened
 
-        self.app.push_screen(RunDialog(job, repeats), partial(self._run, job))
-
-    def _run(self, job: JobItem, form: RunForm | None) -> None:
-        if form is not None:
-            self.bioeval.open_run(partial(self.bioeval.services.start_run, form.request(job)))
+        form = RunForm.remembered(job, self.bioeval.services.preferences, repeats)
+        self.app.push_screen(RunDialog(job, form), partial(self.bioeval.run_as_asked, job))

@@ -98,7 +98,7 @@ TABLE: tuple[Key, ...] = (
     # Jobs
     Key("jobs", "r", "run", "run", "Run this job; a dialog lets you choose how", HIDDEN),
     Key("jobs", "plus", "new_job", "new", "Make a job for your own agent"),
-    Key("jobs", "ctrl+e", "edit", "edit", "Open the file in $EDITOR at its first problem"),
+    Key("jobs", "e,ctrl+e", "edit", "edit", "Open the file in $EDITOR at its first problem"),
     Key("jobs", "A", "runs", "its runs", "Show all runs of this job"),
     Key("jobs", "tab", "preview", "preview", "Switch between the table and the text"),
     # Live
@@ -152,6 +152,8 @@ TABLE: tuple[Key, ...] = (
     Key("runs", "u", "undo", "undo delete", "Restore the runs deleted last"),
     Key("runs", "A", "batch", "its batch", "Show all conversations of its batch"),
     Key("runs", "space", "replay", "replay", "Replay this run at a speed that you choose"),
+    Key("runs", "e", "edit", "edit the job", "Open the job in $EDITOR at the task or assertion that decided"),
+    Key("runs", "r", "again", "run again", "Run the job again with these settings; a dialog lets you change them"),
     Key("runs", "v", "review", "review", "Review the judged tasks of this run or the marked runs"),
     Key("runs", "x", "report", "report", "Write an HTML report of this run or the marked runs"),
     Key("runs", "D,delete", "delete", "delete", "Move this run to the trash; you can restore it"),
@@ -238,7 +240,8 @@ TABLE: tuple[Key, ...] = (
         "Go to the previous trial; before the first stand all of them", pair="trial"),
     Key("score-card", "right,l,right_curly_bracket", "other_trial(1)", "next trial", "Go to the next trial", pair="trial"),
     Key("score-card", "v", "review", "review", "Accept the judge's scores or give others"),
-    Key("score-card", "r", "again", "run again", "Run the same job again"),
+    Key("score-card", "e", "edit", "edit the job", "Open the job in $EDITOR at the task or assertion that decided"),
+    Key("score-card", "r", "again", "run again", "Run the job again with these settings; a dialog lets you change them"),
     Key("score-card", "y", "app.share", "copy", "Copy the card, or save a picture of the screen with its caption",
         HIDDEN),
     Key("beside", "enter", "whole", "compare in detail", "Compare the two runs part by part, and read what both did"),

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal
 
+from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.interface import Intent, RunRequest, RunView
 from bioeval_tui.evaluation.job.template import Answers
 from bioeval_tui.evaluation.wiring.doctor import ComponentState
@@ -34,6 +35,7 @@ from bioeval_tui.tui.items import (
     ReviewItem,
     ReviewSource,
 )
+from bioeval_tui.tui.job_dialogs import RunForm
 from bioeval_tui.tui.runs.batch_view import Glance
 from bioeval_tui.tui.runs.runs_view import RunPreview
 from bioeval_tui.tui.shared.cells import Cell
@@ -131,6 +133,8 @@ class FakeServices:
         self.review_items: Callable[[Sequence[Reviewed]], Sequence[ReviewItem]] = lambda entries: []
         self.reviewed_state: RunState | None = None
         self.no_key = ""
+        self.again: tuple[Path, RunForm] | None = None
+        """The job file of recorded runs, and the form that runs it again."""
         self.asked: list[tuple[str, Any]] = []
         """What was asked for, in order, with its arguments."""
 
@@ -170,7 +174,9 @@ class FakeServices:
 
     @property
     def job_list(self) -> SimpleNamespace:
-        return SimpleNamespace(items=self._jobs, new_path=self._new_job_path, write=self._write_job)
+        return SimpleNamespace(
+            items=self._jobs, item=self._job, new_path=self._new_job_path, write=self._write_job
+        )
 
     @property
     def run_list(self) -> SimpleNamespace:
@@ -239,6 +245,27 @@ class FakeServices:
     def _write_job(self, path: Path, answers: Answers) -> Path:
         self.asked.append(("write_job", (str(path), answers)))
         return path
+
+    def _job(self, path: Path) -> JobItem:
+        """Return a job that can run, or the one that was given."""
+        return next((job for job in self.job_items if job.path == path), JobItem(path, path.stem))
+
+    async def repeated(self, run_id: str) -> tuple[Path, RunForm]:
+        """Return the job and form that were given; without, there is no job."""
+        self.asked.append(("again", run_id))
+        if self.again is None:
+            raise UsageError(f"the job file of run {run_id} is gone: /jobs/gone.yml")
+        return self.again
+
+    async def job_file(self, run_id: str) -> Path:
+        """Return the job's file that was given; without, there is none."""
+        if self.again is None:
+            raise UsageError(f"the job file of run {run_id} is gone: /jobs/gone.yml")
+        return self.again[0]
+
+    async def since_last(self, before: str, run_id: str) -> str:
+        """Return what a comparison would say."""
+        return f"since {before}: the same"
 
     def _jobs(self) -> Sequence[JobItem]:
         """Return the jobs that were given."""

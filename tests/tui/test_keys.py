@@ -35,7 +35,7 @@ LETTERS: dict[str, tuple[str, str]] = {
     "C": ("stop everything that is running", "cancel_all stop"),
     "d": ("density", "density"),
     "D": ("delete", "delete"),
-    "e": ("events", "events toggle_events"),
+    "e": ("events, or edit the file", "events toggle_events edit"),
     "E": ("to the end", "edge"),
     "f": ("follow the newest message or stay", "follow stay"),
     "F": ("fault", "fault"),

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
+import history
 import pytest
 from driving import NARROW, SIZES, WIDE, is_a, loaded, opened, press_without_effect, screen_text, until
 from fakes import FakeServices, FakeView
@@ -16,9 +20,12 @@ from textual.pilot import Pilot
 
 from bioeval_tui.record.events import ConversationEnded, ConversationScored, MessageStarted
 from bioeval_tui.record.names import PUBLISHED_NAMES
+from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.words import summary_lines
 from bioeval_tui.tui.app import BioevalApp
+from bioeval_tui.tui.job_dialogs import RunForm
 from bioeval_tui.tui.live import score_card_view
+from bioeval_tui.tui.live.score_card import ScoreCard
 from bioeval_tui.units import number
 from tests.unit.report.recorded import Recorded, Talk, shown
 
@@ -193,6 +200,58 @@ async def test_r_starts_the_same_run_again() -> None:
         await loaded(app, pilot)
         assert len(services.started) == 2
         assert "FACTS WITHHELD" in screen_text(app)
+
+
+async def test_r_asks_how_to_run_the_job_again_with_the_trials_that_would_do() -> None:
+    async with card() as (app, pilot):
+        services = app.services
+        assert isinstance(services, FakeServices)
+        services.again = Path("/jobs/dose.yml"), RunForm(url="http://a:1", agent="url", repeats="5")
+        services.view = FakeView(scripted_run(), hold_at=50)
+        await pilot.press("r")
+        await until(pilot, lambda: is_a(app.screen, "RunDialog"))
+        assert "5 repeats: 10 conversations" in screen_text(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: len(services.started) == 2)
+    assert services.started[-1].jobs == (Path("/jobs/dose.yml"),)
+    assert (services.started[-1].trials, services.started[-1].agent_url) == (5, "http://a:1")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a script is a program where its first line says so")
+async def test_e_opens_the_job_where_it_was_decided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    editor, told, job = tmp_path / "vi", tmp_path / "told", tmp_path / "dose.yml"
+    editor.write_text(f'#!/bin/sh\necho "$@" > "{told}"\n', encoding="utf-8")
+    editor.chmod(0o755)
+    monkeypatch.setenv("VISUAL", str(editor))
+    job.write_text("tasks:\n- task: one\n- task: two\nassertions:\n- expression: a\n- expression: b\n")
+    async with card() as (app, pilot):
+        services = app.services
+        assert isinstance(services, FakeServices)
+        services.again = job, RunForm()
+        monkeypatch.setattr(app, "suspend", nullcontext)
+        assert isinstance(app.screen, ScoreCard)
+        decided = app.screen._answer.decided
+        assert decided is not None
+        assert "e edit the job" in screen_text(app)
+        await pilot.press("e")
+        await until(pilot, told.exists)
+    first = {"task": 1, "assertion": 5}[decided.kind]
+    assert told.read_text().split() == [f"+{first + decided.index}", str(job)]
+
+
+async def test_a_card_says_what_changed_since_the_last_run_of_its_job() -> None:
+    services = FakeServices(FakeView(scripted_run()), sample_rows())
+    state = apply_all(RunState(), scripted_run())
+    assert state.started is not None
+    services.history = [
+        history.run(1, job, 0.5, ago=timedelta(hours=hours))._replace(run_id=run_id)
+        for run_id, job, hours in (
+            (state.started.run_id, "dose", 1), ("before", "dose", 2), ("first", "dose", 3), ("other", "x", 2),
+        )
+    ]  # fmt: skip
+    async with opened(None, services=services) as (app, pilot):
+        await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
+        await until(pilot, lambda: "since before: the same" in screen_text(app))
 
 
 async def test_a_user_who_leaves_the_role_is_told_of_once() -> None:

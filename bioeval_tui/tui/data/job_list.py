@@ -102,6 +102,10 @@ class JobList:
         self._items = items
         return list(items.values())
 
+    def item(self, path: Path) -> JobItem:
+        """Return one job file as it is now, whether it is in the list or not."""
+        return self._read(path, True, check=True) or masked(read_job(path)) or JobItem(path, path.stem)
+
     def _files(self) -> Iterator[tuple[Path, bool]]:
         seen: set[Path] = set()
         for place in self._places or default_folders():

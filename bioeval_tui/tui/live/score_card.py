@@ -16,6 +16,7 @@ from textual.widgets import Digits, Static
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.report.result import RunResult, result_of, reviewed
 from bioeval_tui.report.sentences import sentence
+from bioeval_tui.report.since import run_before, since_last
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.keys import bindings
@@ -108,6 +109,7 @@ class ScoreCard(Dialog[CardEvidence]):
         & .dialog--heading { margin: 0; height: auto; max-height: 2; }
         & #brief { max-height: 4; }
         & #answer { margin-top: 1; }
+        & #since { height: auto; max-height: 2; display: none; color: $quiet; }
         & #headline { height: 4; margin-top: 1; }
         & .card--score { width: 20; height: 4; }
         & .card--score Digits { width: auto; text-style: bold; }
@@ -202,6 +204,7 @@ class ScoreCard(Dialog[CardEvidence]):
         block = AnswerBlock(id="answer")
         self.call_after_refresh(block.show_answer, self._answer)
         yield block
+        yield Static(id="since", markup=False)
         if self._is_empty:
             why = Labelled(id="why")
             why.show(score_card_view.why_empty(self._trial, self._answer.what))
@@ -255,6 +258,8 @@ class ScoreCard(Dialog[CardEvidence]):
         self._set_rows()
         self._list.focus()
         self._show_condition()
+        if self._answer is self._result.answer:
+            self._show_since(self._result.run_id)
 
     @property
     def _wide(self) -> bool:
@@ -437,8 +442,26 @@ class ScoreCard(Dialog[CardEvidence]):
                 above.parent.move_child(line, before=above)
 
     def action_again(self) -> None:
-        """Start the same run once more."""
-        self.bioeval.run_again()
+        """Ask how to run the job again; without its file, start the same run once more."""
+        self.bioeval.repeat_run(self._result.run_id, self.bioeval.run_again)
+
+    def action_edit(self) -> None:
+        """Open the job in the editor, at the task or assertion that decided."""
+        self.bioeval.edit_job(self._result.run_id, self._answer.decided)
+
+    @work(group="since")
+    async def _show_since(self, run_id: str) -> None:
+        """Say what changed since the last run of the job."""
+        services = self.bioeval.services
+        try:
+            runs = await services.in_thread(lambda: services.run_list.runs())
+            before = run_before(runs, run_id)
+            words = await services.from_runs(since_last, before, run_id) if before else ""
+        except (BioevalError, OSError):
+            return  # only this line is missing
+        for line in self.query("#since").results(Static):  # none, if the card was closed meanwhile
+            line.display = bool(words)
+            line.update(Content(words))
 
 
 class RunCard(ScoreCard):

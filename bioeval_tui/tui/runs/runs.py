@@ -19,6 +19,7 @@ from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live.replay_bar import ReplayDialog
 from bioeval_tui.tui.runs import runs_view
+from bioeval_tui.tui.shared.answer_block import step_keys
 from bioeval_tui.tui.shared.cells import Cell
 from bioeval_tui.tui.shared.list_screen import ListScreen
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
@@ -38,7 +39,7 @@ class RunsScreen(ListScreen["CataloguedRun"]):
     )
     LEAST = 20
     SIDE = 56
-    ON_ONE = frozenset({"mark", "replay", "review", "report", "delete", "exact"})
+    ON_ONE = frozenset({"mark", "replay", "review", "report", "delete", "exact", "again", "edit"})
     NEEDS_ROWS = ListScreen.NEEDS_ROWS | ON_ONE
     BINDINGS: ClassVar[list[BindingType]] = bindings("runs")
     DEFAULT_CSS = """
@@ -104,7 +105,9 @@ class RunsScreen(ListScreen["CataloguedRun"]):
             card.show(())
             return
         preview = self._previews.get(item.run_id)
-        card.show(runs_view.card(item, self.listing.items, datetime.now(UTC), card.size.width, preview))
+        keys = step_keys(self)
+        now = datetime.now(UTC)
+        card.show(runs_view.card(item, self.listing.items, now, card.size.width, preview, keys))
         if preview is None and item.status != "running" and self.in_view:
             self._preview(item.run_id)
 
@@ -129,7 +132,7 @@ class RunsScreen(ListScreen["CataloguedRun"]):
                 return bool(self._deleted)
             case "batch":
                 return self.looked_at is not None and self.looked_at.batch_id is not None
-            case "replay" | "review" | "report" | "delete":
+            case "replay" | "review" | "report" | "delete" | "again" | "edit":
                 run = self.looked_at
                 of_marked = bool(self.marked) and action in ("review", "report")
                 return run is not None and (run.status != "running" or of_marked)
@@ -182,6 +185,17 @@ class RunsScreen(ListScreen["CataloguedRun"]):
         if speed is not None:
             self.keep("speed", speed)
             self.bioeval.open_run(partial(self.bioeval.services.open_recording, run_id, speed=speed))
+
+    def action_edit(self) -> None:
+        """Open the job of this run in the editor, at the task or assertion that decided."""
+        if (run := self.looked_at) is not None:
+            preview = self._previews.get(run.run_id)
+            self.bioeval.edit_job(run.run_id, preview.answer.decided if preview else None)
+
+    def action_again(self) -> None:
+        """Ask how to run the job of this run again."""
+        if (run := self.looked_at) is not None:
+            self.bioeval.repeat_run(run.run_id)
 
     def action_review(self) -> None:
         """Review the marked runs, or this one."""

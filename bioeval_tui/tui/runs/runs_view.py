@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bioeval_tui.record.runs import CataloguedRun, Status
     from bioeval_tui.report.answer import Answer
     from bioeval_tui.report.brief import Brief
+    from bioeval_tui.report.findings import StepAction
     from bioeval_tui.report.result import RunResult
 
 GAINS, LAST = 4, 2
@@ -186,6 +187,7 @@ def card(
     now: datetime,
     width: int,
     preview: RunPreview | None = None,
+    keys: Mapping[StepAction, str] | None = None,
 ) -> list[Line]:
     """Return the lines beside the table: the run, its conclusion and losses if known, and its job's trend."""
     began, state = date(run.began, seconds=True), status_of(run)
@@ -195,7 +197,7 @@ def card(
     concluded: list[Line] = []
     if preview is not None:
         brief, names = preview.about, preview.names
-        concluded = [*answer_lines(preview.answer), [], *_preview_lines(preview)]
+        concluded = [*answer_lines(preview.answer, keys), [], *_preview_lines(preview)]
         if state.text == REHEARSAL:
             status = ""  # the answer says that
     if brief is not None:

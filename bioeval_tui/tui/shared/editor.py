@@ -7,9 +7,18 @@ import shlex
 import shutil
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from bioeval_tui.errors import UsageError
+from bioeval_tui.files import read_small
 from bioeval_tui.record.masking import masking
-from bioeval_tui.text import clean
+from bioeval_tui.record.runs import is_imported
+from bioeval_tui.text import clean, home_relative
+from bioeval_tui.yaml_positions import read_yaml
+
+if TYPE_CHECKING:
+    from bioeval_tui.report.findings import Gain
+    from bioeval_tui.report.result import RunResult
 
 _AT_LINE = {"vi", "vim", "nvim", "nano", "emacs", "micro", "kak", "joe", "ne", "pico", "jed", "emacsclient"}
 """Editors that take `+LINE` before the file."""
@@ -29,6 +38,40 @@ def edit(path: Path, line: int = 0) -> str | None:
     except (OSError, ValueError, IndexError):
         return f"could not start the editor {clean(chosen, 80)}: set EDITOR to another"
     return f"the editor exited with code {ended.returncode}" if ended.returncode else None
+
+
+MAX_JOB_BYTES = 1_000_000
+
+
+def job_file(run: RunResult) -> Path:
+    """Return the file of a run's job.
+
+    Raises:
+        UsageError: it is not there, or the recording was imported, whose paths are another machine's.
+    """
+    path = Path(run.started.options.get("job_file") or run.started.job_path)
+    if is_imported(run.path):
+        raise UsageError(f"run {run.run_id} was imported: its job file is on another machine")
+    if not path.is_file():
+        raise UsageError(f"the job file of run {run.run_id} is gone: {home_relative(path)}")
+    return path
+
+
+def deciding_line(path: Path, decided: Gain | None) -> int:
+    """Return the line of a job file at which a task or assertion begins; 0 if there is none to show.
+
+    A rubric's items are the tasks of its job.
+    """
+    if decided is None or decided.kind not in ("task", "assertion"):
+        return 0
+    try:
+        document = read_yaml(read_small(path, MAX_JOB_BYTES).decode("utf-8-sig", "replace"), str(path), "")
+    except (OSError, ValueError):
+        return 0
+    found = document.value if isinstance(document.value, dict) else {}
+    if decided.kind == "assertion":
+        return document.place(("assertions", decided.index)).line
+    return document.place(("rubric" if found.get("rubric") else "tasks", decided.index - 1)).line
 
 
 def _any_editor() -> str:

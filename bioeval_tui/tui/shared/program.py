@@ -11,8 +11,10 @@ from textual.screen import Screen
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.interface import Opener
     from bioeval_tui.record.state import RunState
+    from bioeval_tui.report.findings import Gain
     from bioeval_tui.tui.data.services import AppServices
-    from bioeval_tui.tui.items import ReviewSource
+    from bioeval_tui.tui.items import JobItem, ReviewSource
+    from bioeval_tui.tui.job_dialogs import RunForm
     from bioeval_tui.tui.runs.batch_view import Glance
     from bioeval_tui.tui.shared.cells import Cell
 
@@ -93,6 +95,18 @@ class Program(Protocol):
 
     def run_again(self) -> None:
         """Start the run of the live screen, or its replay, again."""
+
+    def edit_file(self, path: Path, line: int = 0) -> None:
+        """Open a file in the user's editor at a line; the screen waits."""
+
+    def edit_job(self, run_id: str, decided: Gain | None) -> object:
+        """Open a run's job in the editor, at the task or assertion that decided."""
+
+    def repeat_run(self, run_id: str, otherwise: Callable[[], None] | None = None) -> object:
+        """Ask how to run a recorded run's job again; `otherwise` is called if it cannot be asked."""
+
+    def run_as_asked(self, job: JobItem, form: RunForm | None) -> None:
+        """Start a run of a job as its dialog was filled in."""
 
     def open_conversation(self, glance: Glance, batch_id: str | None) -> None:
         """Show a conversation on the live screen; from there, `esc` goes back to the grid."""

@@ -1,0 +1,65 @@
+"""What changed since the last run of the same job, in one line, from the comparison of the two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from bioeval_tui.report.comparison import Comparison, ConditionComparison, compare
+from bioeval_tui.text import clean_line, shorten
+from bioeval_tui.units import date, number
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.runs import CataloguedRun
+    from bioeval_tui.report.result import RunResult
+
+MOST_NAMED, LONGEST_NAMED = 2, 40
+"""The most tasks or assertions that are named for each change, and the most characters of each."""
+
+
+def run_before(runs: Iterable[CataloguedRun], run_id: str) -> str | None:
+    """Return the last measured run of the job of a run before it; None without one, or if the run is not listed."""
+    listed = list(runs)
+    this = next((run for run in listed if run.run_id == run_id), None)
+    if this is None:
+        return None
+    before = [run for run in listed if run.job == this.job and run.measured and run.began < this.began]
+    return max(before, key=lambda run: run.began).run_id if before else None
+
+
+def since_last(before: RunResult, run: RunResult) -> str:
+    """Return what changed from one run to another of its job: the scores by condition, and what was fixed or broken."""
+    found = compare(before, run)
+    if not found.measured:
+        return f"since {date(before.started_at)}: not comparable; {found.incomparable}"
+    changes = [*map(_score, found.conditions), *_of_tasks(found), *_of_checks(found)]
+    return f"since {date(before.started_at)}: {', '.join(changes)}"
+
+
+def _score(side: ConditionComparison) -> str:
+    before, now = number(side.a.mean), number(side.b.mean)
+    return f"{side.title} {before} → {now}" if before != now else f"{side.title} {now} as before"
+
+
+def _of_tasks(found: Comparison) -> Iterator[str]:
+    """Yield the task that changed most."""
+    moved = [task for side in found.conditions for task in side.tasks if round(task.change or 0.0, 2)]
+    if moved:
+        most = max(moved, key=lambda task: abs(task.change or 0.0))
+        before, now = (number(one.mean if one else None) for one in (most.a, most.b))
+        yield f"{_named((most.title,))} {before} → {now}"
+
+
+def _of_checks(found: Comparison) -> Iterator[str]:
+    for change in ("fixed", "broken"):
+        titles = dict.fromkeys(
+            check.title for side in found.conditions for check in side.assertions if check.change == change
+        )
+        if titles:
+            yield f"{change}: {_named(tuple(titles))}"
+
+
+def _named(titles: Sequence[str]) -> str:
+    words = ", ".join(f"“{shorten(clean_line(title), LONGEST_NAMED)}”" for title in titles[:MOST_NAMED])
+    more = len(titles) - MOST_NAMED
+    return f"{words} and {more} more" if more > 0 else words
