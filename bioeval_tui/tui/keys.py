@@ -98,7 +98,7 @@ TABLE: tuple[Key, ...] = (
     # Jobs
     Key("jobs", "r", "run", "run", "Run this job; a dialog lets you choose how", HIDDEN),
     Key("jobs", "plus", "new_job", "new", "Make a job for your own agent"),
-    Key("jobs", "e,ctrl+e", "edit", "edit", "Open the file in $EDITOR at its first problem"),
+    Key("jobs", "e", "edit", "edit", "Open the file in $EDITOR at its first problem"),
     Key("jobs", "A", "runs", "its runs", "Show all runs of this job"),
     Key("jobs", "tab", "preview", "preview", "Switch between the table and the text"),
     # Live

@@ -256,7 +256,7 @@ async def test_edit_opens_the_file_at_the_first_error(
 
 async def test_edit_says_when_no_editor_can_be_opened() -> None:
     async with opened(None, services=given(), start="jobs") as (app, pilot):
-        await pilot.press("ctrl+e")
+        await pilot.press("e")
         await until(pilot, lambda: "editor cannot be opened" in screen_text(app))
 
 
@@ -363,7 +363,7 @@ async def test_an_empty_job_list_says_what_to_do_first(size: tuple[int, int]) ->
         assert "No job files found" in screen_text(app)
         assert "bioeval-tui app FOLDER" in screen_text(app)
         assert "edit" not in screen_text(app).splitlines()[-1]
-        await press_without_effect(app, pilot, "enter", "ctrl+e", "tab")
+        await press_without_effect(app, pilot, "enter", "e", "tab")
 
 
 async def test_an_unreadable_folder_is_explained_and_the_last_list_kept() -> None:
@@ -388,7 +388,7 @@ async def test_hostile_job_files_are_shown_literally() -> None:
         assert "[/x] [@click=app.quit]t" in screen_text(app)
         await pilot.click("SourceView", offset=(8, 0))
         await pilot.click("RowList", offset=(3, 0), times=2)
-        await pilot.press("ctrl+e")
+        await pilot.press("e")
         await loaded(app, pilot)
         assert "[/x] [@click=app.quit]t" in screen_text(app)
         assert not app._exit
