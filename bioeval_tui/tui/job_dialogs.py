@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, cast
 
+from rich.cells import cell_len
 from textual import on, work
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
@@ -23,17 +25,19 @@ from bioeval_tui.record.run_options import OTLP_PORT, options_of
 from bioeval_tui.report.plans import expected_interval
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.statistics.intervals import FEWEST_UNITS
-from bioeval_tui.text import both_or_all, home_relative, listed, plural
+from bioeval_tui.text import both_or_all, clean_line, home_relative, listed, plural
 from bioeval_tui.tui.data.job_list import ENDINGS
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs.runs_view import preview
-from bioeval_tui.tui.shared.cells import Cell, paint_lines
+from bioeval_tui.tui.shared.cells import Cell, Line, paint_lines
 from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog
 from bioeval_tui.tui.shared.editor import job_file
+from bioeval_tui.tui.shared.rows_widget import Labelled
 from bioeval_tui.units import dollars, duration
 
 if TYPE_CHECKING:
+    from bioeval_tui.evaluation.wiring.resolved import Resolved
     from bioeval_tui.record.names import Condition
     from bioeval_tui.report.result import RunResult
     from bioeval_tui.tui.data.services import Preferences
@@ -425,6 +429,8 @@ def choices_for(titles: Mapping[Condition, str]) -> dict[str, dict[str, str]]:
 
 SIGNS = {"works": Cell("✓", "good"), "absent": Cell("!", "warn"), "broken": Cell("✗", "bad")}
 """The sign of what testing the connections found."""
+PAUSE_S = 0.2
+"""How long nothing is typed before what would happen is prepared anew, in seconds."""
 REMEMBERED = 50
 """Number of jobs whose last form is kept."""
 MORE = {"no": "hidden: order, concurrency, spans", "yes": "shown: order, concurrency, spans"}
@@ -449,6 +455,8 @@ class RunDialog(FormDialog[RunForm]):
         &.-more #row-order, &.-more #row-at_once, &.-more #row-concurrency, &.-more #row-spans { display: block; }
         &.-single #row-order { display: none; }
         & #told { height: auto; color: $quiet; }
+        & #resolved { margin-bottom: 1; }
+        &.-narrow #resolved { margin-bottom: 0; }
         &.-narrow #hint { margin-top: 0; }
         & #answers { height: auto; max-height: 4; }
     }
@@ -461,6 +469,8 @@ class RunDialog(FormDialog[RunForm]):
         self._begins_as = form
         self._earlier: RunPreview | None = None
         """The newest measured run of the job, once it was read: what a conversation takes."""
+        self._resolved_for: RunForm | None = None
+        """The form of which it was last asked what would happen."""
         self._no_key: dict[tuple[str, str], str] = {}
         """Why a model cannot be asked, by the choices that decide which ones the run needs; only what was found out."""
 
@@ -468,7 +478,8 @@ class RunDialog(FormDialog[RunForm]):
         """One line per question."""
         form = self._begins_as
         with Vertical(classes="dialog--body"):
-            yield self._choice("agent", "agent", form.agent)
+            yield Labelled(id="resolved")
+            yield self.row("agent", FormChoice(self._agents, form.agent, id="agent"))
             yield self.line("address", "url", form.url, "where the agent listens, with http:// or https://")
             yield self.line(
                 "agent's models", "models", form.models, "from the job; separate several with commas"
@@ -495,6 +506,14 @@ class RunDialog(FormDialog[RunForm]):
             yield Static(id="hint", markup=False)
             yield Static(id="told", markup=False)
             yield Static(id="answers", markup=False)
+
+    @property
+    def _agents(self) -> dict[str, str]:
+        """The choices of the agent, the job's own with its address."""
+        if not self._job.agent_url:
+            return CHOICES["agent"]
+        address = clean_line(self._job.agent_url, 60)
+        return {**CHOICES["agent"], "job": f"{address}, from {clean_line(self._job.path.name, 40)}"}
 
     def _choice(self, label: str, name: str, value: str) -> Horizontal:
         return self.row(label, FormChoice(choices_for(self._job.conditions)[name], value, id=name))
@@ -551,12 +570,38 @@ class RunDialog(FormDialog[RunForm]):
         """Say what the run gives, takes and costs, too."""
         super().tell(trying=trying)
         form = self.form
+        if form != self._resolved_for:
+            wait_s = 0.0 if self._resolved_for is None else PAUSE_S
+            self._resolved_for = form
+            self._resolve(form, wait_s)
         lines = [Cell(estimate_words(form, self._earlier, self._job))]
         if (form.agent, form.played) not in self._no_key:
             self._find_key(form)
         elif why := self._no_key[form.agent, form.played]:
             lines.insert(0, Cell(f"! {why}", "warn"))
         self.query_one("#told", Static).update(paint_lines(line for line in lines if line.text))
+
+    @work(group="resolve")
+    async def _resolve(self, form: RunForm, wait_s: float) -> None:
+        """Show what would happen, resolved; a form that was typed on meanwhile is not prepared."""
+        if form.problem(needs_code=self._job.needs_code):
+            return
+        await asyncio.sleep(wait_s)
+        if form != self._resolved_for:
+            return
+        try:
+            lines = await self.bioeval.services.will_happen(form.request(self._job))
+        except (BioevalError, OSError):
+            return  # the run will say what is wrong
+        if form != self._resolved_for:
+            return
+        for shown in self.query("#resolved").results(Labelled):  # none, if the dialog was closed meanwhile
+            shown.show(resolved_lines(lines))
+        for name, label in (("evaluator", "user"), ("judge", "judge")):
+            model = next((line.model for line in lines if line.label == label), "")
+            for field in self.query(f"#{name}").results(Input):
+                if model and not field.value:
+                    field.placeholder = model
 
     @work(group="key")
     async def _find_key(self, form: RunForm) -> None:
@@ -607,6 +652,19 @@ class RunDialog(FormDialog[RunForm]):
         form = self.form
         self._remember(form.to_dict())
         self.dismiss(form)
+
+
+def resolved_lines(lines: Sequence[Resolved]) -> list[Line]:
+    """Return a line for each part of a run, with where it was set below one another."""
+    width = max((cell_len(line.what) for line in lines if line.source), default=0) + 2
+    return [
+        [
+            Cell(f"{line.label:<11}", "quiet"),
+            Cell(line.what.ljust(width + len(line.what) - cell_len(line.what)) if line.source else line.what),
+            Cell(line.source, "quiet"),
+        ]
+        for line in lines
+    ]
 
 
 def estimate_words(form: RunForm, earlier: RunPreview | None, job: JobItem) -> str:

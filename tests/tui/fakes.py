@@ -15,6 +15,7 @@ from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.interface import Intent, RunRequest, RunView
 from bioeval_tui.evaluation.job.template import Answers
 from bioeval_tui.evaluation.wiring.doctor import ComponentState
+from bioeval_tui.evaluation.wiring.resolved import Resolved
 from bioeval_tui.formats import RunResult
 from bioeval_tui.grade.outcomes import Validation
 from bioeval_tui.grade.task_report import PRIVATE, Section
@@ -154,6 +155,12 @@ class FakeServices:
     async def why_no_key(self, request: RunRequest) -> str:
         """Return the sentence that was given, unless no model is needed."""
         return self.no_key if request.mode == "job" else ""
+
+    async def will_happen(self, request: RunRequest) -> Sequence[Resolved]:
+        """Return the lines that were given."""
+        return self.resolved
+
+    resolved: Sequence[Resolved] = ()
 
     async def open_recording(self, run_id: str, *, speed: float | None = None) -> RunView:
         """Return the run that was given."""

@@ -38,6 +38,7 @@ from bioeval_tui.errors import BioevalError, Problem
 from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.evaluation.job.template import Answers
 from bioeval_tui.evaluation.wiring.doctor import ComponentState
+from bioeval_tui.evaluation.wiring.resolved import Resolved
 from bioeval_tui.sample.paths import sample_jobs
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
@@ -205,6 +206,25 @@ async def test_the_dialog_says_before_the_run_that_a_model_has_no_key() -> None:
         await pilot.press("right")  # a rehearsal
         await loaded(app, pilot)
         assert "OPENAI_API_KEY" not in screen_text(app)
+
+
+@SIZES
+async def test_the_dialog_shows_what_will_happen_and_where_each_was_set(size: tuple[int, int]) -> None:
+    services = given(job_items=own())
+    services.resolved = (
+        Resolved("agent", "127.0.0.1:29102 · rest", "from variant_triage.yml"),
+        Resolved("user", "fake-large at 127.0.0.1:29109", "from BIOEVAL_EVALUATOR_MODEL", "fake-large"),
+        Resolved("judge", "judge-1 at 127.0.0.1:29109", "from variant_triage.yml", "judge-1"),
+        Resolved("will send", "2 conversations, up to 20 calls of the agent; $0.02"),
+    )
+    async with opened(None, size, services=services, start="jobs") as (app, pilot):
+        await pilot.press("end", "enter")
+        await until(pilot, lambda: "will send  2 conversations" in screen_text(app))
+        text = screen_text(app)
+        assert "agent      127.0.0.1:29102 · rest         from variant_triage.yml" in text
+        assert "user       fake-large at 127.0.0.1:29109  from BIOEVAL_EVALUATOR_MODEL" in text
+        assert app.screen.query_one("#evaluator", Input).placeholder == "fake-large"
+        assert "enter start" in text
 
 
 async def test_a_dialog_that_closes_no_longer_waits_for_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:

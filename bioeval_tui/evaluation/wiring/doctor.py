@@ -491,7 +491,7 @@ def _extras(settings: Settings) -> ComponentState:
 def connections(request: RunRequest, settings: Settings) -> list[ComponentState]:
     """Return a finding for the agent and for each model of the request's first run."""
     try:
-        makers = _makers(request, settings)
+        makers = makers_of(request, settings)
     except BioevalError as error:
         return masked([ComponentState("job", "broken", str(error))])
     return masked([_agent(makers), *(_model(makers, role) for role in _models_of(makers))])
@@ -504,7 +504,7 @@ def why_no_key(request: RunRequest, settings: Settings) -> str:
     """
     with suppress(BioevalError):
         try:
-            makers = _makers(request, settings)
+            makers = makers_of(request, settings)
             for role in _models_of(makers):
                 makers.endpoint(role)
             at, as_set = host_of(OPENAI_URL), not (makers.spec.starts_agent or request.agent_url_is_given)
@@ -520,7 +520,8 @@ def why_no_key(request: RunRequest, settings: Settings) -> str:
     return ""
 
 
-def _makers(request: RunRequest, settings: Settings) -> Makers:
+def makers_of(request: RunRequest, settings: Settings) -> Makers:
+    """Return what makes the parts of a request's first run. Raises `BioevalError`."""
     spec = spec_of(request, settings.runs_dir)
     loaded = check_job(request.jobs[0], code=tuple(map(Path, spec.code))).required()
     return Makers(with_mode(loaded.job, spec), loaded.path.parent, spec, spec.runs[0].model, settings)

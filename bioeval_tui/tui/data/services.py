@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.attach import FollowedRun
     from bioeval_tui.evaluation.engine.interface import RunView
     from bioeval_tui.evaluation.wiring.doctor import ComponentState
+    from bioeval_tui.evaluation.wiring.resolved import Resolved
     from bioeval_tui.grade.runs import Runs
     from bioeval_tui.grade.service import Grading
     from bioeval_tui.grade.submissions import Submission
@@ -212,6 +213,12 @@ class AppServices:
     async def why_no_key(self, request: RunRequest) -> str:
         """Return why a model of a run cannot be asked, such as a missing key, in a sentence; empty if all can."""
         return await self.in_thread(lambda: self.doctor.why_no_key(self._as_started(request), self.settings))
+
+    async def will_happen(self, request: RunRequest) -> Sequence[Resolved]:
+        """Return who takes part in a run, where each was set, and what would be sent; nothing is sent."""
+        from bioeval_tui.evaluation.wiring.resolved import will_happen
+
+        return await self.in_thread(lambda: will_happen(self._as_started(request), self.settings))
 
     async def open_recording(self, run_id: str, *, speed: float | None = None) -> RunView:
         """Attach to a run in progress, or replay one (`speed` 1 is the recorded speed, None is at once)."""

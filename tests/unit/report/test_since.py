@@ -81,5 +81,7 @@ def test_a_run_is_repeated_with_its_settings_but_what_the_job_says_is_left_to_th
 def test_a_job_that_is_gone_is_neither_run_again_nor_edited(tmp_path: Path) -> None:
     run = Recorded([FAILS], [HOLDS], started={"options": {"job_file": str(tmp_path / "gone.yml")}}).loaded()
     for refused in (repeated, job_file):
-        with pytest.raises(UsageError, match=r"the job file of run 20260102-030405-abcd is gone: .*gone\.yml"):
+        with pytest.raises(
+            UsageError, match=r"the job file of run 20260102-030405-abcd is gone: .*gone\.yml"
+        ):
             refused(run)
