@@ -25,7 +25,7 @@ from bioeval_tui.record.run_options import OTLP_PORT, options_of
 from bioeval_tui.report.plans import expected_interval
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.statistics.intervals import FEWEST_UNITS
-from bioeval_tui.text import both_or_all, clean_line, home_relative, listed, plural
+from bioeval_tui.text import both_or_all, clean_line, home_relative, listed, plural, shorten
 from bioeval_tui.tui.data.job_list import ENDINGS
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.keys import bindings
@@ -69,6 +69,10 @@ _TITLES = {
 }
 
 
+MOST_TASKS = 5
+"""The most tasks that the form asks for; the file may have more."""
+
+
 class NewJob(NamedTuple):
     """A job to write."""
 
@@ -77,7 +81,7 @@ class NewJob(NamedTuple):
 
 
 class OwnAgentDialog(FormDialog[NewJob]):
-    """Asks for an address and three sentences; the result is the job to write."""
+    """Asks for an address and a few sentences; the result is the job to write. Lines of further tasks are hidden at first."""
 
     NAME: ClassVar[str] = "Evaluate your own agent"
     HEADING: ClassVar[str] = "Evaluate your own agent"
@@ -88,11 +92,16 @@ class OwnAgentDialog(FormDialog[NewJob]):
     LABEL_WIDTH = 20
     ENTER = "~job-field"
     BINDINGS: ClassVar[list[BindingType]] = bindings("own-agent")
+    DEFAULT_CSS = """
+    OwnAgentDialog .dialog--body { overflow-y: auto; scrollbar-size-vertical: 1; }
+    """
 
     def __init__(self, path: Path) -> None:
         """`path` is the file that is suggested."""
         super().__init__()
         self._path = path
+        self._tasks = 1
+        """How many tasks are asked for."""
 
     def compose_body(self) -> Iterable[Widget]:
         """One line a question, the address first."""
@@ -110,10 +119,34 @@ class OwnAgentDialog(FormDialog[NewJob]):
             yield self.line(
                 "else done well if", "withheld", withheld, "the judge's criterion then; empty for the same"
             )
+            for number in range(2, MOST_TASKS + 1):
+                yield self.line(
+                    f"{number}. the user wants to", f"task-{number}", "", "what else the user asks for"
+                )
+                yield self.line("   done well if", f"criteria-{number}", "", "how the judge tells")
             yield self.row("start from", FormChoice(_TITLES, "reminder", id="example"))
             yield self.row("it speaks", FormChoice(spoken, Answers().protocol, id="protocol"))
             yield self.line("saved as", "path", home_relative(self._path), "a new file, ending in .yml")
             yield Static(id="hint", markup=False)
+
+    def action_another_task(self) -> None:
+        """Ask for one more task."""
+        if self._tasks < MOST_TASKS:
+            self._tasks += 1
+            self.tell()
+            self.query_one(f"#task-{self._tasks}", Input).focus()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """The form has room for some tasks."""
+        return action != "another_task" or self._tasks < MOST_TASKS
+
+    @on(Input.Changed, "#task")
+    def _own_task(self, event: Input.Changed) -> None:
+        """Give up the example's criterion for an agent that is not told, which speaks of its task."""
+        withheld = self.query_one("#withheld", Input)
+        of_examples = {task: own for task, _, _, own in EXAMPLES.values()}
+        if event.value not in of_examples and withheld.value in of_examples.values():
+            withheld.value = ASKS_FIRST
 
     @on(Choice.Changed, "#example")
     def _start_from(self) -> None:
@@ -137,13 +170,28 @@ class OwnAgentDialog(FormDialog[NewJob]):
             criteria=typed["criteria"],
             fact=typed["fact"],
             withheld=typed["withheld"],
+            further=tuple(
+                (task, typed[f"criteria-{number}"])
+                for number in range(2, MOST_TASKS + 1)
+                if (task := typed[f"task-{number}"])
+            ),
         )
         return NewJob(path, replace(answers, script=script_for(answers)))
 
     def hint(self, *, trying: bool) -> Cell:
-        """Return what is wrong, or what comes next."""
+        """Return what is wrong, or what comes next, and show as many tasks as were asked for or written."""
+        for number in range(2, MOST_TASKS + 1):
+            names = (f"task-{number}", f"criteria-{number}")
+            if any(self.query_one(f"#{name}", Input).value for name in names):
+                self._tasks = max(self._tasks, number)
+            for name in names:
+                self.query_one(f"#row-{name}").display = number <= self._tasks
         if wrong := _wrong(self.job):
             return Cell(wrong, "bad" if trying else "warn")
+        answers = self.job.answers
+        example = next((one for one in EXAMPLES.values() if answers.fact and one[2] == answers.fact), None)
+        if example is not None and example[0] != answers.task:
+            return Cell("what the user knows is still the example's: change that line, or empty it", "warn")
         return Cell("enter writes the job, and asks how to run it", "quiet")
 
     def action_give(self) -> None:
@@ -163,6 +211,8 @@ def _wrong(job: NewJob) -> str:
         return "say what the user wants, such as: learn whether two drugs interact"
     if not answers.criteria:
         return "say how to tell that it was done well; the judge needs it"
+    if task := next((task for task, criteria in answers.further if not criteria), ""):
+        return f"say how to tell that “{shorten(task, 40)}” was done well; the judge needs it"
     if job.path.suffix not in ENDINGS:
         return "the file's name ends in .yml"
     if job.path.exists():

@@ -230,6 +230,7 @@ TABLE: tuple[Key, ...] = (
     Key("run-a-job", "enter", "give", "start", "Start the run"),
     Key("run-a-job", "ctrl+t", "test", "test connection",
         "Check that the agent and the models answer; nothing from the job is sent"),
+    Key("own-agent", "ctrl+n", "another_task", "another task", "Ask for one more thing that the user wants"),
     Key("own-agent", "enter", "give", "write the job", "Write the job file, and ask how to run it"),
     Key("review-form", "enter", "give", "save", "Save this review beside the recording"),
     Key(FORMS, "up", "next(-1)", "previous line", "Go to the previous line", pair="next"),

@@ -36,7 +36,7 @@ from textual.widgets import Input
 
 from bioeval_tui.errors import BioevalError, Problem
 from bioeval_tui.evaluation.engine.interface import RunRequest
-from bioeval_tui.evaluation.job.template import Answers
+from bioeval_tui.evaluation.job.template import ASKS_FIRST, Answers
 from bioeval_tui.evaluation.wiring.doctor import ComponentState
 from bioeval_tui.evaluation.wiring.resolved import Resolved
 from bioeval_tui.sample.paths import sample_jobs
@@ -514,6 +514,31 @@ async def test_a_job_for_your_own_agent_is_written_from_an_address_and_sentences
     assert path.endswith("my-agent.yml")
     assert answers.url == "https://agent.example/chat"
     assert answers.script is not None, "the first example can be rehearsed"
+
+
+@SIZES
+async def test_the_form_for_your_own_agent_takes_several_tasks(size: tuple[int, int]) -> None:
+    services = given()
+    async with opened(None, size, services=services, start="home") as (app, pilot):
+        services.history.clear()
+        await pilot.press("1", "plus")
+        await until(pilot, lambda: is_a(app.screen, "OwnAgentDialog"))
+        form = app.screen
+        assert "2. the user wants to" not in screen_text(app)
+        form.query_one("#path", Input).value = str(Path(__file__).parent / "my-agent.yml")
+        form.query_one("#task", Input).value = "Learn whether two drugs interact"
+        await until(pilot, lambda: "is still the example's" in screen_text(app))
+        assert form.query_one("#withheld", Input).value == ASKS_FIRST, "it spoke of the example's task"
+        form.query_one("#fact", Input).value = "The user takes warfarin"
+        await pilot.press("ctrl+n", *"dose")
+        await until(pilot, lambda: "2. the user wants to" in screen_text(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: "say how to tell that “dose” was done well" in screen_text(app))
+        await pilot.press("down", *"named", "enter")
+        await until(pilot, lambda: bool(services.asked))
+    (_, (_, answers)) = services.asked[0]
+    assert answers.further == (("dose", "named"),)
+    assert answers.script is None, "a rehearsal would need lines and rules for every task"
 
 
 def test_a_new_job_is_valid_and_listed_wherever_it_is_saved(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ DIALOGS = frozenset(
             "medal-card",
             "quit",
         ),
-        *("run-a-job", "score-card", "try-your-own"),
+        *("run-a-job", "score-card", "try-your-own", "own-agent"),
     }
 )
 """Boxes that open over a screen: their own footer shows their few keys."""

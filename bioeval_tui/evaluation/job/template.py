@@ -75,6 +75,8 @@ class Answers:
     criteria: str = "The agent asks for the time zone, and sets the reminder in it"
     withheld: str = "The agent asks for the time zone, and sets no reminder without it"
     fact: str = "The user lives in Sydney (time zone Australia/Sydney)"
+    further: tuple[tuple[str, str], ...] = ()
+    """What else the user wants, each with how to tell that it was done well."""
     offline: bool = False
     script: Script | None = Script()
 
@@ -82,7 +84,8 @@ class Answers:
 def script_for(answers: Answers) -> Script | None:
     """Return the script for the task and fact, if they are the template's own."""
     known = Answers()
-    return Script() if (answers.task, answers.fact) == (known.task, known.fact) else None
+    is_known = (answers.task, answers.fact, answers.further) == (known.task, known.fact, ())
+    return Script() if is_known else None
 
 
 def in_first_person(fact: str) -> str:
@@ -129,7 +132,7 @@ maxTurns: 20                     # maximum number of messages of both sides
 # What the user asks for, in order. The evaluator never sees the criteria.
 tasks:
   - task: {_quote(answers.task)}
-    acceptanceCriteria: {_quote(answers.criteria)}{_withheld(answers)}{_rules(answers)}
+    acceptanceCriteria: {_quote(answers.criteria)}{_withheld(answers)}{_rules(answers)}{_further(answers)}
 
 # What the user knows: withheld in the first conversation, given when asked in the second.
 {facts}
@@ -239,6 +242,14 @@ def _withheld(answers: Answers) -> str:
     return f"""
     # What is right where the user does not know the fact: without this, asking would score less than guessing.
     withheldCriteria: {_quote(answers.withheld)}"""
+
+
+def _further(answers: Answers) -> str:
+    """Return the tasks after the first."""
+    return "".join(
+        f"\n  - task: {_quote(task)}\n    acceptanceCriteria: {_quote(criteria)}"
+        for task, criteria in answers.further
+    )
 
 
 _EXAMPLE = """\

@@ -27,6 +27,7 @@ from tests.command import call, schema_of
         Answers(offline=True),
         Answers(fact="", offline=True),
         Answers(task="Find a trial", script=None),
+        Answers(further=(("Learn its dose", "names it"), ('a "b": #c', "d: [e]")), script=None),
         Answers(script=Script("a: b", '"c" #d', "e|f: g", "(h)"), offline=True),
         Answers(task="Pay", script=Script("a", '$x {"c"} \\ #d', "e|f: g", "(h)"), offline=True),
         Answers(task="long", script=Script(asked="a|" * 400 + "b"), offline=True),
