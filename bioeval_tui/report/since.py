@@ -32,13 +32,13 @@ def since_last(before: RunResult, run: RunResult) -> str:
     found = compare(before, run)
     if not found.measured:
         return f"since {date(before.started_at)}: not comparable; {found.incomparable}"
-    changes = [*map(_score, found.conditions), *_of_tasks(found), *_of_checks(found)]
-    return f"since {date(before.started_at)}: {', '.join(changes)}"
+    moved = [side for side in found.conditions if number(side.a.mean) != number(side.b.mean)]
+    changes = [*map(_score, moved), *_of_tasks(found), *_of_checks(found)]
+    return f"since {date(before.started_at)}: {', '.join(changes) or 'the same scores'}"
 
 
 def _score(side: ConditionComparison) -> str:
-    before, now = number(side.a.mean), number(side.b.mean)
-    return f"{side.title} {before} → {now}" if before != now else f"{side.title} {now} as before"
+    return f"{side.title} {number(side.a.mean)} → {number(side.b.mean)}"
 
 
 def _of_tasks(found: Comparison) -> Iterator[str]:

@@ -26,7 +26,14 @@ from bioeval_tui.record.runs import CataloguedRun
 from bioeval_tui.record.state import RunState
 from bioeval_tui.report.answer import Answer
 from bioeval_tui.report.comparison import Comparison
-from bioeval_tui.report.findings import ModelsWithinChance, NoConversation, Step, TooFewForEffect, Trials
+from bioeval_tui.report.findings import (
+    Gain,
+    ModelsWithinChance,
+    NoConversation,
+    Step,
+    TooFewForEffect,
+    Trials,
+)
 from bioeval_tui.tui.items import (
     BenchmarkDetail,
     BenchmarkItem,
@@ -134,6 +141,7 @@ class FakeServices:
         self.review_items: Callable[[Sequence[Reviewed]], Sequence[ReviewItem]] = lambda entries: []
         self.reviewed_state: RunState | None = None
         self.no_key = ""
+        self.decided: Gain | None = None
         self.again: tuple[Path, RunForm] | None = None
         """The job file of recorded runs, and the form that runs it again."""
         self.asked: list[tuple[str, Any]] = []
@@ -289,7 +297,14 @@ class FakeServices:
             else ""
         )
         return RunPreview(
-            Answer(few, f"What {run_id} found.", "no: nobody knows", why, (Step("passage", (run_id,)),)),
+            Answer(
+                few,
+                f"What {run_id} found.",
+                "no: nobody knows",
+                why,
+                (Step("passage", (run_id,)), Step("edit")),
+                self.decided,
+            ),
             "withheld",
             () if measured else ("look at the agent's log",),
             trials=2,

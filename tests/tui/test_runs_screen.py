@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import history
@@ -26,7 +29,9 @@ from run_script import scripted_run
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.record.events import MessageCompleted, RunEvent, TranscriptScored
 from bioeval_tui.record.state import RunState, apply_all
+from bioeval_tui.report.findings import Gain
 from bioeval_tui.report.result import result_of
+from bioeval_tui.tui.job_dialogs import RunForm
 from bioeval_tui.tui.runs.passages import PassagesDialog
 
 
@@ -96,6 +101,40 @@ async def test_two_marked_runs_are_compared_with_the_older_one_first(size: tuple
         await loaded(app, pilot)
         assert is_a(app.screen, "RunsScreen")
     assert services.asked == [("compare", (services.history[2].run_id, services.history[1].run_id))]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a script is a program where its first line says so")
+async def test_the_job_of_a_run_is_edited_where_it_was_decided_and_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor, told, job = tmp_path / "vi", tmp_path / "told", tmp_path / "dose.yml"
+    editor.write_text(f'#!/bin/sh\necho "$@" > "{told}"\n', encoding="utf-8")
+    editor.chmod(0o755)
+    monkeypatch.setenv("VISUAL", str(editor))
+    job.write_text("tasks:\n- task: one\n- task: two\n", encoding="utf-8")
+    services = history.filled_services(FakeView(scripted_run()))
+    services.again = job, RunForm(repeats="5")
+    services.decided = Gain("task", 2, "two")
+    async with opened(None, services=services, start="runs") as (app, pilot):
+        monkeypatch.setattr(app, "suspend", nullcontext)
+        await until(pilot, lambda: "e edit the job" in screen_text(app))
+        await pilot.press("e")
+        await until(pilot, told.exists)
+        await pilot.press("r")
+        await until(pilot, lambda: is_a(app.screen, "RunDialog"))
+        assert "5 repeats: 10 conversations" in screen_text(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(services.started))
+    assert told.read_text(encoding="utf-8").split() == ["+3", str(job)]
+    assert (services.started[0].jobs, services.started[0].trials) == ((job,), 5)
+
+
+async def test_a_run_whose_job_is_gone_says_so_when_it_is_edited_or_run_again() -> None:
+    for key in ("e", "r"):
+        services = history.filled_services(FakeView(scripted_run()))
+        async with opened(None, services=services, start="runs") as (app, pilot):
+            await pilot.press(key)
+            await until(pilot, lambda app=app: "is gone: /jobs/gone.yml" in screen_text(app))
 
 
 async def test_marking_a_run_again_unmarks_it() -> None:

@@ -37,7 +37,7 @@ def test_what_changed_names_the_scores_the_task_and_what_was_fixed() -> None:
     assert "fixed: “" in said
     assert "broken" not in said
     assert "broken: “" in since_last(now, before)
-    assert "as before" in since_last(now, now)
+    assert since_last(now, now).endswith(": the same scores")
 
 
 def test_the_line_is_that_of_the_task_or_assertion_that_decided(tmp_path: Path) -> None:
