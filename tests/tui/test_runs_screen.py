@@ -117,6 +117,7 @@ async def test_the_job_of_a_run_is_edited_where_it_was_decided_and_run_again(
     services.decided = Gain("task", 2, "two")
     async with opened(None, services=services, start="runs") as (app, pilot):
         monkeypatch.setattr(app, "suspend", nullcontext)
+        await pilot.press("end")  # the first is in progress
         await until(pilot, lambda: "e edit the job" in screen_text(app))
         await pilot.press("e")
         await until(pilot, told.exists)
@@ -133,7 +134,7 @@ async def test_a_run_whose_job_is_gone_says_so_when_it_is_edited_or_run_again() 
     for key in ("e", "r"):
         services = history.filled_services(FakeView(scripted_run()))
         async with opened(None, services=services, start="runs") as (app, pilot):
-            await pilot.press(key)
+            await pilot.press("end", key)
             await until(pilot, lambda app=app: "is gone: /jobs/gone.yml" in screen_text(app))
 
 
