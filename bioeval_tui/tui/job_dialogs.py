@@ -24,7 +24,7 @@ from bioeval_tui.record.names import PUBLISHED_TITLES
 from bioeval_tui.record.run_options import OTLP_PORT, options_of
 from bioeval_tui.report.plans import expected_interval
 from bioeval_tui.report.sentences import sentence
-from bioeval_tui.statistics.intervals import FEWEST_UNITS
+from bioeval_tui.statistics.intervals import FEWEST, FEWEST_UNITS
 from bioeval_tui.text import both_or_all, clean_line, home_relative, listed, plural, shorten
 from bioeval_tui.tui.data.job_list import ENDINGS
 from bioeval_tui.tui.items import JobItem
@@ -198,6 +198,7 @@ class OwnAgentDialog(FormDialog[NewJob]):
         """Close with the job, unless one is wrong."""
         if _wrong(self.job):
             self.tell(trying=True)
+            self.query_one("#hint").scroll_visible(animate=False)
         else:
             self.dismiss(self.job)
 
@@ -292,7 +293,7 @@ class RunForm:
 
     @property
     def trials(self) -> int | None:
-        """The number of repeats; None when that is not a number from 1 to 1,000."""
+        """The number of trials; None when that is not a number from 1 to 1,000."""
         return _number(self.repeats)
 
     def condition_names(self, job: JobItem) -> tuple[Condition, ...]:
@@ -321,7 +322,7 @@ class RunForm:
         if self.agent == "url" and (hint := url_hint(self.url.strip())):
             return f"address: {hint}"
         if self.trials is None:
-            return f"repeats: give a whole number from 1 to {MOST_REPEATS:,}"
+            return f"trials: give a whole number from 1 to {MOST_REPEATS:,}"
         if self.concurrency.strip() and self.most_at_once is None:
             return f"conversations: give a whole number from 1 to {MOST_REPEATS:,}, or nothing"
         if self.sample.strip() and self.sample_size is None:
@@ -331,7 +332,7 @@ class RunForm:
         return ""
 
     def size_words(self, job: JobItem) -> str:
-        """Return the size of a run of this form: `2 models × 50 cases × 2 conditions × 3 repeats: 600 conversations`."""
+        """Return the size of a run of this form: `2 models × 50 cases × 2 conditions × 3 trials: 600 conversations`."""
         models, trials, cases = max(1, len(self.model_names)), self.trials, job.cases
         if trials is None:
             return ""
@@ -342,7 +343,7 @@ class RunForm:
             parts.append("the chosen cases" if is_choice else plural(cases, "case"))
         parts.append(plural(conditions, "condition"))
         if trials > 1:
-            parts.append(plural(trials, "repeat"))
+            parts.append(plural(trials, "trial"))
         total = ""
         if not is_choice:
             total = f": {plural(models * max(1, cases) * conditions * trials, 'conversation')}"
@@ -491,8 +492,8 @@ class RunDialog(FormDialog[RunForm]):
 
     NAME: ClassVar[str] = "Run a job"
     ABOUT: ClassVar[str] = (
-        "A run covers both conditions, facts withheld and facts supplied, or only one of them. Each repeat "
-        "adds a trial; each model is a run of its own."
+        "A run covers both conditions, facts withheld and facts supplied, or only one of them: that is a "
+        "trial. Each model is a run of its own."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("run-a-job")
     ENTER = "~run-field"
@@ -504,6 +505,7 @@ class RunDialog(FormDialog[RunForm]):
         & #row-order, & #row-at_once, & #row-concurrency, & #row-spans { display: none; }
         &.-more #row-order, &.-more #row-at_once, &.-more #row-concurrency, &.-more #row-spans { display: block; }
         &.-single #row-order { display: none; }
+        & .dialog--body { overflow-y: auto; scrollbar-size-vertical: 1; }
         & #told { height: auto; color: $quiet; }
         & #resolved { margin-bottom: 1; }
         &.-narrow #resolved { margin-bottom: 0; }
@@ -539,7 +541,7 @@ class RunDialog(FormDialog[RunForm]):
                 "evaluator", "evaluator", form.evaluator, "model; default: from the job or the settings"
             )
             yield self.line("judge", "judge", form.judge, "model; separate several with commas for a panel")
-            yield self.line("repeats", "repeats", form.repeats, "1")
+            yield self.line("trials", "repeats", form.repeats, "1")
             yield self._choice("conditions", "conditions", form.conditions)
             if self._job.cases:
                 yield self.line("cases", "cases", form.cases, "all; rows and ids such as 1-20,case_7")
@@ -646,7 +648,7 @@ class RunDialog(FormDialog[RunForm]):
         if form != self._resolved_for:
             return
         for shown in self.query("#resolved").results(Labelled):  # none, if the dialog was closed meanwhile
-            shown.show(resolved_lines(lines))
+            shown.show(resolved_lines([*lines, *_trials_line(form, self._job)]))
         for name, label in (("evaluator", "user"), ("judge", "judge")):
             model = next((line.model for line in lines if line.label == label), "")
             for field in self.query(f"#{name}").results(Input):
@@ -698,6 +700,7 @@ class RunDialog(FormDialog[RunForm]):
         """Close with the form, unless something in it is wrong."""
         if self._problem:
             self.tell(trying=True)
+            self.query_one("#hint").scroll_visible(animate=False)
             return
         form = self.form
         self._remember(form.to_dict())
@@ -717,8 +720,20 @@ def resolved_lines(lines: Sequence[Resolved]) -> list[Line]:
     ]
 
 
+def _trials_line(form: RunForm, job: JobItem) -> list[Resolved]:
+    """Return that there are too few trials to tell what the facts change, and how many would do; nothing if there are enough."""
+    from bioeval_tui.evaluation.wiring.resolved import (
+        Resolved,
+    )  # the engine: the dialog is drawn before it is read
+
+    is_sure = form.agent == "sample" and form.played == "rehearsal"  # every trial is the same
+    if is_sure or job.cases or form.trials is None or form.trials >= FEWEST or form.conditions != ALL:
+        return []
+    return [Resolved("trials", f"{form.trials}: too few to tell what the facts change; {FEWEST} would do")]
+
+
 def estimate_words(form: RunForm, earlier: RunPreview | None, job: JobItem) -> str:
-    """Return the interval to expect from the form's repeats and, from the job's newest measured run, their time and cost."""
+    """Return the interval to expect from the form's trials and, from the job's newest measured run, their time and cost."""
     if form.trials is None or job.cases:
         return ""
     words = "the sample agent gives the same answers in every trial of a rehearsal"

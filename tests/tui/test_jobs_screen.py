@@ -90,7 +90,7 @@ async def test_a_run_started_from_the_dialog_is_shown(size: tuple[int, int]) -> 
         await loaded(app, pilot)
         assert "3 trials: no interval; 10 give an interval of about ±" in screen_text(app)
         assert "judging by the last measured run: 3 trials about 2 m 00 s and $1.20, 10" in screen_text(app)
-        assert "2 models × 2 conditions × 3 repeats: 12 conversations" in screen_text(app)
+        assert "2 models × 2 conditions × 3 trials: 12 conversations" in screen_text(app)
         await pilot.press("enter")
         await until(pilot, lambda: bool(services.started))
         await until(pilot, lambda: app.current_mode == "live")
@@ -224,6 +224,7 @@ async def test_the_dialog_shows_what_will_happen_and_where_each_was_set(size: tu
         assert "agent      127.0.0.1:29102 · rest         from variant_triage.yml" in text
         assert "user       fake-large at 127.0.0.1:29109  from BIOEVAL_EVALUATOR_MODEL" in text
         assert app.screen.query_one("#evaluator", Input).placeholder == "fake-large"
+        assert "trials     1: too few to tell what the facts change; 5 would do" in text
         assert "enter start" in text
 
 
@@ -666,7 +667,7 @@ async def test_the_run_dialog_becomes_a_run_request() -> None:
             app, pilot, agent="url", url="http://127.0.0.1:8081/", models="m1, m2,m1", repeats=" 3 ",
             evaluator=" big ", judge="a,b", more="yes", order="random", at_once="yes", concurrency="4",
         )  # fmt: skip
-        assert "2 models × 2 conditions × 3 repeats: 12 conversations, at most 4 at once" in screen_text(app)
+        assert "2 models × 2 conditions × 3 trials: 12 conversations, at most 4 at once" in screen_text(app)
         await pilot.press("enter")
         await until(pilot, lambda: bool(services.started))
     (request,) = services.started
@@ -693,11 +694,11 @@ async def test_a_job_with_cases_can_be_run_on_some_of_them_and_receives_spans() 
     async with run_dialog(cases=50) as (app, pilot, services):
         await fill(app, pilot, models="m1,m2", repeats="3", more="yes", concurrency="4")
         assert (
-            "2 models × 50 cases × 2 conditions × 3 repeats: 600 conversations, at most 4 at"
+            "2 models × 50 cases × 2 conditions × 3 trials: 600 conversations, at most 4 at"
             in screen_text(app)
         )
         await fill(app, pilot, models="", cases=" 1-20,case_7 ", sample="5", spans="yes", repeats="2")
-        assert "the chosen cases × 2 conditions × 2 repeats" in screen_text(app)
+        assert "the chosen cases × 2 conditions × 2 trials" in screen_text(app)
         await pilot.press("enter")
         await until(pilot, lambda: bool(services.started))
     (request,) = services.started
@@ -711,9 +712,9 @@ async def test_an_error_in_the_run_dialog_is_one_sentence_that_names_its_field()
             ({"agent": "url", "url": ""}, "address: it must begin with http://"),
             ({"url": "localhost:8081"}, "address: it must begin with http://"),
             ({"url": "file:///etc/passwd"}, "address: it must begin with http://"),
-            ({"agent": "job", "repeats": "0"}, "repeats: give"),
-            ({"repeats": "²"}, "repeats: give"),
-            ({"repeats": "99999999999999999999"}, "repeats: give"),
+            ({"agent": "job", "repeats": "0"}, "trials: give"),
+            ({"repeats": "²"}, "trials: give"),
+            ({"repeats": "99999999999999999999"}, "trials: give"),
             ({"repeats": "1", "concurrency": "many"}, "conversations: give"),
             ({"concurrency": "", "sample": "0"}, "sample: give"),
             ({"sample": "", "evaluator": "a, b"}, "evaluator: give"),

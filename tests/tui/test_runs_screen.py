@@ -123,7 +123,7 @@ async def test_the_job_of_a_run_is_edited_where_it_was_decided_and_run_again(
         await until(pilot, told.exists)
         await pilot.press("r")
         await until(pilot, lambda: is_a(app.screen, "RunDialog"))
-        assert "5 repeats: 10 conversations" in screen_text(app)
+        assert "5 trials: 10 conversations" in screen_text(app)
         await pilot.press("enter")
         await until(pilot, lambda: bool(services.started))
     assert told.read_text(encoding="utf-8").split() == ["+3", str(job)]

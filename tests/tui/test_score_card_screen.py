@@ -210,7 +210,7 @@ async def test_r_asks_how_to_run_the_job_again_with_the_trials_that_would_do() -
         services.view = FakeView(scripted_run(), hold_at=50)
         await pilot.press("r")
         await until(pilot, lambda: is_a(app.screen, "RunDialog"))
-        assert "5 repeats: 10 conversations" in screen_text(app)
+        assert "5 trials: 10 conversations" in screen_text(app)
         await pilot.press("enter")
         await until(pilot, lambda: len(services.started) == 2)
     assert services.started[-1].jobs == (Path("/jobs/dose.yml"),)

@@ -56,7 +56,9 @@ class AnswerBlock(Labelled):
     """Shows an answer, with the keys of those next steps that the screen can do."""
 
     def show_answer(self, answer: Answer) -> None:
-        """Show this answer."""
+        """Show this answer, unless its screen was closed meanwhile: no key applies there any more."""
+        if not self.is_attached:
+            return
         self.show(answer_lines(answer, step_keys(self)))
 
 
