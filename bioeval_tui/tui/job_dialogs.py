@@ -637,6 +637,7 @@ class RunDialog(FormDialog[RunForm]):
     async def _resolve(self, form: RunForm, wait_s: float) -> None:
         """Show what would happen, resolved; a form that was typed on meanwhile is not prepared."""
         if form.problem(needs_code=self._job.needs_code):
+            self.query_one("#resolved", Labelled).show(())  # what stood there was of another form
             return
         await asyncio.sleep(wait_s)
         if form != self._resolved_for:

@@ -224,6 +224,8 @@ async def test_the_dialog_shows_what_will_happen_and_where_each_was_set(size: tu
         assert "agent      127.0.0.1:29102 · rest         from variant_triage.yml" in text
         assert "user       fake-large at 127.0.0.1:29109  from BIOEVAL_EVALUATOR_MODEL" in text
         assert app.screen.query_one("#evaluator", Input).placeholder == "fake-large"
+        app.screen.query_one("#repeats", Input).value = "none"
+        await until(pilot, lambda: "will send" not in screen_text(app))
         assert "trials     1: too few to tell what the facts change; 5 would do" in text
         assert "enter start" in text
 
