@@ -191,6 +191,8 @@ def _by_what(finding: of.RunScores) -> str:
     if finding.shared.is_nothing or finding.on_shared is None:
         return ", each by its own criteria"
     both = " → ".join(map(number, finding.on_shared))
+    if both == " → ".join(number(one.score) for one in finding.scores):
+        return ""  # it would say the same twice
     return f"; {both} on what both share ({_shared_short(finding.shared)})"
 
 
