@@ -64,7 +64,7 @@ BRIEFS: dict[Outcome, str] = {
     "facts_unread": "facts in a language that is not read",
     "no_facts": "no facts to give", "one_condition": "only one condition",
 }  # fmt: skip
-"""A run's conclusion in a few words, for a list."""
+"""A run's answer in a few words, for a list."""
 TEXTS: dict[type, str] = {
     of.NeverStarted: "The run never started, so nothing was measured.",
     of.NoRunMeasured: "No run of this batch could be measured, so nothing can be compared.",
