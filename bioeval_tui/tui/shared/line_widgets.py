@@ -14,7 +14,26 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 
-class TypedLine(Input):
+class OneLine(Input):
+    """An input line that joins the lines of a paste, and says so; Textual keeps only the first."""
+
+    between = " "
+    """What joins pasted lines."""
+
+    def _on_paste(self, event: events.Paste) -> None:
+        lines = [line.strip() for line in event.text.splitlines() if line.strip()]
+        if len(lines) > 1:
+            event.prevent_default()  # else Textual would call its own handler, too
+            event.stop()
+            super()._on_paste(events.Paste(self.joined(lines)))
+
+    def joined(self, lines: Sequence[str]) -> str:
+        """Return the pasted lines as one, and tell the user."""
+        self.app.notify(f"{len(lines)} pasted lines were joined into one", markup=False)
+        return self.between.join(lines)
+
+
+class TypedLine(OneLine):
     """The input; the footer shows what enter does."""
 
     def __init__(self, placeholder: str, enter: str) -> None:
