@@ -316,6 +316,14 @@ class AnyScreen(Screen[Result], Generic[Result]):
         self.workers.cancel_node(self)
         return super().remove()
 
+    def _on_timer_update(self) -> None:
+        """Draw what has changed, once the terminal has accepted what was drawn before.
+
+        Behind a slow line, frames would queue up, and a key's effect would be seen after all of them.
+        """
+        if not getattr(self.app, "behind", False):
+            super()._on_timer_update()
+
     @property
     def _binding_chain(self) -> list[tuple[DOMNode, BindingsMap]]:
         return self.key_owners.chain(super()._binding_chain)

@@ -509,7 +509,7 @@ class WorkDialog(Dialog[Result], Generic[Result]):
     def on_mount(self) -> None:
         """Begin."""
         self._show()
-        self.set_interval(0.25, self._show)
+        self.set_interval(1.0, self._show)
         self._worker = self.run_worker(self._do, group="feed")
 
     async def _do(self) -> None:

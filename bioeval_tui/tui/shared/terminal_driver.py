@@ -10,6 +10,8 @@ from types import FrameType
 
 from textual.drivers.linux_driver import LinuxDriver
 
+from bioeval_tui.tui.shared.terminal_app import TerminalApp
+
 _DEADLY = (
     "SIGTERM", "SIGHUP", "SIGQUIT", "SIGABRT", "SIGALRM", "SIGVTALRM", "SIGPROF", "SIGUSR1", "SIGUSR2", "SIGXCPU",
     "SIGIO", "SIGPWR", "SIGSTKFLT",
@@ -40,6 +42,8 @@ class TerminalDriver(LinuxDriver):
             if number is not None and signal.getsignal(number) is signal.SIG_DFL:
                 signal.signal(number, self._end)
         self._has_terminal = True
+        if isinstance(self._app, TerminalApp):
+            self._app.forget_written()
         super().start_application_mode()  # type: ignore[no-untyped-call]
         # In the background, Textual starts nothing.
         self._has_terminal = self._key_thread is not None and self._key_thread.is_alive()
