@@ -439,7 +439,7 @@ class RunDialog(FormDialog[RunForm]):
     @property
     def draft_name(self) -> str:
         """Jobs in different folders may have the same name."""
-        return f"{self.NAME} {self._job.path}"
+        return f"{self.NAME}: {home_relative(self._job.path)}"
 
     def _choice(self, label: str, name: str, value: str) -> Horizontal:
         return self.row(label, FormChoice(choices_for(self._job.conditions)[name], value, id=name))

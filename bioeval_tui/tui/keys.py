@@ -225,7 +225,7 @@ TABLE: tuple[Key, ...] = (
     Key("help", "question_mark", "close", "close", "Close the help", HIDDEN),
     Key("medal-card", "enter", "explain", "explain the score", "Explain the score: residuals, classes, groups, attempts"),
     Key("medal-card", "V", "validate", "validate", "List every problem with this file"),
-    Key("leave", "enter", "answer(True)", "leave", "Leave the program"),
+    Key("leave", "enter", "leave", "leave", "Leave the program"),
     Key("leave", "escape", "close", "stay", "Stay in the program"),
     Key("quit", "l", "answer(False)", "leave it running"),
     Key("quit", "X", "answer(True)", "stop it"),

@@ -280,7 +280,7 @@ class ShareDialog(FormDialog[Copied | Kept | Picture]):
     @property
     def draft_name(self) -> str:
         """Only a caption of the same is a draft."""
-        return f"{self.NAME} {self._picture.caption if self._picture else ''}"
+        return f"{self.NAME}: {self._picture.caption if self._picture else ''}"
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Write no file where nothing may be written."""
@@ -344,9 +344,9 @@ class LeaveScreen(Dialog[bool]):
         """Say what would be lost."""
         yield Static(Content("\n".join(drafts_words(self._drafts)) or "Nothing is lost."), markup=False)
 
-    def action_answer(self, leave: bool) -> None:
+    def action_leave(self) -> None:
         """Close with the answer."""
-        self.dismiss(leave)
+        self.dismiss(True)
 
 
 def drafts_words(drafts: Sequence[str]) -> list[str]:

@@ -210,7 +210,7 @@ class Dialog(ModalScreen[Result], AnyScreen[Result], Generic[Result]):
     @property
     def draft_name(self) -> str:
         """What the draft is of; a dialog that asks the same takes it up."""
-        return f"{self.NAME} {self.heading}"
+        return ": ".join(dict.fromkeys(filter(None, (self.NAME, self.heading))))
 
     def _answers(self) -> dict[str, str]:
         return {field.id or "": field.value for field in self.query(Input)} | {
