@@ -12,6 +12,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from textual import work
+from textual._context import active_message_pump
 from textual.binding import BindingType
 from textual.css.query import NoMatches
 from textual.filter import LineFilter
@@ -31,7 +32,7 @@ from bioeval_tui.tui.shared.app_dialogs import (
     SettingsDialog,
     ShareDialog,
 )
-from bioeval_tui.tui.shared.base import BaseScreen
+from bioeval_tui.tui.shared.base import BaseScreen, is_going
 from bioeval_tui.tui.shared.dialogs import Dialog
 from bioeval_tui.tui.shared.output import (
     Copied,
@@ -423,8 +424,8 @@ class BioevalApp(TerminalApp[None]):
 
     def _handle_exception(self, error: Exception) -> None:
         """Close without Textual's traceback on the terminal: the front end reports `crash` in one sentence."""
-        if isinstance(error, NoMatches) and not self._running:
-            return  # a screen that was still being mounted when the program ended looks for children it never got
+        if isinstance(error, NoMatches) and (not self._running or is_going(active_message_pump.get(self))):
+            return  # what is being removed, or the program ended while mounting it, looks for children it has not
         super()._handle_exception(error)
         self._exit_renderables.clear()
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar, Generic
 
 from rich.console import RenderableType
+from textual import events
 from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.app import App, ReturnType
 from textual.binding import Binding, BindingType
@@ -55,9 +56,8 @@ class TerminalApp(App[ReturnType], Generic[ReturnType]):
         """
         if not self._batch_count and not self.is_headless:
             if isinstance(renderable, LayoutUpdate):
-                top = renderable.region.y
-                self._written = {y: _placed(line) for y, line in enumerate(renderable.strips, top)}
-            elif isinstance(renderable, ChopsUpdate):
+                renderable = _as_chops(renderable)
+            if isinstance(renderable, ChopsUpdate):
                 renderable = self._unwritten(renderable)
         super()._display(screen, renderable)
 
@@ -79,6 +79,12 @@ class TerminalApp(App[ReturnType], Generic[ReturnType]):
                 spans.append((y, x1, x2))
         return ChopsUpdate(left, spans, update.chop_ends) if spans else None
 
+    async def on_event(self, event: events.Event) -> None:
+        """Write everything again in a terminal of another size: it may have moved or cut what it showed."""
+        if isinstance(event, events.Resize):
+            self.forget_written()
+        await super().on_event(event)
+
     def action_suspend_process(self) -> None:
         """Stop, with what started the program in the same terminal, until the shell continues them."""
         if os.name == "nt" or self._driver is None or self._driver.is_web or not self._driver.can_suspend:
@@ -90,6 +96,14 @@ class TerminalApp(App[ReturnType], Generic[ReturnType]):
     async def action_interrupt(self) -> None:
         """Copy the selected text, or leave."""
         raise NotImplementedError
+
+
+def _as_chops(update: LayoutUpdate) -> ChopsUpdate:
+    """Return an update of the whole screen as one of pieces, which can be left out."""
+    lines = [_placed(line) for line in update.strips]
+    ends = [[x + piece.cell_length for x, piece in line.items()] for line in lines]
+    width = update.region.width
+    return ChopsUpdate(lines, [(y, 0, width) for y in range(len(lines))], ends)
 
 
 def _placed(line: Iterable[Strip]) -> dict[int, Strip]:
