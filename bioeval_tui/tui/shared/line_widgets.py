@@ -5,13 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from textual import events, on
-from textual.app import ComposeResult
+from textual.app import ComposeResult, RenderResult
 from textual.binding import Binding
 from textual.containers import Horizontal
 from textual.content import Content
+from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import Digits, Input, Static
+
+from bioeval_tui.streams import draws_unicode
+
+
+class BigNumber(Digits):
+    """A number in big digits; a terminal without the signs that they are drawn with shows it in small ones."""
+
+    def render(self) -> RenderResult:
+        """Draw the number."""
+        return super().render() if draws_unicode() else Content(f"\n{self.value}")
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        """Return the number of cells."""
+        return super().get_content_width(container, viewport) if draws_unicode() else len(self.value)
 
 
 class OneLine(Input):

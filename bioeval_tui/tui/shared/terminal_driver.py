@@ -24,8 +24,6 @@ _GIVEN_BACK = (
     b"\x1b[<u"  # the keyboard, which each of the two screens has its own of
     b"\x1b[?1049l\x1b[?25h\x1b[?1004l"  # the screen as it was, with a cursor
 )
-_DRAWN_TO = 2
-"""Standard error, which Textual draws on."""
 _LONGEST_S = 2.0
 """How long a dying program waits for a terminal that accepts nothing."""
 
@@ -34,6 +32,8 @@ class TerminalDriver(LinuxDriver):
     """Restores the terminal at deadly signals, and stops only where a shell can continue the program."""
 
     _has_terminal = False
+    _drawn_to = 2
+    """Standard error, or what the program draws on instead."""
 
     def start_application_mode(self) -> None:
         """Take the terminal, and from now on give it back when a signal ends the program."""
@@ -42,6 +42,8 @@ class TerminalDriver(LinuxDriver):
             if number is not None and signal.getsignal(number) is signal.SIG_DFL:
                 signal.signal(number, self._end)
         self._has_terminal = True
+        if self._file is not None:
+            self._drawn_to = self._file.fileno()
         if isinstance(self._app, TerminalApp):
             self._app.forget_written()
         super().start_application_mode()  # type: ignore[no-untyped-call]
@@ -68,7 +70,7 @@ class TerminalDriver(LinuxDriver):
             signal.setitimer(signal.ITIMER_REAL, _LONGEST_S)
             signal.signal(signal.SIGTTOU, signal.SIG_IGN)  # in the background, it would stop the program here
             with contextlib.suppress(OSError):
-                os.write(_DRAWN_TO, _GIVEN_BACK)
+                os.write(self._drawn_to, _GIVEN_BACK)
             with contextlib.suppress(termios.error, OSError):
                 termios.tcflush(
                     self.fileno, termios.TCIFLUSH
