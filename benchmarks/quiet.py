@@ -52,15 +52,16 @@ def cpu_s(pid: int) -> float:
 class Reader(Terminal):
     """A terminal that reads so many bytes a second at most; 0 is as fast as it can."""
 
-    speed = 0
+    speed = answered = 0
 
-    def read(self, longest_s: float) -> bytes | None:
+    def read(self, longest_s: float, most: int = 65536) -> bytes | None:
         """Read, slowly."""
-        piece = super().read(longest_s)
+        piece = super().read(longest_s, self.speed // 10 or most)
         if piece and self.speed:
             time.sleep(len(piece) / self.speed)
-        # The terminal says that it can draw a whole frame at once, as most do.
-        if piece and b"\x1b[?2026$p" in piece:
+        # The terminal says that it can draw a whole frame at once, as most do, when it has come so far.
+        while self.written.count(b"\x1b[?2026$p", self.answered) and piece:
+            self.answered = self.written.index(b"\x1b[?2026$p", self.answered) + 1
             self.press(b"\x1b[?2026;2$y")
         return piece
 
@@ -122,7 +123,7 @@ def main() -> None:
         with opened(folder, "runs", "replay", RUN, speed=speed) as replay:
             replay.shows(b"playback")
             replay.tell("a replay plays", 4.0)
-            print(f"{'help was there after':32} {replay.until(b'?', b'Both conversations'):8.1f} s")
+            print(f"{'help was there after':32} {replay.until(b'?', b'Go '):8.1f} s")
             replay.press(b"\x1b")
             replay.passes(1)
             replay.press(b" ")

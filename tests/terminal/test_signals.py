@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from bioeval_tui.errors import ExitCode
 from tests.integration.program import environment
 from tests.terminals import Terminal
 
@@ -74,3 +75,13 @@ def test_ctrl_z_does_not_freeze_a_program_that_no_shell_could_continue(tmp_path:
         screen.press(b"\x1a")
         screen.shows(b"\x1b[?1049h")
         screen.types("?", "Go to the job files")
+
+
+def test_a_terminal_that_only_prints_lines_is_told_of_plain(tmp_path: Path) -> None:
+    with Screen("app", data_dir=tmp_path, TERM="dumb") as screen:
+        assert screen.left() == ExitCode.BAD_INPUT
+        while screen.read(0.1):
+            pass
+        assert b"\x1b" not in screen.written
+        assert b"TERM=dumb" in screen.written
+        assert b"--plain" in screen.written

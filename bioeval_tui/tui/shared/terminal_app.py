@@ -60,6 +60,12 @@ class TerminalApp(App[ReturnType], Generic[ReturnType]):
             if isinstance(renderable, ChopsUpdate):
                 renderable = self._unwritten(renderable)
         super()._display(screen, renderable)
+        if (
+            renderable is not None
+            and not self._batch_count
+            and (ask := getattr(self._driver, "ask_whether_drawn", None))
+        ):
+            ask()
 
     def _unwritten(self, update: ChopsUpdate) -> ChopsUpdate | None:
         """Return the update without the pieces that the terminal shows; None if it shows all."""

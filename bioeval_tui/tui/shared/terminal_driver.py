@@ -6,9 +6,12 @@ import contextlib
 import os
 import signal
 import termios
+from time import monotonic, sleep
 from types import FrameType
 
 from textual.drivers.linux_driver import LinuxDriver
+from textual.message import Message
+from textual.messages import TerminalSupportsSynchronizedOutput
 
 from bioeval_tui.tui.shared.terminal_app import TerminalApp
 
@@ -24,6 +27,10 @@ _GIVEN_BACK = (
     b"\x1b[<u"  # the keyboard, which each of the two screens has its own of
     b"\x1b[?1049l\x1b[?25h\x1b[?1004l"  # the screen as it was, with a cursor
 )
+_QUESTION = "\x1b[?2026$p"
+"""Whether frames can be drawn at once, which Textual asks at the start, too."""
+_LOST_S = 5.0
+"""How long an answer may take, in seconds."""
 _LONGEST_S = 2.0
 """How long a dying program waits for a terminal that accepts nothing."""
 
@@ -31,7 +38,8 @@ _LONGEST_S = 2.0
 class TerminalDriver(LinuxDriver):
     """Restores the terminal at deadly signals, and stops only where a shell can continue the program."""
 
-    _has_terminal = False
+    _has_terminal = _answers = False
+    _asked_at: float | None = None
     _drawn_to = 2
     """Standard error, or what the program draws on instead."""
 
@@ -51,14 +59,33 @@ class TerminalDriver(LinuxDriver):
         self._has_terminal = self._key_thread is not None and self._key_thread.is_alive()
 
     def stop_application_mode(self) -> None:
-        """Give the terminal back."""
+        """Give the terminal back, once it has answered: a shell would take the answer as typed."""
+        end = monotonic() + _LONGEST_S
+        while self.behind and self._answers and monotonic() < end:
+            sleep(0.01)
         super().stop_application_mode()
-        self._has_terminal = False
+        self._has_terminal, self._asked_at = False, None
+
+    def ask_whether_drawn(self) -> None:
+        """Ask the terminal something that it answers when it has drawn all before; do nothing where none answers.
+
+        Beyond a network, megabytes may be on their way that neither this program nor its system knows of.
+        """
+        if self._answers and self._asked_at is None:
+            self._asked_at = monotonic()
+            self.write(_QUESTION)
+
+    def process_message(self, message: Message) -> None:
+        """Note answers; the first one is to Textual's own question, at the start."""
+        if isinstance(message, TerminalSupportsSynchronizedOutput):
+            self._answers, self._asked_at = True, None
+        super().process_message(message)
 
     @property
     def behind(self) -> bool:
-        """Whether the terminal has not yet accepted all that was drawn."""
-        return self._writer_thread is not None and self._writer_thread._queue.qsize() > 0
+        """Whether the terminal has not yet drawn all that was written; an answer may also have been lost."""
+        asked = self._asked_at is not None and monotonic() - self._asked_at < _LOST_S
+        return asked or (self._writer_thread is not None and self._writer_thread._queue.qsize() > 0)
 
     def _end(self, number: int, _frame: FrameType | None) -> None:
         """Give the terminal back and die of the signal, as without this handler.
