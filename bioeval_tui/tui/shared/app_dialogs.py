@@ -333,7 +333,7 @@ class LeaveScreen(Dialog[bool]):
     HEADING: ClassVar[str] = "Leave bioeval-tui?"
     BINDINGS: ClassVar[list[BindingType]] = bindings("leave")
     DEFAULT_CSS = """
-    LeaveScreen > .dialog--box { width: 64; }
+    LeaveScreen > .dialog--box { width: 64; border: round $line; }
     """
 
     def __init__(self, drafts: Sequence[str]) -> None:
