@@ -313,7 +313,7 @@ class LiveScreen(BaseScreen):
         self.show_caption()
         if state is not None:
             self._show_brief(state)
-            self.conversations.show_heads()
+            self.conversations.tick()
             self.panels.show()
             self.operator.show()
         self.refresh_keys()

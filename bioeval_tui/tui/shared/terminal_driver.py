@@ -13,8 +13,6 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 from textual.messages import TerminalSupportsSynchronizedOutput
 
-from bioeval_tui.tui.shared.terminal_app import TerminalApp
-
 _DEADLY = (
     "SIGTERM", "SIGHUP", "SIGQUIT", "SIGABRT", "SIGALRM", "SIGVTALRM", "SIGPROF", "SIGUSR1", "SIGUSR2", "SIGXCPU",
     "SIGIO", "SIGPWR", "SIGSTKFLT",
@@ -52,8 +50,8 @@ class TerminalDriver(LinuxDriver):
         self._has_terminal = True
         if self._file is not None:
             self._drawn_to = self._file.fileno()
-        if isinstance(self._app, TerminalApp):
-            self._app.forget_written()
+        if forget := getattr(self._app, "forget_written", None):
+            forget()
         super().start_application_mode()  # type: ignore[no-untyped-call]
         # In the background, Textual starts nothing.
         self._has_terminal = self._key_thread is not None and self._key_thread.is_alive()
