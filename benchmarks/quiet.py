@@ -22,6 +22,8 @@ from pathlib import Path
 
 from measure import RUNS  # noqa: F401 - one environment for all programs
 
+from bioeval_tui.isolation import program_command
+
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.terminals import Terminal
 
@@ -34,7 +36,7 @@ TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 @contextlib.contextmanager
 def slow_agent(folder: Path) -> Iterator[str]:
     """Run the sample agent, which says a word every 100 s; yields its address."""
-    command = [sys.executable, "-m", "bioeval_tui", "agent", "--port", "0", "--tokens-per-second", "0.01"]
+    command = program_command("agent", "--port", "0", "--tokens-per-second", "0.01")
     env = {**os.environ, "BIOEVAL_DATA_DIR": str(folder)}
     with subprocess.Popen([*command, "--exit-with-stdin"], stdin=-1, stdout=-1, stderr=-3, env=env) as agent:
         assert agent.stdin
@@ -91,7 +93,7 @@ class Reader(Terminal):
 def opened(folder: Path, *words: str, speed: int) -> Reader:
     """Start the program with these words."""
     looks = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "BIOEVAL_DATA_DIR": str(folder)}
-    command = [sys.executable, "-m", "bioeval_tui", *words]
+    command = program_command(*words)
     terminal = Reader(command, {**os.environ, **looks}, columns=120, rows=40)
     terminal.speed = speed
     return terminal

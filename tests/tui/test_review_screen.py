@@ -139,7 +139,7 @@ async def test_a_score_needs_no_reason_and_a_note_needs_words() -> None:
         assert "write the note" in screen_text(app)
         await press(app, pilot, "escape")
         assert services.entries == []
-        await press(app, pilot, "S", *".8", "enter")
+        await press(app, pilot, "S", "ctrl+r", *".8", "enter")
         assert [(entry.after, entry.why) for entry in services.entries] == [(0.8, "")]
 
 
