@@ -291,8 +291,8 @@ class RowList(ScrollView, can_focus=True):
         self.move_to(self._row_count - 1 if end else 0)
 
     def action_choose(self) -> None:
-        """Open the row under the cursor."""
-        if self._row_count:
+        """Open the row under the cursor, if enter does: a click does not ask `check_action`."""
+        if self._row_count and self._opens():
             self.post_message(self.Chosen(self, self.cursor))
 
     def on_click(self, event: events.Click) -> None:
