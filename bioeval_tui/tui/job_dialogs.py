@@ -514,11 +514,12 @@ class RunDialog(FormDialog[RunForm]):
     }
     """
 
-    def __init__(self, job: JobItem, form: RunForm) -> None:
-        """`form` is how it is filled in at first."""
+    def __init__(self, job: JobItem, form: RunForm, again: str = "") -> None:
+        """`form` is how it is filled in at first; `again` is the run that it repeats, whose settings no draft replaces."""
         super().__init__(f"Run {job.name}")
         self._job = job
         self._begins_as = form
+        self._again = again
         self._earlier: RunPreview | None = None
         """The newest measured run of the job, once it was read: what a conversation takes."""
         self._resolved_for: RunForm | None = None
@@ -534,17 +535,19 @@ class RunDialog(FormDialog[RunForm]):
             yield self.row("agent", FormChoice(self._agents, form.agent, id="agent"))
             yield self.line("address", "url", form.url, "where the agent listens, with http:// or https://")
             yield self.line(
-                "agent's models", "models", form.models, "from the job; separate several with commas"
+                "agent's models", "models", form.models, "from the job; separate several with commas", ", "
             )
             yield self._choice("evaluation", "played", form.played)
             yield self.line(
                 "evaluator", "evaluator", form.evaluator, "model; default: from the job or the settings"
             )
-            yield self.line("judge", "judge", form.judge, "model; separate several with commas for a panel")
+            yield self.line(
+                "judge", "judge", form.judge, "model; separate several with commas for a panel", ", "
+            )
             yield self.line("trials", "repeats", form.repeats, "1")
             yield self._choice("conditions", "conditions", form.conditions)
             if self._job.cases:
-                yield self.line("cases", "cases", form.cases, "all; rows and ids such as 1-20,case_7")
+                yield self.line("cases", "cases", form.cases, "all; rows and ids such as 1-20,case_7", ",")
                 yield self.line("sample", "sample", form.sample, "all; how many to draw at random")
             if self._job.needs_code:
                 yield self.line("code", "code", form.code, "folder with the job's Python functions")
@@ -566,6 +569,12 @@ class RunDialog(FormDialog[RunForm]):
             return CHOICES["agent"]
         address = clean_line(self._job.agent_url, 60)
         return {**CHOICES["agent"], "job": f"{address}, from {clean_line(self._job.path.name, 40)}"}
+
+    @property
+    def draft_name(self) -> str:
+        """Jobs in different folders may have the same name."""
+        again = f", run {self._again} again" if self._again else ""
+        return f"{self.NAME}: {home_relative(self._job.path)}{again}"
 
     def _choice(self, label: str, name: str, value: str) -> Horizontal:
         return self.row(label, FormChoice(choices_for(self._job.conditions)[name], value, id=name))

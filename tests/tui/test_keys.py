@@ -39,8 +39,8 @@ LETTERS: dict[str, tuple[str, str]] = {
     "E": ("to the end", "edge"),
     "f": ("follow the newest message or stay", "follow stay"),
     "F": ("fault", "fault"),
-    "g": ("grade", "grade grade_samples"),
-    "G": ("to the last row", "edge scroll_end"),
+    "g": ("to the first row or line", "edge scroll_home"),
+    "G": ("to the last row or line", "edge scroll_end"),
     "h": ("left", "sort turn move other_trial"),
     "H": ("hide or show the judge's score", "blind seeing"),
     "i": ("panels", "next_panel"),
@@ -49,6 +49,7 @@ LETTERS: dict[str, tuple[str, str]] = {
     "l": ("right", "sort turn move other_trial"),
     "L": ("link or unlink the conversations", "link unlink"),
     "m": ("mark", "mark"),
+    "M": ("grade: medals", "grade grade_samples"),
     "n": ("step: one message", "step play_step"),
     "N": ("note", "note"),
     "o": ("open the score card", "score_card"),
@@ -88,7 +89,7 @@ DIALOGS = frozenset(
             "medal-card",
             "quit",
         ),
-        *("run-a-job", "score-card", "try-your-own", "own-agent"),
+        *("run-a-job", "score-card", "try-your-own", "own-agent", "review-form", "settings", "leave"),
     }
 )
 """Boxes that open over a screen: their own footer shows their few keys."""
@@ -163,7 +164,10 @@ def test_every_binding_comes_from_the_key_table() -> None:
     while kinds:
         kinds += (below := kinds.pop().__subclasses__())
         own += [kind for kind in below if kind.__module__.startswith(tui.__name__)]
-    known = {(row.key.keys, row.key.action) for row in placed()} | {("ctrl+c", "interrupt")}
+    known = {(row.key.keys, row.key.action) for row in placed()} | {
+        ("ctrl+c", "interrupt"),
+        ("ctrl+z", "suspend_process"),
+    }
     own = [
         kind for kind in own if kind.__name__ != "DocsApp"
     ]  # a program of its own, with the keys of a browser

@@ -198,7 +198,7 @@ async def test_a_failed_export_says_why(tmp_path: Path) -> None:
 async def test_y_copies_the_selected_row() -> None:
     async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
         await pilot.press("y", "y")
-        await until(pilot, lambda: "Copied this submission" in screen_text(app))
+        await until(pilot, lambda: "Sent this submission" in screen_text(app))
         head, row = (line.split("\t") for line in app.clipboard.splitlines())
         assert (head[:3], row[:3]) == (
             ["task_id", "agent", "medal"],
@@ -395,8 +395,8 @@ async def test_nothing_is_graded_without_asking_and_samples_are_labelled() -> No
     services.has_submissions = False
     async with opened(None, services=services, start="medals") as (app, pilot):
         assert "Nothing is graded yet" in screen_text(app)
-        assert "g  grade three sample submissions" in screen_text(app)
-        await pilot.press("g")
+        assert "M  grade three sample submissions" in screen_text(app)
+        await pilot.press("M")
         await until(pilot, lambda: "shipped samples" in screen_text(app))
         await until(pilot, lambda: "■ all graded" in screen_text(app))
 
