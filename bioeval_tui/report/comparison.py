@@ -370,7 +370,9 @@ class ConditionComparison:
         assert part.change is not None
         title, words = self._changed_most(part.name)
         side = of.Side(self.condition, self.title)
-        return of.WhyApart(side, part.name, part.change, title, words, part.name == PENALTY and self._else_equal)
+        return of.WhyApart(
+            side, part.name, part.change, title, words, part.name == PENALTY and self._else_equal
+        )
 
     @property
     def _else_equal(self) -> bool:

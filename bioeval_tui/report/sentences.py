@@ -544,9 +544,7 @@ def _(finding: of.RunsCompared) -> str:
     if not measured:
         return "The runs cannot be compared: no pair of conversations has both scores."
     within = ", on what both jobs share" if finding.in_part else ""
-    called = {
-        run: f"{run} ({name})" if name else run for run, name in zip("AB", finding.names, strict=True)
-    }
+    called = {run: f"{run} ({name})" if name else run for run, name in zip("AB", finding.names, strict=True)}
     same = [in_side(one.side) for one in measured if not _higher(one)]
     higher = {run: list(map(_by_how_much, some)) for run in "AB" if (some := _where_higher(run, measured))}
     if not higher:

@@ -409,7 +409,11 @@ class ConditionRanking:
         """Agent, mean over the common cases, and its ranks as text; a dash where these are too few for ranks."""
         some = self.ranking.cases > 0
         return [
-            (one.name, units.number(one.mean if some else None), rank_words(one) if self.enough else units.DASH)
+            (
+                one.name,
+                units.number(one.mean if some else None),
+                rank_words(one) if self.enough else units.DASH,
+            )
             for one in self.ranking.ranks
         ]
 

@@ -232,7 +232,14 @@ def _ranks(ranking: ConditionRanking) -> list[str]:
     head = ["agent", escape(ranking.title), "rank"]
     if not ranking.enough:
         head, rows = head[:-1], [row[:-1] for row in rows]
-    return ["## Ranks" if ranking.enough else "## Means", "", *table(head, rows), "", f"{escape(ranking.note)}.", ""]
+    return [
+        "## Ranks" if ranking.enough else "## Means",
+        "",
+        *table(head, rows),
+        "",
+        f"{escape(ranking.note)}.",
+        "",
+    ]
 
 
 def _answer(lines: Sequence[tuple[str, str]]) -> list[str]:

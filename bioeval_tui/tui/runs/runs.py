@@ -19,6 +19,7 @@ from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live.replay_bar import ReplayDialog
 from bioeval_tui.tui.runs import runs_view
+from bioeval_tui.tui.shared.answer_block import step_keys
 from bioeval_tui.tui.shared.cells import Cell
 from bioeval_tui.tui.shared.list_screen import ListScreen
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
@@ -104,7 +105,8 @@ class RunsScreen(ListScreen["CataloguedRun"]):
             card.show(())
             return
         preview = self._previews.get(item.run_id)
-        card.show(runs_view.card(item, self.listing.items, datetime.now(UTC), card.size.width, preview))
+        keys = step_keys(self)
+        card.show(runs_view.card(item, self.listing.items, datetime.now(UTC), card.size.width, preview, keys))
         if preview is None and item.status != "running" and self.in_view:
             self._preview(item.run_id)
 

@@ -539,7 +539,9 @@ def test_a_job_with_another_task_is_compared_over_the_tasks_that_both_have() -> 
         "only tasks and assertions that are the same are compared (tasks[1].task: A none" in n
         for n in found.notes
     )
-    assert found.answer.what.endswith("score the same over 5 pairs without the facts, on what both jobs share.")
+    assert found.answer.what.endswith(
+        "score the same over 5 pairs without the facts, on what both jobs share."
+    )
     fallen = against(a, replace(b, withheld=[Talk(tasks=(0.1, 1.0), holds=())] * 5))
     assert fallen.conditions[0].score.mean == pytest.approx(-0.53, abs=0.01), "of the task that both have"
     assert fallen.regressions
