@@ -44,13 +44,13 @@ STARTED = 4
 
 COLUMNS: tuple[Column, ...] = (
     Column("job", 0),
-    Column("agent", 18, grows=True),
+    Column("agent", 28, grows=True),
     Column("", 1),
     Column("status", 14),
-    Column("started", 12),
-    Column("without facts", 13, True, 4),
+    Column("started", 11, False, 2),
+    Column("without", 8, True, 4),
     Column("with facts", 10, True, 4),
-    Column("mean", 6, True),
+    Column("mean", 5, True),
     Column("difference", 10, True, 5),
     Column("messages", 8, True, 8),
     Column("fault", 14, False, 6),
@@ -165,7 +165,7 @@ def row(run: CataloguedRun, now: datetime, *, marked: bool, exact: bool) -> dict
         "": Cell(MARK if marked else "", "busy"),
         "status": status_of(run),
         "started": Cell(when(run.began, now, exact=exact), "quiet"),
-        "without facts": _score(run.scores.get("withheld")),
+        "without": _score(run.scores.get("withheld")),
         "with facts": _score(run.scores.get("supplied")),
         "mean": Cell(number(run.score), score_tone(run.score)),
         "difference": uplift(run.difference),
@@ -218,9 +218,8 @@ def card(
         agent = brief.about_words
     lines: list[Line] = [
         [Cell(f"{run.job}  ", "strong"), Cell(agent), Cell(status, state.tone)],
-        *(who_and_what(brief) if brief else []),
-        [],
         *concluded,
+        *([*who_and_what(brief), []] if brief else []),
         *(_score_lines(run, names) if preview is None else _mean_lines(run, names)),
         [],
         [Cell(f"{began}, {ago(run.began, now)}", "quiet")],

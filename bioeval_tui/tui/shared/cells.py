@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len, chop_cells, set_cell_size
 from textual.content import Content
 
 from bioeval_tui.units import signed
@@ -76,6 +77,10 @@ def packed(entries: Iterable[Sequence[Cell]], width: int, between: str = "  ") -
     return lines
 
 
+_WORDS = re.compile(r"[^\s-]*(?:-+|\s+)|[^\s-]+")
+"""A word with the hyphens or the space after it."""
+
+
 def fitted(text: str, width: int, side: Literal["left", "right", "middle"] = "left") -> str:
     """Return a text as exactly `width` cells of a terminal: cut, with an ellipsis, or padded so that it is on a side.
 
@@ -101,8 +106,15 @@ def condition_in(title: str, width: int) -> str:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """Return the lines of a text, each at most `width` cells wide."""
-    return [line.plain.rstrip() for line in Content(text).wrap(max(1, width))] or [""]
+    """Return the lines of a text, each at most `width` cells wide; they end after a word or a hyphen where they can."""
+    lines = [""]
+    for word in _WORDS.findall(" ".join(text.split())):
+        if cell_len(lines[-1] + word.rstrip()) > width:
+            start, *rest = chop_cells(word, max(1, width)) if cell_len(word.rstrip()) > width else [word]
+            lines += [start, *rest]
+        else:
+            lines[-1] += word
+    return [line.rstrip() for line in lines if line] or [""]
 
 
 def bulleted(rows: Iterable[tuple[str, str]], tone: Tone = "plain") -> list[list[Cell]]:

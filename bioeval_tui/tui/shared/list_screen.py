@@ -134,10 +134,9 @@ class ListScreen(RefreshedScreen, Generic[Item]):
 
     def _sort_by_shown(self) -> None:
         """Sort as wished, or as at first while that column has no room: a list that is sorted by what nobody sees looks shuffled."""
-        shown = self.table.shown
-        for sorting in (self._wished_sorting, self._first_sorting, Sorting(0)):
-            if sorting.column in shown:
-                break
+        sorting = self._wished_sorting
+        if sorting.column not in self.table.shown:
+            sorting = self._first_sorting
         if sorting != self.listing.sorting:
             self.listing.sorting = sorting
             self.listing.arrange()
@@ -220,6 +219,8 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         """Update the title and, without rows, the notice."""
         listing = self.listing
         notes = self.notes() if listing.items else []
+        if notes and listing.sorting.column not in self.table.shown:
+            notes.append(Cell(f"by {listing.columns[listing.sorting.column].name}", "quiet"))
         if listing.filter:
             notes.append(Cell(f"{len(listing.visible):,} shown: “{listing.filter}”", "warn"))
         self.title_bar.say((self.NAME,), notes, self.state())

@@ -340,7 +340,7 @@ def test_failed_requests_are_the_reason_where_they_moved_the_score_most() -> Non
     assert "0 of 2 requests failed in A, 3 of 5 requests failed in B, first “" in found.answer.why
     assert found.answer.why.endswith("”; tasks and assertions are equal")
     rows = [line.split() for line in printed(found).splitlines() if line.startswith("failed requests")]
-    assert rows == [["failed", "requests", *"0 of 2".split(), *"3 of 5".split(), "+3"]]
+    assert rows == [["failed", "requests", *["0", "of", "2"], *["3", "of", "5"], "+3"]]
     worse = replace(b, withheld=[Talk(failures=2, tasks=(0.9,)), Talk(failures=1)])
     assert "are equal" not in against(a, worse).answer.why
     assert "failed requests" not in printed(against(a, a))
