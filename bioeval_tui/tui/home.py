@@ -439,7 +439,7 @@ class HomeScreen(RefreshedScreen):
         & #about { width: 1fr; border: round $line; border-title-color: $quiet; padding: 0 2; }
         &.-narrow HomeList RowList { max-height: 3; }
         &.-narrow #recent RowList { max-height: 5; }
-        &.-narrow .home--scores { display: none; }
+        &.-narrow .home--scores, & .home--scores.-none { display: none; }
         &.-short #below { display: none; }
     }
     """
@@ -554,7 +554,7 @@ class HomeScreen(RefreshedScreen):
         listed = problems(self._findings or (), self._jobs, self._runs, self._previews, now)
         failing.show(listed, "None found" if self._findings is not None else "Examining…")
         scores = self.query_one(".home--scores", DrawnPanel)
-        scores.display = not self._runs or bool(trends(self._runs, 200, 100, now))
+        scores.set_class(bool(self._runs) and not trends(self._runs, 200, 100, now), "-none")
         scores.border_title = "Scores over time" if self._runs else "How it works"
         scores.refresh()
         live = sum(run.status == "running" for run in self._runs)
