@@ -601,7 +601,7 @@ def _(finding: of.RunsCompared) -> str:
 @write.register
 def _(finding: of.WhyApart) -> str:
     part = PARTS.get(finding.part, finding.part)
-    title = f" “{_short(finding.title, LONGEST_FAIL)}”" if finding.title else ""
+    title = f" “{_short(finding.title)}”" if finding.title else ""
     words = f": {finding.words}" if finding.words else ""
     equal = "; tasks and assertions are equal" if finding.else_equal else ""
     return f"{in_side(finding.side)}, B's {part} {signed(finding.by)}{title}{words}{equal}"

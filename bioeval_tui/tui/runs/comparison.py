@@ -337,6 +337,8 @@ class CompareDialog(Dialog[None]):
     CompareDialog > .dialog--box { width: 96%; max-width: 150; height: 90%; }
     CompareDialog #head { height: auto; max-height: 50%; }
     CompareDialog RowList { height: 1fr; margin-top: 1; }
+    CompareDialog.-alone #head { height: 1fr; max-height: 100%; }
+    CompareDialog.-alone RowList { display: none; }
     CompareDialog.-narrow > .dialog--box { width: 100%; height: 100%; }
     """
 
@@ -355,8 +357,9 @@ class CompareDialog(Dialog[None]):
         yield self._list
 
     def on_mount(self) -> None:
-        """Focus the table."""
-        self._list.focus()
+        """Focus the table or, where nothing is compared, what says why."""
+        self.set_class(not self._comparison.compared, "-alone")
+        (self._list if self._comparison.compared else self.query_one("#head")).focus()
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
@@ -386,7 +389,7 @@ class CompareDialog(Dialog[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """One key toggles between differences and all rows."""
         if action in ("differences", "every_row"):
-            return self._only_differences == (action == "every_row")
+            return bool(self._comparison.compared) and self._only_differences == (action == "every_row")
         return True
 
     def action_differences(self) -> None:
@@ -404,7 +407,11 @@ class CompareDialog(Dialog[None]):
 
     def _draw(self) -> None:
         width = self._list.scrollable_content_region.width
-        if width > 0:
+        if not self._comparison.compared:
+            self.query_one("#head Labelled", Labelled).show(
+                head(self._comparison, step_keys(self), self._others)
+            )
+        elif width > 0:
             self._table = table(self._comparison, width, only_differences=self._only_differences)
             self._list.set_rows(len(self._table), self._row, lines=[1 + len(row.more) for row in self._table])
             self.query_one("#head Labelled", Labelled).show(
