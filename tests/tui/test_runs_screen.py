@@ -26,8 +26,11 @@ from run_script import scripted_run
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.record.events import MessageCompleted, RunEvent, TranscriptScored
 from bioeval_tui.record.state import RunState, apply_all
+from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.result import result_of
+from bioeval_tui.tui.runs import runs_view
 from bioeval_tui.tui.runs.passages import PassagesDialog
+from tests.unit.report.recorded import Recorded, Talk
 
 
 def given(**options: object) -> FakeServices:
@@ -475,3 +478,57 @@ async def test_a_long_name_goes_on_below_instead_of_being_cut(width: int) -> Non
         await pilot.click(rows, offset=(2, rows._span(2)[0]))
         await loaded(app, pilot)
         assert screen.looked_at == runs[2], "a click counts lines, not rows"
+
+
+@pytest.mark.parametrize("width", [80, 120, 160])
+async def test_the_column_that_is_sorted_by_is_always_shown(width: int) -> None:
+    services = given()
+    async with opened(None, (width, 40), services=services, start="runs") as (app, pilot):
+        await loaded(app, pilot)
+        screen: Any = app.screen
+        for _ in screen.table.columns:
+            await pilot.press("l")
+            await loaded(app, pilot)
+            assert screen.listing.sorting.column in screen.table.shown
+            assert "▾" in screen_text(app).splitlines()[1]
+
+
+async def test_a_kept_order_by_a_column_without_room_waits_until_it_is_shown() -> None:
+    services = given()
+    services.preferences["runs.sorting"] = ["messages", False]
+    async with opened(None, (80, 40), services=services, start="runs") as (app, pilot):
+        await loaded(app, pilot)
+        screen: Any = app.screen
+        await until(pilot, lambda: screen.table.columns[screen.listing.sorting.column].name == "started")
+        assert "by started" in screen_text(app)
+        await pilot.resize_terminal(200, 40)
+        await until(pilot, lambda: screen.table.columns[screen.listing.sorting.column].name == "messages")
+        assert "by messages" not in screen_text(app)
+
+
+async def test_jobs_without_a_common_task_are_not_compared_and_say_which_runs_can_be() -> None:
+    dose = Recorded([Talk()], job="dose", started={"agent": "one"}).loaded()
+    other = Recorded([Talk()], job="reminder")
+    job = dose.started.job | {"tasks": [{"task": "another"}]}
+    other.started = {"job": job, "job_sha256": "1" * 64}
+    services = given(comparison=compare(dose, other.loaded()))
+    async with opened(None, (120, 40), services=services, start="runs") as (app, pilot):
+        await pilot.press("down", "m", "m", "equals_sign")
+        await until(pilot, lambda: is_a(app.screen, "CompareDialog"))
+        await loaded(app, pilot)
+        said = screen_text(app)
+        assert "WHAT  A and B are not compared: their jobs share no task (A dose, B reminder)." in said
+        assert "A can be compared with run " in said
+        assert "only differences" not in said
+        assert "not measured" not in said
+
+
+async def test_charts_begin_at_three_values() -> None:
+    def said(count: int) -> str:
+        runs = [history.run(n, "new", 0.5, ago=timedelta(hours=n + 1)) for n in range(count)]
+        lines = runs_view.trend_lines(runs_view.trend(runs, runs[0]), runs[0], 40)
+        return "\n".join("".join(cell.text for cell in line) for line in lines)
+
+    assert "means of" not in said(1) + said(2)
+    assert "±0.00 since the previous run" in said(2)
+    assert "means of 3 runs" in said(3)
