@@ -611,12 +611,12 @@ def _(finding: of.WhyApart) -> str:
 def _(finding: of.ChecksCorrected) -> str:
     parts = ", ".join(f"{_checked(what)}{_p(p)}" for what, p in finding.different)
     what = f"significantly different: {parts}" if parts else "none is significantly different"
-    return f"{upper_first(finding.title)}: of {finding.tested} tasks and assertions, corrected for looking at all (Holm), {what}."
+    return f"{upper_first(spoken(finding.title))}: of {finding.tested} tasks and assertions, corrected for looking at all (Holm), {what}."
 
 
 @write.register
 def _(finding: of.FellBeyondChance) -> str:
-    return f"{finding.condition}: {_checked(finding.checked)} fell, {difference_words(finding.found)}{_p(finding.found.p)}"
+    return f"{spoken(finding.condition)}: {_checked(finding.checked)} fell, {difference_words(finding.found)}{_p(finding.found.p)}"
 
 
 @write.register
