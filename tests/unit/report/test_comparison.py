@@ -161,7 +161,7 @@ def test_latencies_at_different_concurrency_are_not_compared() -> None:
 def test_a_changed_target_for_response_times_is_no_regression() -> None:
     a, b = (Recorded([replace(scoring(0.5), latencies_ms=(ms,))] * 5) for ms in (900, 2000))
     (told,) = against(a, b).regressions
-    assert told.startswith("facts withheld: the score fell, ")
+    assert told.startswith("without the facts: the score fell, ")
     job = {**a.loaded().started.job, "aspirationalAverage": 400.0}
     found = against(a, replace(b, started={"job_sha256": "1" * 64, "job": job}))
     assert found.regressions == ()
@@ -275,7 +275,7 @@ def test_an_assertion_that_passed_before_and_fails_now_is_a_regression() -> None
     changes = {check.title: check.change for check in found.conditions[0].assertions}
     assert changes == {"check 1": "broken", "check 2": "fixed"}
     assert found.regressions == (
-        "facts withheld: assertion “check 1” fell, −1.00 in each of 5 pairs: worse (p 0.020)",
+        "without the facts: assertion “check 1” fell, −1.00 in each of 5 pairs: worse (p 0.020)",
     )
     once = against(Recorded([Talk(holds=(True, False))]), Recorded([Talk(holds=(False, True))]))
     assert (once.regressions, bool(once.undecided)) == ((), True)
