@@ -501,7 +501,7 @@ class Comparison:
         notes = (
             note
             for note in self.differences
-            if note is not why and not (why and isinstance(note, of.JobsDiffer))
+            if note is not why and not (why and isinstance(note, of.JobsDiffer | of.TimingLeftOut))
         )
         return tuple(map(sentence, notes))
 
