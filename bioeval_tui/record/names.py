@@ -25,6 +25,15 @@ def is_name(text: str) -> bool:
     return _IS_NAME.fullmatch(text) is not None
 
 
+_SPOKEN = {"withheld": "without the facts", "supplied": "with the facts"}
+_SPOKEN |= {PUBLISHED_TITLES[name]: words for name, words in _SPOKEN.items()}
+
+
+def spoken(title: str) -> str:
+    """Return what readers call a condition, by its title or short name: `without the facts`, or as the job names it."""
+    return _SPOKEN.get(title, title)
+
+
 def title_of(condition: Condition) -> str:
     """Return what a condition is called where jobs' own words must not make a difference: `facts withheld`."""
     return PUBLISHED_TITLES.get(condition, condition)

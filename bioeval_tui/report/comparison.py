@@ -3,13 +3,14 @@ their results."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Generic, Literal, TypeVar
 
 from bioeval_tui.record.events import ConversationScored, ScorePart
-from bioeval_tui.record.names import Condition
+from bioeval_tui.record.names import Condition, spoken
 from bioeval_tui.record.state import PASSED, MessageState
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.answer import Answer
@@ -44,6 +45,8 @@ from bioeval_tui.units import date, day, number
 
 _LISTED, _LONGEST = 3, 40
 """How many differences between two jobs a note lists, and the most characters of each path and value."""
+_LONGEST_ERROR = 60
+"""The most characters of an agent's error."""
 _BEFORE, _READ = 15, 20_000
 """How many characters a note shows before two values differ, and how far it looks for that."""
 
@@ -77,7 +80,7 @@ def _setup_notes(a: RunResult, b: RunResult) -> Iterator[Finding]:
     changed = [(what, value, other[what]) for what, value in _identity(a).items() if value != other[what]]
     drawn = one.job.get("seed") is None and two.job.get("seed") is None
     if [what for what, _, _ in changed] != (["seed"] if drawn else []) and changed:
-        short = (tuple(clean_line(text, _LONGEST) for text in row) for row in changed)
+        short = (tuple(map(_short, row)) for row in changed)
         yield of.IdentityDiffers(tuple((what, mine, yours) for what, mine, yours in short))
     if one.rehearsal != two.rehearsal:
         yield of.RehearsalCompared()
@@ -128,7 +131,12 @@ def _cases(talks: Iterable[ConversationResult | None]) -> list[str]:
 
 
 def _listed(names: Sequence[str]) -> tuple[str, ...]:
-    return tuple(clean_line(name, _LONGEST) for name in names[:_LISTED])
+    return tuple(map(_short, names[:_LISTED]))
+
+
+def _short(text: str) -> str:
+    """Return a text on one line; where it is cut, an ellipsis says so."""
+    return shorten(clean_line(text), _LONGEST)
 
 
 def _content_notes(pairs: Sequence[TalkPair]) -> Iterator[Finding]:
@@ -157,7 +165,7 @@ def _changed(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[tuple[tuple[st
     one, two = _leaves(a), _leaves(b)
     changed = [path for path in dict.fromkeys((*one, *two)) if one.get(path) != two.get(path)]
     listed = tuple(
-        (clean_line(path, _LONGEST), *_from_difference(_leaf_text(one.get(path)), _leaf_text(two.get(path))))
+        (_short(path), *_from_difference(_leaf_text(one.get(path)), _leaf_text(two.get(path))))
         for path in changed[:_LISTED]
     )
     return listed, len(changed)
@@ -293,6 +301,27 @@ class TurnComparison:
 
 
 @dataclass(frozen=True, slots=True)
+class Requests:
+    """The requests to the agent in some conversations: how many were sent, and how many of them failed by its fault."""
+
+    sent: int
+    failed: int
+    first_error: str
+    """What happened first; empty if none failed."""
+
+
+def requests_in(talks: Iterable[ConversationResult]) -> Requests:
+    """Count the requests to the agent; each attempt is one."""
+    answered, failed, tried = 0, 0, []
+    for talk in talks:
+        tried += [failure for failure in talk.request_failures if failure.peer == "agent"]
+        answered += len(talk.latencies_ms)
+        failed += talk.failures
+    first = next((failure.error for failure in tried if failure.counted), "")
+    return Requests(answered + max(len(tried), failed), failed, clean_line(first))
+
+
+@dataclass(frozen=True, slots=True)
 class ConditionComparison:
     """One condition of both runs: figures of A and B are over the conversations that are compared, and that both have.
 
@@ -312,6 +341,8 @@ class ConditionComparison:
     latency: Difference | None
     averages_ms: tuple[float | None, float | None]
     turns: tuple[TurnComparison, ...]
+    requests: tuple[Requests, Requests]
+    """The requests to the agent in A and B, in the conversations that are compared."""
     cost_a: Spent
     cost_b: Spent
     trials: tuple[tuple[int, int], ...]
@@ -338,10 +369,28 @@ class ConditionComparison:
         part = max(moved, key=lambda one: abs(one.change or 0.0))
         assert part.change is not None
         title, words = self._changed_most(part.name)
-        return of.WhyApart(of.Side(self.condition, self.title), part.name, part.change, title, words)
+        side = of.Side(self.condition, self.title)
+        return of.WhyApart(
+            side, part.name, part.change, title, words, part.name == PENALTY and self._else_equal
+        )
+
+    @property
+    def _else_equal(self) -> bool:
+        """Whether every task and assertion that both have came out the same."""
+        compared = [one.change for one in self.tasks if one.change is not None]
+        changed = [one.change for one in self.assertions if one.change not in ("same", "not comparable")]
+        return bool(compared or self.assertions) and not any(compared) and not changed
 
     def _changed_most(self, part: str) -> tuple[str, str]:
-        """Return the task or assertion that changed most, and what became of it; empty of any other part."""
+        """Return the task or assertion that changed most, and what became of it; of the penalty, how many requests failed."""
+        if part == PENALTY:
+            counts = [
+                f"{one.failed} of {one.sent} requests failed in {name}"
+                for name, one in zip("AB", self.requests, strict=True)
+            ]
+            error = max(self.requests, key=lambda one: one.failed).first_error
+            first = f", first “{shorten(error, _LONGEST_ERROR)}”" if error else ""
+            return "", ", ".join(counts) + first if any(one.failed for one in self.requests) else ""
         if part == "task":
             tasks = [one for one in self.tasks if one.change]
             if tasks:
@@ -431,7 +480,9 @@ class Comparison:
             lines.append(f"{name}  {' · '.join([*parts, date(run.started_at), f'run {run.run_id}'])}")
         if len(others) == 1:
             lines += others
-        return (*lines, *(f"facts  {each}" for each in facts))
+        if len(facts) == 1:
+            return (*lines, *(f"facts  {each}" for each in facts))
+        return (*lines, *(f"{name} facts  {run.brief.facts_words}" for name, run in sides))
 
     @property
     def timing_refused(self) -> str:
@@ -442,6 +493,17 @@ class Comparison:
     def notes(self) -> tuple[str, ...]:
         """How the runs differ besides their results, in words."""
         return tuple(map(sentence, self.differences))
+
+    @property
+    def other_notes(self) -> tuple[str, ...]:
+        """Those that the answer does not give as its reason; of jobs that share nothing, not every value that differs."""
+        why = self._not_shared
+        notes = (
+            note
+            for note in self.differences
+            if note is not why and not (why and isinstance(note, of.JobsDiffer | of.TimingLeftOut))
+        )
+        return tuple(map(sentence, notes))
 
     @property
     def identity(self) -> tuple[str, ...]:
@@ -477,23 +539,29 @@ class Comparison:
         advice = [(condition.title, condition.advice) for condition in self.conditions]
         if len({text for _, text in advice}) == 1:
             return tuple(filter(None, (advice[0][1],)))
-        return tuple(under(title, text) for title, text in advice if text)
+        return tuple(under(spoken(title), text) for title, text in advice if text)
 
     @property
     def told(self) -> tuple[str, ...]:
         """What differs of many tasks and assertions, and how the runs differ besides their results."""
         told = [side.corrected for side in self.conditions if side.corrected]
-        notes = filter(None, (*self.notes, self.timing_refused))
+        notes = filter(None, (*self.other_notes, self.timing_refused))
         return (*told, *(f"note: {note}" for note in notes))
 
     @cached_property
     def answer(self) -> Answer:
         """Which run scored higher, how sure that is, what sets them apart most, and what next."""
+        if found := self._not_shared:
+            different = of.NothingShared(self.a.brief.job, self.b.brief.job)
+            step = of.Step("one_job")
+            return Answer(different, sentence(different), sure_of(different), sentence(found), (step,))
         sure = any(side.score.verdict in ("better", "worse") for side in self.conditions)
         few = [side.score for side in self.conditions if side.score.verdict == "too few"]
         needed = max((score.needed for score in few), default=0)
-        finding = of.RunsCompared(tuple(side.compared for side in self.conditions), sure, needed)
-        what = self.incomparable or (sentence(finding) if self.conditions else NOTHING_IN_COMMON)
+        in_part = any(isinstance(note, of.ContentsDiffer) and note.in_part for note in self.differences)
+        sides = tuple(side.compared for side in self.conditions)
+        finding = of.RunsCompared(sides, sure, needed, told_apart(self.a, self.b), in_part)
+        what = sentence(finding) if self.conditions else NOTHING_IN_COMMON
         apart = [side.most_apart for side in self.conditions]
         most = max((one for one in apart if one is not None), key=lambda one: abs(one.by), default=None)
         steps = [of.Step("passages")] if most is not None else []
@@ -504,11 +572,38 @@ class Comparison:
         return Answer(finding, what, sure_of(finding), why, tuple(steps))
 
     @property
+    def compared(self) -> tuple[ConditionComparison, ...]:
+        """The conditions to show; none where no conversation of A is compared with one of B."""
+        return () if self._not_shared else self.conditions
+
+    @property
+    def _not_shared(self) -> of.ContentsDiffer | of.CasesOfOneRun | None:
+        """Why no conversation of A is compared with one of B; None if one is, or if no condition is in both runs."""
+        if any(side.trials for side in self.conditions):
+            return None
+        why = (note for note in self.differences if isinstance(note, of.ContentsDiffer | of.CasesOfOneRun))
+        return next(why, None)
+
+    @property
     def measured(self) -> bool:
         """Whether every condition has at least one pair of composites."""
         return bool(self.conditions) and all(
             condition.score.mean is not None for condition in self.conditions
         )
+
+
+_WITHIN_NAMES = re.compile(r"[ /:·]+")
+
+
+def told_apart(a: RunResult, b: RunResult) -> tuple[str, str]:
+    """Return what tells the agents of two runs apart, such as their models or ports; empty if they are called the same."""
+    one, two = a.brief.agent_words, b.brief.agent_words
+    if one == two:
+        return "", ""
+    ends = [match.end() for match in _WITHIN_NAMES.finditer(one) if two.startswith(one[: match.end()])]
+    start = max(ends, default=0)
+    first, second = (clean_line(name[start:]) or clean_line(name) for name in (one, two))
+    return shorten(first, _LONGEST), shorten(second, _LONGEST)
 
 
 def comparison_of(runs: Sequence[RunResult]) -> Comparison | None:
@@ -652,6 +747,7 @@ class _Compared:
             latency=latency,
             averages_ms=averages,
             turns=tuple(self._turns()),
+            requests=(requests_in(one for one, _ in self.both), requests_in(two for _, two in self.both)),
             cost_a=spent([self.a], self.condition, {trial for trial, _ in trials}),
             cost_b=spent([self.b], self.condition, {trial for _, trial in trials}),
             trials=trials,

@@ -457,10 +457,11 @@ class Decided(Finding):
 
 
 StepAction = Literal[
-    "passage", "passages", "trials", "edit", "edit_file", "again", "grade", "resume", "judge", "compare", "findings", "board"
+    "passage", "passages", "trials", "edit", "edit_file", "again", "grade", "resume", "judge", "compare", "one_job", "findings",
+    "board",
 ]  # fmt: skip
 """What can be done next: read the passage that decided, or both of a comparison; hold more trials; edit the job, or the file
-that was handed in; run or grade again; resume; judge again; compare; list all findings; see the leaderboard."""
+that was handed in; run or grade again; resume; judge again; compare; compare runs of one job; list all findings; see the leaderboard."""
 
 
 class Step(_Data):
@@ -700,11 +701,28 @@ class RunsCompared(ConclusionFinding):
     sure: bool
     needed: int
     """How many pairs would tell; 0 if there are enough."""
+    names: tuple[str, str] = ("", "")
+    """What tells A's agent from B's; empty if the same agent was tested."""
+    in_part: bool = False
+    """Whether their jobs share only a part, which is what is compared."""
 
     @property
     def outcome(self) -> Outcome:
         """Whether one is better beyond chance."""
         return "winner" if self.sure else "no_winner"
+
+
+class NothingShared(ConclusionFinding):
+    """Two runs of jobs that share no task, or of which one has no case or condition of the other: nothing is compared."""
+
+    a: str
+    b: str
+    """The names of their jobs."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """None is better."""
+        return "no_winner"
 
 
 class WhyApart(Finding):
@@ -717,6 +735,8 @@ class WhyApart(Finding):
     """Of the task or assertion; empty without one."""
     words: str
     """What became of it, or how many requests failed in each."""
+    else_equal: bool = False
+    """Whether every task and assertion came out the same in both."""
 
 
 class ChecksCorrected(Finding):

@@ -37,7 +37,7 @@ from bioeval_tui.record.events import (
     TaskScored,
     TranscriptScored,
 )
-from bioeval_tui.record.names import Condition
+from bioeval_tui.record.names import Condition, spoken
 from bioeval_tui.record.reviews import (
     Reviews,
     TaskKey,
@@ -515,8 +515,8 @@ class RecordedRun:
         return min(scored, key=lambda talk: talk.score or 0.0, default=None)
 
     def place_words(self, talk: ConversationResult) -> str:
-        """Return which conversation of the run it is: `withheld`, or `withheld, trial 2` where there are several."""
-        return talk.name + (f", {talk.trial_words}" if len(self.trials) > 1 or talk.case else "")
+        """Return which conversation of the run it is: `with the facts`, or `with the facts, trial 2` where there are several."""
+        return spoken(talk.name) + (f", {talk.trial_words}" if len(self.trials) > 1 or talk.case else "")
 
     def conversation(self, condition: Condition, trial: int) -> ConversationResult | None:
         """Return a conversation; None if it has not begun."""

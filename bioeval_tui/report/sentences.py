@@ -14,7 +14,7 @@ from string import Formatter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bioeval_tui.record.conditions import SUPPLIED, WITHHELD
-from bioeval_tui.record.names import title_of
+from bioeval_tui.record.names import spoken, title_of
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Finding, NextFinding, Outcome
 from bioeval_tui.statistics.intervals import FEWEST
@@ -262,7 +262,8 @@ def step(finding: of.Step) -> NextStep:
     text = words.format(trials=finding.trials, each=" of each" if finding.each else "")
     known = finding.runs if "{runs}" in command else (finding.job,)
     shell = command.format(runs=" ".join(finding.runs), job=finding.job, total=finding.total)
-    return NextStep(finding.action, text, shell if all(known) and known else "")
+    ready = "{" not in command or (bool(known) and all(known))
+    return NextStep(finding.action, text, shell if ready else "")
 
 
 _STEPS: dict[of.StepAction, tuple[str, str]] = {
@@ -276,6 +277,7 @@ _STEPS: dict[of.StepAction, tuple[str, str]] = {
     "resume": ("resume the run", "bioeval-tui runs resume {runs}"),
     "judge": ("judge again", "bioeval-tui runs rescore {runs}"),
     "compare": ("compare the two", "bioeval-tui runs compare {runs}"),
+    "one_job": ("find two runs of one job", "bioeval-tui runs list"),
     "findings": ("list all findings", ""),
     "board": ("see the leaderboard", ""),
 }
@@ -306,6 +308,7 @@ _WITH_SCORES = (
 _NOTHING = "no: nothing was measured"
 SURE: dict[type, str] = {
     of.NeverStarted: _NOTHING,
+    of.NothingShared: "no: nothing is the same in both",
     of.StillUnfinished: "not yet: the run has not ended",
     of.WasCancelled: "no: a cancelled run has no result",
     of.CouldNotStart: _NOTHING,
@@ -542,13 +545,23 @@ def _(finding: of.RunsCompared) -> str:
     measured = [one for one in finding.conditions if one.difference.mean is not None]
     if not measured:
         return "The runs cannot be compared: no pair of conversations has both scores."
-    higher = {_higher(one) for one in measured}
-    if higher == {""}:
-        return f"A and B score the same {_in_pairs(measured[0])} {listed(in_side(one.side) for one in measured)}."
+    within = ", on what both jobs share" if finding.in_part else ""
+    called = {run: f"{run} ({name})" if name else run for run, name in zip("AB", finding.names, strict=True)}
+    same = [in_side(one.side) for one in measured if not _higher(one)]
+    higher = {run: list(map(_by_how_much, some)) for run in "AB" if (some := _where_higher(run, measured))}
+    if not higher:
+        both = " and ".join(called.values())
+        return f"{both} score the same {_in_pairs(measured[0])} {listed(same)}{within}."
+    also = f"; the same {listed(same)}" if same else ""
     if len(higher) == 1:
-        return f"{higher.pop()} scored higher: {', '.join(map(_by_how_much, measured))}."
-    parts = [f"{_higher(one) or 'neither'} {_by_how_much(one)}" for one in measured]
-    return f"Scored higher: {', '.join(parts)}."
+        run, sides = next(iter(higher.items()))
+        return f"{called[run]} scored higher: {', '.join(sides)}{also}{within}."
+    parts = [f"{called[run]} {', '.join(sides)}" for run, sides in higher.items()]
+    return f"Neither scored higher throughout: {'; '.join(parts)}{also}{within}."
+
+
+def _where_higher(run: str, measured: Sequence[of.ConditionCompared]) -> list[of.ConditionCompared]:
+    return [one for one in measured if _higher(one) == run]
 
 
 def _higher(one: of.ConditionCompared) -> str:
@@ -568,6 +581,13 @@ def _by_how_much(one: of.ConditionCompared) -> str:
     return f"{of_pairs}{in_side(one.side)} ({signed(abs(mean))})"
 
 
+@write.register
+def _(finding: of.NothingShared) -> str:
+    if finding.a == finding.b:
+        return f"A and B are not compared: both are runs of {finding.a}, but of other tasks, facts or cases."
+    return f"A and B are not compared: their jobs share no task (A {finding.a}, B {finding.b})."
+
+
 @write_sure.register
 def _(finding: of.RunsCompared) -> str:
     measured = [one for one in finding.conditions if one.difference.mean is not None]
@@ -583,21 +603,22 @@ def _(finding: of.RunsCompared) -> str:
 @write.register
 def _(finding: of.WhyApart) -> str:
     part = PARTS.get(finding.part, finding.part)
-    title = f" “{_short(finding.title, LONGEST_FAIL)}”" if finding.title else ""
+    title = f" “{_short(finding.title)}”" if finding.title else ""
     words = f": {finding.words}" if finding.words else ""
-    return f"{in_side(finding.side)}, B's {part} {signed(finding.by)}{title}{words}"
+    equal = "; tasks and assertions are equal" if finding.else_equal else ""
+    return f"{in_side(finding.side)}, B's {part} {signed(finding.by)}{title}{words}{equal}"
 
 
 @write.register
 def _(finding: of.ChecksCorrected) -> str:
     parts = ", ".join(f"{_checked(what)}{_p(p)}" for what, p in finding.different)
     what = f"significantly different: {parts}" if parts else "none is significantly different"
-    return f"{upper_first(finding.title)}: of {finding.tested} tasks and assertions, corrected for looking at all (Holm), {what}."
+    return f"{upper_first(spoken(finding.title))}: of {finding.tested} tasks and assertions, corrected for looking at all (Holm), {what}."
 
 
 @write.register
 def _(finding: of.FellBeyondChance) -> str:
-    return f"{finding.condition}: {_checked(finding.checked)} fell, {difference_words(finding.found)}{_p(finding.found.p)}"
+    return f"{spoken(finding.condition)}: {_checked(finding.checked)} fell, {difference_words(finding.found)}{_p(finding.found.p)}"
 
 
 @write.register
@@ -642,11 +663,18 @@ def _(finding: of.OpenDifference) -> str:
 
 @write.register
 def _(finding: of.JobsDiffer) -> str:
-    listed = [f"{path}: A {a}, B {b}" for path, a, b in finding.changed]
+    listed = list(map(_changed, finding.changed))
     if finding.more:
         listed.append(f"and {finding.more} more")
     changes = "; ".join(listed) or "only in layout or comments"
     return f"the job files differ ({changes}): tasks and assertions are matched by their titles"
+
+
+def _changed(change: tuple[str, str, str]) -> str:
+    """Return a value as A and B have it; texts of several words are quoted, or `A A patient` would be read as one."""
+    path, a, b = change
+    one, two = (f"“{value}”" if " " in value else value for value in (a, b))
+    return f"{path}: A {one}, B {two}"
 
 
 @write.register
@@ -668,7 +696,7 @@ def _first_of(named: Sequence[str], count: int) -> str:
 
 @write.register
 def _(finding: of.ContentsDiffer) -> str:
-    changes = "; ".join(f"{path}: A {a}, B {b}" for path, a, b in finding.changed)
+    changes = "; ".join(map(_changed, finding.changed))
     what = "only what is the same in them is compared" if finding.in_part else "they are not compared"
     if not finding.named:
         what = (
@@ -684,7 +712,7 @@ def _(finding: of.ContentsDiffer) -> str:
 
 @write.register
 def _(finding: of.IdentityDiffers) -> str:
-    listed = "; ".join(f"{what}: A {a or 'none'}, B {b or 'none'}" for what, a, b in finding.changed)
+    listed = "; ".join(_changed((what, a or "none", b or "none")) for what, a, b in finding.changed)
     return f"the runs differ in more than their results ({listed})"
 
 
@@ -1128,8 +1156,8 @@ def under(title: str, text: str) -> str:
 
 def in_side(side: of.Side) -> str:
     """Return `without the facts`, or the condition by the name that the job gives it: `in “knows nothing”`."""
-    published = {WITHHELD.title: "without the facts", SUPPLIED.title: "with the facts"}
-    return published.get(side.title, f"in “{side.title}”")
+    words = spoken(side.title)
+    return words if words != side.title else f"in “{words}”"
 
 
 def _models(models: Sequence[of.ModelScore]) -> str:

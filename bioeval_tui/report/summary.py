@@ -400,11 +400,20 @@ class ConditionRanking:
         return sentence(RanksBasis(self.ranking.cases, self.ranking.left_out, FEWEST_UNITS))
 
     @property
+    def enough(self) -> bool:
+        """Whether there are enough common cases for ranks."""
+        return self.ranking.cases >= FEWEST_UNITS
+
+    @property
     def rows(self) -> list[tuple[str, str, str]]:
         """Agent, mean over the common cases, and its ranks as text; a dash where these are too few for ranks."""
-        some, enough = self.ranking.cases > 0, self.ranking.cases >= FEWEST_UNITS
+        some = self.ranking.cases > 0
         return [
-            (one.name, units.number(one.mean if some else None), rank_words(one) if enough else units.DASH)
+            (
+                one.name,
+                units.number(one.mean if some else None),
+                rank_words(one) if self.enough else units.DASH,
+            )
             for one in self.ranking.ranks
         ]
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -17,6 +17,7 @@ from textual.widget import Widget
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.evaluation.engine.interface import RunRequest
+from bioeval_tui.record.names import spoken
 from bioeval_tui.record.runs import AGENT_FAILED, NO_SCORE, NOT_MEASURED
 from bioeval_tui.report.findings import CompareNext, RepeatNext, ReviewNext, RunNext, WatchNext
 from bioeval_tui.report.sentences import next_step
@@ -27,8 +28,19 @@ from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs import runs_view
 from bioeval_tui.tui.runs.runs_view import status_of
+from bioeval_tui.tui.shared.answer_block import step_keys
 from bioeval_tui.tui.shared.base import AtRest, RefreshedScreen
-from bioeval_tui.tui.shared.cells import Cell, Line, bulleted, joined, paint, score_tone, spark
+from bioeval_tui.tui.shared.cells import (
+    FEWEST_DRAWN,
+    Cell,
+    Line,
+    bulleted,
+    fitted,
+    joined,
+    paint,
+    score_tone,
+    spark,
+)
 from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, Labelled, RowList
 from bioeval_tui.units import ago, number
@@ -42,7 +54,7 @@ if TYPE_CHECKING:
 
 RECENT, NEXT, PROBLEMS = 12, 5, 8
 """Maximum number of rows in each list."""
-LABELS = 34
+LABELS = 42
 """Width of what stands before and after the bars of a condition."""
 Does = Literal["", "sample", "own", "open", "compare", "review", "job", "go"]
 """What enter does with what `HomeEntry.on` names: runs, or a job and, to run it, how often."""
@@ -233,7 +245,7 @@ def _score(run: CataloguedRun) -> float | None:
 def _scores(run: CataloguedRun) -> tuple[Cell, ...]:
     """Return `0.47 → 1.00`, the conditions' scores, or the score of the only one."""
     values = list(run.scores.values()) or [None, None]
-    cells = [Cell(f"{number(value):>4}", score_tone(value)) for value in values]
+    cells = [Cell(fitted(number(value), 4, "right"), score_tone(value)) for value in values]
     if len(cells) == 1:
         return cells[0], Cell(" " * 9)  # as wide as the arrow and the second score
     arrow = Cell(" → ", "quiet")
@@ -254,8 +266,8 @@ def recent(
         said = known.answer.brief if known else ""
         row = (
             *_scores(run),
-            Cell(set_cell_size(run.job, max(jobs, cell_len(run.job))) + "  "),
-            Cell(set_cell_size(run.agent_words, max(agents, cell_len(run.agent_words))) + "  ", "quiet"),
+            Cell(fitted(run.job, max(jobs, cell_len(run.job))) + "  "),
+            Cell(fitted(run.agent_words, max(agents, cell_len(run.agent_words))) + "  ", "quiet"),
             Cell(said or state.text, "plain" if said and state.tone != "bad" else state.tone),
             *([Cell(f", {plural(known.trials, 'trial')}")] if known and said else []),
             Cell(f"  {ago(run.began, now)}", "quiet"),
@@ -267,7 +279,7 @@ def recent(
 def trends(runs: Iterable[CataloguedRun], width: int, height: int, now: datetime) -> list[Line]:
     """Return the scores of each agent in each job by condition, oldest first, as bars with their newest and best value.
 
-    What ran last is first.
+    What ran last is first; jobs with fewer than three scores are left out.
     """
     alike: dict[tuple[str, str], list[CataloguedRun]] = {}
     for run in runs:
@@ -280,7 +292,7 @@ def trends(runs: Iterable[CataloguedRun], width: int, height: int, now: datetime
         rows = [row for name in names if (row := _trend(name, [run.scores.get(name) for run in shown]))]
         if not rows or len(lines) + len(rows) + 1 > height:
             continue
-        first = f", the first {ago(shown[0].began, now)}" if len(shown) > 1 else ""
+        first = f", the first {ago(shown[0].began, now)}"
         scored = next(run for run in newest_first if any(value is not None for value in run.scores.values()))
         if scored is not newest_first[0]:
             first = f", the last score {ago(scored.began, now)}"
@@ -299,13 +311,14 @@ def trends(runs: Iterable[CataloguedRun], width: int, height: int, now: datetime
 
 
 def _trend(name: str, values: Sequence[float | None]) -> Line:
-    """Return the bars of a condition, `·` for a run without a score; nothing where no run has one."""
+    """Return the bars of a condition, `·` for a run without a score; nothing for fewer than three scores."""
     known = [value for value in values if value is not None]
-    if not known:
+    if len(known) < FEWEST_DRAWN:
         return []
     bars = joined((f"{spark([value], 1)} ", score_tone(value)) for value in values)
-    said = f" {number(known[-1])}" + (f", best {number(max(known))}" if len(known) > 1 else "")
-    return [Cell(f"  {name:<10}", "quiet"), *bars, Cell(said, "quiet")]
+    said = f" {number(known[-1])}, best {number(max(known))}"
+    title = spoken(name)
+    return [Cell(f"  {fitted(title, max(18, cell_len(title) + 1))}", "quiet"), *bars, Cell(said, "quiet")]
 
 
 def problems(
@@ -426,7 +439,7 @@ class HomeScreen(RefreshedScreen):
         & #about { width: 1fr; border: round $line; border-title-color: $quiet; padding: 0 2; }
         &.-narrow HomeList RowList { max-height: 3; }
         &.-narrow #recent RowList { max-height: 5; }
-        &.-narrow .home--scores { display: none; }
+        &.-narrow .home--scores, & .home--scores.-none { display: none; }
         &.-short #below { display: none; }
     }
     """
@@ -541,6 +554,7 @@ class HomeScreen(RefreshedScreen):
         listed = problems(self._findings or (), self._jobs, self._runs, self._previews, now)
         failing.show(listed, "None found" if self._findings is not None else "Examining…")
         scores = self.query_one(".home--scores", DrawnPanel)
+        scores.set_class(bool(self._runs) and not trends(self._runs, 200, 100, now), "-none")
         scores.border_title = "Scores over time" if self._runs else "How it works"
         scores.refresh()
         live = sum(run.status == "running" for run in self._runs)
@@ -571,7 +585,9 @@ class HomeScreen(RefreshedScreen):
         if entry is not None and entry.run is not None:
             width = max(20, about.scrollable_content_region.width)
             preview = self._previews.get(entry.run.run_id)
-            card = runs_view.card(entry.run, self._runs, datetime.now(UTC), width, preview)
+            # In the other lists enter does something else than open this run.
+            keys = step_keys(self) if entry.does == "open" else {}
+            card = runs_view.card(entry.run, self._runs, datetime.now(UTC), width, preview, keys)
             # Where few lines fit, the list's row stands for the card's first line.
             lines += card if about.size.height >= ROOMY else [line for line in card[1:] if line]
         about.query_one(Labelled).show(lines)

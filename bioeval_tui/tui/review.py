@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from textwrap import wrap
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -24,7 +23,7 @@ from bioeval_tui.tui.live.transcript import Transcript
 from bioeval_tui.tui.medals.medal_card import MedalCard
 from bioeval_tui.tui.review_view import ReviewDialog
 from bioeval_tui.tui.shared.base import RefreshedScreen, unreadable
-from bioeval_tui.tui.shared.cells import Cell, Line, brief_head, left, right, who_and_what
+from bioeval_tui.tui.shared.cells import Cell, Line, brief_head, left, right, who_and_what, wrapped
 from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
 
@@ -215,7 +214,7 @@ class ReviewScreen(RefreshedScreen):
     def _title(self, item: ReviewItem, width: int) -> list[str]:
         number = f"{item.id.task} " if item.id.task else ""
         title = f"{self._prefixes.get(item.id.place, '')}{number}{item.title}"
-        return wrap(title, max(20, width - self._where - self._outcome - 4)) or [""]
+        return wrapped(title, max(20, width - self._where - self._outcome - 4))
 
     def _row(self, index: int, width: int) -> Content:
         item = self.shown[index]

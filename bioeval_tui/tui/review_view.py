@@ -10,6 +10,7 @@ from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from rich.cells import cell_len
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.widget import Widget
@@ -17,12 +18,13 @@ from textual.widgets import Input, Static
 
 from bioeval_tui.grade.outcomes import standing_of
 from bioeval_tui.record import reviews
+from bioeval_tui.record.names import spoken
 from bioeval_tui.report.messages import plain
 from bioeval_tui.text import clean, for_terminal, shorten
 from bioeval_tui.tui.items import NewReview, ReviewItem
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals.medals_view import MEDALS
-from bioeval_tui.tui.shared.cells import Cell, Line
+from bioeval_tui.tui.shared.cells import Cell, Line, condition_in, fitted
 from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog
 from bioeval_tui.units import date, number
 
@@ -94,11 +96,12 @@ def heads(items: Iterable[ReviewItem]) -> tuple[str, str, str]:
 
 
 def where(item: ReviewItem, width: int = 80) -> str:
-    """Return `withheld 1` in at most `width` characters, or the agent of a submission."""
+    """Return `without the facts 1` in at most `width` characters, or the agent of a submission."""
     if item.id.key is not None:
         case = item.conversation.case if item.conversation is not None else None
         trial = (case.words if case is not None else "") or str(item.id.key.trial)
-        return f"{shorten(item.condition or item.id.key.condition, max(4, width - 1 - len(trial)))} {trial}"
+        condition = spoken(item.condition or item.id.key.condition)
+        return f"{condition_in(condition, max(4, width - 1 - cell_len(trial)))} {trial}"
     return item.row.agent if item.row is not None else ""
 
 
@@ -148,7 +151,7 @@ LABEL = 11
 
 def label(name: str) -> Cell:
     """Return the first cell of a line, its label."""
-    return Cell(name.ljust(LABEL), "quiet")
+    return Cell(fitted(name, LABEL), "quiet")
 
 
 def heading(item: ReviewItem, blind: bool) -> list[Line]:

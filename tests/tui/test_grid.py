@@ -66,7 +66,7 @@ async def test_choosing_a_cell_opens_its_conversation(size: tuple[int, int]) -> 
     async with opened(FakeView(run_of_trials(4, end=False)), size) as (app, pilot):
         await pilot.press("A")
         await until(pilot, lambda: is_a(app.screen, "GridScreen") and bool(app.screen.shown))
-        assert "supplied · trial 3" in screen_text(app)
+        assert "with the facts · trial 3" in screen_text(app)
         await pilot.press("right", "enter")
         await until(pilot, lambda: (app.live.watched.condition, app.live.watched.trial) == ("withheld", 4))
         await loaded(app, pilot)
@@ -259,18 +259,20 @@ async def test_the_history_opens_the_batch_of_a_run() -> None:
 
 def test_a_batch_says_why_each_model_lost_most() -> None:
     poor, good = Talk(tasks=(0.2, 1.0), holds=(False,)), Talk(tasks=(1.0, 1.0))
+    fair = Talk(tasks=(0.4, 1.0))
     runs = [
         Recorded([one], [two], job, f"20260102-030405-{at}", started={"model": model}).loaded()
         for at, (model, job, one, two) in enumerate(
-            (("small", "kidney", good, poor), ("small", "dose", good, good), ("large", "dose", good, good))
+            (("small", "kidney", good, poor), ("small", "dose", good, good), ("large", "dose", good, fair))
         )
     ]
     said, (line,) = conclude(*runs)
     words = "".join(cell.text for cell in line)
     assert said == answer_batch(runs)
     assert words.startswith(
-        f"small lost most in kidney, supplied ({runs[0].scores['supplied']:.2f}): “task 1”:"
+        f"large lost most in dose, with the facts ({runs[2].scores['supplied']:.2f}): “task 1”:"
     )
+    assert "small" in said.why, "the lowest of all is the answer's reason, and stands there alone"
 
 
 def test_a_conversation_that_the_judge_still_reads_has_not_ended() -> None:

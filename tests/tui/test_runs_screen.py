@@ -29,10 +29,13 @@ from run_script import scripted_run
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.record.events import MessageCompleted, RunEvent, TranscriptScored
 from bioeval_tui.record.state import RunState, apply_all
+from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.findings import Gain
 from bioeval_tui.report.result import result_of
 from bioeval_tui.tui.job_dialogs import RunForm
+from bioeval_tui.tui.runs import runs_view
 from bioeval_tui.tui.runs.passages import PassagesDialog
+from tests.unit.report.recorded import Recorded, Talk
 
 
 def given(**options: object) -> FakeServices:
@@ -95,7 +98,7 @@ async def test_two_marked_runs_are_compared_with_the_older_one_first(size: tuple
         await pilot.press("m", "equals_sign")
         await until(pilot, lambda: is_a(app.screen, "CompareDialog"))
         await loaded(app, pilot)
-        assert "B scores higher on 1 of 2 tasks" in screen_text(app)
+        assert "WHAT  B scored higher: in 6 of 6 pairs without the facts" in screen_text(app)
         assert "▲ better" in screen_text(app)
         await pilot.press("escape")
         await loaded(app, pilot)
@@ -228,7 +231,8 @@ async def test_a_wide_terminal_shows_the_run_and_its_trend() -> None:
         await loaded(app, pilot)
         text = screen_text(app)
         assert "means of 6 runs of this job" in text
-        assert "with the facts" in text
+        assert text.index("WHAT") < text.index("means of 6 runs")
+        assert "NEXT" in text
 
 
 async def test_a_narrow_terminal_shows_the_conclusion_below_the_table() -> None:
@@ -449,12 +453,12 @@ async def test_a_trend_says_in_what_the_run_before_differs_besides_its_results()
     assert said[at + 1] == "which differs in agent's model, program"
 
 
-async def test_a_card_says_why_points_were_lost_above_the_scores() -> None:
+async def test_a_card_says_why_points_were_lost_above_the_mean_and_nothing_twice() -> None:
     said = await card_of(given(), 1)
-    at = said.index("where it lost points: withheld")
-    assert said[at + 1 : at + 3] == ["“a reminder”: it has no time zone.", "the judge quotes turn 2: “Done.”"]
-    scores = next(n for n, line in enumerate(said) if line.startswith("withheld  "))
-    assert said.index("+0.24  assertion “reminder exists”") < scores
+    labels = [line.partition(" ")[0] for line in said]
+    assert labels.index("WHAT") < labels.index("SURE") < labels.index("WHY") < labels.index("NEXT")
+    assert labels.index("NEXT") < labels.index("mean")
+    assert not {"without", "with", "difference", "withheld"} & {*labels}, "the answer says the scores"
 
 
 async def test_a_card_says_what_to_do_if_no_conversation_took_place() -> None:
@@ -472,9 +476,7 @@ async def test_a_run_of_one_condition_is_not_part_of_the_trend() -> None:
     alone = services.history[1]._replace(score=None, scores={"supplied": 0.9})
     services.history = [services.history[0], alone, *services.history[2:]]
     said = "\n".join(await card_of(services, 1))
-    assert "supplied    0.90" in said
-    assert "withheld    not run" in said
-    assert "mean and difference need both conditions" in said
+    assert "mean  " not in said, "it needs both conditions"
     assert "means of 5 runs of this job" in said
     services.history = [alone]
     assert "with both conditions has ended yet" in " ".join(await card_of(services, 0))
@@ -486,7 +488,7 @@ async def test_a_comparison_starts_with_its_conclusion_and_signs_every_differenc
         await until(pilot, lambda: is_a(app.screen, "CompareDialog"))
         await loaded(app, pilot)
         said = screen_text(app)
-        assert said.index("WHAT") < said.index("FACTS WITHHELD")
+        assert said.index("WHAT") < said.index("WITHOUT THE FACTS")
         for words in ("▲ better", "▲ fixed", "▼ broken", "50%", "−0.39 s", "judge: A rules, B gpt-4.1-mini"):
             assert words in said
 
@@ -516,3 +518,57 @@ async def test_a_long_name_goes_on_below_instead_of_being_cut(width: int) -> Non
         await pilot.click(rows, offset=(2, rows._span(2)[0]))
         await loaded(app, pilot)
         assert screen.looked_at == runs[2], "a click counts lines, not rows"
+
+
+@pytest.mark.parametrize("width", [80, 120, 160])
+async def test_the_column_that_is_sorted_by_is_always_shown(width: int) -> None:
+    services = given()
+    async with opened(None, (width, 40), services=services, start="runs") as (app, pilot):
+        await loaded(app, pilot)
+        screen: Any = app.screen
+        for _ in screen.table.columns:
+            await pilot.press("l")
+            await loaded(app, pilot)
+            assert screen.listing.sorting.column in screen.table.shown
+            assert "▾" in screen_text(app).splitlines()[1]
+
+
+async def test_a_kept_order_by_a_column_without_room_waits_until_it_is_shown() -> None:
+    services = given()
+    services.preferences["runs.sorting"] = ["messages", False]
+    async with opened(None, (80, 40), services=services, start="runs") as (app, pilot):
+        await loaded(app, pilot)
+        screen: Any = app.screen
+        await until(pilot, lambda: screen.table.columns[screen.listing.sorting.column].name == "started")
+        assert "by started" in screen_text(app)
+        await pilot.resize_terminal(200, 40)
+        await until(pilot, lambda: screen.table.columns[screen.listing.sorting.column].name == "messages")
+        assert "by messages" not in screen_text(app)
+
+
+async def test_jobs_without_a_common_task_are_not_compared_and_say_which_runs_can_be() -> None:
+    dose = Recorded([Talk()], job="dose", started={"agent": "one"}).loaded()
+    other = Recorded([Talk()], job="reminder")
+    job = dose.started.job | {"tasks": [{"task": "another"}]}
+    other.started = {"job": job, "job_sha256": "1" * 64}
+    services = given(comparison=compare(dose, other.loaded()))
+    async with opened(None, (120, 40), services=services, start="runs") as (app, pilot):
+        await pilot.press("down", "m", "m", "equals_sign")
+        await until(pilot, lambda: is_a(app.screen, "CompareDialog"))
+        await loaded(app, pilot)
+        said = screen_text(app)
+        assert "WHAT  A and B are not compared: their jobs share no task (A dose, B reminder)." in said
+        assert "A can be compared with run " in said
+        assert "only differences" not in said
+        assert "not measured" not in said
+
+
+async def test_charts_begin_at_three_values() -> None:
+    def said(count: int) -> str:
+        runs = [history.run(n, "new", 0.5, ago=timedelta(hours=n + 1)) for n in range(count)]
+        lines = runs_view.trend_lines(runs_view.trend(runs, runs[0]), runs[0], 40)
+        return "\n".join("".join(cell.text for cell in line) for line in lines)
+
+    assert "means of" not in said(1) + said(2)
+    assert "±0.00 since the previous run" in said(2)
+    assert "means of 3 runs" in said(3)

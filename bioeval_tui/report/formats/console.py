@@ -19,7 +19,7 @@ from bioeval_tui.consoles import plain_console, write_lines
 from bioeval_tui.errors import BioevalError, ExitCode
 from bioeval_tui.record import events
 from bioeval_tui.record.attachments import file_words, has_contents
-from bioeval_tui.record.names import CANCELLED_AT_START, SPEAKERS, Condition
+from bioeval_tui.record.names import CANCELLED_AT_START, SPEAKERS, Condition, spoken
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.runs import is_live
 from bioeval_tui.record.state import Change, RunState, apply_all
@@ -452,7 +452,7 @@ def print_comparison(found: Comparison, console: Console, *, texts: bool = False
     print_answer(found.answer, console)
     print_lines(found.brief_words, console)
     print_lines(found.told, console)
-    for side in found.conditions:
+    for side in found.compared:
         console.print()
         _print_condition(side, console, texts)
     if found.regressions:
@@ -462,7 +462,7 @@ def print_comparison(found: Comparison, console: Console, *, texts: bool = False
 
 
 def _print_condition(side: ConditionComparison, console: Console, texts: bool) -> None:
-    table = text_table([Text(side.title)], ["A", "B", "difference"])
+    table = text_table([Text(spoken(side.title))], ["A", "B", "difference"])
     table.add_row(
         "score", units.number(side.a.mean), units.number(side.b.mean), units.signed(side.score.mean)
     )
@@ -473,6 +473,10 @@ def _print_condition(side: ConditionComparison, console: Console, texts: bool) -
             units.number3(part.b.mean if part.b else None),
             units.DASH if part.change is None else signed(part.change, 3),
         )
+    if any(one.failed for one in side.requests):
+        failed_a, failed_b = (one.failed for one in side.requests)
+        counts = (f"{one.failed} of {one.sent}" for one in side.requests)
+        table.add_row("failed requests", *counts, f"{failed_b - failed_a:+d}".replace("-", "−"))
     for task in side.tasks:
         table.add_row(
             Text(f"task: {task.title}"),
@@ -543,10 +547,11 @@ def print_rankings(found: Sequence[ConditionRanking], console: Console) -> None:
     """Print a table for each condition, the best mean first, and the basis of the ranks."""
     for one in found:
         table = Table(box=None, pad_edge=False)
-        table.add_column(Text(one.title), overflow="fold")
+        table.add_column(Text(spoken(one.title)), overflow="fold")
         table.add_column("mean", justify="right")
-        table.add_column("rank", no_wrap=True)
+        if one.enough:
+            table.add_column("rank", no_wrap=True)
         for name, mean, rank in one.rows:
-            table.add_row(Text(name), mean, rank)
+            table.add_row(Text(name), mean, *([rank] if one.enough else []))
         console.print(table)
         console.print(Text(one.note), soft_wrap=True)

@@ -230,7 +230,16 @@ def _compared(comparison: Comparison) -> list[str]:
 def _ranks(ranking: ConditionRanking) -> list[str]:
     rows = [[escape(name), mean, escape(ranks)] for name, mean, ranks in ranking.rows]
     head = ["agent", escape(ranking.title), "rank"]
-    return ["## Ranks", "", *table(head, rows), "", f"{escape(ranking.note)}.", ""]
+    if not ranking.enough:
+        head, rows = head[:-1], [row[:-1] for row in rows]
+    return [
+        "## Ranks" if ranking.enough else "## Means",
+        "",
+        *table(head, rows),
+        "",
+        f"{escape(ranking.note)}.",
+        "",
+    ]
 
 
 def _answer(lines: Sequence[tuple[str, str]]) -> list[str]:

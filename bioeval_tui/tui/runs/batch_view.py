@@ -10,17 +10,19 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from rich.cells import cell_len
+
 from bioeval_tui.record.effect import shared_criteria, trial_difference
-from bioeval_tui.record.names import PUBLISHED_NAMES
+from bioeval_tui.record.names import PUBLISHED_NAMES, spoken
 from bioeval_tui.report import rows
 from bioeval_tui.report.brief import Brief, brief_of
 from bioeval_tui.report.sentences import rank_words
 from bioeval_tui.statistics.differences import rank as ranking_of
 from bioeval_tui.statistics.estimates import Sample
 from bioeval_tui.statistics.intervals import FEWEST_UNITS
-from bioeval_tui.text import for_terminal, plural, shorten
+from bioeval_tui.text import for_terminal, plural
 from bioeval_tui.tui.live import heads_view
-from bioeval_tui.tui.shared.cells import Cell, Tone, spark
+from bioeval_tui.tui.shared.cells import FEWEST_DRAWN, Cell, Tone, condition_in, cut, fitted, spark
 from bioeval_tui.units import duration, latency_short, number
 
 if TYPE_CHECKING:
@@ -126,8 +128,8 @@ class Glance:
 
     @property
     def condition(self) -> str:
-        """What the condition is called."""
-        return self.named or self.key.condition
+        """What the condition is called: `without the facts`, or as the job names it."""
+        return spoken(self.named or self.key.condition)
 
     def sample(self, value: float | None) -> Sample:
         """Return a value of this conversation as statistics take it."""
@@ -154,9 +156,7 @@ class Glance:
     def words(self) -> str:
         """The text that the filter searches."""
         sign, word = _WORDS[self.rank]
-        return (
-            f"{self.job} {self.model} {self.condition} {self.trial} {self.state.text} {sign} {word}".lower()
-        )
+        return f"{self.job} {self.model} {self.key.condition} {self.condition} {self.trial} {self.state.text} {sign} {word}".lower()
 
 
 def glances_of(state: RunState, *, gone: bool = False) -> list[Glance]:
@@ -346,17 +346,19 @@ def lines_of(
     not fit are cut so that they differ from those `beside`.
     """
     key, slow = glance.key, glance.ranked(now) is Rank.SLOW
-    room = width - len(glance.score.text) - 2
+    room = width - cell_len(glance.score.text) - 2
     name = name_of(glance, room, beside) if several else _conversation(glance, room)
-    gap = max(2, width - len(name) - len(glance.score.text))
+    gap = max(2, width - cell_len(name) - cell_len(glance.score.text))
     first = (Cell(name, "strong"), Cell(" " * gap), glance.score)
-    short = _conversation(glance, width // 2 + 4) if glance.case else f"{glance.condition} {key.trial}"
+    short = f"{condition_in(glance.condition, width // 3)} {key.trial}"
+    if glance.case:
+        short = _conversation(glance, width // 2 + 4)
     which = f"{short}  " if several else ""
     waited = f" · {duration(glance.waited_ms(now) / 1000)}" if now is not None and glance.since else ""
-    room = max(1, width - len(which) - len(waited))
+    room = max(1, width - cell_len(which) - cell_len(waited))
     state_text = glance.state.text
-    if len(state_text) > room:  # how many messages it took is the first thing to go
-        state_text = shorten(state_text.partition(" · ")[0], room)
+    if cell_len(state_text) > room:  # how many messages it took is the first thing to go
+        state_text = cut(state_text.partition(" · ")[0], room)
     state = Cell(state_text + waited, "warn" if slow else glance.state.tone)
     newest_ms = glance.latencies_ms[-MOST_LATENCIES:]
     most = max([glance.slow_ms, *newest_ms, 1.0])
@@ -364,8 +366,9 @@ def lines_of(
     if now is not None and glance.waited_ms(now) > glance.slow_ms:
         newest = ""  # the wait is what is slow, and stands beside the state
     newest_text = f"{'◷ slow  ' if slow else ''}{newest}".rstrip()
-    room = max(1, width - len(newest_text) - 1)
-    bars = f"{spark(newest_ms, room, 0.0, most):<{room}} "
+    room = max(1, width - cell_len(newest_text) - 1)
+    drawn = spark(newest_ms, room, 0.0, most) if len(newest_ms) >= FEWEST_DRAWN else ""
+    bars = fitted(drawn, room) + " "
     return (
         first,
         (Cell(which, "quiet"), state),
@@ -375,10 +378,10 @@ def lines_of(
 
 def _conversation(glance: Glance, room: int) -> str:
     """Return which conversation of its run it is: the condition with the trial, or the case, which is cut where it must be."""
-    condition = glance.condition
     if not glance.case:
-        return f"{condition} · {glance.trial}"
-    return f"{shorten(glance.trial, max(1, room - len(condition) - 3))} · {condition}"
+        return f"{condition_in(glance.condition, room - cell_len(glance.trial) - 3)} · {glance.trial}"
+    condition = condition_in(glance.condition, room // 2)
+    return f"{cut(glance.trial, max(1, room - cell_len(condition) - 3))} · {condition}"
 
 
 def conditions_of(glances: Iterable[Glance]) -> list[Condition]:
@@ -389,23 +392,23 @@ def conditions_of(glances: Iterable[Glance]) -> list[Condition]:
 def condition_of(glances: Iterable[Glance], condition: Condition) -> str:
     """Return what all jobs call a condition; its own name if theirs differ."""
     names = {glance.condition for glance in glances if glance.key.condition == condition}
-    return names.pop() if len(names) == 1 else condition
+    return names.pop() if len(names) == 1 else spoken(condition)
 
 
 def name_of(glance: Glance, room: int, beside: Iterable[Glance] = ()) -> str:
     """Return job and model (of a single job, only the model), each cut where both do not fit, but not like those `beside`."""
     job, model = glance.job, glance.model
     if not model:
-        return shorten(job, max(1, room))
+        return cut(job, max(1, room))
     jobs, models = {job: None}, {model: None}
     for other in beside:
         jobs[other.job] = models[other.model] = None
     if len(jobs) == 1 and len(models) > 1:
         return distinct(list(models), max(1, room))[model]
-    if len(job) + len(model) + 3 > room:
+    if cell_len(job) + cell_len(model) + 3 > room:
         half = max(1, (room - 3) // 2)
-        model = distinct(list(models), max(half, room - 3 - len(job)))[model]
-        job = distinct(list(jobs), max(1, room - 3 - len(model)))[job]
+        model = distinct(list(models), max(half, room - 3 - cell_len(job)))[model]
+        job = distinct(list(jobs), max(1, room - 3 - cell_len(model)))[job]
     return f"{job} · {model}"
 
 
@@ -424,12 +427,17 @@ def distinct(names: Sequence[str], width: int) -> dict[str, str]:
     """Return names cut to a width so that different ones stay different, where any cut does that."""
     common = next((at for at, letters in enumerate(zip(*names, strict=False)) if len(set(letters)) > 1), 0)
     cuts: tuple[Callable[[str], str], ...] = (
-        lambda name: shorten(name, max(1, width)),
-        lambda name: name if len(name) <= width else f"…{name[1 - width :]}",
-        lambda name: name if len(name) <= width else shorten(f"…{name[common:]}", max(1, width)),
+        lambda name: cut(name, max(1, width)),
+        lambda name: name if cell_len(name) <= width else f"…{_end_of(name, width - 1)}",
+        lambda name: name if cell_len(name) <= width else cut(f"…{name[common:]}", max(1, width)),
     )
     shortened = [{name: cut(name) for name in names} for cut in cuts]
     return next((cut for cut in shortened if len(set(cut.values())) == len(set(names))), shortened[0])
+
+
+def _end_of(name: str, width: int) -> str:
+    """Return the end of a name that is at most so many cells wide."""
+    return next((name[at:] for at in range(len(name)) if cell_len(name[at:]) <= width), "")
 
 
 def as_row(glance: Glance) -> str:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from textwrap import wrap
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from rich.cells import cell_len
 from textual import on
 from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
 
+from bioeval_tui.record.names import spoken
 from bioeval_tui.report import sentences
 from bioeval_tui.report.comparison import (
     AssertionComparison,
@@ -23,15 +24,17 @@ from bioeval_tui.report.comparison import (
 )
 from bioeval_tui.statistics.differences import Difference
 from bioeval_tui.statistics.estimates import Proportion
-from bioeval_tui.text import plural, shorten
+from bioeval_tui.text import plural
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.shared.answer_block import answer_lines
-from bioeval_tui.tui.shared.cells import Cell, Line, Tone, paint
+from bioeval_tui.tui.shared.answer_block import answer_lines, step_keys
+from bioeval_tui.tui.shared.cells import Cell, Line, Tone, fitted, paint, wrapped
 from bioeval_tui.tui.shared.dialogs import Dialog, Tell, WorkDialog
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
 from bioeval_tui.units import latency, latency_change, number, number3, signed
 
 if TYPE_CHECKING:
+    from bioeval_tui.record.runs import CataloguedRun
+    from bioeval_tui.report.findings import StepAction
     from bioeval_tui.tui.shared.program import Program
 
 
@@ -68,25 +71,29 @@ class ComparisonRow(NamedTuple):
     """The rest of a title that is longer than its column: a line each below the first."""
 
 
-def head(comparison: Comparison) -> list[Line]:
-    """Return the answer, which runs are compared, and how they differ in setup."""
-    shown = [*answer_lines(comparison.answer), *map(_brief_line, comparison.brief_words)]
-    return [*shown, *([Cell(f"! {note}", "warn")] for note in comparison.notes)]
+def head(comparison: Comparison, keys: Mapping[StepAction, str], others: Sequence[str] = ()) -> list[Line]:
+    """Return the answer with the `keys` of its steps, which runs are compared, and how they differ in setup.
+
+    `others` are lines that say which runs can be compared instead.
+    """
+    shown = [*answer_lines(comparison.answer, keys), *([Cell(other)] for other in others), []]
+    shown += map(_brief_line, comparison.brief_words)
+    return [*shown, *([Cell(f"! {note}", "warn")] for note in comparison.other_notes)]
 
 
 def table(comparison: Comparison, width: int, *, only_differences: bool = False) -> list[ComparisonRow]:
     """Return the rows for `width` cells, the largest changes first; with `only_differences`, without unchanged rows."""
     reach = _reach(comparison)
-    told = [_change_cell(check) for condition in comparison.conditions for check in condition.assertions]
+    told = [_change_cell(check) for condition in comparison.compared for check in condition.assertions]
     told += [
         _verdict(difference, is_time=difference is condition.latency)
-        for condition in comparison.conditions
+        for condition in comparison.compared
         for difference in (*(value.difference for value in _values(condition)), condition.latency)
     ]
-    verdicts = max((len(cell.text) for cell in told), default=0)
+    verdicts = max((cell_len(cell.text) for cell in told), default=0)
     return [
         row
-        for condition in comparison.conditions
+        for condition in comparison.compared
         for row in _condition(condition, width, verdicts, reach, only_differences)
     ]
 
@@ -95,7 +102,7 @@ def _reach(comparison: Comparison) -> float:
     """Return the range of the plot: the largest difference or end of an interval."""
     values: list[float] = [
         abs(end)
-        for condition in comparison.conditions
+        for condition in comparison.compared
         for value in _values(condition)
         for end in (value.change or 0.0, *_interval(value.difference))
     ]
@@ -148,7 +155,7 @@ def forest(difference: Difference | None, reach: float, width: int) -> Line:
 def _brief_line(line: str) -> Line:
     """Return a line of the brief; `A`, `B` and `facts` are labels, below which the rest wraps."""
     label, gap, rest = line.partition("  ")
-    if not gap or len(label) > len("facts"):
+    if not gap or label not in ("A", "B", "facts", "A facts", "B facts"):
         return [Cell(line, "strong")]
     return [Cell(f"{label}  ", "strong" if len(label) == 1 else "quiet"), Cell(rest)]
 
@@ -158,16 +165,18 @@ def _condition(
 ) -> list[ComparisonRow]:
     plot = PLOT if width >= WIDE else 0
     label = max(16, min(56, width - 3 * NUMBER - 5 - verdicts - plot))
-    heading = f"{'A':>{NUMBER}}{'B':>{NUMBER}}{'B − A':>{NUMBER + 1}}"
+    heading = (
+        fitted("A", NUMBER, "right") + fitted("B", NUMBER, "right") + fitted("B − A", NUMBER + 1, "right")
+    )
     half = (plot - 2) // 2
-    scale = f"  {'A better':<{half}}0{'B better':>{half}}" if plot else ""
-    name = f"{shorten(condition.title, label - 1):<{label}}".upper()
+    scale = f"  {fitted('A better', half)}0{fitted('B better', half, 'right')}" if plot else ""
+    name = fitted(spoken(condition.title).upper(), label)
 
     def row(title: str, line: Line) -> ComparisonRow:
         shown, *numbers = line
-        first, *more = wrap(shown.text, label - 1) or [""]
+        first, *more = wrapped(shown.text, label - 1)
         return ComparisonRow(
-            [shown._replace(text=f"{first:<{label}}"), *numbers], condition.condition, title, tuple(more)
+            [shown._replace(text=fitted(first, label)), *numbers], condition.condition, title, tuple(more)
         )
 
     tasks = sorted(condition.tasks, key=lambda task: -abs(task.change or 0.0))
@@ -182,6 +191,9 @@ def _condition(
         (_moved(part), row(evidence.get(part.name, ""), _value(part, reach, plot, is_part=True)))
         for part in condition.parts
     ]
+    if any(one.failed for one in condition.requests):
+        counts = [one.failed for one in condition.requests]
+        rows.append((counts[0] != counts[1], row(FAILURES, _failures(counts, plot))))
     rows += [(_moved(task), row(task.title, _value(task, reach, plot))) for task in tasks]
     rows += [(check.change != "same", row(check.title, _check(check, plot))) for check in checks]
     rows.sort(key=lambda changed: not changed[0])
@@ -217,10 +229,22 @@ def _value(
     means = (side.mean if side else None for side in (value.a, value.b))
     return [
         Cell(value.title, tone),
-        Cell("".join(f"{written(mean):>{NUMBER}}" for mean in means), tone),
-        Cell(f"{change:>{NUMBER + 1}}  ", tone),
+        Cell("".join(fitted(written(mean), NUMBER, "right") for mean in means), tone),
+        Cell(fitted(change, NUMBER + 1, "right") + "  ", tone),
         *([*forest(value.difference, reach, plot - 2), Cell("  ")] if plot else []),
         _verdict(value.difference),
+    ]
+
+
+def _failures(counts: Sequence[int], plot: int) -> Line:
+    """Return how many requests to the agent failed in each run."""
+    change = counts[1] - counts[0]
+    moved = Cell("= same" if not change else "↑ more" if change > 0 else "↓ fewer", "quiet")
+    return [
+        Cell("failed requests"),
+        Cell("".join(fitted(f"{count:,}", NUMBER, "right") for count in counts)),
+        Cell(fitted(signed(float(change), 0), NUMBER + 1, "right") + " " * (plot + 2)),
+        moved,
     ]
 
 
@@ -248,18 +272,18 @@ def _share_cell(proportion: Proportion | None) -> Cell:
     """Return `✓` or `✗` for one trial, the share of trials for several."""
     share = proportion.share if proportion is not None else None
     if share is None:
-        return Cell(f"{'–':>{NUMBER}}", "quiet")
+        return Cell(fitted("–", NUMBER, "right"), "quiet")
     if share in (0.0, 1.0):
-        return Cell(f"{'✓' if share else '✗':>{NUMBER}}", "good" if share else "bad")
-    return Cell(f"{share:>{NUMBER}.0%}", "warn")
+        return Cell(fitted("✓" if share else "✗", NUMBER, "right"), "good" if share else "bad")
+    return Cell(fitted(f"{share:.0%}", NUMBER, "right"), "warn")
 
 
 def _time(difference: Difference, averages_ms: tuple[float | None, float | None], plot: int) -> Line:
-    a, b = map(latency, averages_ms)
     change = "–" if difference.mean is None else latency_change(difference.mean)
+    both = "".join(fitted(latency(each), NUMBER, "right") for each in averages_ms)
     return [
         Cell(TIMES),
-        Cell(f"{a:>{NUMBER}}{b:>{NUMBER}}{change:>{NUMBER + 1}}  {' ' * plot}"),
+        Cell(both + fitted(change, NUMBER + 1, "right") + " " * (plot + 2)),
         _verdict(difference, is_time=True),
     ]
 
@@ -267,14 +291,35 @@ def _time(difference: Difference, averages_ms: tuple[float | None, float | None]
 def open_comparison(program: Program, a: str, b: str) -> None:
     """Read both recordings, then show the comparison of run B with run A."""
 
-    async def work(tell: Tell) -> Comparison:
-        return await program.services.from_runs(compare, a, b)
+    async def work(tell: Tell) -> tuple[Comparison, list[str]]:
+        services = program.services
+        comparison = await services.from_runs(compare, a, b)
+        if comparison.compared:
+            return comparison, []
+        runs = await services.in_thread(lambda: services.run_list.runs())
+        return comparison, instead_of((a, b), runs)
 
-    def show(comparison: Comparison | None) -> None:
-        if comparison is not None:
-            program.push_screen(CompareDialog(comparison))
+    def show(found: tuple[Comparison, list[str]] | None) -> None:
+        if found is not None:
+            program.push_screen(CompareDialog(*found))
 
     program.push_screen(WorkDialog("Reading both recordings", work), show)
+
+
+def instead_of(run_ids: Sequence[str], runs: Sequence[CataloguedRun]) -> list[str]:
+    """Return which run of its own job each of two runs can be compared with: the newest other one that was measured."""
+    lines = []
+    for name, run_id in zip("AB", run_ids, strict=True):
+        own = next((run for run in runs if run.run_id == run_id), None)
+        others = [run for run in runs if own and run.job == own.job and run.run_id != run_id and run.measured]
+        if own is not None and others:
+            newest = max(others, key=lambda run: run.began)
+            lines.append(
+                f"{name} can be compared with run {newest.run_id} of {own.job} ({newest.agent_words})"
+            )
+        elif own is not None:
+            lines.append(f"{name} is the only run of {own.job} with a score to compare")
+    return lines
 
 
 class CompareDialog(Dialog[None]):
@@ -292,12 +337,15 @@ class CompareDialog(Dialog[None]):
     CompareDialog > .dialog--box { width: 96%; max-width: 150; height: 90%; }
     CompareDialog #head { height: auto; max-height: 50%; }
     CompareDialog RowList { height: 1fr; margin-top: 1; }
+    CompareDialog.-alone #head { height: 1fr; max-height: 100%; }
+    CompareDialog.-alone RowList { display: none; }
     CompareDialog.-narrow > .dialog--box { width: 100%; height: 100%; }
     """
 
-    def __init__(self, comparison: Comparison) -> None:
+    def __init__(self, comparison: Comparison, others: Sequence[str] = ()) -> None:
         super().__init__()
         self._comparison = comparison
+        self._others = others
         self._only_differences = False
         self._table: list[ComparisonRow] = []
         self._list = RowList("~compared-rows", lambda: bool(self.here.title and self._trials))
@@ -309,8 +357,9 @@ class CompareDialog(Dialog[None]):
         yield self._list
 
     def on_mount(self) -> None:
-        """Focus the table."""
-        self._list.focus()
+        """Focus the table or, where nothing is compared, what says why."""
+        self.set_class(not self._comparison.compared, "-alone")
+        (self._list if self._comparison.compared else self.query_one("#head")).focus()
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
@@ -340,7 +389,7 @@ class CompareDialog(Dialog[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """One key toggles between differences and all rows."""
         if action in ("differences", "every_row"):
-            return self._only_differences == (action == "every_row")
+            return bool(self._comparison.compared) and self._only_differences == (action == "every_row")
         return True
 
     def action_differences(self) -> None:
@@ -358,10 +407,16 @@ class CompareDialog(Dialog[None]):
 
     def _draw(self) -> None:
         width = self._list.scrollable_content_region.width
-        if width > 0:
+        if not self._comparison.compared:
+            self.query_one("#head Labelled", Labelled).show(
+                head(self._comparison, step_keys(self), self._others)
+            )
+        elif width > 0:
             self._table = table(self._comparison, width, only_differences=self._only_differences)
             self._list.set_rows(len(self._table), self._row, lines=[1 + len(row.more) for row in self._table])
-            self.query_one("#head Labelled", Labelled).show(head(self._comparison))
+            self.query_one("#head Labelled", Labelled).show(
+                head(self._comparison, step_keys(self), self._others)
+            )
 
     def _row(self, at: int, width: int) -> Content:
         row = self._table[at]

@@ -5,7 +5,6 @@ The summary has the progress, each model's scores with intervals, and a heat map
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import ClassVar
@@ -23,14 +22,25 @@ from bioeval_tui.report.result import RunResult
 from bioeval_tui.statistics.estimates import Estimate, Sample, estimate
 from bioeval_tui.statistics.intervals import CHANGE
 from bioeval_tui.statistics.means import percentile
-from bioeval_tui.text import plural, shorten
+from bioeval_tui.text import plural
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs import batch_view
 from bioeval_tui.tui.runs.batch_view import Glance, Rank, condition_of, conditions_of
 from bioeval_tui.tui.runs.tile_grid_widget import Lines, TileGrid
 from bioeval_tui.tui.shared.answer_block import AnswerBlock
 from bioeval_tui.tui.shared.base import BaseScreen, unreadable
-from bioeval_tui.tui.shared.cells import Cell, Line, Tone, joined, packed, paint_lines, score_tone
+from bioeval_tui.tui.shared.cells import (
+    Cell,
+    Line,
+    Tone,
+    condition_in,
+    fitted,
+    joined,
+    packed,
+    paint_lines,
+    score_tone,
+    wrapped,
+)
 from bioeval_tui.tui.shared.line_widgets import FilterLine
 from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import Labelled, hanging
@@ -38,7 +48,7 @@ from bioeval_tui.units import clock, latency_short, number, signed
 
 NARROWEST, ROOMY = 60, 110
 """Minimum widths for the table, and for its long words."""
-FIELD, SURE, WIDEST = 6, 11, 13
+FIELD, SURE, WIDEST = 8, 11, 13
 """Width of a field of the heat map, with an interval, and half the width of its widest column."""
 NO_MODEL = "model of the job"
 OVER = (Rank.NOT_MEASURED, Rank.AGENT_FAILED, Rank.DONE)
@@ -71,14 +81,14 @@ def board(glances: Sequence[Glance], width: int, height: int, left_s: float | No
 
 def _name_width(rows: Sequence[tuple[str, list[Glance]]], width: int) -> int:
     """Return the width of the models' names: all of them where there is room."""
-    longest = max(10, *(len(name or NO_MODEL) for name, _ in rows)) + 2
+    longest = max(10, *(cell_len(name or NO_MODEL) for name, _ in rows)) + 2
     return min(longest, max(26 if width >= ROOMY else 18, width // 4))
 
 
 def _name_lines(name: str, width: int) -> tuple[Cell, *tuple[Line, ...]]:
     """Return a row's first cell, and the lines below it on which a name that is longer goes on."""
-    first, *more = textwrap.wrap(name or NO_MODEL, width - 2)
-    return Cell(f"{first:<{width}}", "strong"), *([Cell(part, "strong")] for part in more)
+    first, *more = wrapped(name or NO_MODEL, width - 2)
+    return Cell(fitted(first, width), "strong"), *([Cell(part, "strong")] for part in more)
 
 
 def _progress(glances: Sequence[Glance], width: int, left_s: float | None) -> Line:
@@ -104,11 +114,12 @@ def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int, height: int) -> 
     conditions = conditions_of(everything)
     room = (width - name_width - 11 - 9) // len(conditions) - 7
     titles = "".join(
-        f"{('facts ' if room > 9 and name == condition else '') + shorten(name, room + 6):<{room + 7}}"
+        fitted(condition_in(name, room + 6), room + 7)
         for condition in conditions
         for name in (condition_of(everything, condition),)
     )
-    lines: list[Line] = [[Cell(" " * name_width + f"{titles}{'difference':>11}{'p90':>9}", "quiet")]]
+    ends = fitted("difference", 11, "right") + fitted("p90", 9, "right")
+    lines: list[Line] = [[Cell(" " * name_width + titles + ends, "quiet")]]
     drawn: set[str] = set()
     left_out = 0
     for at, (name, group) in enumerate(rows):
@@ -123,7 +134,10 @@ def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int, height: int) -> 
             cells += bar
         gain = _difference(group)
         tone: Tone = "quiet" if gain is None else "plain"
-        cells += [Cell(f"{signed(gain):>11}", tone), Cell(f"{_p90(group):>9}", "quiet")]
+        cells += [
+            Cell(fitted(signed(gain), 11, "right"), tone),
+            Cell(fitted(_p90(group), 9, "right"), "quiet"),
+        ]
         lines += [cells, *below]
     roomy = width >= ROOMY
     said = ["● mean"]
@@ -163,7 +177,7 @@ def _bar(group: Sequence[Glance], condition: str, room: int) -> tuple[Line, str]
     """Return a mean in figures and on the scale, and what is around it: `interval`, `range` or nothing."""
     estimated = estimate(_values(group, condition))
     if estimated.mean is None:
-        return [Cell(f"{'–':>4} ", "quiet"), Cell("·" * room + "  ", "quiet")], ""
+        return [Cell(fitted("–", 4, "right") + " ", "quiet"), Cell("·" * room + "  ", "quiet")], ""
     low, high = min(estimated.points), max(estimated.points)
     around = "range" if low < high else ""
     if estimated.interval is not None:
@@ -207,11 +221,12 @@ def _heat(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
         heads = [f"{what} {number}" for number, _ in enumerate(shown, 1)]
         entries = ([Cell(f"{head} ", "quiet"), Cell(name)] for head, name in zip(heads, shown, strict=True))
         legend = packed(entries, width)
-    names = "".join(f"{head:<{count * field + 1}}" for head in heads)
+    names = "".join(fitted(head, count * field + 1) for head in heads)
     left_out = f" +{len(columns) - len(shown)}" if len(columns) > len(shown) else ""
-    titles = "".join(f"{shorten(condition_of(everything, name), field - 1):^{field}}" for name in conditions)
+    called = (condition_in(condition_of(everything, name), field - 1) for name in conditions)
+    titles = "".join(fitted(title, field, "middle") for title in called)
     lines: list[Line] = [
-        [Cell(f"{f'by {what}{left_out}':<{name_width}}", "quiet"), Cell(names)],
+        [Cell(fitted(f"by {what}{left_out}", name_width), "quiet"), Cell(names)],
         [Cell(" " * name_width + f"{titles} " * len(shown), "quiet")],
     ]
     for name, group in rows:
@@ -238,11 +253,12 @@ def _field(estimated: Estimate, width: int) -> Cell:
     """Return a mean, with field of its 95 % interval where there is one and room for it."""
     value, interval = estimated.mean, estimated.interval
     if value is None:
-        return Cell(f"{'·':^{width}}", "quiet")
+        return Cell(fitted("·", width, "middle"), "quiet")
     around = ""
     if interval is not None and width >= SURE:
         around = f" ±{number(interval.width / 2)}"
-    return Cell(f"{number(value) + around:^{width}}", HEAT[min(len(HEAT) - 1, int(value * len(HEAT)))])
+    shown = fitted(number(value) + around, width, "middle")
+    return Cell(shown, HEAT[min(len(HEAT) - 1, int(value * len(HEAT)))])
 
 
 MOST_ABOUT = 6
@@ -538,8 +554,10 @@ class GridScreen(BaseScreen):
 def conclude(*runs: RunResult) -> tuple[Answer, list[list[Cell]]]:
     """Return which model of several did best, and why each model's lowest conversation lost points.
 
-    Of one run, it is the run's own answer; of a single model, each job's lowest conversation is explained.
+    Of one run, it is the run's own answer; of a single model, each job's lowest conversation is explained. The lowest of
+    all is the answer's reason, so it is not explained again.
     """
+    answer = answer_batch(runs)
     by_model = len({run.state.asked_model for run in runs}) > 1
     lowest: dict[str, tuple[float, RunResult]] = {}
     for run in runs:
@@ -548,7 +566,8 @@ def conclude(*runs: RunResult) -> tuple[Answer, list[list[Cell]]]:
         if value_lost is not None and value_lost < lowest.get(name, (1.0, run))[0]:
             lowest[name] = value_lost, run
     lines = []
-    for name, (value, run) in sorted(lowest.items(), key=lambda one: one[1][0]):
+    from_lowest = sorted(lowest.items(), key=lambda one: one[1][0])
+    for name, (value, run) in from_lowest[1:] if answer.why else from_lowest:
         assert run.lowest is not None
         place = run.place_words(run.lowest)
         where = f"{run.brief.job}, {place}" if by_model else place
@@ -556,4 +575,4 @@ def conclude(*runs: RunResult) -> tuple[Answer, list[list[Cell]]]:
         for loss in run.lowest.why_lost[:1]:
             quoted = f"   turn {loss.turn}: “{loss.quoted}”" if loss.quoted else ""
             lines.append([start, Cell(f" {loss.reason}"), Cell(quoted, "quiet")])
-    return answer_batch(runs), lines
+    return answer, lines

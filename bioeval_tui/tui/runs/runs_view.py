@@ -8,12 +8,24 @@ from datetime import datetime
 from itertools import permutations
 from typing import TYPE_CHECKING
 
-from bioeval_tui.record.names import PUBLISHED_NAMES
+from rich.cells import cell_len
+
+from bioeval_tui.record.names import PUBLISHED_NAMES, spoken
 from bioeval_tui.record.runs import REHEARSAL
 from bioeval_tui.statistics.means import average_if_any
 from bioeval_tui.text import both_or_all, clean_line, plural, shorten
 from bioeval_tui.tui.shared.answer_block import answer_lines
-from bioeval_tui.tui.shared.cells import Cell, Line, Tone, score_tone, spark, uplift, who_and_what
+from bioeval_tui.tui.shared.cells import (
+    FEWEST_DRAWN,
+    Cell,
+    Line,
+    Tone,
+    fitted,
+    score_tone,
+    spark,
+    uplift,
+    who_and_what,
+)
 from bioeval_tui.tui.shared.list_table import Column, Key, Listing, Sorting, number_key, text_key
 from bioeval_tui.units import ago, date, number, signed, when
 
@@ -35,10 +47,10 @@ COLUMNS: tuple[Column, ...] = (
     Column("agent", 28, grows=True),
     Column("", 1),
     Column("status", 14),
-    Column("started", 12, False, 2),
-    Column("withheld", 8, True, 4),
-    Column("supplied", 8, True, 4),
-    Column("mean", 6, True),
+    Column("started", 11, False, 2),
+    Column("without", 8, True, 4),
+    Column("with facts", 10, True, 4),
+    Column("mean", 5, True),
     Column("difference", 10, True, 5),
     Column("messages", 8, True, 8),
     Column("fault", 14, False, 6),
@@ -62,7 +74,7 @@ class RunPreview:
 
     answer: Answer
     lowest: str = ""
-    """The conversation that scored lowest, such as `withheld, trial 2`, to which the next two belong."""
+    """The conversation that scored lowest, such as `with the facts, trial 2`, to which the next two belong."""
     ways: tuple[str, ...] = ()
     """What to do about it if it never took place."""
     last: tuple[tuple[str, str], ...] = ()
@@ -153,8 +165,8 @@ def row(run: CataloguedRun, now: datetime, *, marked: bool, exact: bool) -> dict
         "": Cell(MARK if marked else "", "busy"),
         "status": status_of(run),
         "started": Cell(when(run.began, now, exact=exact), "quiet"),
-        "withheld": _score(run.scores.get("withheld")),
-        "supplied": _score(run.scores.get("supplied")),
+        "without": _score(run.scores.get("withheld")),
+        "with facts": _score(run.scores.get("supplied")),
         "mean": Cell(number(run.score), score_tone(run.score)),
         "difference": uplift(run.difference),
         "messages": Cell(f"{run.messages:,}", "quiet"),
@@ -189,7 +201,10 @@ def card(
     preview: RunPreview | None = None,
     keys: Mapping[StepAction, str] | None = None,
 ) -> list[Line]:
-    """Return the lines beside the table: the run, its conclusion and losses if known, and its job's trend."""
+    """Return the lines beside the table: the run, its answer if known, with the `keys` of its steps, and its job's trend.
+
+    What the answer says, such as the status and the scores of each condition, is not said again.
+    """
     began, state = date(run.began, seconds=True), status_of(run)
     agent, status = run.agent_words or "agent not known", f"  {state.text}"
     brief: Brief | None = None
@@ -198,16 +213,14 @@ def card(
     if preview is not None:
         brief, names = preview.about, preview.names
         concluded = [*answer_lines(preview.answer, keys), [], *_preview_lines(preview)]
-        if state.text == REHEARSAL:
-            status = ""  # the answer says that
+        status = ""
     if brief is not None:
         agent = brief.about_words
     lines: list[Line] = [
         [Cell(f"{run.job}  ", "strong"), Cell(agent), Cell(status, state.tone)],
-        *(who_and_what(brief) if brief else []),
-        [],
         *concluded,
-        *_score_lines(run, names),
+        *([*who_and_what(brief), []] if brief else []),
+        *(_score_lines(run, names) if preview is None else _mean_lines(run, names)),
         [],
         [Cell(f"{began}, {ago(run.began, now)}", "quiet")],
         [Cell(f"run {run.run_id}", "quiet")],
@@ -234,17 +247,31 @@ def _message(role: str, text: str) -> Line:
     return [Cell("▌ user   " if role == "user" else "┃ agent  ", "quiet"), said]
 
 
+def _mean_lines(run: CataloguedRun, names: Mapping[str, str]) -> list[Line]:
+    """Return the mean and what reviewers say, which no answer says."""
+    lines = [] if run.only_condition or run.score is None else [_mean_line(run, len("mean") + 2)]
+    return [*lines, *_reviewed_line(run, len("mean") + 2 if lines else 0)]
+
+
+def _mean_line(run: CataloguedRun, width: int) -> Line:
+    return [
+        Cell(fitted("mean", width), "quiet"),
+        Cell(number(run.score), "strong"),
+        Cell(f"  of {both_or_all(len(run.scores) or 2)}", "quiet"),
+    ]
+
+
 def _score_lines(run: CataloguedRun, names: Mapping[str, str]) -> list[Line]:
     """Return the scores by condition, and the mean and difference, which need both."""
     published = run.scores.keys() <= set(PUBLISHED_NAMES)
     shown = tuple(names) or (PUBLISHED_NAMES if published else tuple(run.scores))
-    labels = [names.get(condition, condition) for condition in shown]
-    width = max(map(len, (*labels, "difference"))) + 2
+    labels = [spoken(names.get(condition, condition)) for condition in shown]
+    width = max(map(cell_len, (*labels, "difference"))) + 2
 
     def value(condition: str, label: str) -> Line:
         if condition not in run.scores and run.scores:
-            return [Cell(f"{label:<{width}}not run", "quiet")]
-        return [Cell(f"{label:<{width}}", "quiet"), Cell(number(run.scores.get(condition)), "strong")]
+            return [Cell(fitted(label, width) + "not run", "quiet")]
+        return [Cell(fitted(label, width), "quiet"), Cell(number(run.scores.get(condition)), "strong")]
 
     lines = [value(condition, label) for condition, label in zip(shown, labels, strict=True)]
     if run.only_condition:
@@ -252,14 +279,10 @@ def _score_lines(run: CataloguedRun, names: Mapping[str, str]) -> list[Line]:
         return lines
     return [
         *lines,
-        [
-            Cell(f"{'mean':<{width}}", "quiet"),
-            Cell(number(run.score), "strong"),
-            Cell(f"  of {both_or_all(len(run.scores) or 2)}", "quiet"),
-        ],
+        _mean_line(run, width),
         *_reviewed_line(run, width),
         [
-            Cell(f"{'difference':<{width}}", "quiet"),
+            Cell(fitted("difference", width), "quiet"),
             uplift(run.difference),
             Cell(f"  {_about_difference(run)}", "quiet"),
         ],
@@ -288,11 +311,11 @@ def _reviewed_line(run: CataloguedRun, width: int) -> list[Line]:
 
     after = run.reviewed["score"] if run.reviewed else None
     shown = "reviewed by" if run.only_condition or after is None else reviews.words(run.score, after)
-    return [[Cell(f"{'':<{width}}{shown} ", "strong"), Cell(who, "quiet")]]
+    return [[Cell(" " * width + f"{shown} ", "strong"), Cell(who, "quiet")]]
 
 
 def trend_lines(history: Sequence[CataloguedRun], run: CataloguedRun, width: int) -> list[Line]:
-    """Return a job's means, oldest first, and how the newest compares with the one before."""
+    """Return a job's means, oldest first, from three on, and how this one compares with the one before."""
     if not history:
         both = " with both conditions" if run.only_condition else ""
         return [[Cell(f"no run of this job with this agent{both} has ended yet", "quiet")]]
@@ -301,13 +324,14 @@ def trend_lines(history: Sequence[CataloguedRun], run: CataloguedRun, width: int
     at = next((n for n, one in enumerate(shown) if one.run_id == run.run_id), None)
     pointer = "" if at is None else " " * at + "▲"
     known = [one.score for one in history if one.score is not None]
-    lines: list[Line] = [
-        [Cell(f"means of {plural(len(history), 'run')} of this job and agent, 0 to 1", "quiet")],
-        [Cell(bars, "busy")],
-    ]
-    if pointer:
-        lines.append([Cell(pointer, "strong")])
-    if known:
+    lines: list[Line] = []
+    if len(known) >= FEWEST_DRAWN:
+        title = f"means of {plural(len(history), 'run')} of this job and agent, 0 to 1"
+        lines += [
+            [Cell(title, "quiet")],
+            [Cell(bars, "busy")],
+            *([[Cell(pointer, "strong")]] if pointer else []),
+        ]
         best, worst = max(known), min(known)
         lines.append([Cell(f"best {number(best)}   worst {number(worst)}   last {number(known[-1])}")])
     before = _previous(history, run)

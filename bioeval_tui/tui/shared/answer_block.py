@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual.dom import DOMNode
 
+from bioeval_tui.tui.shared.base import key_name
 from bioeval_tui.tui.shared.cells import Cell, Line, Tone
 from bioeval_tui.tui.shared.rows_widget import Labelled
 
@@ -65,7 +66,7 @@ class AnswerBlock(Labelled):
 def step_keys(node: DOMNode) -> dict[StepAction, str]:
     """Return the key of each step that can be done where this widget is."""
     keys = {
-        active.binding.action.partition("(")[0].rpartition(".")[2]: node.app.get_key_display(active.binding)
+        active.binding.action.partition("(")[0].rpartition(".")[2]: key_name(active.binding.key)
         for active in node.screen.active_bindings.values()
         if active.enabled
     }

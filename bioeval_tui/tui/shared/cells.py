@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from rich.cells import cell_len
+from rich.cells import cell_len, chop_cells, set_cell_size
 from textual.content import Content
 
 from bioeval_tui.units import signed
@@ -76,9 +77,51 @@ def packed(entries: Iterable[Sequence[Cell]], width: int, between: str = "  ") -
     return lines
 
 
+_WORDS = re.compile(r"[^\s-]*(?:-+|\s+)|[^\s-]+")
+"""A word with the hyphens or the space after it."""
+
+
+def fitted(text: str, width: int, side: Literal["left", "right", "middle"] = "left") -> str:
+    """Return a text as exactly `width` cells of a terminal: cut, with an ellipsis, or padded so that it is on a side.
+
+    Letters of Chinese and most emoji are two cells wide, and marks of Arabic and Devanagari none: padding by characters
+    would shift everything after them.
+    """
+    length = cell_len(text)
+    if length > width:
+        return set_cell_size(text, width - 1) + "…" if width > 0 else ""
+    before = {"left": 0, "right": width - length, "middle": (width - length) // 2}[side]
+    return " " * before + text + " " * (width - length - before)
+
+
+def cut(text: str, width: int) -> str:
+    """Return a text on one line and at most `width` cells wide, an ellipsis marking the cut."""
+    line = " ".join(text.split())
+    return line if cell_len(line) <= width else fitted(line, width).rstrip()
+
+
+def condition_in(title: str, width: int) -> str:
+    """Return what a condition is called in so many cells: `without` where `without the facts` has no room."""
+    return title if cell_len(title) <= width else cut(title.removesuffix(" the facts"), max(1, width))
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Return the lines of a text, each at most `width` cells wide; they end after a word or a hyphen where they can."""
+    lines = [""]
+    for word in _WORDS.findall(" ".join(text.split())):
+        if cell_len(lines[-1] + word.rstrip()) > width:
+            start, *rest = chop_cells(word, max(1, width)) if cell_len(word.rstrip()) > width else [word]
+            lines += [start, *rest]
+        else:
+            lines[-1] += word
+    return [line.rstrip() for line in lines if line] or [""]
+
+
 def bulleted(rows: Iterable[tuple[str, str]], tone: Tone = "plain") -> list[list[Cell]]:
     """Return a line with a bullet for each text; a text without a name belongs to the name above it."""
-    return [[Cell(f"{name:<10}– ", "quiet"), Cell(text, tone)] for name, text in rows]
+    return [
+        [Cell(fitted(name, max(10, cell_len(name))) + "– ", "quiet"), Cell(text, tone)] for name, text in rows
+    ]
 
 
 def score_tone(value: float | None) -> Tone:
@@ -100,6 +143,8 @@ def uplift(difference: float | None) -> Cell:
 
 
 LEVELS = "▁▂▃▄▅▆▇█"
+FEWEST_DRAWN = 3
+"""Minimum number of values that are drawn: one or two are read faster as numbers."""
 GAP = "·"
 """The sign for a run that could not be measured."""
 

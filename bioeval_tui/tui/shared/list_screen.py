@@ -64,6 +64,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         self._drawn: list[Item] = []
         """The items in the order of the rows."""
         self._wished: Hashable = None
+        self._first_sorting = self._wished_sorting = listing.sorting
 
     @property
     def looked_at(self) -> Item | None:
@@ -118,7 +119,8 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         self.exact = kept.get(f"{self.NAME.lower()}.exact") is True
         match kept.get(f"{self.NAME.lower()}.sorting"):
             case [str(name), bool(reverse)] if name in (names := [c.name for c in self.listing.columns]):
-                self.listing.sorting = Sorting(names.index(name), reverse)
+                self._wished_sorting = Sorting(names.index(name), reverse)
+        self.listing.sorting = self._wished_sorting
         self.redraw()
         self.refresh_items()
         if self.REFRESH_S:
@@ -128,6 +130,17 @@ class ListScreen(RefreshedScreen, Generic[Item]):
     def on_resize(self) -> None:
         """Lay out for the new size."""
         self._lay_out()
+        self.call_after_refresh(self._sort_by_shown)
+
+    def _sort_by_shown(self) -> None:
+        """Sort as wished, or as at first while that column has no room: a list that is sorted by what nobody sees looks shuffled."""
+        sorting = self._wished_sorting
+        if sorting.column not in self.table.shown:
+            sorting = self._first_sorting
+        if sorting != self.listing.sorting:
+            self.listing.sorting = sorting
+            self.listing.arrange()
+            self.redraw()
 
     def _lay_out(self) -> None:
         """Give the side what the table does not need: at most 45 % of the width beside it, half of the height below it."""
@@ -195,6 +208,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         if place != rows.cursor:
             rows.move_to(place)
         self._lay_out()
+        self.call_after_refresh(self._sort_by_shown)
         self.look(self.looked_at)
         self.show_words()
         self.refresh_bindings()
@@ -205,6 +219,8 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         """Update the title and, without rows, the notice."""
         listing = self.listing
         notes = self.notes() if listing.items else []
+        if notes and listing.sorting.column not in self.table.shown:
+            notes.append(Cell(f"by {listing.columns[listing.sorting.column].name}", "quiet"))
         if listing.filter:
             notes.append(Cell(f"{len(listing.visible):,} shown: “{listing.filter}”", "warn"))
         self.title_bar.say((self.NAME,), notes, self.state())
@@ -251,7 +267,9 @@ class ListScreen(RefreshedScreen, Generic[Item]):
 
     def action_sort(self, by: int) -> None:
         """Sort by another column."""
-        self.listing.sort_by(self.listing.sorting.column + by)
+        shown = self.table.shown
+        at = shown.index(self.listing.sorting.column) if self.listing.sorting.column in shown else 0
+        self.listing.sort_by(shown[(at + by) % len(shown)])
         self._sorted()
 
     def action_reverse(self) -> None:
@@ -266,6 +284,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         self.redraw()
 
     def _sorted(self) -> None:
+        self._wished_sorting = self.listing.sorting
         self.redraw()
         column, reverse = self.listing.sorting
         self.keep("sorting", [self.listing.columns[column].name, reverse])

@@ -277,6 +277,15 @@ class ListTable(Vertical):
         return fit(self.columns, width, self._least, self._enough)
 
     @property
+    def shown(self) -> list[int]:
+        """The places of the columns that have room; all of them before the table has a size."""
+        width = self._head.size.width - 1
+        if width <= 0:
+            return list(range(len(self.columns)))
+        names = {column.name for column in self.fitting(width)}
+        return [at for at, column in enumerate(self.columns) if column.name in names]
+
+    @property
     def least_width(self) -> int:
         """The width at which every column is shown, with the padding and the scrollbar."""
         return self._least + sum(column.width + 1 for column in self.columns[1:]) + 3

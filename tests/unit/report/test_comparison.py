@@ -16,7 +16,7 @@ from rich.console import Console
 
 from bioeval_tui.formats import RunResult
 from bioeval_tui.record.events import JobCase
-from bioeval_tui.report.comparison import Comparison, compare
+from bioeval_tui.report.comparison import Comparison, compare, told_apart
 from bioeval_tui.report.formats.console import print_comparison
 from bioeval_tui.report.gate import GateRules, evaluate
 from bioeval_tui.report.result import load_run
@@ -161,7 +161,7 @@ def test_latencies_at_different_concurrency_are_not_compared() -> None:
 def test_a_changed_target_for_response_times_is_no_regression() -> None:
     a, b = (Recorded([replace(scoring(0.5), latencies_ms=(ms,))] * 5) for ms in (900, 2000))
     (told,) = against(a, b).regressions
-    assert told.startswith("facts withheld: the score fell, ")
+    assert told.startswith("without the facts: the score fell, ")
     job = {**a.loaded().started.job, "aspirationalAverage": 400.0}
     found = against(a, replace(b, started={"job_sha256": "1" * 64, "job": job}))
     assert found.regressions == ()
@@ -275,7 +275,7 @@ def test_an_assertion_that_passed_before_and_fails_now_is_a_regression() -> None
     changes = {check.title: check.change for check in found.conditions[0].assertions}
     assert changes == {"check 1": "broken", "check 2": "fixed"}
     assert found.regressions == (
-        "facts withheld: assertion “check 1” fell, −1.00 in each of 5 pairs: worse (p 0.020)",
+        "without the facts: assertion “check 1” fell, −1.00 in each of 5 pairs: worse (p 0.020)",
     )
     once = against(Recorded([Talk(holds=(True, False))]), Recorded([Talk(holds=(False, True))]))
     assert (once.regressions, bool(once.undecided)) == ((), True)
@@ -286,7 +286,7 @@ def test_different_jobs_judges_and_unclean_runs_are_noted() -> None:
     b = Recorded([Talk(tasks=(1.0,))], clean=False, started={"job_sha256": "1" * 64, "prompts": {"p": "q"}})
     found = against(a, b)
     assert len([note for note in found.notes if "differ" in note]) == 2
-    assert any("judge: A x, B judge; prompts: A none, B p q" in note for note in found.notes)
+    assert any("judge: A x, B judge; prompts: A none, B “p q”" in note for note in found.notes)
     assert any("B: not clean, " in note for note in found.notes)
     lone = found.conditions[0].tasks[1]
     assert (lone.title, lone.b, lone.difference) == ("task 2", None, None)
@@ -296,16 +296,73 @@ def test_a_copy_by_another_agent_program_and_seed_says_so_in_one_line() -> None:
     other = {
         "agent": "elsewhere:9", "model": "big", "program_version": "9.9", "graph": "neo4j at elsewhere", "seed": 8,
     }  # fmt: skip
-    (note,) = against(Recorded([Talk()]), Recorded([Talk()], started=other)).notes
+    found = against(Recorded([Talk()]), Recorded([Talk()], started=other))
+    (note,) = found.notes
+    assert found.answer.what.startswith("A (agent) and B (elsewhere:9 · big) score the same")
     for words in (
         "agent: A ",
         "B elsewhere:9",
         "agent's model: A none, B big",
-        "B neo4j at elsewhere",
+        "B “neo4j at elsewhere”",
         "B 9.9",
         "B 8",
     ):
         assert words in note
+
+
+def test_text_that_a_note_cuts_ends_in_an_ellipsis() -> None:
+    (note,) = against(Recorded([Talk()]), Recorded([Talk()], started={"model": "word " * 30})).notes
+    assert "agent's model: A none, B “word word word" in note
+    assert "…”" in note
+    assert "cut after" not in note
+
+
+@pytest.mark.parametrize(
+    ("agents", "names"),
+    [
+        (("127.0.0.1:29101", "127.0.0.1:29102"), ("29101", "29102")),
+        (("127.0.0.1:2910 · small", "127.0.0.1:2910 · large"), ("small", "large")),
+        (("one", "two"), ("one", "two")),
+        (("same:1", "same:1"), ("", "")),
+    ],
+)
+def test_agents_are_told_apart_by_what_differs(agents: tuple[str, str], names: tuple[str, str]) -> None:
+    runs = [Recorded([Talk()], started={"agent": agent}).loaded() for agent in agents]
+    assert told_apart(runs[0], runs[1]) == names
+
+
+def test_failed_requests_are_the_reason_where_they_moved_the_score_most() -> None:
+    a = Recorded([Talk(), Talk()], started={"agent": "127.0.0.1:29102"})
+    b = Recorded([Talk(failures=2), Talk(failures=1)], started={"agent": "127.0.0.1:29103"})
+    found = against(a, b)
+    assert found.answer.what.startswith("A (29102) scored higher: in 2 of 2 pairs without the facts (+0.")
+    assert found.answer.why.startswith("without the facts, B's penalty −0.")
+    assert "0 of 2 requests failed in A, 3 of 5 requests failed in B, first “" in found.answer.why
+    assert found.answer.why.endswith("”; tasks and assertions are equal")
+    rows = [line.split() for line in printed(found).splitlines() if line.startswith("failed requests")]
+    assert rows == [["failed", "requests", *["0", "of", "2"], *["3", "of", "5"], "+3"]]
+    worse = replace(b, withheld=[Talk(failures=2, tasks=(0.9,)), Talk(failures=1)])
+    assert "are equal" not in against(a, worse).answer.why
+    assert "failed requests" not in printed(against(a, a))
+
+
+def test_runs_of_jobs_without_a_common_task_are_not_compared_and_say_what_differs() -> None:
+    a = Recorded([Talk()], started=scored_by([{"task": "ask for a dose"}]), job="dose")
+    b = Recorded([Talk()], started=scored_by([{"task": "ask for a reminder"}]), job="reminder")
+    found = against(a, b)
+    shown = printed(found)
+    assert found.answer.what == "A and B are not compared: their jobs share no task (A dose, B reminder)."
+    assert "tasks[0].task: A “ask for a dose”, B “ask for a reminder”" in found.answer.why
+    assert "find two runs of one job: `bioeval-tui runs list`" in shown
+    assert shown.count("ask for a reminder”") == 1, "once, as the reason"
+    assert found.compared == ()
+    assert "difference" not in shown, "no table of dashes"
+
+
+def test_facts_that_differ_are_labelled_and_the_same_facts_stand_once() -> None:
+    a, b = (Recorded([Talk()], started=scored_by([{"task": "t"}], facts=[fact])) for fact in ("x", "y"))
+    assert [line for line in against(a, b).brief_words if "facts" in line] == ["A facts  1 x", "B facts  1 y"]
+    assert [line for line in against(a, a).brief_words if "facts" in line] == ["facts  1 x"]
 
 
 def test_runs_that_differ_in_a_drawn_seed_alone_are_the_same_and_in_a_chosen_one_are_not() -> None:
@@ -407,7 +464,7 @@ def test_cases_of_the_same_names_with_other_contents_are_no_regression_and_are_n
     (note,) = [note for note in found.notes if "contents" in note]
     assert note == (
         "10 of 10 cases have other contents in B than in A, and they are not compared: case 0, case 1, case 2 and 7 more "
-        "(the first: tasks[0].task: A Find out about 0, B Find out about another 0)"
+        "(the first: tasks[0].task: A “Find out about 0”, B “Find out about another 0”)"
     )
     assert note in found.incomparable
     (task,) = side.tasks
@@ -437,7 +494,7 @@ def test_of_cases_whose_contents_changed_only_the_others_are_compared() -> None:
 def test_a_case_with_other_facts_is_another_case(facts: list[str]) -> None:
     found = against(of_cases(0.9, facts=["I live in Perth"]), of_cases(0.3, facts=facts))
     assert not found.measured
-    assert any("facts[0]: A I live in Perth, B " in note for note in found.notes)
+    assert any("facts[0]: A “I live in Perth”, B " in note for note in found.notes)
 
 
 def test_columns_are_over_the_cases_that_both_runs_have() -> None:
@@ -481,6 +538,9 @@ def test_a_job_with_another_task_is_compared_over_the_tasks_that_both_have() -> 
     assert any(
         "only tasks and assertions that are the same are compared (tasks[1].task: A none" in n
         for n in found.notes
+    )
+    assert found.answer.what.endswith(
+        "score the same over 5 pairs without the facts, on what both jobs share."
     )
     fallen = against(a, replace(b, withheld=[Talk(tasks=(0.1, 1.0), holds=())] * 5))
     assert fallen.conditions[0].score.mean == pytest.approx(-0.53, abs=0.01), "of the task that both have"

@@ -94,7 +94,7 @@ def test_as_recorded_uses_the_recorded_verdicts(tmp_path: Path) -> None:
     assert summarise_runs([run])[0].conditions[0].score.mean == 1.0
     assert [row.counts for row in run.judged_again[next(iter(run.judged_again))].rows] == [True, False]
     notes = compare(load_run(path), run).notes
-    assert any("judge: A judge, second, B judge" in note for note in notes)
+    assert any("judge: A “judge, second”, B judge" in note for note in notes)
 
 
 def test_a_verdict_on_an_abandoned_attempt_or_unknown_conversation_is_ignored(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def test_a_run_compared_with_itself_has_no_differences() -> None:
 
 def test_a_preview_says_why() -> None:
     found = preview(load_run(GOLDEN))
-    assert found.lowest == "withheld"
+    assert found.lowest == "without the facts"
     assert found.last == ()
     assert found.answer.why.startswith("without the facts, turn ")
     assert found.answer.why.endswith("— assertion: “a reminder exists” fails")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from random import Random
 
 import pytest
+from rich.console import Console
 from scipy.stats import mannwhitneyu, ttest_1samp, wilcoxon
 
 from bioeval_tui.formats import RunResult
 from bioeval_tui.report.comparison import compare
+from bioeval_tui.report.formats.console import print_rankings
 from bioeval_tui.report.result import load_run
 from bioeval_tui.report.sentences import rank_words
 from bioeval_tui.report.summary import rankings, summarise_runs
@@ -62,6 +65,14 @@ def test_too_few_common_cases_give_no_ranking(tmp_path: Path) -> None:
     (found,) = rankings(summarise_runs(few))
     assert {rank_words(one) for one in found.ranking.ranks} == {"rank 1–4"}
     assert {rank for _, _, rank in found.rows} == {"–"}, "no rank that says nothing"
+    assert not found.enough
+    file = io.StringIO()
+    print_rankings([found], Console(file=file, width=120))
+    for shown in (file.getvalue(), *(document_of(kind, *few) for kind in ("md", "html"))):
+        assert "rank 1" not in shown
+        assert ">rank<" not in shown
+        assert "| rank" not in shown
+        assert "4 common cases: too few for ranks" in shown
     assert found.note == "4 common cases: too few for ranks that hold on other cases, 10 are needed"
 
 

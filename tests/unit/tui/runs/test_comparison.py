@@ -38,13 +38,14 @@ async def test_the_largest_change_comes_first_and_is_drawn_and_equal_rows_can_be
         await pilot.press("down", "m", "m", "equals_sign")
         await until(pilot, lambda: is_a(app.screen, "CompareDialog"))
         await loaded(app, pilot)
-        before, _, after = screen_text(app).partition("FACTS SUPPLIED")
+        before, _, after = screen_text(app).partition("WITH THE FACTS")
         parts = [
             before.index(f"  {name} ") for name in ("score", "from penalty", "from assertions", "from tasks")
         ]
         assert parts == sorted(parts)
         rows = [line.strip(" │") for line in after.splitlines()]
         drawn = {
+            "failed requests": "−6                           ↓ fewer",
             "it rises": "+0.40             │         ●   ↑ higher",
             "it falls": "−0.40   ●         │             ↓ lower",
             "it surely rises": "+0.20             │   ├●─┤      ▲ better",
@@ -67,6 +68,6 @@ async def test_the_largest_change_comes_first_and_is_drawn_and_equal_rows_can_be
         await until(pilot, lambda: is_a(app.screen, "CompareDialog"))
         await pilot.press("O")
         await loaded(app, pilot)
-        fewer = screen_text(app).partition("FACTS SUPPLIED")[2]
+        fewer = screen_text(app).partition("WITH THE FACTS")[2]
         assert "2 rows without a difference" in fewer
         assert "it is" not in fewer

@@ -25,7 +25,7 @@ def batch(jobs: int) -> list[Glance]:
 
 def test_models_that_cannot_be_distinguished_share_their_ranks() -> None:
     told = standings(batch(12))
-    assert told.startswith("supplied: ")
+    assert told.startswith("with the facts: ")
     assert "small rank 3" in told
     assert "large rank 1–2" in told
     assert "huge rank 1–2" in told

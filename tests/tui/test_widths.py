@@ -1,0 +1,148 @@
+"""Texts of every script in tables: columns stay where their headings are, and nothing is lost without an ellipsis."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import history
+import pytest
+from batches import glances
+from driving import is_a, loaded, opened, until
+from fakes import FakeServices, FakeView
+from review_queue import task_queue
+from rich.cells import cell_len
+from run_script import scripted_run
+from textual.content import Content
+
+from bioeval_tui.record.state import RunState, apply_all
+from bioeval_tui.tui.runs import batch_view
+from bioeval_tui.tui.runs.comparison import NUMBER, table
+from bioeval_tui.tui.runs.grid import board
+from bioeval_tui.tui.shared.cells import Cell, cut, fitted, wrapped
+from bioeval_tui.tui.shared.list_table import Column, line_of
+from tests.tui.test_runs_screen import given
+from tests.unit.tui.lines import texts
+
+SCRIPTS = (
+    "ask 日本語の薬 first",
+    "take 🧬 and 👩‍⚕️ daily",
+    "تذكير بالدواء غدا",
+    "दवा की याद दिलाएँ",
+    "한국어 약 알림",
+)
+EACH = pytest.mark.parametrize("words", SCRIPTS)
+
+
+@EACH
+@pytest.mark.parametrize("width", range(24))
+def test_a_text_fills_its_cells_exactly_and_a_cut_is_seen(words: str, width: int) -> None:
+    for side in ("left", "right", "middle"):
+        shown = fitted(words, width, side)  # type: ignore[arg-type]
+        assert cell_len(shown) == width
+        assert words in shown or shown.endswith("…") or not width
+    assert cell_len(cut(words, max(1, width))) <= max(1, width)
+    if width >= 2:
+        lines = wrapped(words, width)
+        assert max(map(cell_len, lines)) <= width
+        assert "".join("".join(lines).split()) == "".join(words.split())
+
+
+def test_lines_end_after_words_or_hyphens() -> None:
+    assert wrapped("medic-large-2026 preview", 12) == ["medic-large-", "2026 preview"]
+    assert wrapped("", 5) == [""]
+
+
+@EACH
+@pytest.mark.parametrize("width", [76, 110, 146])
+def test_numbers_of_a_comparison_stand_below_their_headings(words: str, width: int) -> None:
+    found = history.compared()
+    side = found.conditions[0]
+    tasks = tuple(replace(task, title=f"{words} {words} {at}") for at, task in enumerate(side.tasks))
+    checks = tuple(replace(check, title=words) for check in side.assertions)
+    rows = table(replace(found, conditions=(replace(side, tasks=tasks, assertions=checks),)), width)
+    heading, *rest = ("".join(cell.text for cell in row.line) for row in rows if row.line)
+    end = cell_len(heading[: heading.index("B − A") + len("B − A")])
+    for line in rest:
+        assert cell_len(line.rstrip()) <= width
+        of_b = _cells(line, end - NUMBER - 1)
+        assert of_b[-1].strip(), "the last sign of B's value"
+        assert not line[len(of_b)].strip()
+        before = _cells(line, end)
+        assert line[len(before) : len(before) + 2] == "  ", "the difference ends with its heading"
+
+
+def _cells(line: str, width: int) -> str:
+    """Return the beginning of a line that fills so many cells."""
+    at = next((n for n in range(len(line) + 1) if cell_len(line[:n]) >= width), len(line))
+    return line[:at]
+
+
+@EACH
+def test_columns_of_the_board_and_names_of_its_tiles_have_their_widths(words: str) -> None:
+    every = [
+        replace(one, model=f"{words} {at % 2}", job=words, tasks=((words, 0.5),))
+        for at, one in enumerate(glances(20))
+    ]
+    for width in (80, 120, 160):
+        lines = texts(board(every, width, 40, None))
+        assert max(map(cell_len, lines)) <= width
+        heading = next(line for line in lines if "p90" in line)
+        ends = {
+            cell_len(line.rstrip())
+            for line in lines[lines.index(heading) + 1 :]
+            if line.rstrip().endswith("s")
+        }
+        assert ends <= {cell_len(heading)}
+    for glance in every:
+        for several in (False, True):
+            for line in batch_view.lines_of(glance, datetime.now(UTC), several, 36, every):
+                assert cell_len("".join(cell.text for cell in line)) <= 36
+
+
+@EACH
+@pytest.mark.parametrize("width", [80, 120, 160])
+async def test_columns_of_runs_stand_below_their_headings(words: str, width: int) -> None:
+    runs = [run._replace(job=words, identity={"agent": words}, model=words) for run in history.history()]
+    async with opened(None, (width, 40), services=given(history=runs), start="runs") as (app, pilot):
+        await loaded(app, pilot)
+        screen: Any = app.screen
+        rows = screen.table.rows
+        drawn = [rows.render_line(y).text for y in range(rows.size.height)]
+        assert len({cell_len(line) for line in drawn}) == 1
+        scored = [line for line in drawn if "0.78" in line]
+        assert scored
+        head = screen.table._head.render().plain
+        end = cell_len(head[: head.index("mean") + 4])
+        assert [_cells(line, end)[-4:] for line in scored] == ["0.78"] * len(scored)
+
+
+@EACH
+@pytest.mark.parametrize("width", [80, 120, 160])
+async def test_the_title_of_a_reviewed_task_is_whole(words: str, width: int) -> None:
+    title = f"{words} – {words} – {words} – {words}"
+    services = FakeServices(FakeView(scripted_run()))
+    queue = task_queue()
+    services.review_items = lambda entries: [replace(item, title=title) for item in queue(entries)]
+    services.reviewed_state = apply_all(RunState(), scripted_run())
+    async with opened(None, (width, 40), services=services) as (app, pilot):
+        await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
+        await pilot.press("v")
+        await until(pilot, lambda: is_a(app.screen, "ReviewScreen") and bool(app.screen.items))
+        await loaded(app, pilot)
+        rows = app.screen.rows  # type: ignore[attr-defined]
+        drawn = [rows.render_line(y).text for y in range(rows.size.height)]
+        assert len({cell_len(line) for line in drawn}) == 1
+        shown = "".join("".join(drawn).split())
+        assert all("".join(word.split()) in shown for word in words.split()), drawn
+        assert "…" not in "".join(line for line in drawn if words.split()[0] in line)
+
+
+def test_a_cell_of_a_foreign_script_is_as_wide_as_its_column() -> None:
+    names = [Cell(words) for words in SCRIPTS]
+    columns = [Column("name", 14), Column("n", 4, True)]
+    for cell in names:
+        line = line_of(columns, {"name": cell, "n": Cell("1")})
+        assert isinstance(line, Content)
+        assert line.cell_length == 19
