@@ -457,10 +457,12 @@ class Decided(Finding):
 
 
 StepAction = Literal[
-    "passage", "passages", "trials", "edit", "edit_file", "again", "grade", "resume", "judge", "compare", "findings", "board"
+    "passage", "passages", "trials", "edit", "edit_file", "again", "grade", "resume", "judge", "compare", "findings", "board",
+    "invalid_file", "agents", "grade_list", "earlier",
 ]  # fmt: skip
 """What can be done next: read the passage that decided, or both of a comparison; hold more trials; edit the job, or the file
-that was handed in; run or grade again; resume; judge again; compare; list all findings; see the leaderboard."""
+that was handed in; run or grade again; resume; judge again; compare; list all findings; see the leaderboard; go to an invalid file; compare agents; grade a list; see the
+earlier gradings of a submission."""
 
 
 class Step(_Data):
@@ -474,6 +476,8 @@ class Step(_Data):
     total: int = 0
     """How many trials there are then."""
     each: bool = False
+    submission: tuple[str, ...] = ()
+    """The file that was handed in and its task, for a shell; empty where there is none."""
 
 
 # A run at a glance
@@ -646,6 +650,41 @@ class GradedSubmission(ConclusionFinding):
     def outcome(self) -> Outcome:
         """Whether there is a medal."""
         return "medal" if self.medal else "no_medal"
+
+
+class NotGradedSubmission(ConclusionFinding):
+    """A submission that was not graded, through no fault of its file."""
+
+    outcome: ClassVar[Outcome] = "not_graded"
+    task: str
+
+
+class MedalCounts(ConclusionFinding):
+    """What the submissions of a medal table came to: how many have which standing, best first, without those that none has.
+
+    `above` and `beats_human` are how many are above the median, and above the human one; `average` is their mean
+    percentile in words. `basis` is what ranks of `agents` rest on; None with one agent, or none that is known.
+    """
+
+    counts: tuple[tuple[str, int], ...]
+    submissions: int
+    agents: int
+    above: int
+    beats_human: int
+    average: str
+    tasks: int
+    needed: int
+    doubtful: int
+    partial: int
+    basis: AgentRanksBasis | None
+
+    @property
+    def outcome(self) -> Outcome:
+        """Whether there is any medal; without one, any score, any file that is at fault."""
+        names = [name for name, _ in self.counts]
+        if any(name in ("gold", "silver", "bronze") for name in names):
+            return "medal"
+        return "no_medal" if "none" in names else "invalid" if "invalid" in names else "not_graded"
 
 
 # Where a conversation lost points
