@@ -458,11 +458,10 @@ class Decided(Finding):
 
 StepAction = Literal[
     "passage", "passages", "trials", "edit", "edit_file", "again", "grade", "resume", "judge", "compare", "findings", "board",
-    "invalid_file", "agents", "grade_list", "earlier",
+    "invalid_file", "agents", "grade_list",
 ]  # fmt: skip
 """What can be done next: read the passage that decided, or both of a comparison; hold more trials; edit the job, or the file
-that was handed in; run or grade again; resume; judge again; compare; list all findings; see the leaderboard; go to an invalid file; compare agents; grade a list; see the
-earlier gradings of a submission."""
+that was handed in; run or grade again; resume; judge again; compare; list all findings; see the leaderboard; go to an invalid file; compare agents; grade a list."""
 
 
 class Step(_Data):

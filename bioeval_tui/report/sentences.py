@@ -289,7 +289,6 @@ _STEPS: dict[of.StepAction, tuple[str, str]] = {
     "invalid_file": ("go to the invalid file", ""),
     "agents": ("compare the agents", ""),
     "grade_list": ("grade a list of your own", ""),
-    "earlier": ("see earlier gradings", ""),
 }
 
 

@@ -252,6 +252,14 @@ class AppServices:
         """Whether the session was given submissions or reports; else `medals` grades shipped samples, once asked to."""
         return bool(self._reports or self._submissions)
 
+    def grade_again(self, row: MedalRow) -> MedalRow:
+        """Grade a row's file again, and keep the report where that row's is, if this session writes.
+
+        Raises:
+            StorageError, InputError: the report cannot be written.
+        """
+        return self.benchmarks.grade_again(row, writes=self._writes)
+
     def medals(self) -> AsyncIterator[MedalRow | None]:
         """Grade (or read) the reports that this session shows, one by one as they are ready; by default, the samples.
 

@@ -30,7 +30,6 @@ ACTIONS: Mapping[StepAction, tuple[str, ...]] = {
     "invalid_file": ("next_invalid",),
     "agents": ("group",),
     "grade_list": ("grade_list",),
-    "earlier": ("earlier",),
 }
 """The names of the actions that do a step, on one screen or another."""
 _TONES: dict[str, Tone] = {"good": "good", "bad": "bad", "unsure": "warn", "plain": "strong"}
