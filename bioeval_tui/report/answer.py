@@ -31,7 +31,6 @@ from bioeval_tui.statistics.estimates import Sample
 from bioeval_tui.statistics.intervals import FEWEST, FEWEST_UNITS
 from bioeval_tui.statistics.means import exact_mean
 from bioeval_tui.text import clean_line, shorten
-from bioeval_tui.units import number1
 
 Standing = Literal["good", "bad", "unsure", "plain"]
 MOST_STEPS = 3
@@ -204,7 +203,10 @@ def answer_medals(results: Sequence[TaskReport | NotGraded]) -> Answer:
         len(agents),
         tally.above_median,
         tally.beats_human,
-        _average_words(tally),
+        tally.percentile,
+        tally.percentile_words if tally.valid else "",
+        tally.percentile_with_zeros,
+        tally.others_words,
         len({one.task_id for one in results}),
         FEWEST_UNITS,
         tally.in_doubt,
@@ -220,40 +222,31 @@ def answer_medals(results: Sequence[TaskReport | NotGraded]) -> Answer:
     if len(agents) > 1:
         steps.append(of.Step("agents"))
     steps = [*steps, of.Step("grade_list")][:MOST_STEPS]
-    why = _first_to_mend(reports, failed)
+    mend = _first_to_mend(reports, failed)
+    why = "" if mend is None else sentences.sentence(mend)
     return Answer(finding, sentences.sentence(finding), sentences.sure(finding), why, tuple(steps))
 
 
-def _average_words(tally: Tally) -> str:
-    """Return the mean percentile and what it is over; with the others as 0, too, if there are any."""
-    if tally.percentile is None:
-        return tally.percentile_words if tally.valid else ""
-    others = tally.others_words
-    zeros = f", {number1(tally.percentile_with_zeros)} with {others} as 0" if others else ""
-    return f"average percentile {number1(tally.percentile)} {tally.percentile_words}{zeros}"
-
-
-def _first_to_mend(reports: Sequence[TaskReport], failed: Sequence[NotGraded]) -> str:
-    """Return what is wrong with the first invalid file; without one, what was not graded, or is furthest from a medal."""
+def _first_to_mend(reports: Sequence[TaskReport], failed: Sequence[NotGraded]) -> Finding | None:
+    """Return the first invalid file; without one, what was not graded, or is furthest from a medal."""
     invalid = next((one for one in reports if not one.valid_submission), None)
     if invalid is not None:
-        error = (invalid.extra.error if invalid.extra else None) or "no file that can be scored"
-        what, words = _whose(invalid.task_id, invalid.agent), f"invalid: {error}"
-    elif failed:
-        what = _whose(failed[0].task_id, failed[0].known_agent or UNKNOWN_AGENT)
-        words = f"not graded: {failed[0].reason}"
-    else:
-        without = [one for one in reports if one.medal is None and one.leaderboard_percentile is not None]
-        if not without:
-            return ""
-        last = min(without, key=lambda one: one.leaderboard_percentile or 0.0)
-        what = f"furthest from a medal: {_whose(last.task_id, last.agent)}"
-        words = f"percentile {number1(last.leaderboard_percentile)}{', ' * bool(last.away_words)}{last.away_words}"
-    return f"{clean_line(what, 160)}: {shorten(clean_line(words, 2000), sentences.LONGEST_LOSS)}"
+        error = (invalid.extra.error if invalid.extra else None) or "no reason was recorded"
+        return of.WithoutScore("invalid", invalid.task_id, _known(invalid.agent), error)
+    if failed:
+        one = failed[0]
+        return of.WithoutScore("not graded", one.task_id, one.known_agent or "", one.reason)
+    without = [one for one in reports if one.medal is None and one.leaderboard_percentile is not None]
+    if not without:
+        return None
+    last = min(without, key=lambda one: one.leaderboard_percentile or 0.0)
+    return of.FurthestFromMedal(
+        last.task_id, _known(last.agent), last.leaderboard_percentile or 0.0, last.away_words
+    )
 
 
-def _whose(task_id: str, agent: str) -> str:
-    return task_id if agent == UNKNOWN_AGENT else f"{task_id} by {agent}"
+def _known(agent: str) -> str:
+    return "" if agent == UNKNOWN_AGENT else agent
 
 
 def _without_end(run: RecordedRun) -> ConclusionFinding | None:

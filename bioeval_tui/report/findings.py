@@ -658,11 +658,29 @@ class NotGradedSubmission(ConclusionFinding):
     task: str
 
 
+class WithoutScore(Finding):
+    """The first submission of a table that has no score: which kind, whose it is, and why."""
+
+    kind: Literal["invalid", "not graded"]
+    task: str
+    agent: str
+    reason: str
+
+
+class FurthestFromMedal(Finding):
+    """The submission of a table with the lowest percentile without a medal, and how far the next one is."""
+
+    task: str
+    agent: str
+    percentile: float
+    away: str
+
+
 class MedalCounts(ConclusionFinding):
     """What the submissions of a medal table came to: how many have which standing, best first, without those that none has.
 
-    `above` and `beats_human` are how many are above the median, and above the human one; `average` is their mean
-    percentile in words. `basis` is what ranks of `agents` rest on; None with one agent, or none that is known.
+    `above` and `beats_human` are how many are above the median, and above the human one. `average` is the mean percentile
+    (0 to 100) of those that `over` names; `with_zeros` counts the `others` as 0. `basis` is what ranks of `agents` rest on; None with one agent, or none that is known.
     """
 
     counts: tuple[tuple[str, int], ...]
@@ -670,7 +688,10 @@ class MedalCounts(ConclusionFinding):
     agents: int
     above: int
     beats_human: int
-    average: str
+    average: float | None
+    over: str
+    with_zeros: float | None
+    others: str
     tasks: int
     needed: int
     doubtful: int

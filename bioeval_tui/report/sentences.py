@@ -20,7 +20,7 @@ from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Finding, NextFinding, Outcome
 from bioeval_tui.statistics.intervals import FEWEST
 from bioeval_tui.text import both_or_all, clean_line, join_names, listed, plural, shorten, upper_first
-from bioeval_tui.units import latency, number, number3, number_up, share, signed, signless
+from bioeval_tui.units import latency, number, number1, number3, number_up, share, signed, signless
 
 if TYPE_CHECKING:
     from bioeval_tui.statistics.differences import AgentRank, Difference
@@ -528,9 +528,33 @@ def _(finding: of.MedalCounts) -> str:
         f"{counts} of {plural(finding.submissions, 'submission')}{by}",
         f"{finding.above:,} above the median" if finding.above else "",
         f"{finding.beats_human:,} above the human median" if finding.beats_human else "",
-        finding.average,
+        _average(finding),
     )
     return f"{'; '.join(filter(None, parts))}."
+
+
+def _average(finding: of.MedalCounts) -> str:
+    if finding.average is None:
+        return finding.over
+    zeros = f", {number1(finding.with_zeros)} with {finding.others} as 0" if finding.others else ""
+    return f"average percentile {number1(finding.average)} {finding.over}{zeros}"
+
+
+@write.register
+def _(finding: of.WithoutScore) -> str:
+    reason = shorten(clean_line(finding.reason, 2000), LONGEST_LOSS)
+    return f"{_whose(finding)}: {finding.kind}: {reason}"
+
+
+@write.register
+def _(finding: of.FurthestFromMedal) -> str:
+    away = f", {finding.away}" if finding.away else ""
+    return f"furthest from a medal: {_whose(finding)}: percentile {number1(finding.percentile)}{away}"
+
+
+def _whose(finding: of.WithoutScore | of.FurthestFromMedal) -> str:
+    by = f" by {finding.agent}" if finding.agent else ""
+    return clean_line(f"{finding.task}{by}", 160)
 
 
 @write.register

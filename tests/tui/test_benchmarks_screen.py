@@ -41,7 +41,7 @@ async def test_tasks_are_listed_with_their_leaderboards(size: tuple[int, int]) -
         assert "6 tasks · 6 domains · 3 prepared" in text
         assert "! broken" in text
         assert "lower" in text
-        assert "g grade" in text.splitlines()[-1]
+        assert "M grade" in text.splitlines()[-1]
 
 
 async def test_a_wide_terminal_shows_the_leaderboard_and_the_description() -> None:
@@ -152,8 +152,8 @@ async def test_prepared_tasks_are_not_offered_again_and_broken_ones_never() -> N
         assert "P prepare" not in screen_text(app).splitlines()[-1]
         await pilot.press("down", "down", "down")
         await loaded(app, pilot)
-        assert "g grade" not in screen_text(app).splitlines()[-1]
-        await pilot.press("P", "V", "g")
+        assert "M grade" not in screen_text(app).splitlines()[-1]
+        await pilot.press("P", "V", "M")
         await loaded(app, pilot)
         assert is_a(app.screen, "BenchmarksScreen")
     assert services.asked == []
@@ -163,7 +163,7 @@ async def test_prepared_tasks_are_not_offered_again_and_broken_ones_never() -> N
 async def test_grading_a_submission_opens_its_medal_card(size: tuple[int, int]) -> None:
     services = given()
     async with opened(None, size, services=services, start="benchmarks") as (app, pilot):
-        await pilot.press("down", "down", "g")
+        await pilot.press("down", "down", "M")
         await until(pilot, lambda: is_a(app.screen, "PathDialog"))
         await loaded(app, pilot)
         assert "enter continue" in screen_text(app)
@@ -177,7 +177,7 @@ async def test_grading_a_submission_opens_its_medal_card(size: tuple[int, int]) 
 
 async def test_a_graded_file_is_an_unofficial_row_of_its_tasks_leaderboard() -> None:
     async with opened(None, (160, 45), services=given(), start="benchmarks") as (app, pilot):
-        await pilot.press("down", "down", "g", *"/data/a.csv", "enter")
+        await pilot.press("down", "down", "M", *"/data/a.csv", "enter")
         await until(pilot, lambda: is_a(app.screen, "MedalDetail"))
         await pilot.press("escape")
         await until(pilot, lambda: "unofficial" in screen_text(app))
@@ -214,7 +214,7 @@ async def test_validating_lists_every_finding(size: tuple[int, int]) -> None:
         assert is_a(app.screen, "BenchmarksScreen")
 
 
-@pytest.mark.parametrize(("key", "what"), [("g", "grade"), ("V", "examine")])
+@pytest.mark.parametrize(("key", "what"), [("M", "grade"), ("V", "examine")])
 async def test_grading_and_validating_can_be_stopped(key: str, what: str) -> None:
     services = given(hold=True)
     async with opened(None, services=services, start="benchmarks") as (app, pilot):
@@ -228,7 +228,7 @@ async def test_grading_and_validating_can_be_stopped(key: str, what: str) -> Non
 async def test_an_empty_path_is_refused_and_escape_cancels() -> None:
     services = given()
     async with opened(None, services=services, start="benchmarks") as (app, pilot):
-        await pilot.press("down", "g", "enter")
+        await pilot.press("down", "M", "enter")
         await loaded(app, pilot)
         assert is_a(app.screen, "PathDialog")
         await pilot.press("escape")
@@ -262,7 +262,7 @@ async def test_tab_switches_to_the_description_and_y_copies_the_id() -> None:
 async def test_without_tasks_the_screen_says_where_to_get_them(size: tuple[int, int]) -> None:
     async with opened(None, size, services=given(tasks=[]), start="benchmarks") as (app, pilot):
         assert "BIOEVAL_TASKS_DIR" in screen_text(app)
-        await press_without_effect(app, pilot, "enter", "P", "g", "tab")
+        await press_without_effect(app, pilot, "enter", "P", "M", "tab")
 
 
 async def test_tasks_that_cannot_be_read_say_why() -> None:
@@ -392,7 +392,7 @@ async def test_a_file_dropped_on_the_terminal_becomes_its_path() -> None:
     async with opened(None, services=services, start="benchmarks") as (app, pilot):
         await pilot.press("down", "down")
         for pasted, path in files:
-            await pilot.press("g")
+            await pilot.press("M")
             await until(pilot, lambda: is_a(app.screen, "PathDialog"))
             app.screen.query_one(Input).value = pasted
             services.asked.clear()

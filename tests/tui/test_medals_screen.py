@@ -395,8 +395,8 @@ async def test_nothing_is_graded_without_asking_and_samples_are_labelled() -> No
     services.has_submissions = False
     async with opened(None, services=services, start="medals") as (app, pilot):
         assert "Nothing is graded yet" in screen_text(app)
-        assert "g  grade three sample submissions" in screen_text(app)
-        await pilot.press("g")
+        assert "M  grade three sample submissions" in screen_text(app)
+        await pilot.press("M")
         await until(pilot, lambda: "shipped samples" in screen_text(app))
         await until(pilot, lambda: "■ all graded" in screen_text(app))
 

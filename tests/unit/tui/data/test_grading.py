@@ -93,6 +93,7 @@ async def test_the_screen_has_one_row_of_each_submission_of_runs_and_reports_as_
     services.close()
     shown = sorted((entry.row.task_id, entry.row.agent, entry.standing) for entry in table.entries)
     assert shown == [("t-1", "ada", "gold"), ("t-2", "ada", "not_graded"), ("t-3", "ada", "invalid")]
-    assert (table.tally.submissions, table.tally.by["gold"]) == (3, 1)
+    counts = "1 gold, 1 invalid, 1 not graded of 3 submissions by 1 agent"
+    assert counts in table.answer.what
     printed = call("medals", tmp_path / "runs", "--table").stdout
-    assert "3 submissions: 1 valid, 1 invalid and 1 not graded; 1 gold" in printed
+    assert counts in printed
