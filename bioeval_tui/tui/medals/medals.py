@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -66,7 +67,7 @@ class MedalsScreen(BaseScreen):
         & #body { height: 1fr; display: none; }
         & #table { height: 50%; }
         & MedalCard { height: 1fr; border-top: solid $line; }
-        & #answer { padding: 0 2; display: none; max-height: 40%; }
+        & #answer { padding: 0 2; display: none; max-height: 50%; }
         &.-filled #body, &.-filled #answer { display: block; }
         &.-grouped MedalCard, &.-short MedalCard { display: none; }
         &.-grouped #table, &.-short #table { height: 1fr; }
@@ -313,7 +314,13 @@ class MedalsScreen(BaseScreen):
             "grade_list": self.key("grade_list"),
         }
         keys = {step: key for step, key in steps.items() if key}
-        self.query_one("#answer", Labelled).show(answer_lines(self.table.answer, keys))
+        # A short terminal has little room for rows: what is to be mended stands on its row.
+        answer = replace(self.table.answer, why="") if self.has_class("-short") else self.table.answer
+        self.query_one("#answer", Labelled).show(answer_lines(answer, keys))
+
+    def on_resize(self) -> None:
+        """Another height may have room for more of the answer."""
+        self.call_after_refresh(self.show_answer)
 
     # Keys
 
