@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from bioeval_tui.report.findings import StepAction
     from bioeval_tui.tui.medals.medals_view import Entry, MedalTable
 
+LOW = 30
+"""Below so many lines, the card is opened by a key."""
 MOST_REVIEWED = 1000
 """Maximum number of rows in one review queue."""
 
@@ -69,8 +71,8 @@ class MedalsScreen(BaseScreen):
         & MedalCard { height: 1fr; border-top: solid $line; }
         & #answer { padding: 0 2; display: none; max-height: 50%; }
         &.-filled #body, &.-filled #answer { display: block; }
-        &.-grouped MedalCard, &.-short MedalCard { display: none; }
-        &.-grouped #table, &.-short #table { height: 1fr; }
+        &.-grouped MedalCard, &.-low MedalCard { display: none; }
+        &.-grouped #table, &.-low #table { height: 1fr; }
     }
     """
 
@@ -314,12 +316,13 @@ class MedalsScreen(BaseScreen):
             "grade_list": self.key("grade_list"),
         }
         keys = {step: key for step, key in steps.items() if key}
-        # A short terminal has little room for rows: what is to be mended stands on its row.
-        answer = replace(self.table.answer, why="") if self.has_class("-short") else self.table.answer
+        # A low terminal has little room for rows: what is to be mended stands on its row.
+        answer = replace(self.table.answer, why="") if self.has_class("-low") else self.table.answer
         self.query_one("#answer", Labelled).show(answer_lines(answer, keys))
 
     def on_resize(self) -> None:
-        """Another height may have room for more of the answer."""
+        """A low terminal has room for the answer and the rows, but for no card."""
+        self.set_class(self.size.height < LOW, "-low")
         self.call_after_refresh(self.show_answer)
 
     # Keys
