@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from bioeval_tui.report.findings import StepAction
     from bioeval_tui.tui.medals.medals_view import Entry, MedalTable
 
-LOW = 30
-"""Below so many lines, the card is opened by a key."""
+LOW, FEW_ROWS = 30, 4
+"""Below so many lines, and with more than so many rows, the card is opened by a key."""
 MOST_REVIEWED = 1000
 """Maximum number of rows in one review queue."""
 
@@ -231,6 +231,7 @@ class MedalsScreen(BaseScreen):
             self.refresh_bindings()
         if self.grouped:
             self.agents.draw(self.table.visible)
+        self._fit_card()
         self.show_card()
         self._fit_table()
         self.show_answer()
@@ -321,9 +322,13 @@ class MedalsScreen(BaseScreen):
         self.query_one("#answer", Labelled).show(answer_lines(answer, keys))
 
     def on_resize(self) -> None:
-        """A low terminal has room for the answer and the rows, but for no card."""
-        self.set_class(self.size.height < LOW, "-low")
+        """Fit the card and the answer to another size."""
+        self._fit_card()
         self.call_after_refresh(self.show_answer)
+
+    def _fit_card(self) -> None:
+        """A low terminal has room for the answer and many rows, but then for no card."""
+        self.set_class(self.size.height < LOW and len(self.table.visible) > FEW_ROWS, "-low")
 
     # Keys
 
