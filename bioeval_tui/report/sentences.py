@@ -522,6 +522,8 @@ _COUNTED = {"none": "without a medal", "not_graded": "not graded"}
 
 @write.register
 def _(finding: of.MedalCounts) -> str:
+    if not finding.submissions:
+        return "Nothing is graded."
     counts = ", ".join(f"{number:,} {_COUNTED.get(name, name)}" for name, number in finding.counts)
     by = f" by {plural(finding.agents, 'agent')}" if finding.agents else ""
     parts = (

@@ -136,6 +136,7 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (COUNTS, "1 gold, 1 without a medal, 1 invalid, 1 not graded of 4 submissions by 2 agents; 2 above the median; "
      "1 above the human median; average percentile 71.5 over 2 valid, 35.8 with 1 invalid and 1 not graded as 0."),
     (ALONE, "1 without a medal of 1 submission; percentile unknown for all 1 valid."),
+    (replace(ALONE, counts=(), submissions=0, over=""), "Nothing is graded."),
     (of.WithoutScore("invalid", "t", "ada", "7 ids are missing"), "t by ada: invalid: 7 ids are missing"),
     (of.FurthestFromMedal("t", "", 12.34, "0.1 short of bronze"), "furthest from a medal: t: percentile 12.3, 0.1 short of bronze"),
     (GAIN, "assertion “a reminder exists”"),
