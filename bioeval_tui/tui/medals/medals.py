@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 
 LOW, FEW_ROWS = 30, 4
 """Below so many lines, and with more than so many rows, the card is opened by a key."""
+MANY = 1000
+"""With more rows than this, the answer waits until all have arrived: it is found from all of them."""
 MOST_REVIEWED = 1000
 """Maximum number of rows in one review queue."""
 
@@ -309,7 +311,8 @@ class MedalsScreen(BaseScreen):
 
     def show_answer(self) -> None:
         """Show what all submissions came to; what is to be done with the selected one stands on its card."""
-        if not self.table.entries:
+        count = len(self.table.entries)
+        if not count or (count > MANY and not self.feed.is_done):
             return
         steps: dict[StepAction, str] = {
             "invalid_file": self.key("next_invalid"),
