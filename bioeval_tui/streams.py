@@ -27,8 +27,8 @@ _PLAIN = {
     "µ": "u", "μ": "u", "α": "alpha", "λ": "lambda", "σ": "sigma", "τ": "tau", "Δ": "Delta", "Π": "Pi", "Σ": "Sum",
     "ß": "ss", "æ": "ae", "Æ": "AE", "ø": "o", "Ø": "O", "œ": "oe", "ł": "l", "Ł": "L", "ƒ": "f", "₋": "-",
 }  # fmt: skip
-_ONE_CELL = {"→": ">", "±": "~"}
-"""Where the first letter of the plain form would mislead."""
+_ONE_CELL = {"→": ">", "±": "~", "·": ".", "━": "#", "═": "=", "╌": ":", "┿": "|"}
+"""Where the first letter of the plain form would mislead, or parts of a bar would look alike."""
 
 _ASCII = "plain-ascii"
 """The codec `ascii` under another name: click takes a stream called `ascii` for UTF-8."""
@@ -68,8 +68,10 @@ def _as_cells(error: UnicodeError) -> tuple[str, int]:
     """Replace each character by as many as it has cells, so that a screen keeps its shape."""
     assert isinstance(error, UnicodeEncodeError)
     written = ""
-    for character in error.object[error.start : error.end]:
+    for at, character in enumerate(error.object[error.start : error.end], error.start):
         cell = _ONE_CELL.get(character, plain(character)[:1])
+        if character == "…" and "".join(error.object[max(0, at - 1) : at + 2 : 2]).isdigit():
+            cell = "-"  # `0…5` is no number
         written += cell.ljust(2) if unicodedata.east_asian_width(character) in "WF" else cell
     return written, error.end
 
@@ -269,6 +271,12 @@ def lost_stdout() -> OSError | None:
     return OSError(errno.EBADF, "it is closed") if lost.errno == errno.EBADF else lost
 
 
+def draws_unicode() -> bool:
+    """Return whether the stream to which Textual paints takes every character."""
+    encoding = getattr(sys.__stderr__, "encoding", None) or "utf-8"
+    return codecs.lookup(encoding).name.startswith("utf")
+
+
 PLAIN = "BIOEVAL_PLAIN"
 """The variable that asks for lines of text, for screen readers and logs; `--plain` sets it."""
 
@@ -279,5 +287,10 @@ def is_plain() -> bool:
 
 
 def has_screen() -> bool:
-    """Return whether a screen can be shown: there is a terminal, and nobody asked for plain lines."""
-    return sys.stdin.isatty() and sys.stdout.isatty() and not is_plain()
+    """Return whether a screen can be shown: there is a terminal that draws, and nobody asked for plain lines."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and not is_plain() and not is_dumb()
+
+
+def is_dumb() -> bool:
+    """Return whether the terminal says of itself that it only prints lines."""
+    return os.environ.get("TERM") == "dumb"

@@ -81,12 +81,12 @@ class Terminal:
             os.close(self._master)
             self._master = -1
 
-    def read(self, longest_s: float) -> bytes | None:
+    def read(self, longest_s: float, most: int = 65536) -> bytes | None:
         """Return what is written next; b"" when nothing came for so long, None when the program has closed its end."""
         if not select.select([self._master], [], [], longest_s)[0]:
             return b""
         try:
-            piece = os.read(self._master, 65536)
+            piece = os.read(self._master, most)
         except OSError:
             return None
         self.written += piece

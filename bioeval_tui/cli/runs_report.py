@@ -254,7 +254,8 @@ def _write_runs(
     chosen: Format, run: tuple[str, ...], output: Path | None, target: float, as_recorded: bool
 ) -> int:
     runs = _load(run, as_recorded)
-    if output is not None and output.is_dir():
+    if output is not None and _is_folder(chosen, output):
+        output.mkdir(parents=True, exist_ok=True)
         output = below(output, chosen.file_name(runs[0]))  # a run of another may have any id
         write_whole(output, write_runs(chosen, runs, Asked(target, output)), mode=0o600)
         say(f"wrote {clean_line(str(output), 300)}", err=True)
@@ -263,6 +264,21 @@ def _write_runs(
     if output is not None and (note := chosen.note_on(output)):
         say(f"note: {note}", err=True)
     return ExitCode.OK
+
+
+def _is_folder(chosen: Format, output: Path) -> bool:
+    """Return whether to write below `output`: a folder, or what can only be one for a format with names of its own.
+
+    Raises:
+        UsageError: the format's readers refuse a file of this name.
+    """
+    if output.is_dir() or not chosen.name_of:
+        return output.is_dir()
+    if output.suffix or output.exists():
+        if chosen.note_on(output) and output.suffix.lower() not in chosen.endings:
+            raise UsageError(f"{clean_line(str(output), 300)}: {chosen.note_on(output)}; or give a folder")
+        return False
+    return True
 
 
 def _load(names: tuple[str, ...], as_recorded: bool) -> list[RunResult]:

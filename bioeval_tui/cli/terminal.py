@@ -10,7 +10,7 @@ import signal
 import threading
 
 from bioeval_tui.errors import ExitCode, UsageError
-from bioeval_tui.streams import has_screen, make_lasting_for_screens
+from bioeval_tui.streams import has_screen, is_dumb, make_lasting_for_screens
 
 _TERMINAL = 0
 """Standard input, which Textual reads."""
@@ -20,8 +20,12 @@ def need_terminal(instead: str) -> None:
     """Check that there is a terminal; `instead` suggests what works without one.
 
     Raises:
-        UsageError: stdin or stdout is not a terminal.
+        UsageError: stdin or stdout is not a terminal, or it only prints lines.
     """
+    if is_dumb():
+        raise UsageError(
+            f"this terminal (TERM=dumb) cannot draw screens; `bioeval-tui --plain …` prints lines: {instead}"
+        )
     if not has_screen():
         raise UsageError(f"this needs a terminal; without one, {instead}")
     make_lasting_for_screens()

@@ -133,14 +133,29 @@ def as_index(values: Any, like: pd.Index | None = None) -> pd.Index:
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 
 
-def numbers(
-    column: pd.Series, name: str, *, in_unit: bool = False, line_of: Callable[[int], int] | None = None
-) -> tuple[NDArray[np.float64] | None, list[Problem]]:
-    """Return a column as floats, shape (rows,), or None and what is wrong: text, NaN, infinity, range.
+class RowNames(NamedTuple):
+    """How a sentence names the rows of a file: `noun` and the number of the first row."""
 
-    Rows are named by their line in the file (`line_of(row)`; the header is line 1).
-    """
-    line = line_of or (lambda row: row + 2)
+    noun: str
+    first: int
+    note: str = ""
+
+    def where(self, rows: Sequence[int] | NDArray[Any]) -> str:
+        """Return where `rows`, counted from 0, are: `line 3` or `lines 3, 7`."""
+        numbers = examples([int(row) + self.first for row in rows[:FIRST]], len(rows))
+        return f"{self.noun}{'s' if len(rows) > 1 else ''} {numbers}{self.note}"
+
+
+LINES = RowNames("line", 2)
+"""The lines of a CSV file, whose header is line 1."""
+CELLS = RowNames("cell", 1, " (counted from 1)")
+"""The cells of an h5ad file, which has no lines."""
+
+
+def numbers(
+    column: pd.Series, name: str, *, in_unit: bool = False, names: RowNames = LINES
+) -> tuple[NDArray[np.float64] | None, list[Problem]]:
+    """Return a column as floats, shape (rows,), or None and what is wrong: text, NaN, infinity, range."""
     problems = []
     values, blank = column, column.isna().to_numpy()
     if values.dtype.kind not in "iufb":
@@ -149,11 +164,10 @@ def numbers(
         text = np.flatnonzero(values.isna().to_numpy() & ~blank)
         if len(text):
             shown = clean_line(str(column.iloc[int(text[0])]), 40)
-            found = f"`{shown}` in line {line(int(text[0]))}"
-            others = examples([line(int(row)) for row in text[:FIRST]], len(text))
-            more = f"; lines {others}" if len(text) > 1 else ""
+            found = f"`{shown}` in {names.where(text[:1])}"
+            more = f"; {names.where(text)}" if len(text) > 1 else ""
             sentence = f"column `{name}` must contain numbers, found {found}{more}"
-            problems.append(_problem(sentence, name, line(int(text[0]))))
+            problems.append(_problem(sentence, name, int(text[0]) + names.first))
     floats = values.to_numpy(dtype=np.float64)
     for what, mask in (
         ("has no value (NaN)", blank),
@@ -162,9 +176,8 @@ def numbers(
     ):
         rows = np.flatnonzero(mask)
         if len(rows):
-            lines = examples([line(int(row)) for row in rows[:FIRST]], len(rows))
-            where = f"line{'s' if len(rows) > 1 else ''} {lines}"
-            problems.append(_problem(f"column `{name}` {what} in {where}", name, line(int(rows[0]))))
+            sentence = f"column `{name}` {what} in {names.where(rows)}"
+            problems.append(_problem(sentence, name, int(rows[0]) + names.first))
     return (None if problems else floats), problems
 
 
@@ -250,13 +263,12 @@ def _key_index(columns: pd.DataFrame, like: pd.Index | None = None) -> pd.Index:
     return pd.MultiIndex.from_frame(columns.astype(str))
 
 
-def labels(column: pd.Series, name: str) -> tuple[pd.Series | None, list[Problem]]:
+def labels(column: pd.Series, name: str, names: RowNames = LINES) -> tuple[pd.Series | None, list[Problem]]:
     """Return a column of labels as text, or None and what is wrong: missing values."""
     missing = np.flatnonzero(column.isna().to_numpy())
     if len(missing):
-        lines = examples([int(row) + 2 for row in missing[:FIRST]], len(missing))
-        where = f"line{'s' if len(missing) > 1 else ''} {lines}"
-        return None, [_problem(f"column `{name}` has no value in {where}", name, int(missing[0]) + 2)]
+        sentence = f"column `{name}` has no value in {names.where(missing)}"
+        return None, [_problem(sentence, name, int(missing[0]) + names.first)]
     if isinstance(column.dtype, pd.CategoricalDtype) and column.cat.categories.dtype.kind in "fb":
         column = column.astype(column.cat.categories.dtype)  # the same texts as from a column of numbers
     if column.dtype.kind == "f" and (column == column.round()).all():

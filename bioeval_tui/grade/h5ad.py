@@ -409,15 +409,24 @@ class H5adScorer:
             raise NotMeasuredError(f"the answers don't match the grader: {problems[0].message}")
         self.true = element
         self._scored: tuple[Path | None, Any] = None, None
-        if spec.metric.name not in SUMMED:
+        # A column of `obs` is small, and has one dimension: it is scored at once.
+        self.summed = spec.metric.name in SUMMED and self.kind != "obs"
+        truth = self._truth()
+        if not self.summed:
             where = "`X`" if self.kind == "X" else f"`{self.kind}` key `{self.key}`"
-            alignment.refuse_undefined(spec.metric, lambda: self._metric(self._truth()), where)
+            alignment.refuse_undefined(spec.metric, lambda: self._metric(truth), where)
 
     def _truth(self) -> Any:
-        """Return the answers' own element as a submission's would be."""
-        values = self._column(self.true.values)[0] if self.kind == "obs" else self.true.values
-        if values is None:
-            raise ValueError("the answers have cells without a value")
+        """Return the answers' own element as a submission's would be.
+
+        Raises:
+            NotMeasuredError: it is a column of `obs` with cells that no file can match.
+        """
+        if self.kind != "obs":
+            return self.true.values
+        values, problems = self._column(self.true.values)
+        if problems:
+            raise NotMeasuredError(f"the answers don't match the grader: {problems[0].message}")
         return values
 
     def coverage(self, path: Path) -> alignment.Coverage:
@@ -431,15 +440,14 @@ class H5adScorer:
             InvalidSubmissionError: the file does not match the answers; it lists every finding.
         """
         # A sum over elements is finite only if all of them are.
-        summed = self.spec.metric.name in SUMMED
         self._scored = None, None
-        values, problems = self._aligned(path, look_at_values=not summed)
+        values, problems = self._aligned(path, look_at_values=not self.summed)
         if problems:
             raise alignment.invalid(problems)
         score = self._metric(values)
         if self.spec.metric.kind == "label":
             self._scored = path, values
-        if summed and not math.isfinite(score):
+        if self.summed and not math.isfinite(score):
             problems = self._aligned(path)[1]
             if problems:
                 raise alignment.invalid(problems)
@@ -527,7 +535,7 @@ class H5adScorer:
         true = self.true.values
         if metric.kind == "label":
             return metric.function(*self.pair(values))
-        if metric.name in SUMMED:
+        if self.summed:
             return _summed_error(true, values, metric.name)
         return metric.function(_flat(true), _flat(values))
 
@@ -557,11 +565,10 @@ class H5adScorer:
 
     def _column(self, column: Any) -> tuple[Any, list[Problem]]:
         if self.spec.metric.kind == "label":
-            values, problems = alignment.labels(column, self.key)
+            values, problems = alignment.labels(column, self.key, alignment.CELLS)
             return (None if values is None else values.to_numpy()), problems
-        return alignment.numbers(
-            column, self.key, in_unit=self.spec.metric.in_unit, line_of=lambda row: row + 1
-        )
+        in_unit = self.spec.metric.in_unit
+        return alignment.numbers(column, self.key, in_unit=in_unit, names=alignment.CELLS)
 
 
 def _take(values: Any, where: Any) -> Any:

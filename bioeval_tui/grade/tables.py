@@ -149,10 +149,7 @@ def read_as_published(path: Path) -> pd.DataFrame:
         OSError: it cannot be read.
     """
     data = path.read_bytes()
-    if match := re.search(HUGE_EXPONENT.encode(), data):
-        line = data.count(b"\n", 0, match.start()) + 1
-        raise pd.errors.ParserError(f"line {line:,} has a number with an exponent of six digits or more")
-    frame = pd.read_csv(io.BytesIO(data))
+    frame = pd.read_csv(io.BytesIO(data), dtype=_texts_like_numbers(data))
     if _pandas_version() < (3,) or not any(kind.kind == "f" for kind in frame.dtypes):
         return frame
     texts = pd.read_csv(io.BytesIO(data), dtype=str)
@@ -161,6 +158,40 @@ def read_as_published(path: Path) -> pd.DataFrame:
         for place, kind in enumerate(frame.dtypes)
     }
     return pd.DataFrame(columns, index=frame.index).set_axis(frame.columns, axis=1)
+
+
+def _texts_like_numbers(data: bytes) -> dict[Any, type[str]]:
+    """Return the columns of texts in which one looks like a huge exponent, such as `callme21800000`.
+
+    Read as texts, as they would be in the end, they never come to the parser of numbers.
+
+    Raises:
+        ParserError: a column of numbers has one with a huge exponent.
+    """
+    if not re.search(HUGE_EXPONENT.encode(), data):
+        return {}
+    texts = pd.read_csv(io.BytesIO(data), dtype=str)
+    found: dict[Any, type[str]] = {}
+    # Fields beyond the header are row names, which have no column.
+    for name, column in texts.reset_index(drop=isinstance(texts.index, pd.RangeIndex)).items():
+        cells = column.dropna()
+        huge = cells[cells.str.contains(HUGE_EXPONENT)]
+        if not len(huge):
+            continue
+        if name not in texts.columns or _are_numbers(cells):
+            line = data.count(b"\n", 0, data.index(huge.iloc[0].encode())) + 1
+            raise pd.errors.ParserError(f"line {line:,} has a number with an exponent of six digits or more")
+        found[name] = str
+    return found
+
+
+def _are_numbers(cells: pd.Series) -> bool:
+    try:
+        for cell in cells:
+            float(cell)  # not by pandas, whose parser the number may crash
+    except ValueError:
+        return False
+    return True
 
 
 def _column_of_pandas_2(texts: pd.Series) -> list[Any]:

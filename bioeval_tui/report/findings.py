@@ -26,7 +26,7 @@ Outcome = Literal[
     "medal", "no_medal", "invalid", "not_graded",
     "winner", "no_winner", "one_model",
 ]  # fmt: skip
-"""The kinds of conclusion, as JSON has them."""
+"""The kinds of answer, as JSON has them."""
 
 
 @dataclass_transform(frozen_default=True)
@@ -54,11 +54,11 @@ class Finding(_Data):
 
 
 class ConclusionFinding(Finding):
-    """The conclusion on a run, a batch or a submission."""
+    """What the answer of a run, a batch, a comparison or a submission rests on."""
 
     @property
     def outcome(self) -> Outcome:
-        """The kind of conclusion."""
+        """The kind of answer."""
         raise NotImplementedError
 
     @property

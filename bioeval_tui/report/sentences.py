@@ -65,7 +65,7 @@ BRIEFS: dict[Outcome, str] = {
     "facts_unread": "facts in a language that is not read",
     "no_facts": "no facts to give", "one_condition": "only one condition",
 }  # fmt: skip
-"""A run's conclusion in a few words, for a list."""
+"""A run's answer in a few words, for a list."""
 TEXTS: dict[type, str] = {
     of.NeverStarted: "The run never started, so nothing was measured.",
     of.NoRunMeasured: "No run of this batch could be measured, so nothing can be compared.",
@@ -192,6 +192,8 @@ def _by_what(finding: of.RunScores) -> str:
     if finding.shared.is_nothing or finding.on_shared is None:
         return ", each by its own criteria"
     both = " → ".join(map(number, finding.on_shared))
+    if both == " → ".join(number(one.score) for one in finding.scores):
+        return ""  # it would say the same twice
     return f"; {both} on what both share ({_shared_short(finding.shared)})"
 
 

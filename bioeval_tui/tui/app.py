@@ -12,10 +12,11 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from textual import work
-from textual.app import App
-from textual.binding import Binding, BindingType
+from textual._context import active_message_pump
+from textual.binding import BindingType
 from textual.css.query import NoMatches
 from textual.filter import LineFilter
+from textual.widgets import Input
 from textual.worker import WorkerFailed
 
 from bioeval_tui.errors import StorageError
@@ -23,18 +24,28 @@ from bioeval_tui.record.masking import current, masked, masking
 from bioeval_tui.text import home_relative
 from bioeval_tui.tui import keys
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.shared.app_dialogs import HelpScreen, Palette, QuitScreen, SettingsDialog, ShareDialog
-from bioeval_tui.tui.shared.base import BaseScreen
+from bioeval_tui.tui.shared.app_dialogs import (
+    HelpScreen,
+    LeaveScreen,
+    Palette,
+    QuitScreen,
+    SettingsDialog,
+    ShareDialog,
+)
+from bioeval_tui.tui.shared.base import BaseScreen, is_going
 from bioeval_tui.tui.shared.dialogs import Dialog
 from bioeval_tui.tui.shared.output import (
     Copied,
+    Kept,
     MaskedLines,
     Picture,
     SafeLines,
     screen_text,
     tables,
     write_picture,
+    write_text,
 )
+from bioeval_tui.tui.shared.terminal_app import TerminalApp
 from bioeval_tui.tui.shared.themes import (
     DEFAULT_LIGHT_VARIABLES,
     DEFAULT_VARIABLES,
@@ -64,7 +75,7 @@ CANCEL_WAIT_S = 3.0
 """How long quitting waits for a cancelled run to end that was started elsewhere, in seconds."""
 
 
-class BioevalApp(App[None]):
+class BioevalApp(TerminalApp[None]):
     """The terminal application.
 
     `start` is what to open first: a request to run, a function that opens a run (a replay, an attached run),
@@ -82,8 +93,6 @@ class BioevalApp(App[None]):
     CSS_PATH = Path(__file__).with_name("app.tcss")  # a relative path is taken from a subclass's own folder
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings("app"),
-        # Not in the table: in every terminal program, it quits or copies.
-        Binding("ctrl+c", "interrupt", "quit", show=False, priority=True, id="app.interrupt"),
     ]
 
     def __init__(
@@ -107,6 +116,7 @@ class BioevalApp(App[None]):
         kept = services.preferences.get("theme")
         self.theme = theme or (kept if kept in self.theme_names else "dark")
         self.services = services
+        self.drafts: dict[str, dict[str, str]] = {}
         self.clock = clock
         self._on_quit = on_quit
         self._leaving = False
@@ -343,12 +353,22 @@ class BioevalApp(App[None]):
                 break
         return ""
 
-    def _shared(self, chosen: Copied | Picture | None) -> None:
-        """Copy the selection, or write the picture, after the dialog has closed."""
+    def _shared(self, chosen: Copied | Kept | Picture | None) -> None:
+        """Copy the selection, or write it or the picture, after the dialog has closed."""
         if isinstance(chosen, Copied):
             self.copy_text(chosen.text(), chosen.what)
+        elif isinstance(chosen, Kept):
+            self._save_text(chosen.copied)
         elif chosen is not None:
             self._save_picture(chosen)
+
+    def _save_text(self, copied: Copied) -> None:
+        try:
+            path = write_text(masked(copied.text()), self.folder)
+        except StorageError as error:
+            self.notify(f"Could not save the text: {error}", severity="error", markup=False)
+            return
+        self.notify(f"Saved {copied.what} as {home_relative(path)}", markup=False)
 
     @property
     def folder(self) -> Path:
@@ -373,17 +393,21 @@ class BioevalApp(App[None]):
         super().copy_to_clipboard(masked(text))
 
     def copy_text(self, text: str, what: str) -> None:
-        """Copy a text to the clipboard (by the terminal, if it can), and confirm it in a toast."""
+        """Ask the terminal to copy a text, and say so in a toast: a terminal does not tell whether it did."""
         self.copy_to_clipboard(text)
-        self.notify(f"Copied {what}", markup=False)
+        or_file = "" if self.READ_ONLY else ". If it cannot copy: y, then ^s, writes a file"
+        self.notify(f"Sent {what} to the terminal{or_file}", markup=False)
 
     async def action_interrupt(self) -> None:
-        """Copy the selected text; without a selection, quit."""
-        selected = self.screen.get_selected_text()
+        """Copy the selected text; without a selection, ask whether to leave."""
+        field = self.focused
+        selected = self.screen.get_selected_text() or (
+            field.selected_text if isinstance(field, Input) else ""
+        )
         if selected:
             self.copy_text(selected, "the selected text")
-        else:
-            await self.action_leave_app()
+        elif not isinstance(self.screen, QuitScreen):
+            await self._ask_to_leave(always=True)
 
     # Leaving
 
@@ -400,20 +424,36 @@ class BioevalApp(App[None]):
 
     def _handle_exception(self, error: Exception) -> None:
         """Close without Textual's traceback on the terminal: the front end reports `crash` in one sentence."""
-        if isinstance(error, NoMatches) and not self._running:
-            return  # a screen that was still being mounted when the program ended looks for children it never got
+        if isinstance(error, NoMatches) and (not self._running or is_going(active_message_pump.get(self))):
+            return  # what is being removed, or the program ended while mounting it, looks for children it has not
         super()._handle_exception(error)
         self._exit_renderables.clear()
 
     async def action_leave_app(self) -> None:
         """Quit: cancel runs in progress, leave them running or ask. The second time, quit immediately."""
+        await self._ask_to_leave(always=False)
+
+    async def _ask_to_leave(self, *, always: bool) -> None:
+        """Ask about runs in progress and about drafts, or `always`, then quit."""
         going_on = [*self.services.in_progress(), *self._attached]
-        if self._leaving or not going_on:
+        drafts = [*self.drafts]
+        if self._leaving:
             self.exit()
-        elif self._on_quit == "cancel":
-            self._cancel_and_exit(True)
+        elif isinstance(self.screen, LeaveScreen):
+            self.screen.dismiss(True)
+        elif going_on and self._on_quit != "cancel":
+            self.push_screen(QuitScreen(going_on, drafts), self._cancel_and_exit)
+        elif drafts or always:
+            self.push_screen(LeaveScreen(drafts), self._left)
         else:
-            self.push_screen(QuitScreen(going_on), self._cancel_and_exit)
+            self._left(True)
+
+    def _left(self, leave: bool | None) -> None:
+        """Quit if so answered; runs that are to be cancelled, are."""
+        if leave and (self.services.in_progress() or self._attached):
+            self._cancel_and_exit(True)
+        elif leave:
+            self.exit()
 
     @property
     def _attached(self) -> Sequence[str]:

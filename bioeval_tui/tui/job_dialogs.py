@@ -409,17 +409,19 @@ class RunDialog(FormDialog[RunForm]):
             yield self._choice("agent", "agent", form.agent)
             yield self.line("address", "url", form.url, "where the agent listens, with http:// or https://")
             yield self.line(
-                "agent's models", "models", form.models, "from the job; separate several with commas"
+                "agent's models", "models", form.models, "from the job; separate several with commas", ", "
             )
             yield self._choice("evaluation", "played", form.played)
             yield self.line(
                 "evaluator", "evaluator", form.evaluator, "model; default: from the job or the settings"
             )
-            yield self.line("judge", "judge", form.judge, "model; separate several with commas for a panel")
+            yield self.line(
+                "judge", "judge", form.judge, "model; separate several with commas for a panel", ", "
+            )
             yield self.line("repeats", "repeats", form.repeats, "1")
             yield self._choice("conditions", "conditions", form.conditions)
             if self._job.cases:
-                yield self.line("cases", "cases", form.cases, "all; rows and ids such as 1-20,case_7")
+                yield self.line("cases", "cases", form.cases, "all; rows and ids such as 1-20,case_7", ",")
                 yield self.line("sample", "sample", form.sample, "all; how many to draw at random")
             if self._job.needs_code:
                 yield self.line("code", "code", form.code, "folder with the job's Python functions")
@@ -433,6 +435,11 @@ class RunDialog(FormDialog[RunForm]):
             yield Static(id="hint", markup=False)
             yield Static(id="told", markup=False)
             yield Static(id="answers", markup=False)
+
+    @property
+    def draft_name(self) -> str:
+        """Jobs in different folders may have the same name."""
+        return f"{self.NAME}: {home_relative(self._job.path)}"
 
     def _choice(self, label: str, name: str, value: str) -> Horizontal:
         return self.row(label, FormChoice(choices_for(self._job.conditions)[name], value, id=name))

@@ -81,6 +81,8 @@ class Key(NamedTuple):
 HIDDEN = False
 LISTS = "jobs runs benchmarks"
 FORMS = "run-a-job review-form own-agent"
+LINES = f"{FORMS} settings share"
+TEXTS = "~source ~card ~text"
 
 TABLE: tuple[Key, ...] = (
     # Everywhere
@@ -216,6 +218,7 @@ TABLE: tuple[Key, ...] = (
     Key("compare", "O", "differences", "only differences", "Hide rows that are the same in both runs"),
     Key("compare", "O", "every_row", "all rows", "Show rows that are the same as well"),
     Key("share", "y", "first", "copy", "Copy the first row"),
+    Key("share", "ctrl+s", "to_file", "to a file", "Write the selected row to a text file in the current folder"),
     Key("passages", "tab", "other", "other run", "Go to the other run"),
     Key("passages", "left_curly_bracket", "other_trial(-1)", "previous trial", "Go to the previous trial", pair="trial"),
     Key("passages", "right_curly_bracket", "other_trial(1)", "next trial", "Go to the next trial", pair="trial"),
@@ -225,6 +228,8 @@ TABLE: tuple[Key, ...] = (
     Key("help", "question_mark", "close", "close", "Close the help", HIDDEN),
     Key("medal-card", "enter", "explain", "explain the score", "Explain the score: residuals, classes, groups, attempts"),
     Key("medal-card", "V", "validate", "validate", "List every problem with this file"),
+    Key("leave", "enter", "leave", "leave", "Leave the program"),
+    Key("leave", "escape", "close", "stay", "Stay in the program"),
     Key("quit", "l", "answer(False)", "leave it running"),
     Key("quit", "X", "answer(True)", "stop it"),
     Key("quit", "escape", "close", "stay"),
@@ -233,8 +238,9 @@ TABLE: tuple[Key, ...] = (
         "Check that the agent and the models answer; nothing from the job is sent"),
     Key("own-agent", "enter", "give", "write the job", "Write the job file, and ask how to run it"),
     Key("review-form", "enter", "give", "save", "Save this review beside the recording"),
-    Key(FORMS, "up", "next(-1)", "previous line", "Go to the previous line", pair="next"),
-    Key(FORMS, "down", "next(1)", "next line", "Go to the next line", pair="next"),
+    Key(FORMS, "ctrl+r", "start_over", "start over", "Fill in the form as it was before you typed", HIDDEN),
+    Key(LINES, "up", "next(-1)", "previous line", "Go to the previous line", pair="next"),
+    Key(LINES, "down", "next(1)", "next line", "Go to the next line", pair="next"),
     Key("score-card", "escape", "close", "close", "Go back to the conversations"),
     Key("score-card", "tab", "other", "condition", "Show the other condition"),
     Key("score-card", "left,h,left_curly_bracket", "other_trial(-1)", "previous trial",
@@ -285,17 +291,18 @@ TABLE: tuple[Key, ...] = (
     Key("~tiles", "down,j", "row(1)", "down", "Move down one row", HIDDEN),
     Key("~tiles", "pageup,ctrl+b", "page(-1)", "page up", "Move up one page", HIDDEN),
     Key("~tiles", "pagedown,ctrl+f", "page(1)", "page down", "Move down one page", HIDDEN),
-    Key("~tiles", "home", "edge(0)", "first", "Go to the first cell", HIDDEN),
+    Key("~tiles", "home,g", "edge(0)", "first", "Go to the first cell", HIDDEN),
     Key("~tiles", "end,G", "edge(1)", "last", "Go to the last cell", HIDDEN),
-    Key("~source ~card", "k", "scroll_up", "line up", shown=HIDDEN),
-    Key("~source ~card", "j", "scroll_down", "line down", shown=HIDDEN),
-    Key("~source", "ctrl+f", "page_down", "page down", shown=HIDDEN),
-    Key("~source", "ctrl+b", "page_up", "page up", shown=HIDDEN),
-    Key("~source", "G", "scroll_end", "to the end", shown=HIDDEN),
+    Key(TEXTS, "k", "scroll_up", "line up", shown=HIDDEN),
+    Key(TEXTS, "j", "scroll_down", "line down", shown=HIDDEN),
+    Key(TEXTS, "ctrl+f", "page_down", "page down", shown=HIDDEN),
+    Key(TEXTS, "ctrl+b", "page_up", "page up", shown=HIDDEN),
+    Key(f"{TEXTS} ~transcript", "g", "scroll_home", "to the start", shown=HIDDEN),
+    Key(f"{TEXTS} ~transcript", "G", "scroll_end", "to the end", shown=HIDDEN),
     Key("~bar", "left,h", "turn(-1)", "previous turn", "Go to the previous turn", HIDDEN),
     Key("~bar", "right,l", "turn(1)", "next turn", "Go to the next turn", HIDDEN),
-    Key("~bar", "home", "edge(0)", "start", "Go to the start", HIDDEN),
-    Key("~bar", "end", "edge(-1)", "end", "Go to the end", HIDDEN),
+    Key("~bar", "home,g", "edge(0)", "start", "Go to the start", HIDDEN),
+    Key("~bar", "end,G", "edge(-1)", "end", "Go to the end", HIDDEN),
     Key("~transcript", "j", "next_fold(1)", "next detail", "Go to the next expandable line", HIDDEN),
     Key("~transcript", "k", "next_fold(-1)", "previous detail", "Go to the previous expandable line", HIDDEN),
     Key("~transcript", "enter", "open", "open", "Expand or collapse the selected line", HIDDEN),

@@ -101,7 +101,7 @@ PLACES = ("runs", "live")
 CLOSED = frozenset(
     {
         "accept", "again", "cancel", "cancel_all", "delete", "edit", "export", "fault", "give_back", "grade", "medals",
-        "note", "override", "pause", "picture", "prepare", "report", "resume", "run", "step", "take_over", "undo", "validate",
+        "note", "override", "pause", "picture", "prepare", "report", "resume", "run", "step", "take_over", "to_file", "undo", "validate",
     }
 )  # fmt: skip
 """Actions that are disabled in a read-only session."""

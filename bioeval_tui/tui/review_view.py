@@ -382,10 +382,9 @@ class ReviewDialog(FormDialog[ReviewForm]):
     def action_give(self) -> None:
         """Close with the form, or go to the field that is missing."""
         form = self.form
-        at_score = self.focused is not None and self.focused.id == "score"
-        if not form.problem and not (at_score and not form.why):
+        if not form.problem:
             self.dismiss(form)
             return
-        self.tell(trying=bool(form.problem))
+        self.tell(trying=True)
         at = "#score" if form.kind == "override" and score_typed(form.score) is None else "#why"
         self.query_one(at).focus()

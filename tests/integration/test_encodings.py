@@ -24,6 +24,7 @@ import pytest
 
 from bioeval_tui import streams
 from bioeval_tui.cli.main import app, main
+from bioeval_tui.tui.shared.line_widgets import BigNumber
 from tests.forked import Program, fork_templates
 from tests.integration.program import environment, sample_agent
 from tests.terminal.world import GOLDEN, RUN, recorded
@@ -342,3 +343,17 @@ def test_every_character_has_a_plain_form() -> None:
         'score >= 0.5 +/- 0.1 -> "passed" v * Zoe\'s naive cafe - 3 x 1/2 ... +-+| ??'
     )
     assert len("…│→日".encode("ascii", "plain-cells")) == 5
+
+
+def test_parts_of_a_bar_differ_and_a_range_is_no_number_in_a_terminal_of_ascii() -> None:
+    streams.register_plain_forms()
+    assert "0…5 screens, and so on…".encode("ascii", "plain-cells") == b"0-5 screens, and so on."
+    parts = {sign.encode("ascii", "plain-cells") for sign in "─═━╌·"}
+    assert len(parts) == 5
+
+
+async def test_big_digits_are_small_ones_where_their_signs_cannot_be_drawn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "__stderr__", io.TextIOWrapper(io.BytesIO(), "ascii"))
+    assert str(BigNumber("0.82").render()).split() == ["0.82"]

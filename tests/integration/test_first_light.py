@@ -134,7 +134,7 @@ def test_the_headless_demo_reports_on_stderr_and_prints_the_score_card(tmp_path:
     assert "mean of both" in done.stdout
     assert "rehearsal" in done.stdout
     card, beside = done.stdout.split("\nbeside it, recorded: ")
-    assert "withheld 0.50   supplied 1.00" in card
+    assert "0.50 → 1.00 with the facts" in card
     rows = [line.split() for line in beside.splitlines()]
     assert ["guessing", "0.50", "1.00"] in rows
     assert ["careful", "1.00", "1.00"] in rows

@@ -95,7 +95,7 @@ def test_the_effect_of_the_facts_is_between_none_and_all_of_them(run: Path) -> N
     shown = call("runs", "show", run.stem).stdout
     assert all(title in shown for title in TITLES)
     assert "mean of all 3 0.48" in shown
-    assert "0.14 in “knows nothing”, 1.00 in “knows the dose” and 0.29 in “knows its town”" in shown
+    assert "0.14 in “knows nothing” → 1.00 in “knows the dose” → 0.29 in “knows its town”" in shown
 
 
 @pytest.mark.parametrize(

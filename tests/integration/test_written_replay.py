@@ -94,7 +94,7 @@ def test_a_written_replay_shows_the_screen_at_every_marker(
     assert "0…5" not in opening, "it names no keys, which nobody can press"
     assert "withheld, turn 3" in seen
     assert seen[-2:] == ["end", "score card"]
-    assert "scores 0.44 without the facts and 1.00 with" in "\n".join(screen.display)
+    assert "0.44 → 1.00 with the facts" in "\n".join(screen.display)
     assert page.stat().st_size < 1_000_000 * len(seen) / 40, "40 turns fit into a megabyte"
     assert oct(cast.stat().st_mode)[-3:] == "600"
     if chromium := os.environ.get("CHROMIUM") or shutil.which("chromium"):
@@ -116,7 +116,7 @@ def plays_offline(page: Path, chromium: str) -> None:
         )
         tab.goto(page.as_uri())
         tab.keyboard.press("End")
-        assert "scores 0.44 without the facts and 1.00 with" in tab.inner_text("#screen")
+        assert "0.44 → 1.00 with the facts" in tab.inner_text("#screen")
         tab.keyboard.press("Home")
         tab.keyboard.press("ArrowRight")
         assert "withheld" in tab.inner_text("#screen")

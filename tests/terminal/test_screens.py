@@ -43,7 +43,7 @@ def test_app_opens_every_screen_and_every_dialog(tmp_path: Path) -> None:
         screen.types("4", "› Benchmarks", "oncology/breast-cancer", "g grade")
         screen.opens_box(ENTER, "esc close")
         screen.closes_box()
-        screen.opens_box("g", "enter continue")
+        screen.opens_box("M", "enter continue")
         screen.closes_box()
         screen.types("5", "› Medals")
         screen.types("1", "› Jobs    7 jobs")

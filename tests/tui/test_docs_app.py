@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 from driving import until
+from textual.command import CommandList, CommandPalette
+from textual.pilot import Pilot
 from textual.widgets import Markdown
 
 from bioeval_tui.tui.docs_app import DocsApp
@@ -75,3 +77,45 @@ def test_every_link_in_the_readme_has_a_target() -> None:
     root = Path(__file__).parents[2]
     links = re.findall(r"\]\(([^)#:]+)(?:#[\w-]*)?\)", (root / "README.md").read_text(encoding="utf-8"))
     assert [link for link in links if not (root / link).exists()] == []
+
+
+async def test_words_are_found_in_the_text_of_pages_and_the_section_is_shown() -> None:
+    app = DocsApp(DOCS)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("slash", *"if nothing else")
+        hits = await palette_hits(app, pilot)
+        assert hits, "these words are in no title"
+    app = DocsApp(DOCS)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await app.pages.go_to_section("screens.md", 4)
+        await until(pilot, lambda: titles(app) == ["Screens and keys"])
+        await until(pilot, lambda: app.pages.scroll_y > 0)
+
+
+async def test_links_are_followed_by_keys() -> None:
+    app = DocsApp(DOCS)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("l")
+        await until(pilot, lambda: isinstance(app.screen, CommandPalette))
+        await pilot.press(*"screens.md")
+        await palette_hits(app, pilot)
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: titles(app) == ["Screens and keys"])
+
+
+async def test_ctrl_c_leaves_the_docs_and_g_goes_to_the_top() -> None:
+    app = DocsApp(DOCS)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await app.pages.go("screens.md")
+        await pilot.press("G")
+        await until(pilot, lambda: app.pages.scroll_y > 0)
+        await pilot.press("g", "g")
+        await until(pilot, lambda: app.pages.scroll_y == 0)
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: app._exit)
+
+
+async def palette_hits(app: DocsApp, pilot: Pilot[None]) -> int:
+    """Wait until the palette lists something; return how much."""
+    await until(pilot, lambda: bool(app.screen.query_one(CommandList).option_count))
+    return app.screen.query_one(CommandList).option_count

@@ -89,7 +89,7 @@ DIALOGS = frozenset(
             "medal-card",
             "quit",
         ),
-        *("run-a-job", "score-card", "try-your-own"),
+        *("run-a-job", "score-card", "try-your-own", "own-agent", "review-form", "settings", "leave"),
     }
 )
 """Boxes that open over a screen: their own footer shows their few keys."""
@@ -164,7 +164,10 @@ def test_every_binding_comes_from_the_key_table() -> None:
     while kinds:
         kinds += (below := kinds.pop().__subclasses__())
         own += [kind for kind in below if kind.__module__.startswith(tui.__name__)]
-    known = {(row.key.keys, row.key.action) for row in placed()} | {("ctrl+c", "interrupt")}
+    known = {(row.key.keys, row.key.action) for row in placed()} | {
+        ("ctrl+c", "interrupt"),
+        ("ctrl+z", "suspend_process"),
+    }
     own = [
         kind for kind in own if kind.__name__ != "DocsApp"
     ]  # a program of its own, with the keys of a browser

@@ -218,7 +218,7 @@ async def test_a_failed_export_says_why(tmp_path: Path) -> None:
 async def test_y_copies_the_selected_row() -> None:
     async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
         await pilot.press("y", "y")
-        await until(pilot, lambda: "Copied this submission" in screen_text(app))
+        await until(pilot, lambda: "Sent this submission" in screen_text(app))
         head, row = (line.split("\t") for line in app.clipboard.splitlines())
         assert (head[:3], row[:3]) == (
             ["task_id", "agent", "medal"],

@@ -23,7 +23,7 @@ from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.items import ItemId, ReviewItem
 from bioeval_tui.tui.review_view import prefixes
 
-OVERRIDE = ("S", *".8", "enter", "y", "enter")
+OVERRIDE = ("S", *".8", "down", "y", "enter")
 
 
 async def press(app: BioevalApp, pilot: Pilot[None], *keys: str) -> None:
@@ -139,7 +139,7 @@ async def test_a_score_needs_no_reason_and_a_note_needs_words() -> None:
         assert "write the note" in screen_text(app)
         await press(app, pilot, "escape")
         assert services.entries == []
-        await press(app, pilot, "S", *".8", "enter", "enter")
+        await press(app, pilot, "S", "ctrl+r", *".8", "enter")
         assert [(entry.after, entry.why) for entry in services.entries] == [(0.8, "")]
 
 

@@ -175,7 +175,9 @@ class ItemGrader:
             task = self.registry.get_task(task_id)
             _ = task.grader.grade_fn
             checked["warnings"] = list(task.warnings)
-            if not task.is_prepared:
+            if unready := task.why_not_prepared():
+                if task.answers.is_file():  # without answers, nobody has begun to prepare it
+                    checked["warnings"].append(unready)
                 return checked
             ready = self._task(task_id)
             proof = ready.proof

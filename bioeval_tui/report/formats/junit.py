@@ -244,7 +244,8 @@ def _cases(
         == (run.brief.job, run.started.model, "score", condition, "failed")
         for check in checked.checks
     )
-    cases.append(replace(_score_case(talk, missing, rules.under.get(condition)), gated=below))
+    score = _score_case(run, talk, missing, rules.under.get(condition))
+    cases.append(replace(score, gated=below))
     return cases
 
 
@@ -303,10 +304,15 @@ def _latency_case(run: RunResult, talk: ConversationResult | None, missing: JUni
     return JUnitCase(name, "failure" if average_ms > budget > 0 else "passed", words, average_ms / 1000)
 
 
-def _score_case(talk: ConversationResult | None, missing: JUnitCase | None, bar: float | None) -> JUnitCase:
+def _score_case(
+    run: RunResult, talk: ConversationResult | None, missing: JUnitCase | None, bar: float | None
+) -> JUnitCase:
+    """Return the case of the score: its text is the run's answer, of which the message is one line."""
     name = "score" if bar is None else f"score at least {bar:g}"
     if talk is None or talk.score is None:
         why = talk.reason if talk and talk.is_scored else "not scored"
         return replace(missing or JUnitCase("", "error", why), name=name)
     below = bar is not None and talk.score < bar
-    return JUnitCase(name, "failure" if below else "passed", f"score {number(talk.score)}")
+    told = (f"{label} {text}" for label, text in run.answer.lines)
+    words = "\n".join((f"score {number(talk.score)}", *told))
+    return JUnitCase(name, "failure" if below else "passed", words)

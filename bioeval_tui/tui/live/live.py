@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Sequence
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.runs.batch_view import Glance
     from bioeval_tui.tui.runs.grid import GridScreen
 
-TICK_S = 0.1
+TICK_S = 1.0
+"""How often clocks are drawn, in seconds: each time costs a repaint, which may go over a slow line."""
 
 
 class LiveScreen(BaseScreen):
@@ -107,6 +109,8 @@ class LiveScreen(BaseScreen):
         """The row of the score card from which the evidence was opened; `esc` returns there."""
         self._banner = self._caption = ""
         self._undrawn = Changes()
+        self._ticked: datetime | None = None
+        """The run's time when its clocks were drawn last."""
         for owner in (self.operator, self.replay, self.conversations, self.panels, self.stage, self.find):
             self.key_owners.add(owner, owner.KEYS)
 
@@ -225,10 +229,13 @@ class LiveScreen(BaseScreen):
             self._show_all()
 
     def _tick(self) -> None:
-        """Update clocks and the bar of a pending answer."""
-        state = self.state
+        """Update clocks and the bar of a pending answer; while the run or its replay is paused, they stand still."""
+        state, now = self.state, self.link.now
         if not self.is_active or self.link.status in ("failed", "interrupted"):
             return
+        if state is not None and state.conversations and (state.paused or now == self._ticked):
+            return
+        self._ticked = now
         self._show_title()
         self.replay.show()
         if state is None or not state.conversations:
@@ -306,7 +313,7 @@ class LiveScreen(BaseScreen):
         self.show_caption()
         if state is not None:
             self._show_brief(state)
-            self.conversations.show_heads()
+            self.conversations.tick()
             self.panels.show()
             self.operator.show()
         self.refresh_keys()

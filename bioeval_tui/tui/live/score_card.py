@@ -11,7 +11,7 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Digits, Static
+from textual.widgets import Static
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.report.result import RunResult, result_of, reviewed
@@ -25,6 +25,7 @@ from bioeval_tui.tui.live.score_card_view import CardEvidence
 from bioeval_tui.tui.shared.answer_block import AnswerBlock
 from bioeval_tui.tui.shared.cells import Cell, left, packed, paint, paint_lines, right, score_tone, spread
 from bioeval_tui.tui.shared.dialogs import Dialog
+from bioeval_tui.tui.shared.line_widgets import BigNumber
 from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, Labelled, RowList, title_lines
 from bioeval_tui.units import number, signed
@@ -110,10 +111,10 @@ class ScoreCard(Dialog[CardEvidence]):
         & #answer { margin-top: 1; }
         & #headline { height: 4; margin-top: 1; }
         & .card--score { width: 20; height: 4; }
-        & .card--score Digits { width: auto; text-style: bold; }
-        & Digits.-good { color: $text-success; }
-        & Digits.-warn { color: $text-warning; }
-        & Digits.-bad { color: $text-error; }
+        & .card--score BigNumber { width: auto; text-style: bold; }
+        & BigNumber.-good { color: $text-success; }
+        & BigNumber.-warn { color: $text-warning; }
+        & BigNumber.-bad { color: $text-error; }
         & .card--rest { width: 1fr; height: 4; padding-top: 1; }
         & #reviewed { height: auto; display: none; }
         & .card--bars { height: auto; margin: 1 0; }
@@ -213,7 +214,7 @@ class ScoreCard(Dialog[CardEvidence]):
                 with Vertical(classes="card--score"):
                     yield Static(Content.styled(self._result.condition_name(name), "$quiet"), markup=False)
                     value = self._value(name)
-                    yield Digits(number(value).replace("–", "-"), classes=f"-{score_tone(value)}")
+                    yield BigNumber(number(value).replace("–", "-"), classes=f"-{score_tone(value)}")
             yield Static(self._totals_text(), classes="card--rest", markup=False)
         yield Static(id="reviewed", markup=False)
         yield DrawnPanel(classes="card--bars")

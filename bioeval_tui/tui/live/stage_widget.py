@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import Digits, Static
+from textual.widgets import Static
 
 from bioeval_tui.report import rows
 from bioeval_tui.report.brief import brief_of
@@ -17,6 +17,7 @@ from bioeval_tui.tui.live import heads_view, panels
 from bioeval_tui.tui.live.panels import wrapped_row
 from bioeval_tui.tui.shared.answer_block import AnswerBlock
 from bioeval_tui.tui.shared.cells import Cell, left, right, score_tone
+from bioeval_tui.tui.shared.line_widgets import BigNumber
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, hanging
 from bioeval_tui.units import number
 
@@ -59,18 +60,18 @@ class StageScore(Vertical):
     DEFAULT_CSS = """
     StageScore {
         height: auto; width: 1fr;
-        & > Digits { width: auto; height: 3; text-style: bold; }
-        &.-active > Digits { color: $text-accent; }
-        &.-good > Digits { color: $text-success; }
-        &.-warn > Digits { color: $text-warning; }
-        &.-bad > Digits { color: $text-error; }
+        & > BigNumber { width: auto; height: 3; text-style: bold; }
+        &.-active > BigNumber { color: $text-accent; }
+        &.-good > BigNumber { color: $text-success; }
+        &.-warn > BigNumber { color: $text-warning; }
+        &.-bad > BigNumber { color: $text-error; }
     }
     """
 
     def __init__(self, condition: Condition) -> None:
         super().__init__(id=f"stage-{condition}")
         self.condition = condition
-        self._title, self._digits, self._note = DrawnPanel(), Digits(""), DrawnPanel()
+        self._title, self._digits, self._note = DrawnPanel(), BigNumber(""), DrawnPanel()
 
     def compose(self) -> ComposeResult:
         """The condition, its score, and its state."""

@@ -71,6 +71,8 @@ class TileGrid(ScrollView, can_focus=True):
         self._lines: dict[tuple[int, int], Lines] = {}
         self.cursor = 0
         self._user_moved = False
+        self._clicked: int | None = None
+        """The tile that was clicked last, while the cursor stays there: another click opens it."""
 
     @property
     def columns(self) -> int:
@@ -113,6 +115,8 @@ class TileGrid(ScrollView, can_focus=True):
         self._user_moved = True
         before, seen = self.cursor, self.scroll_offset
         self.cursor = max(0, min(len(self._keys) - 1, at))
+        if self.cursor != before:
+            self._clicked = None
         self.post_message(self.Moved())
         self._into_view()
         if self.scroll_offset == seen:
@@ -150,16 +154,18 @@ class TileGrid(ScrollView, can_focus=True):
             self.post_message(self.Chosen(self.cursor))
 
     def on_click(self, event: events.Click) -> None:
-        """Put the cursor where the mouse points; on its own tile, open it."""
+        """Put the cursor where the mouse points; open the tile that was clicked before, however long ago."""
         row = (event.y + self.scroll_offset.y) // CELL_HEIGHT
         column = event.x // self.tile_width
         at = row * self.columns + column
         if column >= self.columns or not 0 <= at < len(self._keys):
             return
-        if at == self.cursor and event.chain > 1:
+        if at == self.cursor == self._clicked:
+            self._clicked = None
             self.action_choose()
         else:
             self._move_to(at)
+            self._clicked = at
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Draw the visible lines. Shared styles are looked up once; if they changed, cached lines are dropped."""

@@ -22,7 +22,7 @@ from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.base import hints
 from bioeval_tui.tui.shared.cells import Cell, paint
 from bioeval_tui.tui.shared.dialogs import Behind, Choice, Dialog, DialogText, FormDialog
-from bioeval_tui.tui.shared.output import Copied, Picture
+from bioeval_tui.tui.shared.output import Copied, Kept, Picture
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
 
 if TYPE_CHECKING:
@@ -195,6 +195,7 @@ class SettingsDialog(Dialog[None]):
     NAME: ClassVar[str] = "Settings"
     ABOUT: ClassVar[str] = "Theme and display settings. Changes take effect at once and are saved."
     HEADING: ClassVar[str] = "Settings"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("settings")
     LABEL_WIDTH = 30
     DEFAULT_CSS = """
     SettingsDialog {
@@ -243,14 +244,15 @@ class SettingsDialog(Dialog[None]):
         self.bioeval.preferences_changed()
 
 
-class ShareDialog(FormDialog[Copied | Picture]):
-    """Returns what to copy, or the picture's path; None if it was closed."""
+class ShareDialog(FormDialog[Copied | Kept | Picture]):
+    """Returns what to copy or to write, or the picture's path; None if it was closed."""
 
     NAME: ClassVar[str] = "Copy or share"
     HEADING: ClassVar[str] = "Copy to the clipboard"
     ABOUT: ClassVar[str] = (
-        "Enter copies the selected row; y again copies the first. Below, save a picture of the screen, with "
-        "its caption in a text file beside it."
+        "Enter sends the selected row to the terminal, which copies it if it may; y again sends the first. "
+        "Whether it did, no program can find out: ctrl+s writes the row to a text file instead. "
+        "Below, save a picture of the screen, with its caption in a text file beside it."
     )
     LABEL_WIDTH = 10
     ENTER = "~share-field"
@@ -274,6 +276,19 @@ class ShareDialog(FormDialog[Copied | Picture]):
             yield self.line("picture", "path", home_relative(self._picture.path))
             yield self.line("caption", "caption", self._picture.caption)
         yield Static(id="hint", markup=False)
+
+    @property
+    def draft_name(self) -> str:
+        """Only a caption of the same is a draft."""
+        return f"{self.NAME}: {self._picture.caption if self._picture else ''}"
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Write no file where nothing may be written."""
+        return action != "to_file" or not self.bioeval.READ_ONLY
+
+    def action_to_file(self) -> None:
+        """Write the selected row to a file."""
+        self.dismiss(Kept(self._copies[self._rows.cursor]))
 
     def first_field(self) -> Widget:
         """Start at the list of what can be copied."""
@@ -311,6 +326,34 @@ class ShareDialog(FormDialog[Copied | Picture]):
         self.dismiss(Picture(Path(path).expanduser(), caption.strip()))
 
 
+class LeaveScreen(Dialog[bool]):
+    """True to leave the program, None to stay. `drafts` says what was typed and not used."""
+
+    NAME: ClassVar[str] = "Leave"
+    HEADING: ClassVar[str] = "Leave bioeval-tui?"
+    BINDINGS: ClassVar[list[BindingType]] = bindings("leave")
+    DEFAULT_CSS = """
+    LeaveScreen > .dialog--box { width: 64; border: round $line; }
+    """
+
+    def __init__(self, drafts: Sequence[str]) -> None:
+        super().__init__()
+        self._drafts = drafts
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Say what would be lost."""
+        yield Static(Content("\n".join(drafts_words(self._drafts)) or "Nothing is lost."), markup=False)
+
+    def action_leave(self) -> None:
+        """Close with the answer."""
+        self.dismiss(True)
+
+
+def drafts_words(drafts: Sequence[str]) -> list[str]:
+    """Return a line for each draft, which leaving would lose."""
+    return [f"! {name}: what you typed is not used yet, and would be lost." for name in drafts]
+
+
 class QuitScreen(Dialog[bool]):
     """True to stop the runs, False to leave them running, None to stay. The id of a run that is being started is ""."""
 
@@ -318,9 +361,10 @@ class QuitScreen(Dialog[bool]):
     HEADING: ClassVar[str] = "A run is in progress"
     BINDINGS: ClassVar[list[BindingType]] = bindings("quit")
 
-    def __init__(self, run_ids: Sequence[str]) -> None:
+    def __init__(self, run_ids: Sequence[str], drafts: Sequence[str] = ()) -> None:
         super().__init__()
         self._run_ids = run_ids
+        self._drafts = drafts
 
     def compose_body(self) -> Iterable[Widget]:
         """Explain each answer."""
@@ -333,7 +377,7 @@ class QuitScreen(Dialog[bool]):
             Content(
                 f"{several}The engine runs by itself. Left alone, it continues and is recorded;\n"
                 f"{again}.\n"
-                "Stopped, it keeps what was said so far.\n"
+                "Stopped, it keeps what was said so far.\n" + "\n".join(drafts_words(self._drafts))
             ),
             markup=False,
         )

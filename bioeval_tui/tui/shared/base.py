@@ -16,6 +16,9 @@ from textual.binding import BindingsMap
 from textual.content import Content
 from textual.dom import DOMNode
 from textual.keys import _get_unicode_name_from_key
+from textual.message import Message
+from textual.message_pump import MessagePump
+from textual.messages import Prune
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
@@ -291,6 +294,15 @@ class AtRest:
             self._act()
 
 
+_LAST = (events.Unmount, events.ScreenSuspend, Prune)
+"""What a screen that is closed still handles."""
+
+
+def is_going(owner: MessagePump) -> bool:
+    """Whether a widget or a screen is being removed, with all that is in it."""
+    return isinstance(owner, DOMNode) and any(node._pruning for node in owner.ancestors_with_self)
+
+
 Result = TypeVar("Result")
 
 
@@ -312,9 +324,32 @@ class AnyScreen(Screen[Result], Generic[Result]):
             await super().on_event(event)
 
     def remove(self) -> AwaitRemove:
-        """Stop waiting for answers before the widgets that would show them are gone; Textual does it afterwards."""
+        """Stop waiting for answers and for time before the widgets that would show them are gone.
+
+        Textual does it afterwards.
+        """
         self.workers.cancel_node(self)
+        for timer in [*self._timers]:
+            timer.stop()
         return super().remove()
+
+    async def _dispatch_message(self, message: Message) -> None:
+        """Once the screen is closed, do nothing more but end: its widgets are going, or were never mounted."""
+        if not is_going(self) or isinstance(message, _LAST):
+            await super()._dispatch_message(message)
+
+    async def _invoke_and_clear_callbacks(self) -> None:
+        # Callbacks of a box that has closed come to the screen below it.
+        self._callbacks = [(call, owner) for call, owner in self._callbacks if not is_going(owner)]
+        await super()._invoke_and_clear_callbacks()
+
+    def _on_timer_update(self) -> None:
+        """Draw what has changed, once the terminal has accepted what was drawn before.
+
+        Behind a slow line, frames would queue up, and a key's effect would be seen after all of them.
+        """
+        if not getattr(self.app, "behind", False):
+            super()._on_timer_update()
 
     @property
     def _binding_chain(self) -> list[tuple[DOMNode, BindingsMap]]:

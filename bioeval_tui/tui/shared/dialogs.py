@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import shlex
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from time import monotonic
@@ -17,6 +17,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events, on
 from textual.app import ComposeResult
+from textual.await_complete import AwaitComplete
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
@@ -36,6 +37,7 @@ from bioeval_tui.text import clean_line, home_relative, plural
 from bioeval_tui.tui.keys import bindings, set_keys
 from bioeval_tui.tui.shared.base import AnyScreen, KeysFooter, Result
 from bioeval_tui.tui.shared.cells import Cell, paint
+from bioeval_tui.tui.shared.line_widgets import OneLine
 from bioeval_tui.units import duration
 
 if TYPE_CHECKING:
@@ -114,6 +116,8 @@ def _dimmed(style: Style | None, color: Color) -> Style | None:
 class DialogText(VerticalScroll):
     """A text that scrolls up and down; the left and right arrows are the dialog's."""
 
+    BINDINGS: ClassVar[list[BindingType]] = bindings("~text")
+
     # The line of keys is docked over the last line of a text that fills the box.
     DEFAULT_CSS = """
     DialogText { margin-bottom: 1; }
@@ -186,8 +190,68 @@ class Dialog(ModalScreen[Result], AnyScreen[Result], Generic[Result]):
         return Horizontal(words, field, classes="form--row", id=f"row-{field.id}")
 
     def action_close(self) -> None:
-        """Close without a result."""
+        """Close without a result; what was typed stays, as a draft."""
+        if self.draft_name in self.bioeval.drafts:
+            self.bioeval.notify(f"{self.NAME}: what you typed is kept as a draft", markup=False)
         self.dismiss(None)
+
+    def action_next(self, by: int) -> None:
+        """Go to another question; Textual leaves out the hidden ones."""
+        if by > 0:
+            self.focus_next("Choice, Input, RowList")
+        else:
+            self.focus_previous("Choice, Input, RowList")
+
+    # Drafts
+
+    _given: Mapping[str, str] | None = None
+    """The answers at the beginning, in a dialog that keeps drafts."""
+
+    @property
+    def draft_name(self) -> str:
+        """What the draft is of; a dialog that asks the same takes it up."""
+        return ": ".join(dict.fromkeys(filter(None, (self.NAME, self.heading))))
+
+    def _answers(self) -> dict[str, str]:
+        return {field.id or "": field.value for field in self.query(Input)} | {
+            field.id or "": field.value for field in self.query(Choice)
+        }
+
+    def begin_draft(self) -> None:
+        """Keep drafts from now on, and take up the one that was left."""
+        self._given = self._answers()
+        if draft := self.bioeval.drafts.get(self.draft_name):
+            self._fill_in(draft)
+            self.bioeval.notify("This is your draft. ^r starts over", markup=False)
+
+    def keep_draft(self) -> None:
+        """Keep what was typed so far, until the dialog has a result."""
+        if self._given is None:
+            return
+        answers = self._answers()
+        if answers == self._given:
+            self.bioeval.drafts.pop(self.draft_name, None)
+        else:
+            self.bioeval.drafts[self.draft_name] = answers
+
+    def dismiss(self, result: Result | None = None) -> AwaitComplete:
+        """Close; with a result, the draft has become it."""
+        if result is not None:
+            self._given = None
+            self.bioeval.drafts.pop(self.draft_name, None)
+        return super().dismiss(result)
+
+    def action_start_over(self) -> None:
+        """Fill in the answers as they were at the beginning."""
+        if self._given is not None:
+            self._fill_in(self._given)
+
+    def _fill_in(self, answers: Mapping[str, str]) -> None:
+        for field in self.query(Input):
+            field.value = answers.get(field.id or "", field.value)
+        for choice in self.query(Choice):
+            choice.value = answers.get(choice.id or "", choice.value)
+            choice.refresh()
 
 
 class Choice(Widget, can_focus=True):
@@ -238,11 +302,13 @@ class Choice(Widget, can_focus=True):
 Form = TypeVar("Form")
 
 
-class FormField(Input):
+class FormField(OneLine):
     """An input line, whose place in the table of keys says what enter does. Up and down belong to the dialog."""
 
-    def __init__(self, enter: str, value: str, placeholder: str = "", *, id: str) -> None:
+    def __init__(self, enter: str, value: str, placeholder: str = "", *, id: str, between: str = " ") -> None:
+        """`between` joins pasted lines."""
         super().__init__(value, placeholder=placeholder, id=id, compact=True)
+        self.between = between
         set_keys(self, enter)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -271,12 +337,16 @@ class FormDialog(Dialog[Form]):
     }
     """
 
-    def line(self, label: str, name: str, value: str, hint: str = "") -> Horizontal:
-        """Return the line of a question that is answered by typing; the answer is the field's with the id `name`."""
-        return self.row(label, FormField(self.ENTER, value, hint, id=name))
+    def line(self, label: str, name: str, value: str, hint: str = "", between: str = " ") -> Horizontal:
+        """Return the line of a question that is answered by typing; the answer is the field's with the id `name`.
+
+        `between` joins pasted lines.
+        """
+        return self.row(label, FormField(self.ENTER, value, hint, id=name, between=between))
 
     def on_mount(self) -> None:
-        """Begin at the first question."""
+        """Begin at the first question, with the draft that was left, if any."""
+        self.begin_draft()
         self.tell()
         self.first_field().focus()
 
@@ -300,6 +370,7 @@ class FormDialog(Dialog[Form]):
     @on(Input.Changed)
     def _changed(self) -> None:
         self.tell()
+        self.keep_draft()
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
@@ -307,15 +378,21 @@ class FormDialog(Dialog[Form]):
         event.stop()
         self.action_give()
 
-    def action_next(self, by: int) -> None:
-        """Go to another question; Textual leaves out the hidden ones."""
-        if by > 0:
-            self.focus_next("Choice, Input")
-        else:
-            self.focus_previous("Choice, Input")
-
 
 _DRIVE = re.compile(r"^/[A-Za-z]:")
+
+
+class PathLine(OneLine):
+    """An input line for one path: of several that are pasted or dropped, it keeps the first, and says so."""
+
+    def joined(self, lines: Sequence[str]) -> str:
+        """Return the first one, and tell the user."""
+        self.app.notify(
+            f"{len(lines)} lines were pasted; one file is asked for, so the first is kept",
+            severity="warning",
+            markup=False,
+        )
+        return lines[0]
 
 
 class PathDialog(Dialog[str]):
@@ -339,10 +416,18 @@ class PathDialog(Dialog[str]):
     def compose_body(self) -> Iterable[Widget]:
         """The input line, and a description of the expected path."""
         hint = "path of the file: type it, paste it, or drop the file here"
-        field = Input(self._last, placeholder=hint, compact=True)
+        field = PathLine(self._last, placeholder=hint, compact=True, id="path")
         set_keys(field, "~path-field")
         yield field
         yield Static(self._hint, classes="path--hint", markup=False)
+
+    def on_mount(self) -> None:
+        """Begin with the path that was left, if any."""
+        self.begin_draft()
+
+    @on(Input.Changed)
+    def _changed(self) -> None:
+        self.keep_draft()
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
@@ -424,7 +509,7 @@ class WorkDialog(Dialog[Result], Generic[Result]):
     def on_mount(self) -> None:
         """Begin."""
         self._show()
-        self.set_interval(0.25, self._show)
+        self.set_interval(1.0, self._show)
         self._worker = self.run_worker(self._do, group="feed")
 
     async def _do(self) -> None:

@@ -5,16 +5,50 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from textual import events, on
-from textual.app import ComposeResult
+from textual.app import ComposeResult, RenderResult
 from textual.binding import Binding
 from textual.containers import Horizontal
 from textual.content import Content
+from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import Digits, Input, Static
+
+from bioeval_tui.streams import draws_unicode
 
 
-class TypedLine(Input):
+class BigNumber(Digits):
+    """A number in big digits; a terminal without the signs that they are drawn with shows it in small ones."""
+
+    def render(self) -> RenderResult:
+        """Draw the number."""
+        return super().render() if draws_unicode() else Content(f"\n{self.value}")
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        """Return the number of cells."""
+        return super().get_content_width(container, viewport) if draws_unicode() else len(self.value)
+
+
+class OneLine(Input):
+    """An input line that joins the lines of a paste, and says so; Textual keeps only the first."""
+
+    between = " "
+    """What joins pasted lines."""
+
+    def _on_paste(self, event: events.Paste) -> None:
+        lines = [line.strip() for line in event.text.splitlines() if line.strip()]
+        if len(lines) > 1:
+            event.prevent_default()  # else Textual would call its own handler, too
+            event.stop()
+            super()._on_paste(events.Paste(self.joined(lines)))
+
+    def joined(self, lines: Sequence[str]) -> str:
+        """Return the pasted lines as one, and tell the user."""
+        self.app.notify(f"{len(lines)} pasted lines were joined into one", markup=False)
+        return self.between.join(lines)
+
+
+class TypedLine(OneLine):
     """The input; the footer shows what enter does."""
 
     def __init__(self, placeholder: str, enter: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -97,6 +98,12 @@ class Copied(NamedTuple):
     text: Callable[[], str]
 
 
+class Kept(NamedTuple):
+    """Something to write to a text file instead of copying it."""
+
+    copied: Copied
+
+
 class Picture(NamedTuple):
     """The path of a picture of the screen, and its caption."""
 
@@ -124,6 +131,15 @@ def screen_text(app: App[Any]) -> str:
 def tabbed(rows: Iterable[Iterable[object]]) -> str:
     """Return rows as lines of values separated by tabs, for a spreadsheet; missing values are empty."""
     return "\n".join("\t".join("" if value is None else str(value) for value in row) for row in rows)
+
+
+def write_text(text: str, folder: Path) -> Path:
+    """Write what would be copied to a file that only its owner may read, under an unused name; return the path.
+
+    Raises:
+        StorageError: the disk is full, or the folder cannot be written.
+    """
+    return write_beside(folder, f"bioeval-tui-{datetime.now():%Y-%m-%d-%H%M%S}", ".txt", f"{text}\n")
 
 
 _FONT_FACE = re.compile(r"@font-face\s*\{[^}]*\}\s*")

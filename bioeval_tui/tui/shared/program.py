@@ -24,6 +24,8 @@ class Program(Protocol):
     clock: Callable[[], float]
     READ_ONLY: ClassVar[bool]
     """Nothing can be run, changed or written here."""
+    drafts: dict[str, dict[str, str]]
+    """What was typed into dialogs that were closed, by what it is a draft of."""
     captions: ClassVar[bool]
     """Whether the live screen shows captions."""
 

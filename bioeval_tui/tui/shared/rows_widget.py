@@ -182,6 +182,8 @@ class RowList(ScrollView, can_focus=True):
         self._painter: RowPainter | None = None
         self._blurred_cursor = False
         self.cursor = 0
+        self._clicked: int | None = None
+        """The row that was clicked last, while the cursor stays there: another click opens it."""
         self.user_moved = False
         """Whether the user has moved the cursor; until then, it may stay on the first row as the list fills."""
         self.tail = False
@@ -252,6 +254,8 @@ class RowList(ScrollView, can_focus=True):
             return
         before, seen = self.cursor, self.scroll_offset
         self.cursor = max(0, min(index, self._row_count - 1))
+        if self.cursor != before:
+            self._clicked = None
         self._scroll_to_cursor()
         # Two rows look different now; a list that scrolled is repainted from cached lines.
         if self.scroll_offset == seen:
@@ -287,20 +291,22 @@ class RowList(ScrollView, can_focus=True):
         self.move_to(self._row_count - 1 if end else 0)
 
     def action_choose(self) -> None:
-        """Open the row under the cursor."""
-        if self._row_count:
+        """Open the row under the cursor, if enter does: a click does not ask `check_action`."""
+        if self._row_count and self._opens():
             self.post_message(self.Chosen(self, self.cursor))
 
     def on_click(self, event: events.Click) -> None:
-        """Put the cursor where the mouse points; on the cursor's own row, open it."""
+        """Put the cursor where the mouse points; open the row that was clicked before, however long ago."""
         index, _ = self._row_at(event.y + self.scroll_offset.y)
         if not 0 <= index < self._row_count:
             return
         self.user_moved = True
-        if index == self.cursor and event.chain > 1:
+        if index == self.cursor == self._clicked:
+            self._clicked = None
             self.action_choose()
         else:
             self.move_to(index)
+            self._clicked = index
 
     def on_focus(self) -> None:
         """Bring the cursor into view, since it is drawn now."""

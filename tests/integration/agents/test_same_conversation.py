@@ -81,7 +81,17 @@ def told(run: WholeRun) -> dict[str, Any]:
     return {"conversations": found, "report": without_what_differs(run.result)}
 
 
-OF_THE_RUN = ("run_id", "started_at", "agent", "model", "versions", "cost", "latencies", "average_latency_ms")
+OF_THE_RUN = (
+    "run_id",
+    "started_at",
+    "agent",
+    "model",
+    "versions",
+    "cost",
+    "latencies",
+    "average_latency_ms",
+    "command",
+)
 """What the report says of this very run and of the protocol: its time and place, and tokens where they are told."""
 
 

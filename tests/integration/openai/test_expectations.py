@@ -181,7 +181,7 @@ async def test_an_answer_says_that_each_condition_has_its_own_criteria(tmp_path)
     assert own.sure.endswith("the conditions share no criteria, so no effect of the facts is claimed")
     shared = "1.00 → 1.00 on what both share (2 tasks, 1 assertion)"
     careful, guessing = (load_run(path).answer for path in sample_recordings("batch"))
-    assert careful.what == f"1.00 → 1.00 with the facts; {shared}."
+    assert careful.what == "1.00 → 1.00 with the facts."
     assert careful.sure == "no: only a rehearsal; nothing was left to gain in each of 5 trials"
     assert guessing.what.startswith(
         f"0.50 → 1.00 with the facts; {shared}. Fails without the facts only: 1 “Get"

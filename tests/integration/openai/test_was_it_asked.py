@@ -15,7 +15,6 @@ from bioeval_tui.report.agreement import rated_tasks
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.result import RunResult, load_run
 from bioeval_tui.settings import Settings
-from bioeval_tui.tui.runs.runs_view import preview
 from tests.command import call
 from tests.documents import document_of
 from tests.servers import openai_server as srv
@@ -99,9 +98,11 @@ async def test_the_agent_keeps_its_score_where_the_user_could_not_ask_and_as_pub
     assert scored.score is not None
 
 
-async def test_a_preview_says_that_the_turns_were_used_up(tmp_path):
+async def test_a_loss_says_that_the_turns_were_used_up(tmp_path):
     done = await run(tmp_path, JOB.replace("WHEN", NEVER).replace("maxTurns: 12", "maxTurns: 4"))
-    lost = preview(load_run(done.path)).lost
+    lowest = load_run(done.path).lowest
+    assert lowest is not None
+    lost = lowest.why_lost
     assert [loss.reason for loss in lost if "The user had not asked for it" in loss.reason]
 
 

@@ -121,6 +121,20 @@ def test_inspect_lists_and_opens_an_exported_eval_file(
     assert sorted(found["samples"][0]) == sorted([name, count] for name, _, count in found["summaries"][0])
 
 
+def test_a_name_without_extension_is_a_folder_and_a_wrong_one_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path / "data"))
+    arguments = ("runs", "export", str(GOLDEN), "--to", "inspect", "--output")
+    done = call(*arguments, str(tmp_path / "logs"))
+    assert done.return_value == 0, done.exception
+    (written,) = (tmp_path / "logs").iterdir()
+    assert written.suffix == ".eval"
+    refused = call(*arguments, str(tmp_path / "log.txt"))
+    assert "log.txt: Inspect reads .eval and .json files" in str(refused.exception)
+    assert not (tmp_path / "log.txt").exists()
+
+
 def test_exporting_warns_about_a_file_name_that_inspect_does_not_list(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

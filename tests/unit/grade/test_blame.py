@@ -231,6 +231,18 @@ def checked(tasks) -> dict:
     return json.loads(call(*arguments).stdout)
 
 
+def test_a_prepared_task_without_a_leaderboard_is_told(tasks) -> None:
+    task_id = tasks.add()
+    assert not any(row["warnings"] for row in checked(tasks))
+    board = tasks.root / task_id / "leaderboard.csv"
+    board.unlink()
+    (found,) = [row for row in checked(tasks) if row["warnings"]]
+    assert found["task_id"] == task_id
+    assert found["warnings"] == [f"the leaderboard of {task_id} is missing: {board}"]
+    tasks.registry.get_task(task_id).answers.unlink()
+    assert not any(row["warnings"] for row in checked(tasks))
+
+
 @pytest.mark.parametrize("metric", UNDEFINED)
 def test_answers_of_one_class_or_value_are_the_task_s_fault(tasks, metric: str) -> None:
     grader = {"name": metric, "metric": metric, "id": "id", "target": "y"}

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from bioeval_tui.errors import InputError
+from bioeval_tui.grade.tables import read_as_published
 from bioeval_tui.grading import load_leaderboard, medal_places, rank
 
 RISING = [n / 10 for n in range(60)]
@@ -115,5 +116,23 @@ def test_an_empty_leaderboard_has_no_medals() -> None:
 def test_a_number_that_crashes_pandas_is_refused_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "leaderboard.csv"
     path.write_text("teamName,score,submissionDate\na,0.5,x\nb,0.1e99942857142857,x\n")
+    with pytest.raises(InputError, match="cannot be read: line 3 has a number with an exponent"):
+        load_leaderboard(path, "lab/numbers")
+
+
+@pytest.mark.parametrize(
+    "name", ["callme21800000", "ebdd0304e745872f59bc", "1e99942857142857 and Co", "9e745872f"]
+)
+def test_a_name_that_looks_like_a_huge_number_is_only_a_name(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "leaderboard.csv"
+    path.write_text(f"teamName,score,submissionDate\na,0.5,x\n{name},0.1,x\n7e1234567,,x\n")
+    board = load_leaderboard(path, "lab/numbers")
+    assert board.ascending.tolist() == [0.1, 0.5]
+    assert read_as_published(path)["teamName"].tolist() == ["a", name, "7e1234567"]
+
+
+def test_a_huge_number_among_row_names_is_refused_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "leaderboard.csv"
+    path.write_text("teamName,score\n1,a,0.5\n0.1e99942857142857,b,0.1\n")
     with pytest.raises(InputError, match="cannot be read: line 3 has a number with an exponent"):
         load_leaderboard(path, "lab/numbers")

@@ -12,6 +12,7 @@ import yaml
 from scipy import sparse
 
 from bioeval_tui.grade.grade import TaskGrading
+from bioeval_tui.grade.outcomes import NotGradedError
 from bioeval_tui.grading import Registry, grade_submission
 
 ANSWERS = "id,y\n" + "".join(f"p{n},{n}.5\n" for n in range(8))
@@ -239,3 +240,42 @@ def test_an_embedding_of_another_width_is_reported(tmp_path: Path) -> None:
     task = H5ad(tmp_path, "rmse", {"obsm": "embedding"}, TRUTH, "obsm")
     path = write(tmp_path / "guess.h5ad", TRUTH[:, :3], CELLS, GENES, "obsm")
     assert task.findings(path) == ["obsm embedding has shape (12, 3); 5 columns are expected"]
+
+
+@pytest.mark.parametrize("metric", ["mse", "rmse", "mean_absolute_error", "median_absolute_error", "r2"])
+def test_numbers_of_cells_are_scored_by_name(tmp_path: Path, metric: str) -> None:
+    truth = np.arange(12, dtype=np.float32)
+    task = H5ad(tmp_path, metric, {"obs": "kind"}, truth, "obs")
+    order = RANDOM.permutation(12)
+    path = write(tmp_path / "guess.h5ad", truth[order] + 0.5, [CELLS[i] for i in order], GENES, "obs")
+    assert task.findings(path) == []
+    expected = {"mse": 0.25, "r2": round(1 - 0.25 / np.var(np.arange(12.0)), 5)}.get(metric, 0.5)
+    assert grade_submission(path, task.task).score == expected
+
+
+def test_numbers_of_cells_that_are_missing_or_infinite_are_named_by_their_cell(tmp_path: Path) -> None:
+    task = H5ad(tmp_path, "mse", {"obs": "kind"}, np.arange(12.0), "obs")
+    guess = np.arange(12.0)
+    guess[[0, 4]], guess[11] = np.nan, np.inf
+    path = write(tmp_path / "guess.h5ad", guess, CELLS, GENES, "obs")
+    assert task.findings(path) == [
+        "column `kind` has no value (NaN) in cells 1, 5 (counted from 1)",
+        "column `kind` is infinite in cell 12 (counted from 1)",
+    ]
+    assert grade_submission(path, task.task).valid_submission is False
+
+
+def test_a_label_of_a_cell_that_is_missing_is_named_by_its_cell(tmp_path: Path) -> None:
+    labels = ["T", "B", "NK"] * 4
+    task = H5ad(tmp_path, "accuracy", {"obs": "kind"}, labels, "obs")
+    guess = pd.Categorical([None, *labels[1:]])
+    path = write(tmp_path / "guess.h5ad", guess, CELLS, GENES, "obs")
+    assert task.findings(path) == ["column `kind` has no value in cell 1 (counted from 1)"]
+
+
+def test_answers_with_a_cell_without_a_number_are_the_task_s_fault(tmp_path: Path) -> None:
+    task = H5ad(tmp_path, "mse", {"obs": "kind"}, [np.nan, *range(11)], "obs")
+    path = write(tmp_path / "guess.h5ad", np.arange(12.0), CELLS, GENES, "obs")
+    wrong = r"the answers don.t match the grader: column `kind` has no value \(NaN\) in cell 1 "
+    with pytest.raises(NotGradedError, match=wrong):
+        grade_submission(path, task.task)

@@ -279,7 +279,7 @@ def test_perfect_scores_by_own_criteria_leave_nothing_to_gain(runs: Path) -> Non
     best = Talk(tasks=(1.0, 1.0), holds=(True,), fact=True)
     found = load_run(recorded([best], [replace(best, holds=(True, True))]).write(runs))
     assert found.outcome == "perfect"
-    assert "1.00 → 1.00 on what both share" in found.answer.what
+    assert found.answer.what == "1.00 → 1.00 with the facts."
     assert found.answer.sure.endswith("nothing was left to gain")
 
 

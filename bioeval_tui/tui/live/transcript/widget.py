@@ -34,9 +34,6 @@ from bioeval_tui.tui.live.transcript.paint import CSS, STYLE_NAMES
 STREAM_INTERVAL = 0.1
 """Minimum seconds between two repaints of a growing message. Its first words never wait."""
 
-BESIDE_CLOCKS = STREAM_INTERVAL / 2
-"""A growing message is repainted up to this many seconds earlier or later, together with clocks, in one repaint."""
-
 STREAM_SHARE = 10
 """After a repaint of a growing message, wait for this many times its duration."""
 
@@ -72,7 +69,7 @@ class Transcript(PageView, can_focus=True):
         self._now: datetime | None = None
         self._waiting: set[int] = set()
         self._stream_timer: Timer | None = None
-        self._streamed_at = self._ticked_at = 0.0
+        self._streamed_at = 0.0
         self._pause = STREAM_INTERVAL
         self._selected: Selection | None = None
 
@@ -108,9 +105,7 @@ class Transcript(PageView, can_focus=True):
             return
         now = set() if can_wait else {number for number in numbers if not self._can_wait(number)}
         self._waiting |= numbers - now
-        here = monotonic()
-        ticks = here - self._ticked_at < 2 * STREAM_INTERVAL
-        delay = self._streamed_at + self._pause + (BESIDE_CLOCKS if ticks else 0) - here
+        delay = self._streamed_at + self._pause - monotonic()
         if self._waiting and not now and delay > 0:
             if self._stream_timer is None:
                 self._stream_timer = self.set_timer(delay, self._flush)
@@ -234,13 +229,8 @@ class Transcript(PageView, can_focus=True):
         self.post_message(self.Scrolled(self))
 
     def tick(self, now: datetime | None = None) -> None:
-        """Draw running times as of `now` (aware; the present when None), and what streamed in since the last painting.
-
-        Cheap when nothing is awaited.
-        """
-        self._now, self._ticked_at = now, monotonic()
-        if self._waiting and self._ticked_at >= self._streamed_at + self._pause - BESIDE_CLOCKS:
-            self._flush()
+        """Draw running times as of `now` (aware; the present when None). Cheap when nothing is awaited."""
+        self._now = now
         pending = self._page.pending
         if pending is None or not self._laid_out:
             return

@@ -365,7 +365,7 @@ async def test_the_words_of_an_agents_error_stay_whole() -> None:
     assert (talk.ended.detail, talk.ended.ways) == (said, ("look at the agent's log",))
     held = shown(state)[0].conversations[0]
     assert (held.ways, held.cause) == (("look at the agent's log",), f"no conversation took place: {said}")
-    assert said in result_of(state).conclusion.sentence
+    assert said in str(result_of(state).answer.lines)
     (wrong, to_do) = ("".join(cell.text for cell in line) for line in why_empty(shown(state)[1]))
     assert wrong.endswith(said)
     assert to_do.endswith("look at the agent's log")
@@ -621,7 +621,7 @@ async def test_conversations_that_share_a_graph_are_never_clean() -> None:
 async def test_an_assertion_that_holds_at_the_start_is_not_clean_unless_it_is_an_invariant() -> None:
     state = await Stage(job(assertions=[ASSERTION])).run()
     assert not state.clean
-    assert "; an assertion passes before the greeting: " in result_of(state).conclusion.sentence, (
+    assert "no: an assertion passes before the greeting: " in str(result_of(state).answer.lines), (
         "the reason is the recorded one"
     )
     invariant = {"holds_on_nothing": lambda assertion: True}
@@ -835,8 +835,8 @@ async def test_after_taking_over_messages_are_marked_until_you_give_back() -> No
     assert [m.text for m in talk.messages if m.operator] == ["from a person"]
     assert stage.agents["withheld"].received == ["Hello", "from a person", "scripted"]
     assert state.cleanness == "not clean"
-    assert "a person took over" in result_of(state).conclusion.sentence
-    assert "lifts" not in result_of(state).conclusion.sentence
+    assert "a person took over" in str(result_of(state).answer.lines)
+    assert result_of(state).answer.attributed is None
 
 
 async def test_cancelling_one_condition_closes_its_agent_and_keeps_the_other_running() -> None:

@@ -40,6 +40,7 @@ def rates(script):
     return script.rates("first")
 
 
+@pytest.mark.long
 def test_facts_in_their_own_words_are_found_in_every_language(rates):
     assert [one.name for one in rates] == [language.name for language in LANGUAGES]
     for one in rates:
@@ -50,6 +51,7 @@ def test_facts_in_their_own_words_are_found_in_every_language(rates):
         assert one.wrong[0] <= 0.03 * one.wrong[1], one.name
 
 
+@pytest.mark.long
 def test_in_no_language_is_more_than_one_message_in_a_hundred_void(rates):
     for one in rates:
         assert one.void[1] > 1_000
@@ -57,6 +59,7 @@ def test_in_no_language_is_more_than_one_message_in_a_hundred_void(rates):
         assert one.marked[0] <= 0.02 * one.marked[1], one.shown
 
 
+@pytest.mark.long
 def test_roles_and_goodbyes_are_noticed_in_every_language(rates):
     for one in rates:
         for noticed, of in (one.role_swap, one.out_of_role, one.goodbyes):

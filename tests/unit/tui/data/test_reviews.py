@@ -66,7 +66,7 @@ def test_an_unasked_task_offers_no_score_to_accept(settings: Settings, recording
     (judged,) = (i.judged for i in items if i.id.key and i.id.key.condition == "withheld" and i.id.task == 2)
     assert judged is not None
     assert judged.score is None
-    assert judged.reason.startswith("The user never asked for it")
+    assert judged.why_not.startswith("The user never asked for it")
 
 
 def test_two_people_can_review_a_run(settings: Settings, recording: Path) -> None:

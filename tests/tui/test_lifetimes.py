@@ -1,0 +1,81 @@
+"""What a screen has still to do when it is closed is left out: its widgets are gone, or were never there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import history
+import pytest
+from driving import is_a, loaded, opened, screen_text, until
+from fakes import FakeServices, FakeView
+from medal_rows import sample_rows
+from run_script import scripted_run
+
+from bioeval_tui.formats import RunResult
+from bioeval_tui.record.state import RunState, apply_all
+from bioeval_tui.report.result import result_of
+from bioeval_tui.tui.app import BioevalApp
+from bioeval_tui.tui.job_dialogs import OwnAgentDialog
+from bioeval_tui.tui.live.score_card import ScoreCard
+from bioeval_tui.tui.medals.medal_card import MedalDetail
+from bioeval_tui.tui.shared.app_dialogs import HelpScreen, LeaveScreen, SettingsDialog
+from bioeval_tui.tui.shared.dialogs import PathDialog, WorkDialog
+
+
+def ended() -> RunResult:
+    result = result_of(apply_all(RunState(), scripted_run()))
+    assert result is not None
+    return result
+
+
+async def never(_: Any) -> None:
+    await asyncio.Event().wait()
+
+
+BOXES: dict[str, Callable[[BioevalApp], Any]] = {
+    "settings": lambda _: SettingsDialog(),
+    "help": lambda app: HelpScreen(app.screen),
+    "leave": lambda _: LeaveScreen(["a form"]),
+    "path": lambda _: PathDialog("Grade a file", "A table."),
+    "work": lambda _: WorkDialog("Grading", never),
+    "own agent": lambda _: OwnAgentDialog(Path("my-agent.yml")),
+    "score card": lambda _: ScoreCard(ended(), 1),
+    "medal": lambda _: MedalDetail(sample_rows()[0]),
+}
+
+
+def services() -> FakeServices:
+    return history.filled_services(FakeView(scripted_run()), rows=sample_rows())
+
+
+@pytest.mark.parametrize("name", BOXES)
+@pytest.mark.parametrize("turns", range(4))
+async def test_a_box_that_is_closed_while_it_opens_does_nothing_more(name: str, turns: int) -> None:
+    async with opened(None, services=services(), start="runs") as (app, pilot):
+        app.push_screen(BOXES[name](app))
+        for _ in range(turns):
+            await asyncio.sleep(0)  # so far has it come
+        app.pop_screen()
+        await loaded(app, pilot)
+        await pilot.pause()
+        assert app.crash is None
+        assert "more key" in screen_text(app) or "help" in screen_text(app)
+
+
+async def test_what_was_to_be_called_after_a_box_was_closed_is_not() -> None:
+    async with opened(None, services=services(), start="runs") as (app, pilot):
+        await pilot.press("comma")
+        await until(pilot, lambda: is_a(app.screen, "SettingsDialog"))
+        box = app.screen
+
+        box.call_later(lambda: box.query_one("#sample"))
+        box.call_next(lambda: box.query_one("#sample"))
+        box.call_after_refresh(lambda: box.query_one("#sample"))
+        box.set_timer(0.0, lambda: box.query_one("#sample"))
+        app.pop_screen()
+        await loaded(app, pilot)
+        await pilot.pause(0.01)
+        assert app.crash is None
