@@ -22,6 +22,8 @@ from bioeval_tui.grade.report_files import Graded, Loaded, graded_now, read_outc
 from bioeval_tui.grade.runs import Runs
 from bioeval_tui.record.masking import current, masked
 from bioeval_tui.report.agents import Standings, entries_of, standings
+from bioeval_tui.report.answer import answer_medals
+from bioeval_tui.report.formats.console import print_answer
 from bioeval_tui.report.formats.medal_pages import AGENT_COLUMNS, AGENTS_NOTE, agent_rows, medals_dicts
 from bioeval_tui.report.formats.registry import choose, names
 from bioeval_tui.report.reviews import marks_at
@@ -107,14 +109,18 @@ def medals(
             [one.to_dict() for one in standings(known).agents] if agents else medals_dicts(loaded, failed)
         )
         return ExitCode.OK
-    if not agents:
-        medal_table(loaded, reviews, failed)
-    if agents or len({entry.agent for entry in known}) > 1:
-        _agents_table(standings(known))
+    if agents:
+        compared = standings(known)
+        _agents_table(compared, f"{compared.words}; {AGENTS_NOTE}")
+        return ExitCode.OK
+    print_answer(answer_medals([*loaded, *failed]), plain_console())
+    medal_table(loaded, reviews, failed)
+    if len({entry.agent for entry in known}) > 1:
+        _agents_table(standings(known), AGENTS_NOTE)  # the answer says what ranks rest on
     return ExitCode.OK
 
 
-def _agents_table(standings: Standings) -> None:
+def _agents_table(standings: Standings, note: str) -> None:
     console = plain_console()
     console.print()
     if not standings.agents:
@@ -126,7 +132,7 @@ def _agents_table(standings: Standings) -> None:
         for title, column in zip(AGENT_COLUMNS, cells, strict=True)
     ]
     write_table(console, columns, gap=2)
-    console.print(f"{standings.words}; {AGENTS_NOTE}")
+    console.print(note)
     doubts = [(one.agent, words) for one in standings.agents for words in one.in_doubt]
     for agent, words in doubts[:LISTED]:
         say(f"in doubt: {clean_line(agent, 60)}, {clean_line(words, 1000)}")

@@ -26,7 +26,7 @@ from typing_extensions import ReadOnly, TypedDict
 from bioeval_tui.consoles import CellColumn, plain_console, write_table
 from bioeval_tui.errors import BioevalError, Problem
 from bioeval_tui.files import csv_text
-from bioeval_tui.grade.outcomes import STANDINGS, Tally, others_words
+from bioeval_tui.grade.outcomes import others_words
 from bioeval_tui.grade.report_files import load_reports
 from bioeval_tui.grade.submissions import UNKNOWN_AGENT
 from bioeval_tui.grade.tasks.sources import BoardSource, PublishedBoard
@@ -170,7 +170,7 @@ def _number(value: float | None, form: str = "") -> str:
 def medal_table(
     reports: Sequence[TaskReport], reviews: Sequence[str] = (), not_graded: Sequence[NotGraded] = ()
 ) -> None:
-    """Print reports as a table with one row each, then those not graded, and the totals.
+    """Print reports as a table with one row each, then those not graded.
 
     `reviews` has each report's reviews as text.
     """
@@ -211,18 +211,6 @@ def medal_table(
         _say_one("not graded", item.task_id, item.submission_path, item.reason, lines_out())
     if len(not_graded) > LISTED:
         console.print(f"… and {len(not_graded) - LISTED:,} more")
-    tally = Tally.of(reports, len(not_graded))
-    medals = [f"{tally.by[name]:,} {name}" for name in STANDINGS[:3]]
-    others = tally.others_words
-    left_out = f", {others}" if others else ""
-    console.print(
-        f"{plural(tally.submissions, 'submission')}: {tally.valid:,} valid{left_out}; {', '.join(medals)}"
-    )
-    if tally.percentile is not None:
-        zeros = f", {tally.percentile_with_zeros:.1f} with {others} as 0" if others else ""
-        console.print(f"average percentile {tally.percentile:.1f} {tally.percentile_words}{zeros}")
-    elif tally.valid:
-        console.print(tally.percentile_words)
 
 
 def report_card(report: TaskReport, problems: Sequence[Problem] = ()) -> None:

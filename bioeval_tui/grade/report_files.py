@@ -49,7 +49,7 @@ class Graded:
     """One result, the file that holds it, and when it was graded.
 
     `key` tells its submission from others; None if the result names no file and no run. `batch` is what was graded
-    together with it.
+    together with it. `earlier` are the gradings of the same submission that it replaces, the newest first.
     """
 
     outcome: TaskReport | NotGraded
@@ -57,6 +57,7 @@ class Graded:
     batch: str
     at: datetime
     key: tuple[str, ...] | None = None
+    earlier: tuple[Graded, ...] = ()
 
     @property
     def report(self) -> TaskReport | None:
@@ -409,14 +410,28 @@ def newest(results: Sequence[Graded]) -> list[Graded]:
     submissions show: there an agent has as many of a task as the batch with the most.
     """
     best: dict[tuple[str, ...], int] = {}
+    every: dict[tuple[str, ...], list[Graded]] = {}
     for number, one in enumerate(results):
         if one.key is None:
             continue
         key = (one.agent, *one.key)
+        every.setdefault(key, []).append(one)
         held = best.get(key)
         if held is None or supersedes(one.report, one.at, results[held].report, results[held].at):
             best[key] = number
-    return [results[number] for number in sorted({*best.values(), *_unnamed(results)})]
+    counted = sorted({*best.values(), *_unnamed(results)})
+    before = {number: _before(results[number], every[key]) for key, number in best.items()}
+    return [
+        replace(results[number], earlier=before[number]) if before.get(number) else results[number]
+        for number in counted
+    ]
+
+
+def _before(counted: Graded, every: Sequence[Graded]) -> tuple[Graded, ...]:
+    """Return the gradings of a submission before the one that counts, the newest first; copies of it are none."""
+    if len(every) == 1:
+        return ()
+    return tuple(sorted((one for one in every if one.at < counted.at), key=lambda one: one.at, reverse=True))
 
 
 def _unnamed(results: Sequence[Graded]) -> Iterator[int]:

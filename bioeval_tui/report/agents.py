@@ -211,6 +211,23 @@ def standings(entries: Sequence[AgentEntry]) -> Standings:
     return Standings(tuple(ranked), ranking.cases)
 
 
+def ranks_basis(entries: Iterable[AgentEntry]) -> AgentRanksBasis:
+    """Return what the ranks of several agents rest on, without computing them."""
+    by_agent: dict[str, dict[str, list[AgentEntry]]] = {}
+    for entry in entries:
+        by_agent.setdefault(entry.agent, {}).setdefault(entry.task_id, []).append(entry)
+    some = percentiles_known(entry for tasks in by_agent.values() for of in tasks.values() for entry in of)
+    tasks = {
+        agent: set(_percentiles(own, others_as_zero=True)) if some else set()
+        for agent, own in by_agent.items()
+    }
+    ranked = [own for own in tasks.values() if own]
+    unranked = tuple(agent for agent, own in tasks.items() if not own)
+    return AgentRanksBasis(
+        len(set.intersection(*ranked)) if ranked else 0, FEWEST_UNITS, unranked, len(tasks)
+    )
+
+
 def percentiles_known(entries: Iterable[AgentEntry]) -> bool:
     """Return whether percentiles mean anything: not if no valid submission has one, as in reports of MLE-bench."""
     valid = [entry for entry in entries if entry.graded]

@@ -12,11 +12,14 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from bioeval_tui.grade.outcomes import NotGraded, Tally
+from bioeval_tui.grade.submissions import UNKNOWN_AGENT
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.effect import NO_FACTS, NOT_RECORDED
 from bioeval_tui.record.events import EndReason
 from bioeval_tui.record.names import Condition
 from bioeval_tui.report import findings as of, rows, sentences
+from bioeval_tui.report.agents import entries_of, ranks_basis
 from bioeval_tui.report.findings import ConclusionFinding, Finding, Outcome
 from bioeval_tui.report.run import ConversationResult, RecordedRun, lost_points
 from bioeval_tui.report.sentences import NextStep
@@ -25,7 +28,7 @@ from bioeval_tui.report.words import sure_words
 from bioeval_tui.score import contributions
 from bioeval_tui.statistics.differences import Difference, difference, differences
 from bioeval_tui.statistics.estimates import Sample
-from bioeval_tui.statistics.intervals import FEWEST
+from bioeval_tui.statistics.intervals import FEWEST, FEWEST_UNITS
 from bioeval_tui.statistics.means import exact_mean
 from bioeval_tui.text import clean_line, shorten
 
@@ -164,12 +167,13 @@ def answer_grading(report: TaskReport) -> Answer:
     if not report.submission_exists:
         missing = of.NothingSubmitted(report.task_id)
         return Answer(missing, sentences.sentence(missing), sentences.sure(missing), "", (board,))
-    mend = (of.Step("edit_file"), of.Step("grade"))
+    named = (report.submission_path, report.task_id) if report.submission_path else ()
+    mend = (of.Step("edit_file"), of.Step("grade", submission=named))
     if not report.valid_submission or report.score is None:
         invalid = of.InvalidSubmission(report.task_id)
         error = (report.extra.error if report.extra else None) or "no reason was recorded"
         why = shorten(clean_line(error), sentences.LONGEST_LOSS)
-        steps = (of.Step("findings"), *mend)
+        steps = (of.Step("findings", submission=named), *mend)
         return Answer(invalid, sentences.sentence(invalid), sentences.sure(invalid), why, steps)
     graded = of.GradedSubmission(
         report.task_id,
@@ -183,6 +187,72 @@ def answer_grading(report: TaskReport) -> Answer:
     )
     sure = sentences.sure(graded) if graded.doubts else sure_words(report) or sentences.sure(graded)
     return Answer(graded, sentences.sentence(graded), sure, "", (board, *mend))
+
+
+def answer_not_graded(task_id: str, reason: str) -> Answer:
+    """Return the answer of a submission that was not graded, through no fault of its file."""
+    finding = of.NotGradedSubmission(task_id)
+    why = shorten(clean_line(reason or "no reason was recorded"), sentences.LONGEST_LOSS)
+    return Answer(finding, sentences.sentence(finding), sentences.sure(finding), why, (of.Step("grade"),))
+
+
+def answer_medals(results: Sequence[TaskReport | NotGraded]) -> Answer:
+    """Return the answer of a medal table: its medals, over how many tasks, what is first to be mended, and what next."""
+    reports = [one for one in results if isinstance(one, TaskReport)]
+    failed = [one for one in results if isinstance(one, NotGraded)]
+    tally = Tally.of(reports, len(failed))
+    entries = entries_of(reports, failed)
+    agents = {entry.agent for entry in entries}
+    finding = of.MedalCounts(
+        tuple((name, number) for name, number in tally.by.items() if number),
+        tally.submissions,
+        len(agents),
+        tally.above_median,
+        tally.beats_human,
+        tally.percentile,
+        tally.percentile_words if tally.valid else "",
+        tally.percentile_with_zeros,
+        tally.others_words,
+        len({one.task_id for one in results}),
+        FEWEST_UNITS,
+        tally.in_doubt,
+        tally.partial,
+        ranks_basis(entries) if len(agents) > 1 else None,
+    )
+    invalid = next((one for one in reports if not one.valid_submission), None)
+    steps: list[of.Step] = []
+    if invalid is not None:
+        path, task = invalid.submission_path, invalid.task_id
+        named = (path, task) if path else ()
+        steps = [of.Step("invalid_file"), of.Step("findings", submission=named)]
+    if len(agents) > 1:
+        steps.append(of.Step("agents"))
+    steps = [*steps, of.Step("grade_list")][:MOST_STEPS]
+    mend = _first_to_mend(reports, failed)
+    why = "" if mend is None else sentences.sentence(mend)
+    return Answer(finding, sentences.sentence(finding), sentences.sure(finding), why, tuple(steps))
+
+
+def _first_to_mend(reports: Sequence[TaskReport], failed: Sequence[NotGraded]) -> Finding | None:
+    """Return the first invalid file; without one, what was not graded, or is furthest from a medal."""
+    invalid = next((one for one in reports if not one.valid_submission), None)
+    if invalid is not None:
+        error = (invalid.extra.error if invalid.extra else None) or "no reason was recorded"
+        return of.WithoutScore("invalid", invalid.task_id, _known(invalid.agent), error)
+    if failed:
+        one = failed[0]
+        return of.WithoutScore("not graded", one.task_id, one.known_agent or "", one.reason)
+    without = [one for one in reports if one.medal is None and one.leaderboard_percentile is not None]
+    if not without:
+        return None
+    last = min(without, key=lambda one: one.leaderboard_percentile or 0.0)
+    return of.FurthestFromMedal(
+        last.task_id, _known(last.agent), last.leaderboard_percentile or 0.0, last.away_words
+    )
+
+
+def _known(agent: str) -> str:
+    return "" if agent == UNKNOWN_AGENT else agent
 
 
 def _without_end(run: RecordedRun) -> ConclusionFinding | None:

@@ -457,11 +457,12 @@ class Decided(Finding):
 
 
 StepAction = Literal[
-    "passage", "passages", "trials", "edit", "edit_file", "again", "grade", "resume", "judge", "compare", "one_job", "findings",
-    "board",
+    "passage", "passages", "trials", "edit", "edit_file", "again", "grade", "resume", "judge", "compare", "one_job",
+    "findings", "board", "invalid_file", "agents", "grade_list",
 ]  # fmt: skip
-"""What can be done next: read the passage that decided, or both of a comparison; hold more trials; edit the job, or the file
-that was handed in; run or grade again; resume; judge again; compare; compare runs of one job; list all findings; see the leaderboard."""
+"""What can be done next: read the passage that decided, or both of a comparison; hold more trials; edit the job, or the
+file that was handed in; run or grade again; resume; judge again; compare; compare runs of one job; list all findings; see
+the leaderboard; go to an invalid file; compare agents; grade a list."""
 
 
 class Step(_Data):
@@ -475,6 +476,8 @@ class Step(_Data):
     total: int = 0
     """How many trials there are then."""
     each: bool = False
+    submission: tuple[str, ...] = ()
+    """The file that was handed in and its task, for a shell; empty where there is none."""
 
 
 # A run at a glance
@@ -647,6 +650,62 @@ class GradedSubmission(ConclusionFinding):
     def outcome(self) -> Outcome:
         """Whether there is a medal."""
         return "medal" if self.medal else "no_medal"
+
+
+class NotGradedSubmission(ConclusionFinding):
+    """A submission that was not graded, through no fault of its file."""
+
+    outcome: ClassVar[Outcome] = "not_graded"
+    task: str
+
+
+class WithoutScore(Finding):
+    """The first submission of a table that has no score: which kind, whose it is, and why."""
+
+    kind: Literal["invalid", "not graded"]
+    task: str
+    agent: str
+    reason: str
+
+
+class FurthestFromMedal(Finding):
+    """The submission of a table with the lowest percentile without a medal, and how far the next one is."""
+
+    task: str
+    agent: str
+    percentile: float
+    away: str
+
+
+class MedalCounts(ConclusionFinding):
+    """What the submissions of a medal table came to: how many have which standing, best first, without those that none has.
+
+    `above` and `beats_human` are how many are above the median, and above the human one. `average` is the mean percentile
+    (0 to 100) of those that `over` names; `with_zeros` counts the `others` as 0. `basis` is what ranks of `agents` rest on; None with one agent, or none that is known.
+    """
+
+    counts: tuple[tuple[str, int], ...]
+    submissions: int
+    agents: int
+    above: int
+    beats_human: int
+    average: float | None
+    over: str
+    with_zeros: float | None
+    others: str
+    tasks: int
+    needed: int
+    doubtful: int
+    partial: int
+    basis: AgentRanksBasis | None
+
+    @property
+    def outcome(self) -> Outcome:
+        """Whether there is any medal; without one, any score, any file that is at fault."""
+        names = [name for name, _ in self.counts]
+        if any(name in ("gold", "silver", "bronze") for name in names):
+            return "medal"
+        return "no_medal" if "none" in names else "invalid" if "invalid" in names else "not_graded"
 
 
 # Where a conversation lost points

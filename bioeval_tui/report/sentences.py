@@ -7,6 +7,7 @@ nothing but grammar. A finding without a writer, or a writer without an example 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import singledispatch
@@ -19,7 +20,7 @@ from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Finding, NextFinding, Outcome
 from bioeval_tui.statistics.intervals import FEWEST
 from bioeval_tui.text import both_or_all, clean_line, join_names, listed, plural, shorten, upper_first
-from bioeval_tui.units import latency, number, number3, number_up, share, signed, signless
+from bioeval_tui.units import latency, number, number1, number3, number_up, share, signed, signless
 
 if TYPE_CHECKING:
     from bioeval_tui.statistics.differences import AgentRank, Difference
@@ -260,10 +261,16 @@ def step(finding: of.Step) -> NextStep:
     """Return what can be done next in words, and as a command."""
     words, command = _STEPS[finding.action]
     text = words.format(trials=finding.trials, each=" of each" if finding.each else "")
-    known = finding.runs if "{runs}" in command else (finding.job,)
-    shell = command.format(runs=" ".join(finding.runs), job=finding.job, total=finding.total)
-    ready = "{" not in command or (bool(known) and all(known))
-    return NextStep(finding.action, text, shell if ready else "")
+    parts: dict[str, tuple[str, ...]] = {
+        "{runs}": finding.runs,
+        "{submission}": tuple(shlex.quote(clean_line(part, 4096)) for part in finding.submission),
+        "{job}": (finding.job,),
+    }
+    needed = [part for name, part in parts.items() if name in command]
+    if not all(part and all(part) for part in needed):
+        return NextStep(finding.action, text, "")
+    joined = {name.strip("{}"): " ".join(part) for name, part in parts.items()}
+    return NextStep(finding.action, text, command.format(total=finding.total, **joined))
 
 
 _STEPS: dict[of.StepAction, tuple[str, str]] = {
@@ -273,13 +280,16 @@ _STEPS: dict[of.StepAction, tuple[str, str]] = {
     "edit": ("edit the job", ""),
     "edit_file": ("edit the file", ""),
     "again": ("run it again", "bioeval-tui run {job}"),
-    "grade": ("grade it again", ""),
+    "grade": ("grade it again", "bioeval-tui grade-sample {submission}"),
     "resume": ("resume the run", "bioeval-tui runs resume {runs}"),
     "judge": ("judge again", "bioeval-tui runs rescore {runs}"),
     "compare": ("compare the two", "bioeval-tui runs compare {runs}"),
     "one_job": ("find two runs of one job", "bioeval-tui runs list"),
-    "findings": ("list all findings", ""),
+    "findings": ("list all findings", "bioeval-tui validate {submission}"),
     "board": ("see the leaderboard", ""),
+    "invalid_file": ("go to the invalid file", ""),
+    "agents": ("compare the agents", ""),
+    "grade_list": ("grade a list of your own", ""),
 }
 
 
@@ -336,6 +346,7 @@ SURE: dict[type, str] = {
     of.ModelsWithinChance: "no: the differences cannot be distinguished from chance",
     of.NothingSubmitted: "yes: there is no file",
     of.InvalidSubmission: "yes: the file breaks the task's rules",
+    of.NotGradedSubmission: "no: it may have any score",
 }  # fmt: skip
 """How sure the answers with these findings are, where it needs little grammar."""
 
@@ -418,6 +429,27 @@ def _(finding: of.GradedSubmission) -> str:
     return f"no: in doubt: {finding.doubts}" if finding.doubts else "no interval was computed"
 
 
+@write_sure.register
+def _(finding: of.MedalCounts) -> str:
+    valid = finding.submissions - sum(n for name, n in finding.counts if name in ("invalid", "not_graded"))
+    if not valid:
+        return "no: no submission has a score"
+    beware = (
+        f"{plural(finding.doubtful, 'score')} of {valid:,} in doubt" if finding.doubtful else "",
+        f"{plural(finding.partial, 'score')} over only a part of the rows" if finding.partial else "",
+    )
+    basis = finding.basis
+    enough = finding.tasks >= finding.needed if basis is None else basis.shared >= basis.needed
+    if basis is not None:
+        over = sentence(basis)
+    elif enough:
+        over = f"over {finding.tasks:,} tasks"
+    else:
+        over = f"{plural(finding.tasks, 'task')}: too few for an interval of the share of medals, which needs {finding.needed}"
+    found = [*filter(None, beware), over]
+    return f"{'yes' if enough and len(found) == 1 else 'no'}: {'; '.join(found)}"
+
+
 # What the difference rests on
 
 
@@ -479,6 +511,54 @@ def seen_in(where: Sequence[str], text: str) -> str:
 @write.register
 def _(finding: of.InvalidSubmission) -> str:
     return f"The submission for {finding.task} is invalid: it has no score."
+
+
+@write.register
+def _(finding: of.NotGradedSubmission) -> str:
+    return f"The submission for {finding.task} was not graded: the file is not at fault."
+
+
+_COUNTED = {"none": "without a medal", "not_graded": "not graded"}
+"""The standings that are no words of their own."""
+
+
+@write.register
+def _(finding: of.MedalCounts) -> str:
+    if not finding.submissions:
+        return "Nothing is graded."
+    counts = ", ".join(f"{number:,} {_COUNTED.get(name, name)}" for name, number in finding.counts)
+    by = f" by {plural(finding.agents, 'agent')}" if finding.agents else ""
+    parts = (
+        f"{counts} of {plural(finding.submissions, 'submission')}{by}",
+        f"{finding.above:,} above the median" if finding.above else "",
+        f"{finding.beats_human:,} above the human median" if finding.beats_human else "",
+        _average(finding),
+    )
+    return f"{'; '.join(filter(None, parts))}."
+
+
+def _average(finding: of.MedalCounts) -> str:
+    if finding.average is None:
+        return finding.over
+    zeros = f", {number1(finding.with_zeros)} with {finding.others} as 0" if finding.others else ""
+    return f"average percentile {number1(finding.average)} {finding.over}{zeros}"
+
+
+@write.register
+def _(finding: of.WithoutScore) -> str:
+    reason = shorten(clean_line(finding.reason, 2000), LONGEST_LOSS)
+    return f"{_whose(finding)}: {finding.kind}: {reason}"
+
+
+@write.register
+def _(finding: of.FurthestFromMedal) -> str:
+    away = f", {finding.away}" if finding.away else ""
+    return f"furthest from a medal: {_whose(finding)}: percentile {number1(finding.percentile)}{away}"
+
+
+def _whose(finding: of.WithoutScore | of.FurthestFromMedal) -> str:
+    by = f" by {finding.agent}" if finding.agent else ""
+    return clean_line(f"{finding.task}{by}", 160)
 
 
 @write.register

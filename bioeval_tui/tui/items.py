@@ -144,7 +144,9 @@ class MedalRow:
     key: tuple[str, ...] | None = None
     """What tells its submission from others when it is graded again; None if that is unknown."""
     at: datetime | None = None
-    """When it was graded."""
+    """When it was graded, in UTC."""
+    earlier: tuple[tuple[datetime, str], ...] = ()
+    """When the same submission was graded before, and what came out, the newest first."""
 
 
 class ReviewSource(NamedTuple):

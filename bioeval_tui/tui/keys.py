@@ -168,7 +168,10 @@ TABLE: tuple[Key, ...] = (
     Key("medals", "M", "grade_samples", "grade samples", "Grade the three sample submissions"),
     Key("medals", "C", "stop", "stop", "Stop grading; finished results are kept"),
     Key("medals", "P", "prepare", "prepare", "Prepare this submission's task, then grade what is waiting for it"),
-    Key("medals", "r", "again", "grade again", "Grade again from the start"),
+    Key("medals medal-card", "r", "again", "grade again", "Grade this file again; after a stop, all from the start"),
+    Key("medals medal-card", "ctrl+e", "edit", "edit", "Open this file in $EDITOR at its first finding with a line"),
+    Key("medals", "exclamation_mark", "next_invalid", "next invalid", "Go to the next invalid file"),
+    Key("medals", "plus", "grade_list", "grade a list", "Grade the submissions of a list of your own"),
     # Lists
     Key(f"{LISTS} medals", "slash", "filter", "filter", "Show only rows with this text"),
     Key(LISTS, "left,h", "sort(-1)", "sort by the previous column", "Sort by the previous column", pair="sort"),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -23,15 +24,32 @@ from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.items import MedalRow
 
 
+def head_of(app: BioevalApp) -> str:
+    """Return the names of the columns."""
+    return next(
+        line for line in screen_text(app).splitlines() if re.match(r"\W*(task|agent, domain)[▾▴ ]", line)
+    )
+
+
+def rows_of(app: BioevalApp) -> list[str]:
+    """Return the lines of the table, without its head, and what is below."""
+    lines = screen_text(app).splitlines()
+    return lines[lines.index(head_of(app)) + 1 :]
+
+
 @SIZES
-async def test_medal_rows_are_shown_best_first_with_totals(size: tuple[int, int]) -> None:
+async def test_medal_rows_are_shown_best_first_below_their_answer(size: tuple[int, int]) -> None:
     async with opened(None, size, services=FakeServices(rows=sample_rows()), start="medals") as (app, _):
-        lines = screen_text(app).splitlines()
-        assert "● gold" in lines[2]
-        text = "\n".join(lines)
-        assert "invalid 1" in text
-        assert "/ filter" in lines[-1]
-        assert "average percentile 82.8 over 6 valid of 8" in text
+        assert rows_of(app)[0].split()[2:4] == ["●", "gold"]
+        text = " ".join(screen_text(app).split())
+        what = "1 gold, 2 silver, 1 bronze, 2 without a medal, 1 invalid, 1 not graded of 8 submissions by 3 agents"
+        assert f"WHAT {what}; 5 above the median;" in text
+        assert "average percentile 82.8 over 6 valid, 62.1 with 1 invalid and 1 not graded as 0" in text
+        assert "SURE no: 1 score over only a part of the rows; ranks need 10 tasks" in text
+        why = "WHY metabolic/diabetes-progression by biomni: invalid: 17 ids of the answers are missing"
+        assert (why in text) == (size == WIDE), "without room, it stands in its row alone"
+        assert "NEXT ! go to the invalid file" in text
+        assert text.count("average percentile") == 1
 
 
 @pytest.mark.parametrize(
@@ -40,7 +58,7 @@ async def test_medal_rows_are_shown_best_first_with_totals(size: tuple[int, int]
 async def test_why_there_is_no_score_is_not_cut_beside_empty_columns(width: int) -> None:
     rows = [*sample_rows(), invalid("oncology/breast-cancer", "hasty", "7 ids are missing from the file")]
     async with opened(None, (width, 24), services=FakeServices(rows=rows), start="medals") as (app, _):
-        lines = screen_text(app).splitlines()[2:]
+        lines = rows_of(app)
         assert any("! invalid" in line and "7 ids are missing from the file" in line for line in lines)
 
 
@@ -54,7 +72,9 @@ async def test_a_wide_terminal_shows_the_card_of_the_selected_row() -> None:
 
 @SIZES
 async def test_enter_opens_what_is_not_shown_yet_and_escape_closes_it(size: tuple[int, int]) -> None:
-    async with opened(None, size, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
+    async with opened(
+        None, size if size == NARROW else (160, 70), services=FakeServices(rows=sample_rows()), start="medals"
+    ) as (app, pilot):
         await pilot.press("enter")
         box = (
             "ErrorView" if size == WIDE else "MedalDetail"
@@ -70,10 +90,10 @@ async def test_filter_shows_only_matching_rows_and_escape_clears_it(size: tuple[
     async with opened(None, size, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
         await pilot.press("slash", *"stella")
         await loaded(app, pilot)
-        assert "biomni" not in screen_text(app)
+        assert "biomni" not in "".join(rows_of(app))
         await pilot.press("enter")
         await loaded(app, pilot)
-        assert "2 shown" in screen_text(app) or "biomni" not in screen_text(app)
+        assert "2 shown" in screen_text(app) or "biomni" not in "".join(rows_of(app))
         await pilot.press("escape")
         await loaded(app, pilot)
         assert "biomni" in screen_text(app)
@@ -85,12 +105,12 @@ async def test_arrows_choose_the_sort_column_and_r_reverses_it(size: tuple[int, 
         await pilot.press("left", "left")
         await loaded(app, pilot)
         assert "task▾" in screen_text(app)
-        first = screen_text(app).splitlines()[2]
+        first = rows_of(app)[0]
         assert "diabetes-progress" in first.split("│")[0], "metabolic/… comes first, by its whole name"
         await pilot.press("R")
         await loaded(app, pilot)
         assert "task▴" in screen_text(app)
-        assert "pbmc" in screen_text(app).splitlines()[2].split("│")[0], "single-cell/… does"
+        assert "pbmc" in rows_of(app)[0].split("│")[0], "single-cell/… does"
         await pilot.press("right")
         await loaded(app, pilot)
         assert "agent▾" in screen_text(app)
@@ -155,7 +175,7 @@ async def test_the_sort_order_is_remembered() -> None:
     async with opened(None, services=services, start="medals") as (_, pilot):
         await pilot.press("left")
     async with opened(None, services=services, start="medals") as (app, _):
-        assert "agent▾" in screen_text(app).splitlines()[1]
+        assert "agent▾" in head_of(app)
 
 
 @SIZES
@@ -164,10 +184,10 @@ async def test_g_groups_by_agent_or_domain_and_enter_shows_the_rows(size: tuple[
     async with opened(None, size, services=services, start="medals") as (app, pilot):
         await pilot.press("tab")
         await loaded(app, pilot)
-        lines = screen_text(app).splitlines()
-        assert "agent, domain" in lines[1]
-        assert lines[2].split()[:3] == ["aide", "!", "3"], "one is scored on a part of the rows"
-        assert lines[3].split()[:2] == ["metabolic", "1"]
+        assert "agent, domain" in head_of(app)
+        lines = rows_of(app)
+        assert lines[0].split()[:3] == ["aide", "!", "3"], "one is scored on a part of the rows"
+        assert lines[1].split()[:2] == ["metabolic", "1"]
         await pilot.press("down", "enter")
         await loaded(app, pilot)
         assert [e.row.task_id for e in app.screen.table.visible] == ["metabolic/diabetes-progression"]
@@ -207,7 +227,7 @@ async def test_y_copies_the_selected_row() -> None:
 
 
 async def test_the_medal_scale_fits_beside_the_cards_scrollbar() -> None:
-    async with opened(None, (132, 36), services=FakeServices(rows=sample_rows()), start="medals") as (
+    async with opened(None, (132, 44), services=FakeServices(rows=sample_rows()), start="medals") as (
         app,
         pilot,
     ):
@@ -295,10 +315,10 @@ async def test_of_ten_thousand_submissions_only_the_visible_rows_are_drawn() -> 
 async def test_hostile_submission_names_are_shown_literally() -> None:
     row = graded("[/x] [@click=app.quit]t[/]", "[b +", 0.5, board(50, 0.1, 0.9))
     async with opened(None, NARROW, services=FakeServices(rows=[row]), start="medals") as (app, pilot):
-        assert "[/x] [@click=app.quit]" in screen_text(app)
         await pilot.click("Submissions RowList", offset=(3, 0), times=2)
         await loaded(app, pilot)
         assert is_a(app.screen, "MedalDetail")
+        assert "[/x] [@click=app.quit]" in screen_text(app)
         assert "[b +" in screen_text(app)
 
 
@@ -363,7 +383,7 @@ async def test_a_row_without_prepared_data_offers_to_prepare_and_grade() -> None
         assert "you can prepare its data here" in screen_text(app)
         await pilot.press("P")
         await until(pilot, lambda: ("grade", ("lab/away", "away.csv")) in services.asked)
-        await until(pilot, lambda: "not graded 0" in screen_text(app))
+        await until(pilot, lambda: "1 not graded" not in screen_text(app))
         assert services.asked[0] == ("prepare", "lab/away")
 
 
@@ -462,7 +482,7 @@ async def test_the_best_medals_come_first_and_every_column_sorts_both_ways() -> 
         for _ in range(9):
             await pilot.press("right")
             await loaded(app, pilot)
-            column = next(word[:-1] for word in screen_text(app).splitlines()[1].split() if word[-1] in "▾▴")
+            column = next(word[:-1] for word in head_of(app).split() if word[-1] in "▾▴")
             seen.add(column)
             first = [entry.row for entry in app.screen.table.visible]
             if column == "score":
@@ -513,7 +533,7 @@ async def test_groups_count_the_medals_of_each_agent_and_domain() -> None:
     ):
         await pilot.press("tab")
         await until(pilot, lambda: "% 1–3" in screen_text(app))
-        lines = [line.split("│")[0].split() for line in screen_text(app).splitlines()[2:]]
+        lines = [line.split("│")[0].split() for line in rows_of(app)]
         heads = [line for line in lines if line and line[0] in ("aide", "stella", "biomni")]
         assert [line[0] for line in heads] == ["aide", "stella", "biomni"]
         assert sum(int(next(word for word in line[1:] if word.isdigit())) for line in heads) == 8
@@ -523,9 +543,11 @@ async def test_groups_count_the_medals_of_each_agent_and_domain() -> None:
 async def test_submissions_without_a_score_count_as_zero_also_if_there_are_no_others() -> None:
     bad = invalid("t/a", "a", "17 ids of the answers are missing")
     async with opened(None, services=FakeServices(rows=[bad]), start="medals") as (app, _):
-        assert "no percentile yet" in screen_text(app)
+        assert "1 invalid of 1 submission by 1 agent." in screen_text(app)
+        assert "no: no submission has a score" in screen_text(app)
     async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (app, _):
-        assert "82.8 over 6 valid of 8, 62.1 if the others count as 0" in screen_text(app)
+        words = "82.8 over 6 valid, 62.1 with 1 invalid and 1 not graded as 0"
+        assert words in " ".join(screen_text(app).split())
 
 
 async def card_of(row: MedalRow, size: tuple[int, int] = (120, 70)) -> str:
@@ -547,7 +569,7 @@ async def test_the_card_says_first_how_far_the_next_medal_is_and_what_to_beware_
         "– none   t · a",
         "No medal on t: roc_auc 0.5, place 14 of 51, above the median, 0.17143 short of bronze.",
         "! the direction is guessed",
-        "roc_auc 0.5 · scored on all 171 rows · higher is better · would place 14 of 51 · percentile 74.0",
+        "scored on all 171 rows · higher is better · percentile 74.0",
     )
     places = [" ".join(shown.split()).find(" ".join(word.split())) for word in words]
     assert -1 < places[0] < places[1] < places[2] < places[3]
@@ -569,7 +591,7 @@ async def test_the_chances_of_medals_are_the_parts_of_one_bar() -> None:
 
 async def test_the_card_shows_the_place_and_labels_a_self_trained_leaderboard_once() -> None:
     shown = await card_of(sample_rows()[1])
-    assert "would place 34 of 1,044" in shown
+    assert "place 34 of 1,044" in shown
     assert "short of gold" in shown
     assert "! leaderboard of models trained for" in shown
     told = graded("t", "a", 0.5, board(50, 0.1, 0.9), warnings=("the leaderboard is self-trained",))
@@ -584,8 +606,11 @@ async def test_the_card_of_a_lower_is_better_task_says_so_and_counts_down() -> N
 
 
 async def test_the_card_says_why_a_file_is_invalid_and_whose_fault_it_is_not() -> None:
-    assert "invalid: 17 ids" in await card_of(invalid("t", "a", "17 ids of the answers are missing"))
-    assert "not graded: grader ran longer than 60 s" in await card_of(sample_rows()[-1])
+    shown = await card_of(invalid("t", "a", "17 ids of the answers are missing"))
+    assert "WHY   17 ids of the answers are missing" in shown
+    shown = await card_of(sample_rows()[-1])
+    assert "was not graded: the file is not at fault." in shown
+    assert "WHY   grader ran longer than 60 s" in shown
 
 
 async def test_a_row_that_is_scored_in_part_is_marked_wherever_it_is_shown() -> None:
@@ -593,7 +618,7 @@ async def test_a_row_that_is_scored_in_part_is_marked_wherever_it_is_shown() -> 
     async with opened(None, (200, 60), services=FakeServices(rows=[row]), start="medals") as (app, _):
         shown = screen_text(app)
         assert shown.count("◔ bronze !") == 2, "in the list and on the card"
-        assert "! scored on a part of the rows 1" in shown
+        assert "1 score over only a part of the rows" in shown
         assert "this one, scored on 2 of 171 rows" in shown
 
 
@@ -607,3 +632,83 @@ async def test_an_export_has_every_value(tmp_path: Path) -> None:
     assert "0.9912" in text
     assert "17 ids of the answers are missing" in text
     assert "grader ran longer than 60 s" in text
+
+
+def mended(tmp_path: Path) -> FakeServices:
+    """Return services with a valid row and an invalid one of a file that is here; grading it again gives silver."""
+    file = tmp_path / "broken.csv"
+    file.write_text("id,y\n1,\n", encoding="utf-8")
+    scores = board(50, 0.1, 0.9)
+    bad = replace(
+        invalid("t/a", "ada", "7 ids are missing"),
+        path=file,
+        key=("a", "ada"),
+        at=datetime(2026, 11, 20, 9, 0),
+    )
+    services = FakeServices(rows=[graded("t/a", "bob", 0.5, scores), bad])
+    services.examined = Validation("invalid", ("7 ids are missing", "column y has no value (NaN) in line 2"))
+
+    def again(row: MedalRow) -> MedalRow:
+        services.asked.append(("grade again", row.task_id))
+        earlier = ((row.at or datetime.min, "invalid: 7 ids are missing"), *row.earlier)
+        fresh = graded("t/a", "ada", 0.88, scores)
+        return replace(fresh, path=file, key=row.key, at=datetime(2026, 11, 20, 9, 5), earlier=earlier)
+
+    services.grade_again = again  # type: ignore[method-assign]
+    return services
+
+
+async def test_an_invalid_file_is_found_mended_and_graded_again_by_three_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    services = mended(tmp_path)
+    opened_at: list[tuple[Path, int]] = []
+
+    def edit(path: Path, line: int) -> None:
+        opened_at.append((path, line))
+        services.examined = Validation("valid")
+
+    monkeypatch.setattr("bioeval_tui.tui.medals.medals.edit", edit)
+    monkeypatch.setattr(BioevalApp, "suspend", lambda _: nullcontext())
+    async with opened(None, (120, 50), services=services, start="medals") as (app, pilot):
+        await pilot.press("exclamation_mark")
+        await until(pilot, lambda: "2 findings" in screen_text(app))
+        assert "· column y has no value (NaN) in line 2" in screen_text(app)
+        await pilot.press("ctrl+e")
+        await until(pilot, lambda: "the file is valid now: r grades it again" in screen_text(app))
+        assert opened_at == [(tmp_path / "broken.csv", 2)]
+        await pilot.press("r")
+        await until(pilot, lambda: "graded 2026-11-20 09:05 UTC, 2nd time · 1 earlier" in screen_text(app))
+        text = screen_text(app)
+        assert "2026-11-20 09:00  invalid: 7 ids are missing" in text
+        assert "1 silver, 1 without a medal of 2 submissions by 2 agents" in text
+        assert app.screen.looked_at.standing == "silver", "the cursor stays with the file"
+
+
+async def test_gg_goes_to_the_top_and_grades_nothing() -> None:
+    services = FakeServices(rows=sample_rows())
+    async with opened(None, services=services, start="medals") as (app, pilot):
+        await pilot.press("G")
+        assert app.screen.submissions.rows.cursor == 7
+        await pilot.press("g", "g")
+        assert app.screen.submissions.rows.cursor == 0
+    async with opened(None, services=FakeServices(), start="medals") as (app, pilot):
+        await pilot.press("g", "g")
+        await loaded(app, pilot)
+        assert "Nothing is graded yet" in screen_text(app)
+
+
+async def test_a_list_of_ones_own_is_graded(tmp_path: Path) -> None:
+    services = FakeServices()
+    asked: list[Path] = []
+
+    async def graded_list(path: Path) -> AsyncIterator[MedalRow]:
+        asked.append(path)
+        for row in sample_rows():
+            yield row
+
+    services.graded_list = graded_list  # type: ignore[method-assign]
+    async with opened(None, services=services, start="medals") as (app, pilot):
+        await pilot.press("plus", *str(tmp_path / "list.jsonl"), "enter")
+        await until(pilot, lambda: "of 8 submissions" in screen_text(app))
+    assert asked == [tmp_path / "list.jsonl"]

@@ -210,7 +210,7 @@ def write_gate(runs: Sequence[RunResult], rules: GateRules, result: GateResult) 
     head = ["job", *titles, f"mean of {both_or_all(len(conditions))}", "cost", "run"]
     lines += table(head, rows)
     for name, told in answers:
-        lines += ["", f"**{escape(name)}**", "", *_answer(told)]
+        lines += ["", f"**{escape(name)}**", "", *answer_lines(told)]
     return "\n".join([*lines, ""])
 
 
@@ -219,7 +219,7 @@ def _compared(comparison: Comparison) -> list[str]:
     return [
         "## Compared",
         "",
-        *_answer(comparison.answer.lines),
+        *answer_lines(comparison.answer.lines),
         "",
         *told,
         *(f"- {escape(line)}" for line in comparison.brief_words),
@@ -242,7 +242,7 @@ def _ranks(ranking: ConditionRanking) -> list[str]:
     ]
 
 
-def _answer(lines: Sequence[tuple[str, str]]) -> list[str]:
+def answer_lines(lines: Sequence[tuple[str, str]]) -> list[str]:
     """Return the lines of an answer as a list, each with its label."""
     return [f"- **{label}** {escape(text)}" for label, text in lines]
 
@@ -266,7 +266,7 @@ def _page(page: RunResult) -> list[str]:
         f"Facts: {escape(page.brief.facts_words)}",
         "",
         *(people if page.sampled else ()),
-        *_answer(page.answer.lines),
+        *answer_lines(page.answer.lines),
         "",
         f"{upper_first(page.mean_words)}: **{units.number(page.mean)}**",
         "",

@@ -10,12 +10,13 @@ from typing_extensions import TypedDict
 
 from bioeval_tui import __version__
 from bioeval_tui.files import csv_text
-from bioeval_tui.grade.outcomes import NotGraded, Tally
+from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.grade.submissions import UNKNOWN_AGENT
 from bioeval_tui.grade.task_report import ReportExtra, TaskReport, Uncertainty
 from bioeval_tui.report.agents import Standings, entries_of, standings
+from bioeval_tui.report.answer import answer_medals
 from bioeval_tui.report.formats.html import environment, policy
-from bioeval_tui.report.formats.markdown import escape, table
+from bioeval_tui.report.formats.markdown import answer_lines, escape, table
 from bioeval_tui.report.frames import csv_cell
 from bioeval_tui.report.sentences import rank_words
 from bioeval_tui.report.words import medal_word, next_words
@@ -31,21 +32,6 @@ COLUMNS = (
 NOT_GRADED = "? Not graded"
 MOST_CARDS = 500
 """Maximum number of reports with cards in the HTML file; with more, it has only the table."""
-
-
-def tally_words(tally: Tally) -> str:
-    """Return such as `5 gold, 7 silver, 9 bronze; 27 above the median; 3 invalid; 1 not graded`."""
-    by = tally.by
-    line = f"{by['gold']} gold, {by['silver']} silver, {by['bronze']} bronze"
-    line += f"; {tally.above_median} above the median; {tally.invalid} invalid; {tally.not_graded} not graded"
-    line += f"; {tally.partial} scored on a part of the rows" if tally.partial else ""
-    line += f"; {tally.in_doubt} in doubt" if tally.in_doubt else ""
-    if tally.percentile is None:
-        return f"{line}; {tally.percentile_words}" if tally.valid else line
-    zeros = number1(tally.percentile_with_zeros)
-    over = f" {tally.percentile_words}" if len(tally.percentiles) < tally.valid else ""
-    beside = f" ({zeros} with invalid and not graded as 0)" if tally.others_words else ""
-    return f"{line}; average percentile {number1(tally.percentile)}{over}{beside}"
 
 
 AGENT_COLUMNS = (
@@ -92,7 +78,7 @@ def _agents(reports: Sequence[TaskReport], not_graded: Sequence[NotGraded]) -> S
 def medals_html(
     reports: Sequence[TaskReport], reviews: Sequence[str] = (), not_graded: Sequence[NotGraded] = ()
 ) -> str:
-    """Return one self-contained HTML file: the tally, agents, a table, and a card with its scale for each report."""
+    """Return one self-contained HTML file: the answer, agents, a table, and a card with its scale for each report."""
     agents = _agents(reports, not_graded)
     return (
         environment()
@@ -104,7 +90,7 @@ def medals_html(
             unknown_agent=UNKNOWN_AGENT,
             reviews=reviews or [""] * len(reports),
             not_graded=not_graded,
-            tally_words=tally_words(Tally.of(reports, len(not_graded))),
+            table_answer=answer_medals([*reports, *not_graded]),
             agents=agents,
             agent_columns=AGENT_COLUMNS,
             agent_rows=agent_rows(agents) if agents else [],
@@ -117,7 +103,7 @@ def medals_html(
 def medals_markdown(
     reports: Sequence[TaskReport], reviews: Sequence[str] = (), not_graded: Sequence[NotGraded] = ()
 ) -> str:
-    """Return a heading, the totals, a table and, for several agents, their comparison."""
+    """Return a heading, the answer, a table and, for several agents, their comparison."""
     reviews = reviews or [""] * len(reports)
     rows = [
         [
@@ -153,12 +139,12 @@ def medals_markdown(
     ]
     if any(reviews):
         head.append("reviewed")
-    words = tally_words(Tally.of(reports, len(not_graded)))
-    lines = ["# Medals", "", f"{words}.", "", *table(head, rows), ""]
+    answer = answer_lines(answer_medals([*reports, *not_graded]).lines)
+    lines = ["# Medals", "", *answer, "", *table(head, rows), ""]
     agents = _agents(reports, not_graded)
     if agents is not None:
         cells = [[escape(cell) for cell in row] for row in agent_rows(agents)]
-        lines += ["## Agents", "", *table(AGENT_COLUMNS, cells), "", f"{agents.words}; {AGENTS_NOTE}.", ""]
+        lines += ["## Agents", "", *table(AGENT_COLUMNS, cells), "", f"{AGENTS_NOTE}.", ""]
     return "\n".join(lines)
 
 

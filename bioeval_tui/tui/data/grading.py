@@ -17,20 +17,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bioeval_tui.errors import BioevalError, InputError, NotMeasuredError
-from bioeval_tui.grade.outcomes import Invalid, NotGraded, Validation, validation_of
+from bioeval_tui.files import write_beside
+from bioeval_tui.grade.outcomes import Invalid, NotGraded, Validation, aggregate_reports, validation_of
 from bioeval_tui.grade.report_files import (
     JOURNAL,
     Graded,
     load_outcomes,
+    moment,
     read_outcomes,
     report_files,
 )
 from bioeval_tui.grade.service import Grading
-from bioeval_tui.grade.submissions import extract_agent_from_submission_path
-from bioeval_tui.grade.task_report import TaskReport, now
+from bioeval_tui.grade.submissions import (
+    UNKNOWN_AGENT,
+    extract_agent_from_submission_path,
+    read_submissions,
+)
+from bioeval_tui.grade.task_report import ReportExtra, TaskReport, now
 from bioeval_tui.grade.tasks.prepare import remove_drafts
 from bioeval_tui.isolation import program_command
-from bioeval_tui.record.masking import masked
+from bioeval_tui.record.masking import masked, masking
 from bioeval_tui.report.reviews import reports_folder, submission_key
 from bioeval_tui.settings import Settings
 from bioeval_tui.text import clean, clean_line
@@ -152,6 +158,50 @@ class Benchmarks:
         except BioevalError as error:
             outcome = NotGraded(task_id, str(path), str(error))
         return _outcome_row(self._grading, task_id, path, outcome)
+
+    def grade_again(self, row: MedalRow, *, writes: bool) -> MedalRow:
+        """Grade a row's file again; what it was before becomes an earlier grading.
+
+        With `writes`, a row that was read from a report gets a new report beside that one, so that it is shown from then on.
+
+        Raises:
+            StorageError, InputError: the report cannot be written.
+        """
+        fresh = self.grade(row.task_id, str(row.path or row.file))
+        report = fresh.report
+        if report is None:
+            return replace(fresh, agent=row.agent, key=row.key, at=now(), earlier=_and_before(row))
+        at = now() if report.created_at is None else moment(report.created_at)
+        if row.agent != UNKNOWN_AGENT:
+            report = replace(report, extra=replace(report.extra or ReportExtra(), agent=row.agent))
+        kept = writes and row.folder is not None and not masking()
+        if kept and row.folder is not None:
+            stem = f"{at:%Y-%m-%dT%H-%M-%S}-GMT"
+            document = json.dumps(aggregate_reports([report]), ensure_ascii=False, indent=1)
+            write_beside(row.folder, f"{stem}_again_grading_report", ".json", document + "\n")
+        return replace(
+            fresh,
+            report=report,
+            agent=row.agent,
+            domain=row.domain or fresh.domain,
+            folder=row.folder if kept else None,
+            submission=submission_key(report) if kept else "",
+            key=row.key,
+            at=at,
+            earlier=_and_before(row),
+        )
+
+    async def graded_list(self, path: Path) -> AsyncGenerator[MedalRow]:
+        """Grade the submissions of a list, as `grade` does, without writing reports.
+
+        Raises:
+            InputError: the list cannot be read, or has wrong lines, which are named.
+            NotMeasuredError: no grading worker can be started.
+        """
+        listed = await asyncio.to_thread(read_submissions, path)
+        async with aclosing(grade_rows(self._grading, listed.submissions)) as rows:
+            async for row in rows:
+                yield row
 
     async def rows(
         self, submissions: Sequence[Submission], reports: Sequence[Path]
@@ -383,10 +433,27 @@ def _loaded_row(one: Graded, board: tuple[float, ...], domain: str) -> MedalRow:
         path=Path(outcome.submission_path) if outcome.submission_path else None,
         key=one.key,
         at=one.at,
+        earlier=tuple((before.at, outcome_words(before.outcome)) for before in one.earlier),
     )
     if isinstance(outcome, NotGraded):
         return masked(replace(row, not_graded=clean_line(outcome.reason, 2000)))
     return masked(replace(row, report=outcome, leaderboard=board, submission=submission_key(outcome)))
+
+
+def _and_before(row: MedalRow) -> tuple[tuple[datetime, str], ...]:
+    """Return the earlier gradings of a row that is graded again: what it shows now, and those before."""
+    was = row.report or NotGraded(row.task_id, row.file, row.not_graded or "")
+    return ((row.at, outcome_words(was)), *row.earlier) if row.at is not None else row.earlier
+
+
+def outcome_words(outcome: TaskReport | NotGraded) -> str:
+    """Return what came out of a submission in a few words: its medal and score, or why it has none."""
+    if isinstance(outcome, NotGraded):
+        return f"not graded: {clean_line(outcome.reason, 300)}"
+    if not outcome.valid_submission:
+        error = (outcome.extra.error if outcome.extra else None) or "no reason was recorded"
+        return f"invalid: {clean_line(error, 300)}"
+    return f"{outcome.medal or 'no medal'}, {outcome.score_words}"
 
 
 def _outcome_row(grading: Grading, task_id: str, path: Path | None, outcome: Outcome) -> MedalRow:

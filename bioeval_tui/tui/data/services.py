@@ -92,6 +92,7 @@ class AppServices:
         self._looked = () if runs is None else (*runs.looked, *runs.problems)
         self._problems = () if runs is None else runs.problems
         self._reports = reports
+        self._of_runs = runs is not None
         self._reviewer = reviewer
         self._job_places = job_places
         self.making = threading.RLock()
@@ -258,6 +259,14 @@ class AppServices:
     def has_submissions(self) -> bool:
         """Whether the session was given submissions or reports; else `medals` grades shipped samples, once asked to."""
         return bool(self._reports or self._submissions)
+
+    def grade_again(self, row: MedalRow) -> MedalRow:
+        """Grade a row's file again, and keep the report where that row's is: not in a folder of runs, nor if nothing is written.
+
+        Raises:
+            StorageError, InputError: the report cannot be written.
+        """
+        return self.benchmarks.grade_again(row, writes=self._writes and not self._of_runs)
 
     def medals(self) -> AsyncIterator[MedalRow | None]:
         """Grade (or read) the reports that this session shows, one by one as they are ready; by default, the samples.

@@ -23,9 +23,13 @@ TONES: dict[str, Tone] = {
     "human": "busy",
 }
 """The marks that a leaderboard can have, and their tones."""
+SIGNS = {"median": "│", "bronze": "B", "silver": "S", "gold": "G", "human": "H"}
+"""The marks on a strip."""
 CLOSE = 7
 """Medals closer than this many cells are also shown enlarged."""
 MOST_BINS = 40
+FEWEST_SCORES, MOST_ON_A_STRIP = 3, 30
+"""Fewer scores have no picture, and up to so many are one strip instead of columns."""
 FAR_OUT = 3.0
 """The axis begins no further below the median than this many times the median's distance from the best."""
 
@@ -114,7 +118,14 @@ def histogram(
 
 
 def lines(histogram: Histogram, width: int, height: int) -> list[Line]:
-    """Return the histogram for `width` cells; where its medals are too close together, also that part enlarged."""
+    """Return the histogram for `width` cells; where its medals are too close together, also that part enlarged.
+
+    Few scores are one strip; fewer than three are no picture: the numbers say it.
+    """
+    if len(histogram.scores) < FEWEST_SCORES:
+        return []
+    if len(histogram.scores) <= MOST_ON_A_STRIP:
+        return _strip(histogram, width)
     histogram = replace(histogram, bins=min(histogram.bins, width))
     closely = _medal_part(histogram) if _is_crowded(histogram, width) else None
     named = _mark_words(
@@ -142,6 +153,38 @@ def lines(histogram: Histogram, width: int, height: int) -> list[Line]:
             *_picture(closely, width, height // 2, names),
         ]
     return shown
+
+
+def _strip(histogram: Histogram, width: int) -> list[Line]:
+    """Return few scores as points on the axis, or as their number in one cell; the limits' initials are on it, too.
+
+    The own score stands above it, and the limits' names below.
+    """
+    histogram = replace(histogram, bins=width)
+    places = {name: histogram.cell(score, width) for name, score in histogram.marks.items()}
+    cells: list[tuple[str, Tone]] = [("·", "quiet")] * width
+    for at, column in enumerate(histogram.columns):
+        if column:
+            cells[at] = (
+                "●" if len(column) == 1 else f"{min(9, len(column))}",
+                histogram.tones(column, 1)[0],
+            )
+    for name, place in places.items():  # over the scores: a limit is mostly an entry's own
+        cells[place] = (SIGNS[name], TONES[name])
+    names = {
+        name: f"{words} {number(histogram.marks[name])}"
+        for name, words in _mark_words(histogram.marks).items()
+    }
+    start, end = f"{number(histogram.scale.worst)} worse", f"better {number(histogram.scale.best)}"
+    gap = max(1, width - len(start) - len(end))
+    further = [[Cell(f"◂ {plural(histogram.below, 'entry', 'entries')} further out", "quiet")]]
+    return [
+        *([_pointer(histogram, histogram.own, width)] if histogram.own is not None else []),
+        joined(cells),
+        *_labels({name: places[name] for name in names}, names, width),
+        [Cell(f"{start}{' ' * gap}{end}", "quiet")],
+        *(further if histogram.below else []),
+    ]
 
 
 def _mark_words(marks: Mapping[str, float]) -> dict[str, str]:

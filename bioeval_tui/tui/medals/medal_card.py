@@ -3,9 +3,11 @@ wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -17,13 +19,13 @@ from textual.widgets import Static
 from bioeval_tui.grade.ledger import ordinal
 from bioeval_tui.grade.outcomes import Validation, standing_of
 from bioeval_tui.grade.task_report import PRIVATE, percent
-from bioeval_tui.report.answer import answer_grading
+from bioeval_tui.report.answer import Answer, answer_grading, answer_not_graded
 from bioeval_tui.text import for_terminal, home_relative, plural
 from bioeval_tui.tui import review_view
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals import histogram_view, medals_view
 from bioeval_tui.tui.medals.medals_view import column_number, medal_cell
-from bioeval_tui.tui.shared.answer_block import answer_lines
+from bioeval_tui.tui.shared.answer_block import answer_lines, step_keys
 from bioeval_tui.tui.shared.cells import Cell, Line, Tone, packed, paint
 from bioeval_tui.tui.shared.dialogs import Dialog, DialogText, Tell, WorkDialog
 from bioeval_tui.tui.shared.output import Copied
@@ -32,10 +34,13 @@ from bioeval_tui.tui.shared.rows_widget import Labelled
 if TYPE_CHECKING:
     from bioeval_tui.grade.task_report import Section, TaskReport, Uncertainty
     from bioeval_tui.record.reviews import Opinions
+    from bioeval_tui.report.findings import StepAction
     from bioeval_tui.tui.items import MedalRow
     from bioeval_tui.tui.shared.program import Program
 
 AROUND = 2
+MOST_EARLIER = 3
+"""How many earlier gradings a card lists."""
 _CHANCES: dict[str, tuple[str, Tone]] = {
     "gold": ("█", "gold"),
     "silver": ("▓", "silver"),
@@ -46,29 +51,58 @@ UNKNOWN = "unknown"
 """The report's placeholder for an agent without a name, which cards leave out."""
 
 
-def head(row: MedalRow, width: int) -> list[Line]:
-    """Return the medal, the task and the agent, and the answer."""
+def head(
+    row: MedalRow,
+    width: int,
+    keys: Mapping[StepAction, str] | None = None,
+    findings: Validation | None = None,
+) -> list[Line]:
+    """Return the medal, the task and the agent, and the answer with the keys of its next steps.
+
+    With `findings`, which the card lists, why a file is invalid is left out.
+    """
     medal = medal_cell(row)
     name = Cell(row.task_id if row.agent == UNKNOWN else f"{row.task_id} · {row.agent}", "strong")
     fits = len(medal.text) + 3 + len(name.text) <= width
     lines: list[Line] = [[medal, Cell("   "), name]] if fits else [[medal], [name]]
-    if row.report is not None and standing_of(row.report) != "invalid":
-        lines += answer_lines(answer_grading(row.report))
+    answer = answer_of(row)
+    if findings is not None and findings.findings:
+        answer = replace(answer, why="")
+    return [*lines, *answer_lines(answer, keys), *_graded_lines(row)]
+
+
+def answer_of(row: MedalRow) -> Answer:
+    """Return a submission's answer."""
+    if row.report is None:
+        return answer_not_graded(row.task_id, row.not_graded or "")
+    return answer_grading(row.report)
+
+
+def _graded_lines(row: MedalRow) -> list[Line]:
+    """Return when the file was graded, and below it what came out when it was graded before."""
+    if row.at is None:
+        return []
+    count = len(row.earlier)
+    often = f", {ordinal(count + 1)} time · {count:,} earlier ▾" if count else ""
+    lines: list[Line] = [[Cell(f"graded {row.at:%Y-%m-%d %H:%M} UTC{often}", "quiet")]]
+    lines += [[Cell(f"  {at:%Y-%m-%d %H:%M}  {words}", "quiet")] for at, words in row.earlier[:MOST_EARLIER]]
+    if count > MOST_EARLIER:
+        lines.append([Cell(f"  … and {count - MOST_EARLIER:,} before that", "quiet")])
     return lines
 
 
-def card(row: MedalRow, width: int, height: int) -> list[Line]:
-    """Return the lines below the head for `width` cells; the leaderboard's columns are `height` lines high."""
+def card(
+    row: MedalRow, width: int, height: int, findings: Validation | None = None, again: str = ""
+) -> list[Line]:
+    """Return the lines below the head for `width` cells; the leaderboard's columns are `height` lines high.
+
+    `findings` are those on an invalid file as it is now, and `again` is the key that grades it again.
+    """
     report = row.report
     if report is None:
-        lines: list[Line] = [[Cell("not graded: ", "warn"), Cell(row.not_graded or "no reason given")]]
-        return [*lines, [], [Cell("you can prepare its data here", "busy")]] if row.lacks_data else lines
+        return [[Cell("you can prepare its data here", "busy")]] if row.lacks_data else []
     if standing_of(row.report) == "invalid":
-        return [
-            [Cell("invalid: ", "bad"), Cell(_why_invalid(report))],
-            [],
-            [Cell(home_relative(Path(row.file)), "quiet")],
-        ]
+        return [*_finding_lines(findings, again), [Cell(home_relative(Path(row.file)), "quiet")]]
     leaderboard = report.extra.leaderboard if report.extra else ""
     return [
         *_warning_lines(report),
@@ -82,10 +116,15 @@ def card(row: MedalRow, width: int, height: int) -> list[Line]:
     ]
 
 
-def _why_invalid(report: TaskReport) -> str:
-    if report.extra and report.extra.error:
-        return report.extra.error
-    return "the file is not valid" if report.submission_exists else "no file was submitted"
+def _finding_lines(found: Validation | None, again: str) -> list[Line]:
+    """Return everything that is wrong with a file that was invalid when it was graded, as it is now."""
+    if found is None:
+        return []
+    if found.status == "valid":
+        then = f": {again} grades it again" if again else ""
+        return [[Cell(f"✓ the file is valid now{then}", "good")], []]
+    lines: list[Line] = [[Cell(plural(len(found.findings), "finding"), "strong")]]
+    return [*lines, *([Cell("· "), Cell(sentence)] for sentence in found.findings), []]
 
 
 def _warning_lines(report: TaskReport) -> list[Line]:
@@ -101,16 +140,13 @@ def _warning_lines(report: TaskReport) -> list[Line]:
 
 def _standing_lines(report: TaskReport, width: int) -> list[Line]:
     facts = [
-        Cell(report.score_words, "strong"),
         Cell(report.rows_words, "warn" if report.rows_missing else "plain"),
         Cell("lower is better" if report.is_lower_better else "higher is better", "quiet"),
-        Cell(f"would place {report.place_words}" if report.place_words else "place not known"),
+        Cell("" if report.place_words else "place not known"),
     ]
     if report.leaderboard_percentile is not None:
         facts.append(Cell(f"percentile {report.leaderboard_percentile:.1f}"))
     lines = packed([[fact] for fact in facts if fact.text], width, " · ")
-    if report.uncertainty is not None:
-        lines += packed([[fact] for fact in _interval(report.uncertainty)], width, " · ")
     lines += _attempt_lines(report)
     if report.beats_human is not None:
         words = "above the human median" if report.beats_human else "not above the human median"
@@ -126,14 +162,6 @@ def _attempt_lines(report: TaskReport) -> list[Line]:
         return []
     words = f"{ordinal(own)} try of this agent on these answers: the best of many tries is partly luck"
     return [[Cell(words, "warn")]]
-
-
-def _interval(uncertainty: Uncertainty) -> list[Cell]:
-    if uncertainty.low is None:
-        return [Cell(uncertainty.interval_words, "quiet")]
-    places = [Cell(f"place {uncertainty.place_words}", "quiet")] if uncertainty.place_words else []
-    rows = Cell(f"{uncertainty.rows or 0:,} test rows", "quiet")
-    return [Cell(f"95 % interval {uncertainty.interval_words}"), *places, rows]
 
 
 def _chance_lines(uncertainty: Uncertainty, width: int) -> list[Line]:
@@ -304,11 +332,17 @@ class MedalCard(VerticalScroll, can_focus=False):
     MedalCard { padding: 0 2; }
     """
 
-    def __init__(self, row: MedalRow | None = None, reviews: Opinions | None = None) -> None:
+    def __init__(
+        self,
+        row: MedalRow | None = None,
+        reviews: Opinions | None = None,
+        findings: Validation | None = None,
+    ) -> None:
         super().__init__()
         self._row = row
         self._reviews: Opinions = reviews or {}
-        self._drawn: tuple[MedalRow | None, int, Opinions] | None = None
+        self._findings = findings
+        self._drawn: object = None
 
     def compose(self) -> ComposeResult:
         """One text."""
@@ -321,10 +355,13 @@ class MedalCard(VerticalScroll, can_focus=False):
     def _draw_soon(self) -> None:
         self.call_after_refresh(self._draw)
 
-    def show(self, row: MedalRow | None, reviews: Opinions | None = None) -> None:
-        """Show another row and its reviews."""
+    def show(
+        self, row: MedalRow | None, reviews: Opinions | None = None, findings: Validation | None = None
+    ) -> None:
+        """Show another row, its reviews, and what is wrong with its file."""
         self._row = row
         self._reviews = reviews or {}
+        self._findings = findings
         self._draw()
         self.call_after_refresh(self._draw)
 
@@ -334,13 +371,19 @@ class MedalCard(VerticalScroll, can_focus=False):
 
     def _draw(self) -> None:
         width = self.scrollable_content_region.width
-        if not self.is_mounted or width < 1 or self._drawn == (self._row, width, self._reviews):
+        if not self.is_mounted or width < 1:
             return
-        self._drawn = (self._row, width, self._reviews)
+        keys = step_keys(self)
+        now = (self._row, width, self._reviews, self._findings, keys)
+        if self._drawn == now:
+            return
+        self._drawn = now
         lines: list[list[Cell]] = []
         if self._row is not None:
-            lines += [*head(self._row, width), [], *review_view.mark_lines(self._reviews)]
-            lines += card(self._row, width, self.app.size.height // 6 - 1)
+            lines += [*head(self._row, width, keys, self._findings), []]
+            lines += review_view.mark_lines(self._reviews)
+            height = self.app.size.height // 6 - 1
+            lines += card(self._row, width, height, self._findings, keys.get("grade", ""))
         self.query_one(Labelled).show(lines)
 
 
@@ -357,14 +400,23 @@ class MedalDetail(Dialog[None]):
     MedalDetail.-narrow MedalCard { height: 1fr; }
     """
 
-    def __init__(self, row: MedalRow, reviews: Opinions | None = None) -> None:
+    def __init__(
+        self,
+        row: MedalRow,
+        reviews: Opinions | None = None,
+        findings: Validation | None = None,
+        mend: Mender | None = None,
+    ) -> None:
+        """With `mend`, the screen below edits the file and grades it again."""
         super().__init__()
         self._row = row
         self._reviews = reviews
+        self._findings = findings
+        self._mend = mend
 
     def compose_body(self) -> Iterable[Widget]:
         """The card."""
-        card = MedalCard(self._row, self._reviews)
+        card = MedalCard(self._row, self._reviews, self._findings)
         card.can_focus = True  # to be scrolled by keys
         yield card
 
@@ -381,12 +433,14 @@ class MedalDetail(Dialog[None]):
 
     def caption(self) -> str:
         """What came out of the submission."""
-        return answer_grading(self._row.report).what if self._row.report else ""
+        return answer_of(self._row).what
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer findings only for an invalid file, and error views only for a scored one."""
         if action == "explain":
             return self._row.report is not None and self._row.report.valid_submission
+        if action in ("again", "edit"):
+            return self._mend is not None and mendable(self._row, action)
         return action != "validate" or standing_of(self._row.report) == "invalid"
 
     def action_explain(self) -> None:
@@ -396,3 +450,38 @@ class MedalDetail(Dialog[None]):
     def action_validate(self) -> None:
         """List everything that is wrong with the file."""
         examine(self.bioeval, self._row)
+
+    def action_again(self) -> None:
+        """Close the card and grade the file again."""
+        if self._mend is not None:
+            self.dismiss()
+            self._mend.grade_again()
+
+    def action_edit(self) -> None:
+        """Edit the file, and close the card, which shows it as it was."""
+        if self._mend is not None:
+            self.dismiss()
+            self._mend.edit_file()
+
+
+_LINE = re.compile(r"\bline (\d+)")
+
+
+def first_line(findings: Sequence[str]) -> int:
+    """Return the first line of the file that findings name; 0 if they name none."""
+    return min((int(number) for words in findings for number in _LINE.findall(words)), default=0)
+
+
+class Mender(Protocol):
+    """Edits the file of the selected submission, and grades it again."""
+
+    def edit_file(self) -> None:
+        """Open the file in the user's editor."""
+
+    def grade_again(self) -> None:
+        """Grade the file again."""
+
+
+def mendable(row: MedalRow, action: str) -> bool:
+    """Return whether a row's file can be graded again, or with the action `edit` be edited as text."""
+    return row.path is not None and (action != "edit" or row.path.suffix.lower() != ".h5ad")

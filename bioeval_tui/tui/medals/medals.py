@@ -4,37 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on
+from textual import on, work
+from textual.app import SuspendNotSupported
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from bioeval_tui.errors import StorageError
+from bioeval_tui.errors import BioevalError, StorageError
 from bioeval_tui.files import write_beside
-from bioeval_tui.report.answer import answer_grading
+from bioeval_tui.grade.outcomes import Validation, standing_of
 from bioeval_tui.report.formats.registry import Format
 from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.items import MedalRow, ReviewSource
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals import medals_view
-from bioeval_tui.tui.medals.medal_card import MedalCard, MedalDetail, examine, explain
+from bioeval_tui.tui.medals.medal_card import (
+    MedalCard,
+    MedalDetail,
+    answer_of,
+    examine,
+    explain,
+    first_line,
+    mendable,
+)
 from bioeval_tui.tui.medals.tables import Agents, GradedFeed, Submissions
+from bioeval_tui.tui.shared.answer_block import answer_lines
 from bioeval_tui.tui.shared.base import AtRest, BaseScreen
-from bioeval_tui.tui.shared.cells import Cell, paint
-from bioeval_tui.tui.shared.dialogs import ExportDialog, Tell, WorkDialog
+from bioeval_tui.tui.shared.cells import Cell
+from bioeval_tui.tui.shared.dialogs import ExportDialog, PathDialog, Tell, WorkDialog
+from bioeval_tui.tui.shared.editor import edit
 from bioeval_tui.tui.shared.line_widgets import FilterLine
 from bioeval_tui.tui.shared.output import Copied
-from bioeval_tui.tui.shared.rows_widget import DrawnPanel, RowList
+from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
 
 if TYPE_CHECKING:
+    from bioeval_tui.report.findings import StepAction
     from bioeval_tui.tui.medals.medals_view import Entry, MedalTable
 
+LOW, FEW_ROWS = 30, 4
+"""Below so many lines, and with more than so many rows, the card is opened by a key."""
+MANY = 1000
+"""With more rows than this, the answer waits until all have arrived: it is found from all of them."""
 MOST_REVIEWED = 1000
 """Maximum number of rows in one review queue."""
 
@@ -53,11 +71,10 @@ class MedalsScreen(BaseScreen):
         & #body { height: 1fr; display: none; }
         & #table { height: 50%; }
         & MedalCard { height: 1fr; border-top: solid $line; }
-        & #totals { height: 3; padding: 0 2; border-top: solid $line; display: none; }
-        &.-filled #body, &.-filled #totals { display: block; }
-        &.-grouped MedalCard, &.-short MedalCard { display: none; }
-        &.-grouped #table, &.-short #table { height: 1fr; }
-        &.-short #totals { display: none; }
+        & #answer { padding: 0 2; display: none; max-height: 50%; }
+        &.-filled #body, &.-filled #answer { display: block; }
+        &.-grouped MedalCard, &.-low MedalCard { display: none; }
+        &.-grouped #table, &.-low #table { height: 1fr; }
     }
     """
 
@@ -68,6 +85,8 @@ class MedalsScreen(BaseScreen):
         self.agents = Agents()
         self.agents.display = False
         self.feed = GradedFeed(self, self.submissions, self._all_taken)
+        self.findings: dict[int, tuple[MedalRow, Validation]] = {}
+        """What is wrong with the file of each invalid row that was looked at, by the row's identity."""
         self.key_owners.add(self.submissions, self.submissions.KEYS)
 
     @property
@@ -86,23 +105,20 @@ class MedalsScreen(BaseScreen):
         return self.agents.display
 
     def compose_body(self) -> Iterable[Widget]:
-        """Table, card, totals."""
+        """The answer, table, card."""
         yield Static(id="trouble", markup=False)
         yield Static(id="notice", markup=False)
+        yield Labelled(id="answer")
         with Vertical(id="body"):
             with Vertical(id="table"):
                 yield self.submissions
                 yield self.agents
             yield MedalCard()
-        totals = DrawnPanel()
-        totals.id = "totals"
-        yield totals
         yield FilterLine("task, agent or medal", self._search, self.focus_rows)
 
     def on_mount(self) -> None:
         """Restore sorting and columns, and start reading rows."""
         self.submissions.restore()
-        self.query_one("#totals", DrawnPanel).draw(self._totals)
         if self.bioeval.services.has_submissions:
             self.feed.start()
         else:
@@ -117,9 +133,80 @@ class MedalsScreen(BaseScreen):
         self._start()
 
     def action_again(self) -> None:
-        """Grade again from the start."""
-        self.submissions.clear()
-        self._start()
+        """Grade the selected file again; where grading was stopped, everything from the start."""
+        if self.feed.is_stopped:
+            self.feed.start_again()
+            self.submissions.redraw()
+            self.refresh_bindings()
+        else:
+            self.grade_again()
+
+    def grade_again(self) -> None:
+        """Grade the selected file again. The row shows the new grading, and below it the one before."""
+        if self.looked_at is None:
+            return
+        row, services = self.looked_at.row, self.bioeval.services
+
+        async def work(tell: Tell) -> MedalRow:
+            return await services.in_worker(lambda: services.grade_again(row))
+
+        def done(fresh: MedalRow | None) -> None:
+            if fresh is not None:
+                self.submissions.rows.user_moved = True  # the cursor goes where the row is now
+                self.submissions.put({id(row): fresh})
+                self.refresh_bindings()
+                self.submissions.read_intervals()
+
+        self.app.push_screen(WorkDialog(f"Grading {row.file} again", work), done)
+
+    def action_edit(self) -> None:
+        """Edit the selected file."""
+        self.edit_file()
+
+    def edit_file(self) -> None:
+        """Open the selected file in the user's editor, where its first finding with a line is; then look for findings again."""
+        if self.looked_at is None or self.looked_at.row.path is None:
+            return
+        row, path = self.looked_at.row, self.looked_at.row.path
+        found = self.findings.pop(id(row), None)
+        line = first_line(found[1].findings) if found else 0
+        try:
+            with self.app.suspend():
+                refused = edit(path, line)
+        except SuspendNotSupported:
+            refused = "an editor cannot be opened here: this is not a real terminal"
+        if refused:
+            self.tell(refused, bad=True)
+        self.show_card()
+
+    def action_next_invalid(self) -> None:
+        """Go to the next invalid file, from the last one to the first."""
+        visible = self.table.visible
+        at = self.table.place_of(self.looked_at)
+        order = [*range(at + 1, len(visible)), *range(at + 1)]
+        place = next((one for one in order if visible[one].standing == "invalid"), None)
+        if place is not None:
+            self.submissions.rows.user_moved = True
+            self.submissions.rows.move_to(place)
+            self.focus_rows()
+
+    def action_grade_list(self) -> None:
+        """Ask for a list of submissions and grade it."""
+        hint = (
+            "JSONL with task_id and submission_path on each line. x exports the table; "
+            "bioeval-tui grade LIST --output-dir DIR writes reports."
+        )
+        last = self.bioeval.services.preferences.get("medals.list")
+        dialog = PathDialog("Grade a list of submissions", hint, last if isinstance(last, str) else "")
+        self.app.push_screen(dialog, self._grade_list)
+
+    def _grade_list(self, file: str | None) -> None:
+        if file is None:
+            return
+        services, path = self.bioeval.services, Path(file).expanduser().absolute()
+        services.preferences.keep("medals.list", file)
+        self.feed.start(lambda: services.benchmarks.graded_list(path))
+        self.refresh_bindings()
 
     def _start(self) -> None:
         self.feed.start()
@@ -146,9 +233,10 @@ class MedalsScreen(BaseScreen):
             self.refresh_bindings()
         if self.grouped:
             self.agents.draw(self.table.visible)
+        self._fit_card()
         self.show_card()
         self._fit_table()
-        self._fit_totals()
+        self.show_answer()
         self._show_words()
         if filled and self.focused is None:
             self.focus_rows()
@@ -161,7 +249,26 @@ class MedalsScreen(BaseScreen):
     def show_card(self) -> None:
         """Show the card of the selected row."""
         row = self.looked_at.row if self.looked_at else None
-        self.query_one(MedalCard).show(row, self.submissions.opinions)
+        found = self.findings.get(id(row))
+        self.query_one(MedalCard).show(row, self.submissions.opinions, found[1] if found else None)
+        if row is not None and found is None and self._may_have_findings(row):
+            self._read_findings(row)
+
+    def _may_have_findings(self, row: MedalRow) -> bool:
+        return row.path is not None and standing_of(row.report) == "invalid"
+
+    @work(group="findings", exclusive=True)
+    async def _read_findings(self, row: MedalRow) -> None:
+        """List everything that is wrong with an invalid file, in the background: its report names only the first."""
+        services = self.bioeval.services
+        try:
+            found = await services.in_worker(
+                lambda: services.benchmarks.examine(row.task_id, str(row.path or row.file))
+            )
+        except (BioevalError, OSError) as error:
+            found = Validation("not_graded", (str(error),))
+        self.findings[id(row)] = row, found
+        self.show_card()
 
     def _show_words(self) -> None:
         count = len(self.table.entries)
@@ -192,27 +299,39 @@ class MedalsScreen(BaseScreen):
                 f"{self.key('grade_samples')}  grade three sample submissions, to see what this looks like\n\n",
                 "$text-accent",
             ),
+            (f"{self.key('grade_list')}  grade a list of your own\n\n", "$text-accent"),
             ("bioeval-tui grade SUBMISSIONS.jsonl --output-dir DIR grades files;\n", "$quiet"),
             ("bioeval-tui medals REPORT.json shows earlier results.", "$quiet"),
             *looked,
         )
 
-    def on_resize(self) -> None:
-        """Another width, other lines."""
-        self.call_after_refresh(self._fit_totals)
-
     def _fit_table(self) -> None:
         """Leave the card what a table of few rows does not need."""
         self.query_one("#table").styles.max_height = None if self.grouped else len(self.table.visible) + 1
 
-    def _fit_totals(self) -> None:
-        totals = self.query_one("#totals", DrawnPanel)
-        totals.styles.height = len(medals_view.totals_lines(self.table.tally, self.size.width - 4)) + 1
-        totals.refresh()
+    def show_answer(self) -> None:
+        """Show what all submissions came to; what is to be done with the selected one stands on its card."""
+        count = len(self.table.entries)
+        if not count or (count > MANY and not self.feed.is_done):
+            return
+        steps: dict[StepAction, str] = {
+            "invalid_file": self.key("next_invalid"),
+            "agents": "" if self.grouped else self.key("group"),
+            "grade_list": self.key("grade_list"),
+        }
+        keys = {step: key for step, key in steps.items() if key}
+        # A low terminal has little room for rows: what is to be mended stands on its row.
+        answer = replace(self.table.answer, why="") if self.has_class("-low") else self.table.answer
+        self.query_one("#answer", Labelled).show(answer_lines(answer, keys))
 
-    def _totals(self, width: int) -> Content:
-        lines = medals_view.totals_lines(self.table.tally, width)
-        return Content("\n").join([paint(*line).truncate(width, ellipsis=True) for line in lines])
+    def on_resize(self) -> None:
+        """Fit the card and the answer to another size."""
+        self._fit_card()
+        self.call_after_refresh(self.show_answer)
+
+    def _fit_card(self) -> None:
+        """A low terminal has room for the answer and many rows, but then for no card."""
+        self.set_class(self.size.height < LOW and len(self.table.visible) > FEW_ROWS, "-low")
 
     # Keys
 
@@ -232,8 +351,14 @@ class MedalsScreen(BaseScreen):
                 return self.grouped
             case "stop":
                 return self.feed.is_grading
-            case "again":
-                return self.feed.is_stopped
+            case "again" if self.feed.is_stopped:
+                return True
+            case "again" | "edit":
+                return entry is not None and self.feed.is_done and mendable(entry.row, action)
+            case "next_invalid":
+                return not self.grouped and any(one.standing == "invalid" for one in self.table.visible)
+            case "grade_list":
+                return self.feed.is_done
             case "grade_samples":
                 return self.feed.is_done and not (
                     self.table.entries or self.feed.is_stopped or self.feed.failure
@@ -264,7 +389,10 @@ class MedalsScreen(BaseScreen):
             return
         report = entry.row.report
         if not card.size or card.max_scroll_y or report is None:
-            self.app.push_screen(MedalDetail(entry.row, self.submissions.opinions))
+            found = self.findings.get(id(entry.row))
+            self.app.push_screen(
+                MedalDetail(entry.row, self.submissions.opinions, found[1] if found else None, self)
+            )
         elif report.valid_submission:  # the card is whole below the table: what it does not show
             explain(self.bioeval, entry.row)
         else:
@@ -290,6 +418,7 @@ class MedalsScreen(BaseScreen):
             self.agents.draw(self.table.visible)
             self.agents.rank(self.table.visible)
         self._fit_table()
+        self.show_answer()
         self._show_words()
         self.refresh_bindings()
         self.call_after_refresh(self.focus_rows)
@@ -323,8 +452,9 @@ class MedalsScreen(BaseScreen):
 
     def caption(self) -> str:
         """The conclusion on the selected submission."""
-        report = self.looked_at.row.report if self.looked_at and not self.grouped else None
-        return answer_grading(report).what if report else ""
+        if self.grouped or self.looked_at is None:
+            return self.table.answer.what if self.table.entries else ""
+        return answer_of(self.looked_at.row).what
 
     def action_export(self) -> None:
         """Ask for the format, then write the rows that are shown."""

@@ -1,5 +1,5 @@
 """The medal table: graded submissions as they arrive, sorted, filtered and counted; its columns, cells and
-totals."""
+answer."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from io import StringIO
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from bioeval_tui.grade.outcomes import NotGraded, Standing, Tally, standing_of
+from bioeval_tui.grade.outcomes import NotGraded, Standing, standing_of
 from bioeval_tui.grade.report_files import supersedes
 from bioeval_tui.record.reviews import mark_words
+from bioeval_tui.report.answer import Answer, answer_medals
 from bioeval_tui.report.formats.registry import Format, format_of
-from bioeval_tui.text import plural
 from bioeval_tui.tui.shared.cells import Cell
 from bioeval_tui.tui.shared.list_table import Column, Sorted, Sorting
 from bioeval_tui.tui.shared.output import tabbed
 
 if TYPE_CHECKING:
+    from bioeval_tui.grade.task_report import TaskReport
     from bioeval_tui.record.events import Mark
     from bioeval_tui.record.reviews import Opinions
     from bioeval_tui.tui.items import MedalRow
@@ -112,15 +113,21 @@ def row_cells(row: MedalRow) -> dict[str, Cell]:
     }
 
 
+def outcome_of(row: MedalRow) -> TaskReport | NotGraded:
+    """Return a row's report, or why it was not graded."""
+    return row.report or NotGraded(row.task_id, row.file, row.not_graded or "", agent=row.agent)
+
+
 def as_document(rows: Iterable[MedalRow], marks: Mapping[int, Opinions], chosen: Format) -> str:
     """Return a document of these rows as `medals` writes it; `marks` has the reviews of each, by its identity."""
     graded, reports, failed = [], [], []
     for row in rows:
-        if row.report is None:
-            failed.append(NotGraded(row.task_id, row.file, row.not_graded or "", agent=row.agent))
+        outcome = outcome_of(row)
+        if isinstance(outcome, NotGraded):
+            failed.append(outcome)
         else:
             graded.append(row)
-            reports.append(row.report)
+            reports.append(outcome)
     reviews = [mark_words(marks.get(id(row), {})) for row in graded]
     return str(chosen.write("medals", reports, reviews, failed))
 
@@ -134,37 +141,6 @@ def _yes_cell(value: bool | None) -> Cell:
     if value is None:
         return Cell("–   ", "quiet")
     return Cell("✓   ", "good") if value else Cell("✗   ", "quiet")
-
-
-def totals_lines(totals: Tally, width: int = 200) -> list[list[Cell]]:
-    """Return the lines under the table: two, or three where two would not fit into `width` cells."""
-    by = totals.by
-    counts = [Cell(f"{plural(totals.submissions, 'report')}   ", "strong")]
-    for name in ("gold", "silver", "bronze"):
-        counts += [MEDALS[name], Cell(f" {by[name]:,}   ")]
-    counts.append(Cell(f"invalid {by['invalid']:,}", "bad" if by["invalid"] else "quiet"))
-    counts.append(Cell(f"   not graded {by['not_graded']:,}", "warn" if by["not_graded"] else "quiet"))
-    above = [Cell(f"above median {totals.above_median:,}")]
-    if totals.beats_human:
-        above.append(Cell(f"   above human {totals.beats_human:,}"))
-    if totals.partial:
-        above.append(Cell(f"   ! scored on a part of the rows {totals.partial:,}", "warn"))
-    if totals.in_doubt:
-        above.append(Cell(f"   ! in doubt {totals.in_doubt:,}", "warn"))
-    if totals.percentile is None:
-        average = [Cell(totals.percentile_words, "quiet")]
-    else:
-        average = [
-            Cell("average percentile "),
-            Cell(f"{totals.percentile:.1f}", "strong"),
-            Cell(f" over {len(totals.percentiles):,} valid of {totals.submissions:,}", "quiet"),
-        ]
-        if totals.others_words:
-            average.append(Cell(f", {totals.percentile_with_zeros:.1f} if the others count as 0", "quiet"))
-    together = [*average, Cell("   "), *above]
-    if sum(len(cell.text) for cell in together) <= width:
-        return [counts, together]
-    return [counts, average, above]
 
 
 TASK, AGENT, MEDAL = 0, 1, 2
@@ -193,8 +169,7 @@ class MedalTable(Sorted):
         self.visible: list[Entry] = []
         self.sorting = Sorting(MEDAL)
         self.filter = ""
-        self.tally = Tally()
-        """Counts and averages over all rows, filtered or not."""
+        self._answer: Answer | None = None
         self.agents: set[str] = set()
         self._names: list[str] = []
         self._by_name: list[int] = []
@@ -202,6 +177,13 @@ class MedalTable(Sorted):
         self._keys: dict[int, list[float]] = {}
         self._submissions: dict[tuple[str, ...], MedalRow] = {}
         """The row of each submission that can be told from others."""
+
+    @property
+    def answer(self) -> Answer:
+        """What all rows came to, filtered or not."""
+        if self._answer is None:
+            self._answer = answer_medals([outcome_of(entry.row) for entry in self.entries])
+        return self._answer
 
     def add(self, row: MedalRow) -> None:
         """Add one row. A submission that was graded before keeps one row, that of its newest grading."""
@@ -216,12 +198,12 @@ class MedalTable(Sorted):
         entry = Entry(row, standing_of(row.report))
         self.entries.append(entry)
         self._names.append(f"{row.task_id} {row.agent}".lower())
-        self.tally.add(row.report)
+        self._answer = None
         self.agents.add(row.agent)
 
     def put(self, rows: Mapping[int, MedalRow]) -> None:
         """Replace rows, which are found by identity; call `arrange` afterwards."""
-        before, self.entries, self.tally, self._keys = self.entries, [], Tally(), {}
+        before, self.entries, self._answer, self._keys = self.entries, [], None, {}
         self.agents, self._submissions = set(), {}
         self._names, self._by_name, self._words = [], [], []
         for entry in before:

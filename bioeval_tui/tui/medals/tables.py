@@ -224,6 +224,7 @@ class GradedFeed:
         self._screen = screen
         self._submissions = submissions
         self._taken = taken
+        self._rows: Callable[[], AsyncIterator[MedalRow | None]] | None = None
         self.samples = False
         """Whether the shown submissions are the samples."""
         self.is_stopped = False
@@ -254,10 +255,19 @@ class GradedFeed:
             return Cell("■ stopped before the rest was graded", "warn")
         return Cell("■ all graded" if self._submissions.table.entries else "")
 
-    def start(self) -> None:
-        """Take rows in."""
+    def start(self, rows: Callable[[], AsyncIterator[MedalRow | None]] | None = None) -> None:
+        """Take rows in: these, or those that the session shows."""
+        self._rows = rows
+        self.start_again()
+
+    def start_again(self) -> None:
+        """Take in what was taken in last, from the start; a list's rows are known by their keys and stay."""
         self.is_stopped = self.is_done = False
-        self._screen.run_worker(self._take(self._screen.bioeval.services.medals()), group="medals")
+        self.failure = ""
+        rows = self._screen.bioeval.services.medals() if self._rows is None else self._rows()
+        if self._rows is None:
+            self._submissions.clear()
+        self._screen.run_worker(self._take(rows, watching=self._watching), group="medals")
 
     def finish(self) -> None:
         """Draw the rows so far; nothing more is awaited."""
@@ -271,8 +281,8 @@ class GradedFeed:
         self.is_stopped = True
         self.finish()
 
-    async def _take(self, rows: AsyncIterator[MedalRow | None]) -> None:
-        """Add the existing rows, then follow new reports in a worker without end."""
+    async def _take(self, rows: AsyncIterator[MedalRow | None], *, watching: bool = False) -> None:
+        """Add the existing rows, then follow new reports in a worker without end; others may be followed already."""
         began = monotonic()
         try:
             async for row in rows:
@@ -293,7 +303,7 @@ class GradedFeed:
             if isinstance(rows, AsyncGenerator):
                 await rows.aclose()  # and with it who grades
             raise
-        self._watching = False
+        self._watching = watching
         self.finish()
 
     def _redraw_soon(self) -> None:

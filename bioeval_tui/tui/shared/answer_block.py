@@ -28,6 +28,9 @@ ACTIONS: Mapping[StepAction, tuple[str, ...]] = {
     "compare": ("compare",),
     "findings": ("validate",),
     "board": ("explain", "choose"),
+    "invalid_file": ("next_invalid",),
+    "agents": ("group",),
+    "grade_list": ("grade_list",),
 }
 """The names of the actions that do a step, on one screen or another."""
 _TONES: dict[str, Tone] = {"good": "good", "bad": "bad", "unsure": "warn", "plain": "strong"}

@@ -213,9 +213,9 @@ def test_medals_prints_a_table_without_a_terminal(tasks, run: Any, tmp_path: Pat
     run("grade", listing, "--output-dir", tmp_path / "out")
     result = run("medals", tmp_path / "out")
     assert result.return_value == 0
-    row = next(line for line in result.stdout.splitlines() if "tidy" in line)
+    assert result.stdout.startswith("WHAT  1 gold, 1 invalid of 2 submissions")
+    row = next(line for line in result.stdout.splitlines() if "gold  " in line)
     assert row.split() == ["lab/numbers", "tidy", "gold", "0.0", "90.9", "1", "of", "12", "✓", "yes", "·"]
-    assert "2 submissions: 1 valid, 1 invalid; 1 gold, 0 silver, 0 bronze" in result.stdout
     assert "average percentile 90.9 over 1 valid, 45.5 with 1 invalid as 0" in result.stdout
 
 
@@ -286,13 +286,11 @@ def test_ungraded_submissions_are_counted_in_every_format(tasks, run: Any, tmp_p
     assert "over 1 valid of 3, 30.3 with 1 invalid and 1 not graded as 0" in graded.stdout
     assert f"invalid: {task}: nothing was submitted" in graded.stdout
     table = run("medals", tmp_path / "out", "--table").stdout
-    assert "3 submissions: 1 valid, 1 invalid and 1 not graded;" in table
+    assert "1 invalid, 1 not graded of 3 submissions" in table
     assert "30.3 with 1 invalid and 1 not graded as 0" in table
     for kind in ("md", "html"):
         text = run("medals", tmp_path / "out", "--format", kind).stdout
-        assert (
-            "1 invalid; 1 not graded; average percentile 90.9 (30.3 with invalid and not graded as 0)" in text
-        )
+        assert "average percentile 90.9 over 1 valid, 30.3 with 1 invalid and 1 not graded as 0" in text
         assert "? Not graded" in text
     rows = csv.DictReader(run("medals", tmp_path / "out", "--format", "csv").stdout.splitlines())
     assert [row["outcome"] for row in rows] == ["graded", "invalid", "not graded"]
@@ -362,7 +360,7 @@ def test_runs_and_the_reports_beside_and_in_them_are_one_table(tasks, run: Any, 
     file.write_text("id,y\na,1\nb,2\nc,3\n")
     where = ("--data-dir", tasks.data)
     done = run("medals", runs, "--table", *where)
-    assert "4 submissions: 2 valid, 2 invalid; 2 gold" in done.stdout
+    assert "2 gold, 2 invalid of 4 submissions" in done.stdout
     assert done.stdout.count("1 of 2 graded") == 2
     assert "submission.jsonl is a Git LFS pointer" in done.stderr
     assert "4 in 3 run groups" in done.stderr

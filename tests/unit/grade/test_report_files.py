@@ -131,7 +131,7 @@ def test_one_bad_file_stops_no_other_and_is_named_and_counted(write: Write, tmp_
     write(f"runs/{GROUP}/grading_report_2.json", [report("t-1", run_of("t-1", 1))])
     found = call("medals", tmp_path / "runs", "--table")
     assert found.return_value == 0
-    assert "1 submission: 1 valid" in found.stdout
+    assert "of 1 submission by" in found.stdout
     assert "1 file with no report that can be read" in found.stderr
     assert "grading_report_1.json is a Git LFS pointer" in found.stderr
 
@@ -222,8 +222,8 @@ def test_a_submission_that_was_graded_again_counts_once_by_its_newest_grading(
     write("out/a_grading_report.json", again)
     found = call("medals", tmp_path / "out", "--table")
     bronze = 1 if without_path else 0
-    assert f"3 submissions: {2 + bronze} valid" in found.stdout
-    assert f"1 gold, 1 silver, {bronze} bronze" in found.stdout
+    third = "1 bronze" if bronze else "1 invalid"
+    assert f"1 gold, 1 silver, {third} of 3 submissions" in found.stdout
     assert "3 other gradings of the same submissions are left out" in found.stderr
     one = agents(tmp_path / "out")["ada"]
     assert (one["submissions"], one["any_medal_share"]) == (3, pytest.approx((2 + bronze) / 3))
@@ -233,7 +233,7 @@ def test_a_grading_that_failed_replaces_no_report(write: Write, tmp_path: Path) 
     write("out/a_grading_report.json", [report("t-1", run_of("t-1", 1), "gold")])
     failed = {"task_id": "t-1", "submission_path": run_of("t-1", 1), "reason": "the grader hung"}
     write("out/b_grading_report.json", json.dumps({"task_reports": [], "not_graded": [failed]}))
-    assert "1 submission: 1 valid; 1 gold" in call("medals", tmp_path / "out", "--table").stdout
+    assert "1 gold of 1 submission" in call("medals", tmp_path / "out", "--table").stdout
 
 
 def test_several_files_with_one_name_in_a_list_and_seeds_without_a_file_stay_apart(

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.formats import RunResult
+from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.grade.task_report import ReportExtra, now
 from bioeval_tui.grading import TaskReport
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, write_event
-from bioeval_tui.report.answer import Answer, answer_batch, answer_grading
+from bioeval_tui.report.answer import Answer, answer_batch, answer_grading, answer_medals
 from bioeval_tui.report.result import load_run
 from tests.simulations.sets import sentences
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk, scoring
@@ -350,6 +351,34 @@ def test_a_graded_submission_has_an_answer(report: TaskReport, outcome: str, wha
     found = answer_grading(report)
     assert (found.outcome, found.what, found.why) == (outcome, what, why)
     assert found.sure
+
+
+def test_a_medal_table_has_an_answer() -> None:
+    bad = graded(valid_submission=False, silver_medal=False, score=None, extra=ReportExtra(error="17 ids are missing", agent="b"), submission_path="b/x 1.csv")  # fmt: skip
+    none = graded(
+        silver_medal=False, any_medal=False, leaderboard_percentile=12.0, extra=ReportExtra(agent="a")
+    )
+    failed = NotGraded("breast-cancer", "c.csv", "grader ran longer than 60 s", agent="a")
+    found = answer_medals([graded(extra=ReportExtra(agent="a")), none, bad, failed])
+    assert found.outcome == "medal"
+    assert found.what.startswith(
+        "1 silver, 1 without a medal, 1 invalid, 1 not graded of 4 submissions by 2 agents;"
+    )
+    assert found.sure == "no: ranks need 10 tasks that all agents have; there are 1"
+    assert found.why == "breast-cancer by b: invalid: 17 ids are missing"
+    assert [step.words for step in found.next] == [
+        "go to the invalid file",
+        "list all findings",
+        "compare the agents",
+    ]
+    assert found.next[1].command == "bioeval-tui validate 'b/x 1.csv' breast-cancer"
+    assert answer_medals([none, failed]).why == "breast-cancer by a: not graded: grader ran longer than 60 s"
+    furthest = answer_medals([none, graded(leaderboard_percentile=99.0)])
+    assert furthest.why.startswith("furthest from a medal: breast-cancer by a: percentile 12.0")
+    assert furthest.sure.startswith("no: 1 task: too few")
+    everything = [replace(none, task_id=f"t{number}", valid_submission=True) for number in range(10)]
+    assert answer_medals(everything).sure == "yes: over 10 tasks"
+    assert answer_medals([]).what == "Nothing is graded."
 
 
 def test_no_sentence_claims_more_than_its_result_set_shows() -> None:

@@ -33,6 +33,13 @@ ONE, BOTH = (
 SOME = of.Places((FIRST, SECOND), 6)
 SINGLE, FIVE = of.Trials(1, 1), of.Trials(5, 5)
 SPAN = Interval(-0.1, 0.3, "this job only, 5 trials")
+COUNTS = of.MedalCounts(
+    (("gold", 1), ("none", 1), ("invalid", 1), ("not_graded", 1)), 4, 2, 2, 1, 71.5, "over 2 valid", 35.75,
+    "1 invalid and 1 not graded", 3, 10, 1, 1, of.AgentRanksBasis(3, 10, (), 2),
+)  # fmt: skip
+ALONE = of.MedalCounts(
+    (("none", 1),), 1, 0, 0, 0, None, "percentile unknown for all 1 valid", None, "", 1, 10, 0, 0, None
+)
 GAIN = of.Gain("assertion", 0, "a reminder exists", 0.57)
 DOSE = of.Fails("task", 2, "A forgotten dose", (0.3, 0.35))
 EXISTS = of.Fails("assertion", 0, "a reminder exists", ())
@@ -126,6 +133,13 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.GradedSubmission("t", "gold", "auc 0.99", "1 of 9", "0.1 better than gold needs", True), "Gold on t: auc 0.99, place 1 of 9, 0.1 better than gold needs."),
     (of.GradedSubmission("t", "gold", "rho 1", "1 of 12", "", True, "scored on 2 of 2,000 rows"), "Gold on t: rho 1, scored on 2 of 2,000 rows, place 1 of 12."),
     (of.GradedSubmission("t", "", "auc 0.2", "", "", False), "No medal on t: auc 0.2, not above the median."),
+    (of.NotGradedSubmission("t"), "The submission for t was not graded: the file is not at fault."),
+    (COUNTS, "1 gold, 1 without a medal, 1 invalid, 1 not graded of 4 submissions by 2 agents; 2 above the median; "
+     "1 above the human median; average percentile 71.5 over 2 valid, 35.8 with 1 invalid and 1 not graded as 0."),
+    (ALONE, "1 without a medal of 1 submission; percentile unknown for all 1 valid."),
+    (replace(ALONE, counts=(), submissions=0, over=""), "Nothing is graded."),
+    (of.WithoutScore("invalid", "t", "ada", "7 ids are missing"), "t by ada: invalid: 7 ids are missing"),
+    (of.FurthestFromMedal("t", "", 12.34, "0.1 short of bronze"), "furthest from a medal: t: percentile 12.3, 0.1 short of bronze"),
     (GAIN, "assertion “a reminder exists”"),
     (of.Gain("task", 1, "remind me"), "task “remind me” to 1.0"),
     (of.Gain("task", 1, "remind me", met=False), "“remind me” not met"),
@@ -378,6 +392,12 @@ SURE: list[tuple[ConclusionFinding, str]] = [
     (of.NothingShared("dose", "reminder"), "no: nothing is the same in both"),
     (of.NothingSubmitted("t"), "yes: there is no file"),
     (of.InvalidSubmission("t"), "yes: the file breaks the task's rules"),
+    (of.NotGradedSubmission("t"), "no: it may have any score"),
+    (COUNTS, "no: 1 score of 2 in doubt; 1 score over only a part of the rows; "
+     "ranks need 10 tasks that all agents have; there are 3"),
+    (ALONE, "no: 1 task: too few for an interval of the share of medals, which needs 10"),
+    (replace(ALONE, tasks=12), "yes: over 12 tasks"),
+    (replace(ALONE, counts=(("invalid", 1),)), "no: no submission has a score"),
     (of.GradedSubmission("t", "", "auc 0.2", "", "", False), "no interval was computed"),
     (of.GradedSubmission("t", "gold", "auc 1", "", "", True, doubts="it takes columns by their place"),
      "no: in doubt: it takes columns by their place"),

@@ -40,11 +40,11 @@ REPORTS = [
 
 def test_the_summary_counts_medals_and_gives_the_mean_with_invalid_ones_as_0() -> None:
     words = (
-        "1 gold, 1 silver, 0 bronze; 2 above the median; 1 invalid; 0 not graded; average percentile 90.0 "
-        "(60.0 with invalid and not graded as 0)"
+        "1 gold, 1 silver, 1 invalid of 3 submissions by 1 agent; 2 above the median; average percentile 90.0 "
+        "over 2 valid, 60.0 with 1 invalid as 0."
     )
     assert words in medals_of("md", REPORTS)
-    assert "0 gold, 0 silver, 0 bronze; 0 above the median; 0 invalid; 0 not graded" in medals_of("md", [])
+    assert "Nothing is graded." in medals_of("md", [])
 
 
 def test_every_format_shows_medal_score_and_missing_submissions() -> None:

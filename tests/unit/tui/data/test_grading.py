@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ from medal_rows import sample_rows
 
 from bioeval_tui.grade.runs import find_runs
 from bioeval_tui.grading import TaskReport
+from bioeval_tui.sample.paths import sample_submissions
 from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
+from bioeval_tui.tui.items import MedalRow
 from bioeval_tui.tui.medals.medals_view import MedalTable
 from tests.command import call
 
@@ -93,6 +96,44 @@ async def test_the_screen_has_one_row_of_each_submission_of_runs_and_reports_as_
     services.close()
     shown = sorted((entry.row.task_id, entry.row.agent, entry.standing) for entry in table.entries)
     assert shown == [("t-1", "ada", "gold"), ("t-2", "ada", "not_graded"), ("t-3", "ada", "invalid")]
-    assert (table.tally.submissions, table.tally.by["gold"]) == (3, 1)
+    counts = "1 gold, 1 invalid, 1 not graded of 3 submissions by 1 agent"
+    assert counts in table.answer.what
     printed = call("medals", tmp_path / "runs", "--table").stdout
-    assert "3 submissions: 1 valid, 1 invalid and 1 not graded; 1 gold" in printed
+    assert counts in printed
+
+
+async def test_a_mended_file_is_graded_again_and_stays_so(tmp_path: Path) -> None:
+    """Where the session's reports are; a copy of the samples, of which one is replaced by a good one."""
+    samples = tmp_path / "samples"
+    shutil.copytree(sample_submissions(), samples)
+    good, bad = (next(samples.glob(f"*_{agent}")) / "breast-cancer.csv" for agent in ("careful", "broken"))
+    listed = tmp_path / "list.jsonl"
+    listed.write_text(json.dumps({"task_id": "oncology/breast-cancer", "submission_path": str(bad)}))
+    out = tmp_path / "out"
+    assert call("grade", listed, "--output-dir", out).return_value == 1
+
+    async def rows() -> list[MedalRow]:
+        found = []
+        async for row in services.medals():
+            if row is None:
+                break
+            found.append(row)
+        return found
+
+    services = AppServices(Settings(), reports=[out])
+    [row] = await rows()
+    assert row.report is not None
+    assert not row.report.valid_submission
+    shutil.copy(good, bad)
+    fresh = services.grade_again(row)
+    assert fresh.report is not None
+    assert (fresh.report.medal, fresh.agent, fresh.key) == ("silver", "broken", row.key)
+    [(_, before)] = fresh.earlier
+    assert before.startswith("invalid: 7 ids are missing")
+    [again] = await rows()
+    assert (again.report and again.report.medal, again.at) == ("silver", fresh.at)
+    assert [words for _, words in again.earlier] == [before]
+    services.close()
+    shown = call("medals", out, "--table")
+    assert "1 silver of 1 submission by 1 agent" in shown.stdout
+    assert "1 other grading of the same submissions is left out" in shown.stderr
