@@ -1126,8 +1126,14 @@ def under(title: str, text: str) -> str:
 
 def in_side(side: of.Side) -> str:
     """Return `without the facts`, or the condition by the name that the job gives it: `in “knows nothing”`."""
+    words = side_words(side.title)
+    return f"in “{words}”" if words == side.title else words
+
+
+def side_words(title: str) -> str:
+    """Return what a screen calls a condition with this title: `with the facts`, or as the job names it."""
     published = {WITHHELD.title: "without the facts", SUPPLIED.title: "with the facts"}
-    return published.get(side.title, f"in “{side.title}”")
+    return published.get(title, title)
 
 
 def _models(models: Sequence[of.ModelScore]) -> str:

@@ -296,7 +296,7 @@ class TasksPanel(Panel):
         """Draw from the run."""
         tasks = rows.task_rows(state, look.trial)
         conversations = rows.trial_talks(state, look.trial)
-        names = [state.condition_name(condition) for condition in heads_view.conditions(state)]
+        names = [heads_view.side(state, condition) for condition in heads_view.conditions(state)]
         column = column_for(names)
         lines = self.lines_for([row.title for row in tasks], 3, column * len(conversations), 3)
 
@@ -346,7 +346,7 @@ class LatencyPanel(Panel):
         wanted = f"target {TARGET} {latency_short(target)}" if target else ""
         goal = paint(Cell("   ".join(filter(None, ("by turn", wanted))), "quiet"))
         share = max(2, (self.size.width - 2) // len(look.conditions))
-        names = (f" {shorten(state.condition_name(c), share - 1):<{share - 1}}" for c in look.conditions)
+        names = (f" {shorten(heads_view.side(state, c), share - 1):<{share - 1}}" for c in look.conditions)
         title = "Latency"
         if len(look.conditions) > 1:
             title = ", ".join(filter(None, ("Latency by turn", wanted)))
@@ -365,7 +365,7 @@ class LatencyPanel(Panel):
                     Cell(f"{latency_short(ms):>{column}}", "plain" if ms is not None else "quiet")
                     for ms in (times.average_ms, times.p90_ms, times.max_ms)
                 )
-                title = left(Cell(state.condition_name(name), "quiet"), room - 1)
+                title = left(Cell(heads_view.side(state, name), "quiet"), room - 1)
                 lines.append(paint(title, " ", *figures).truncate(width))
             return Content("\n").join(lines)
 
@@ -388,7 +388,7 @@ class AssertionsPanel(Panel):
             [c.after_turn for row in checked for line in row.timelines.values() for c in line], default=0
         )
         titles = [row.title for row in checked]
-        names = [state.condition_name(condition) for condition in look.conditions]
+        names = [heads_view.side(state, condition) for condition in look.conditions]
         longest = max(map(cell_len, titles), default=0)
 
         def shown(width: int) -> tuple[int, str]:

@@ -81,7 +81,7 @@ def label(
     else:
         same = [m.turn for m in marks if (m.condition, m.trial) == (mark.condition, mark.trial)]
         turn = min(_begun(state, mark) or mark.turn, max(same))
-        which = [state.condition_name(mark.condition)] if state and width >= ROOMY_WIDTH else []
+        which = [heads_view.side(state, mark.condition)] if state and width >= ROOMY_WIDTH else []
         if trials:
             which.append(f"trial {mark.trial}")
         where = ", ".join([*which, f"turn {turn}" if demo else f"turn {turn} of {max(same)}"])
