@@ -16,6 +16,7 @@ from textual.widget import Widget
 
 from bioeval_tui.record.names import TurnMark
 from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.shared.cells import Cell, Tone, eighth, joined, paint
 from bioeval_tui.tui.shared.dialogs import Dialog
 from bioeval_tui.tui.shared.rows_widget import RowList

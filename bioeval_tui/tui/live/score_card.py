@@ -139,6 +139,10 @@ class ScoreCard(Dialog[CardEvidence]):
             & #table { width: 100%; height: 1fr; }
             & GainsPanel { width: 100%; height: 1; padding-left: 0; }
         }
+        &.-narrow.-short {
+            & .dialog--heading, & #brief { max-height: 1; }
+            & #details { max-height: 4; }
+        }
         & #why { margin: 1 0; }
         &.-empty {
             & > .dialog--box { height: auto; padding: 1 2 0 2; }

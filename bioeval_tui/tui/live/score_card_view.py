@@ -613,7 +613,9 @@ def _trial_row(trial: TrialResult) -> Row:
         for name, talk in trial.by_condition.items()
     }
     details = {name: [Cell("enter opens this trial's card", "quiet")] for name in trial.by_condition}
-    return Row("  ", Cell(trial.name), cells, uplift(trial.uplift), details, trial=trial.trial)
+    # On some criteria alone, the difference is not that of the scores beside it.
+    change = uplift(trial.uplift) if trial.shared is None else Cell("–", "quiet")
+    return Row("  ", Cell(trial.name), cells, change, details, trial=trial.trial)
 
 
 def spread_of(result: RunResult, condition: Condition, width: int) -> list[Cell]:
