@@ -131,7 +131,7 @@ TABLE: tuple[Key, ...] = (
     Key("live/conversations", "tab", "switch_condition", "switch", "Switch to the other condition"),
     Key("live", "o", "score_card", "score card", "Show the scores, their parts and the judge's reasons"),
     Key("live", "r", "again", "run again", "Run the same job again"),
-    Key("live/panels", "i", "next_panel", "panel", "Go to tasks, latency and assertions; enter opens a row"),
+    Key("live/panels", "i", "next_panel", "panels", "Open tasks, latency and assertions as panels, and go to the next; enter opens a row"),
     Key("live/stage", "p", "present", "present", "Show only the conversation and what came out, for an audience"),
     Key("live/conversations", "f", "stay", "stay", "Stop following new messages and conversations", HIDDEN),
     Key("live/find", "slash", "find", "find", "Find text in all conversations of the run, this trial first"),

@@ -41,7 +41,7 @@ TICK_S = 0.1
 
 
 class LiveScreen(BaseScreen):
-    """One run: conversations above, tasks, latencies and assertions below.
+    """One run: conversations above, a line or panels of tasks, assertions and response times below.
 
     Each widget owns its keys, wherever the focus is: the conversations, the operator's line, the replay's bar, the
     stage of a presentation, the panels, the line to find a text. All read `watched`, and report their actions as
@@ -51,8 +51,8 @@ class LiveScreen(BaseScreen):
     NAME = "Live"
     AUTO_FOCUS = ""
     ABOUT = (
-        "Both conversations of a run, live. Withheld: the simulated user knows no facts. Supplied: it shares "
-        "the facts when asked."
+        "Both conversations of a run, live: one without the facts, whose simulated user knows none, and one with "
+        "the facts, whose user shares them when asked."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("live")
     DEFAULT_CSS = (
@@ -74,12 +74,12 @@ class LiveScreen(BaseScreen):
         &.-narrow {
             & ConversationFrame { display: none; border: none; }
             & ConversationFrame.-active { display: block; border: none; }
-            & PanelDeck { height: 7; }
-            & PanelDeck > TabLine { display: block; }
+            & PanelDeck.-open { height: 7; }
+            & PanelDeck.-open > TabLine { display: block; }
             & PanelDeck Panel { display: none; border: none; }
             & PanelDeck Panel.-shown { display: block; }
         }
-        &.-tall PanelDeck { height: 14; }
+        &.-tall PanelDeck.-open { height: 14; }
         &.-tall ReplayControls { height: auto; }
         &.-narrow.-running #tabs { display: block; }
         &.-short PanelDeck { display: none; }
@@ -401,6 +401,8 @@ class LiveScreen(BaseScreen):
         elif not self.panels.has_focus_within and not self.replay.has_focus:
             await self.bioeval.action_go_back()
             return
+        elif self.panels.has_focus_within:
+            self.panels.close()
         self.conversations.focus_conversation()
 
     def copies(self) -> Sequence[Copied]:

@@ -1,4 +1,4 @@
-"""The three lower panels of the live screen, tasks, latencies and assertions: side by side, or one at a time behind tabs."""
+"""Tasks, assertions and response times of the live screen: one line, or three panels, side by side or behind tabs."""
 
 from __future__ import annotations
 
@@ -433,15 +433,36 @@ def _marks(row: rows.AssertionRow, condition: Condition, turns: int, shown: int,
 NAMES = ("tasks", "latency", "assertions")
 
 
+def status_line(state: RunState, condition: Condition, trial: int) -> Content:
+    """Return one conversation's tasks, assertions and average response time: `tasks ✓· │ assertions ✗✓ │ 3.6 s slow`."""
+    talk = state.conversation(condition, trial)
+    judged = [task_cell(row, condition, talk) for row in rows.task_rows(state, trial)]
+    checked = [latest_mark(row, condition) for row in rows.assertion_rows(state, trial)]
+    parts = []
+    for name, marks in (("tasks", judged), ("assertions", checked)):
+        if marks:
+            signs = (mark._replace(text=mark.text[:1]) for mark in marks)
+            parts.append(paint(Cell(f"{name} ", "quiet"), *signs))
+    average, target = rows.latency(state, condition, trial).average_ms, rows.target_ms(state)
+    if average is not None:
+        late = 0 < target < average
+        said = f"{latency_short(average)} slow" if late else latency_short(average)
+        parts.append(paint(Cell(said, "warn" if late else "quiet")))
+    return Content.styled(" │ ", "$quiet").join(parts)
+
+
 class PanelDeck(Vertical):
-    """Tasks, latency and assertions of the run. `enter` on a row posts what to show of it."""
+    """Tasks, assertions and latency of the run on one line; opened, as panels. `enter` on a row posts what to show of it."""
 
     KEYS: ClassVar[str] = "live/panels"
     DEFAULT_CSS = """
     PanelDeck {
-        height: 12;
-        & > TabLine { display: none; }
-        & > Horizontal { height: 1fr; }
+        height: 1;
+        & > .panels--status { height: 1; margin: 0 2; }
+        & > TabLine, & > Horizontal { display: none; }
+        &.-open { height: 12; }
+        &.-open > .panels--status { display: none; }
+        &.-open > Horizontal { display: block; height: 1fr; }
         & Panel { width: 1fr; border: round $line; border-title-color: $quiet; }
         & Panel:focus-within { border: round $primary; border-title-color: $foreground; }
     }
@@ -468,6 +489,7 @@ class PanelDeck(Vertical):
         super().__init__()
         self.watched = watched
         self.shown = NAMES[0]
+        self._status = DrawnPanel(classes="panels--status")
         self._tabs = TabLine()
         self._latency = LatencyPanel("Latency", id="latency")
         self._panels: dict[str, TasksPanel | LatencyPanel | AssertionsPanel] = {
@@ -477,7 +499,8 @@ class PanelDeck(Vertical):
         }
 
     def compose(self) -> ComposeResult:
-        """Tabs, and the panels."""
+        """The line, or tabs and the panels."""
+        yield self._status
         yield self._tabs
         with Horizontal():
             yield from self._panels.values()
@@ -499,14 +522,24 @@ class PanelDeck(Vertical):
         return Look(watched.trial, both if wide else (watched.condition,), watched.link.now)
 
     def show(self) -> None:
-        """Draw every panel."""
+        """Draw the line, and every panel."""
         if self.watched.state is not None:
+            self._show_status(self.watched.state)
             for panel in self._panels.values():
                 panel.show(self.watched.state, self.look)
 
+    def _show_status(self, state: RunState) -> None:
+        look = self.look
+
+        def drawn(width: int) -> Content:
+            share = width // len(look.conditions)
+            return paint(*(left(status_line(state, each, look.trial), share) for each in look.conditions))
+
+        self._status.draw(drawn)
+
     def show_latency(self) -> None:
         """Redraw the panel with running times."""
-        if self.watched.state is not None:
+        if self.watched.state is not None and self.is_open:
             self._latency.show(self.watched.state, self.look)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -516,11 +549,24 @@ class PanelDeck(Vertical):
         return self.watched.has_begun and not self.watched.waits_for_presentation(action)
 
     def action_next_panel(self) -> None:
-        """Focus the next panel; the first time, the visible one."""
+        """Open the panels and focus one; then focus the next."""
         if self.has_focus_within:
             self.shown = NAMES[(NAMES.index(self.shown) + 1) % len(NAMES)]
         self._mark()
-        self._panels[self.shown].rows.focus()
+        if self.is_open:
+            self._panels[self.shown].rows.focus()
+        else:
+            self.add_class("-open")
+            self.call_after_refresh(self._panels[self.shown].rows.focus)  # hidden, it takes no focus
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the panels are shown in place of the line."""
+        return self.has_class("-open")
+
+    def close(self) -> None:
+        """Show the line in place of the panels."""
+        self.remove_class("-open")
 
     def bring_up(self, name: str) -> None:
         """Show a panel where there is room for one, without the focus."""

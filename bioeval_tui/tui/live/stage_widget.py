@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
 STAGE_CSS = """
 LiveScreen.-presenting {
-    & PanelDeck, &.-narrow.-running #tabs, & #banner { display: none; }
+    & PanelDeck, & #banner { display: none; }
     &.-running PanelDeck { display: none; }
+    &.-running #tabs { display: block; }
     & Stage { display: block; }
     & ConversationFrame { display: none; padding: 1 2; border: none; }
     & ConversationFrame.-active { display: block; border: none; }
