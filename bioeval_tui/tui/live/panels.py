@@ -281,6 +281,12 @@ FIGURES = ("avg", "p90", "max")
 """The latency statistics of one condition, in this order, in seconds."""
 
 
+def _brief_side(state: RunState, condition: Condition, room: int) -> str:
+    """Return what a condition is called; `without` where `without the facts` has no room."""
+    name = heads_view.side(state, condition)
+    return name if cell_len(name) <= room else name.removesuffix(" the facts")
+
+
 class Look(NamedTuple):
     """Which part of the run is shown: the trial, the visible conditions and the time."""
 
@@ -346,7 +352,9 @@ class LatencyPanel(Panel):
         wanted = f"target {TARGET} {latency_short(target)}" if target else ""
         goal = paint(Cell("   ".join(filter(None, ("by turn", wanted))), "quiet"))
         share = max(2, (self.size.width - 2) // len(look.conditions))
-        names = (f" {shorten(heads_view.side(state, c), share - 1):<{share - 1}}" for c in look.conditions)
+        names = (
+            f" {shorten(_brief_side(state, c, share - 1), share - 1):<{share - 1}}" for c in look.conditions
+        )
         title = "Latency"
         if len(look.conditions) > 1:
             title = ", ".join(filter(None, ("Latency by turn", wanted)))
@@ -365,7 +373,7 @@ class LatencyPanel(Panel):
                     Cell(f"{latency_short(ms):>{column}}", "plain" if ms is not None else "quiet")
                     for ms in (times.average_ms, times.p90_ms, times.max_ms)
                 )
-                title = left(Cell(heads_view.side(state, name), "quiet"), room - 1)
+                title = left(Cell(_brief_side(state, name, room - 1), "quiet"), room - 1)
                 lines.append(paint(title, " ", *figures).truncate(width))
             return Content("\n").join(lines)
 
