@@ -64,6 +64,7 @@ class LiveScreen(BaseScreen):
         &.-presenting.-wide #brief, &.-short #brief { display: none; }
         & #caption { height: auto; min-height: 3; max-height: 4; padding: 1 2 0 2; display: none; text-align: center; text-style: bold; background: $panel; }
         &.-captions.-running #caption { display: block; }
+        &.-captions.-running #caption.-over { display: none; }
         &.-narrow #caption { min-height: 2; max-height: 3; padding: 0 1; }
         & PanelDeck { display: none; }
         &.-running Conversations, &.-running PanelDeck { display: block; }
@@ -326,6 +327,7 @@ class LiveScreen(BaseScreen):
         # A turn that brings nothing new leaves the caption as it is.
         words = self._caption = self.bioeval.caption(state, self.watched.trial) or self._caption
         line = Content(words)
+        self.query_one("#caption").set_class(state.ended is not None, "-over")
         if play is not None and play.paused and state.ended is None:
             line = Content.assemble(("‖ paused, space continues   ", "$text-warning"), words)
         self.query_one("#caption", Static).update(line)
