@@ -60,7 +60,8 @@ class AnswerBlock(Labelled):
 
     def show_answer(self, answer: Answer) -> None:
         """Show this answer."""
-        self.show(answer_lines(answer, step_keys(self)))
+        if self.is_attached:  # a box that was closed meanwhile has no keys
+            self.show(answer_lines(answer, step_keys(self)))
 
     def _wrap(self, line: Sequence[Cell], width: int) -> list[Content]:
         """Return a line as two at most where there is little room: what stands below it needs some, too."""
