@@ -237,7 +237,7 @@ TABLE: tuple[Key, ...] = (
     Key("score-card", "left,h,left_curly_bracket", "other_trial(-1)", "previous trial",
         "Go to the previous trial; before the first stand all of them", pair="trial"),
     Key("score-card", "right,l,right_curly_bracket", "other_trial(1)", "next trial", "Go to the next trial", pair="trial"),
-    Key("score-card", "m", "more", "more", "Show or hide response times, intervals, pass^k, cost, how the score adds up"),
+    Key("score-card", "M", "more", "more", "Show or hide response times, intervals, pass^k, cost, how the score adds up"),
     Key("score-card", "v", "review", "review", "Accept the judge's scores or give others"),
     Key("score-card", "r", "again", "run again", "Run the same job again"),
     Key("score-card", "y", "app.share", "copy", "Copy the card, or save a picture of the screen with its caption",

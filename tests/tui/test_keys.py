@@ -49,6 +49,7 @@ LETTERS: dict[str, tuple[str, str]] = {
     "l": ("right", "sort turn move other_trial"),
     "L": ("link or unlink the conversations", "link unlink"),
     "m": ("mark", "mark"),
+    "M": ("more or less", "more"),
     "n": ("step: one message", "step play_step"),
     "N": ("note", "note"),
     "o": ("open the score card", "score_card"),

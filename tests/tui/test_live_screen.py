@@ -96,7 +96,7 @@ async def test_a_run_of_one_condition_shows_it_alone_and_no_mean(
         text = screen_text(app)
         assert "change" not in text
         assert not_held not in text
-        await pilot.press("m", "end")
+        await pilot.press("M", "end")
         await loaded(app, pilot)
         assert "needs both conditions" in screen_text(app)
         assert "other" not in text.splitlines()[-1]

@@ -52,12 +52,12 @@ async def test_the_score_card_shows_both_scores_and_rehearsal_and_their_mean_wit
         assert "no reminder was made" in text, "the lower score is explained first"
         assert "tone (not in score)" not in text, "it is seldom needed"
         assert re.search(r"score +0.29 +0.96 +\+0.67", text)
-        await pilot.press("m", *["down"] * 4)
+        await pilot.press("M", *["down"] * 4)
         await loaded(app, pilot)
         text = screen_text(app)
         assert "mean of both: 0.62" in text
         assert "tone (not in score)" in text
-        await pilot.press("m")
+        await pilot.press("M")
         await loaded(app, pilot)
         assert "mean of both" not in screen_text(app)
 
@@ -263,7 +263,7 @@ async def test_every_statistic_of_several_trials_can_be_reached(size: tuple[int,
         await loaded(app, pilot)
         card: Any = app.screen
         seen: set[str] = set()
-        await pilot.press("m")
+        await pilot.press("M")
         await loaded(app, pilot)
         for _ in score_card_view.run_more_rows(card._result):
             seen |= set(screen_text(app).split())

@@ -40,7 +40,7 @@ async def test_the_card_and_the_conversations_have_all_three(recorded: Path, siz
         await loaded(app, pilot)
         card = screen_text(app)
         assert all(word in card for title in TITLES for word in title.split()), "a heading may wrap"
-        await pilot.press("m", *["down"] * 4)
+        await pilot.press("M", *["down"] * 4)
         await loaded(app, pilot)
         assert "mean of all 3: 0.48" in " ".join(screen_text(app).split("\n"))
         await pilot.press("escape")

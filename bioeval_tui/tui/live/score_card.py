@@ -103,7 +103,7 @@ class ScoreCard(Dialog[CardEvidence]):
     NAME = "Score card"
     ABOUT = (
         "What came out, then a table: the score, the tasks and the assertions without the facts and with them, and "
-        "what the facts changed. Press Enter on a row to see the evidence, and m for what is seldom needed."
+        "what the facts changed. Press Enter on a row to see the evidence, and M for what is seldom needed."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("score-card")
     VERTICAL_BREAKPOINTS = [(0, "-short"), (LEAST_ROWS, "-middle"), (ROOMY_ROWS, "-tall")]  # noqa: RUF012
@@ -401,7 +401,7 @@ class RunCard(ScoreCard):
 
     ABOUT = (
         "What came out over all trials, then a table: the mean scores, and in how many trials each task and assertion "
-        "was passed. Press Enter on a trial to see its own card, → to go from one to the next, m for statistics."
+        "was passed. Press Enter on a trial to see its own card, → to go from one to the next, M for statistics."
     )
     DEFAULT_CSS = """
     RunCard {
