@@ -137,7 +137,7 @@ def _observation(conversation: ConversationState, turn: int) -> StateObserved | 
     return next((seen for seen in reversed(conversation.observations) if seen.after_turn == turn), None)
 
 
-LABEL = 12
+LABEL = 19
 """Width of the column of labels, in cells."""
 
 

@@ -18,7 +18,6 @@ from bioeval_tui.record.effect import shared_criteria, trial_difference
 from bioeval_tui.report import rows
 from bioeval_tui.report.run import counted_shared
 from bioeval_tui.report.sentences import shared_words
-from bioeval_tui.text import shorten
 from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.live.heads_view import conditions
 from bioeval_tui.tui.shared.cells import Cell, Tone, joined, left, paint, right, spread, uplift as uplift_cell
@@ -352,13 +351,14 @@ class LatencyPanel(Panel):
         wanted = f"target {TARGET} {latency_short(target)}" if target else ""
         goal = paint(Cell("   ".join(filter(None, ("by turn", wanted))), "quiet"))
         share = max(2, (self.size.width - 2) // len(look.conditions))
-        names = (
-            f" {shorten(_brief_side(state, c, share - 1), share - 1):<{share - 1}}" for c in look.conditions
-        )
+        names = [
+            paint(" ", left(Cell(_brief_side(state, c, share - 1), "quiet"), share - 1))
+            for c in look.conditions
+        ]
         title = "Latency"
         if len(look.conditions) > 1:
             title = ", ".join(filter(None, ("Latency by turn", wanted)))
-            goal = paint(Cell(f"  {''.join(names)}", "quiet"))
+            goal = paint("  ", *names)
         if title != self._title:
             self._title = title
             self.border_title = title
