@@ -8,13 +8,15 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
+from rich.cells import cell_len
+
 from bioeval_tui.report import rows as report_rows, words
 from bioeval_tui.report.messages import plain
 from bioeval_tui.report.run import reason_of, why_not_asked
 from bioeval_tui.report.sentences import shared_words, side_words
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.live import panels
-from bioeval_tui.tui.shared.cells import Cell, Tone, packed, paint, score_tone, uplift, who_and_what
+from bioeval_tui.tui.shared.cells import Cell, Tone, left, packed, paint, score_tone, uplift, who_and_what
 from bioeval_tui.units import duration, latency, number
 
 if TYPE_CHECKING:
@@ -535,9 +537,10 @@ def run_more_rows(result: RunResult) -> list[Row]:
 
 def _spread_row(result: RunResult, condition: Condition) -> Row:
     name = side(result, condition)
+    longest = max(cell_len(side(result, one)) for one in result.conditions)
 
     def drawn(width: int) -> Content:
-        start = paint(Cell(f"{name}  0 ", "quiet"))
+        start = paint(left(Cell(name, "quiet"), longest), Cell("  0 ", "quiet"))
         return paint(start, *spread_of(result, condition, max(1, width - start.cell_length - 2)))
 
     summary = result.summary.of(condition)
