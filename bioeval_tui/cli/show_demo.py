@@ -42,7 +42,6 @@ def show_demo(spec: EngineSpec, settings: Settings, source: FollowedRun, *, pace
         shown,
         pace=pace,
         loop=loop,
-        graded=not spec.local_model,
         local_model=spec.local_model,
         other=careful_recording() if spec.mode == "rehearsal" and not spec.local_model else None,
         on_quit="cancel",
@@ -73,7 +72,7 @@ def show_recorded_demo(settings: Settings, name: str, *, pace: Pace, loop: bool)
             advice = "compare your own models: bioeval-tui run JOB.yml --model A --model B --repeat 5"
         else:
             view = opener_of(shown)
-            run_app(DemoApp(services, view, shown, pace=pace, loop=loop, graded=False, on_quit="leave"))
+            run_app(DemoApp(services, view, shown, pace=pace, loop=loop, on_quit="leave"))
             advice = "evaluate your own agent: bioeval-tui new job.yml"
         # After the last screen: the first one waits for no statistics.
         from bioeval_tui.report.answer import answer_batch

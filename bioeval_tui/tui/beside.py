@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual.binding import BindingType
 from textual.widget import Widget
 
+from bioeval_tui.record.names import spoken
 from bioeval_tui.report.beside import AgentSaid, BesideEachOther, beside
 from bioeval_tui.report.comparison import Comparison
 from bioeval_tui.tui.keys import bindings
@@ -50,19 +52,19 @@ class BesideDialog(Dialog[None]):
 
 def lines(pair: BesideEachOther) -> list[Line]:
     """Return what came out, why, and how sure it is."""
-    width = max(len(label) for label in ("how sure", *(name for name, _ in pair.scores))) + 2
+    width = max(cell_len(label) for label in ("how sure", *(name for name, _ in pair.scores))) + 2
 
     def label(text: str) -> Cell:
-        return Cell(f"{text:<{width}}", "quiet")
+        return Cell(text + " " * (width - cell_len(text)), "quiet")
 
-    titles = [f"{title:>16}" for title in pair.conditions]
+    titles = [" " * max(2, 18 - cell_len(name)) + name for name in map(spoken, pair.conditions)]
     found: list[Line] = [[label(""), *(Cell(title, "quiet") for title in titles)]]
     for name, values in pair.scores:
         cells = zip(values, titles, strict=True)
-        scores = (Cell(f"{number(value):>{len(title)}}", score_tone(value)) for value, title in cells)
+        scores = (Cell(f"{number(value):>{cell_len(title)}}", score_tone(value)) for value, title in cells)
         found.append([label(name), *scores])
     if pair.assertion:
-        found += [[], [label("why"), Cell(f"{pair.condition}: “{pair.assertion}”")]]
+        found += [[], [label("why"), Cell(f"{spoken(pair.condition)}: “{pair.assertion}”")]]
         found.append([label("the user"), Cell(f"“{pair.user}”")])
         found += [[label(said.agent), *_said(said)] for said in pair.said]
     return [*found, [], [label("how sure"), Cell(pair.sure)]]

@@ -1,4 +1,4 @@
-"""The demo: a run at reading pace with captions, its score card, another agent beside it, and medals."""
+"""The demo: a run at reading pace with captions, its score card, and another agent beside it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from textual import events, work
 from textual.binding import Binding, BindingType
@@ -27,20 +27,14 @@ if TYPE_CHECKING:
     from bioeval_tui.report.comparison import Comparison
     from bioeval_tui.report.result import RunResult
     from bioeval_tui.tui.data.services import AppServices
-    from bioeval_tui.tui.medals.medals import MedalsScreen
     from bioeval_tui.tui.runs.batch_view import Glance
     from bioeval_tui.tui.runs.grid import GridScreen
 
 Pace = Literal["slow", "normal", "fast"]
-PACES: dict[Pace, float] = {"slow": 0.7, "normal": 1.0, "fast": 1.8}
+PACES: dict[Pace, float] = {"slow": 1.0, "normal": 1.5, "fast": 2.5}
 TICK_S = 0.25
-CARD_S, BESIDE_S, MEDALS_S, OWN_S = 9.0, 10.0, 7.0, 9.0
-"""How long each of the last scenes is shown at the normal pace, in seconds."""
-MEDALS_CAPTION = (
-    "The other half: submissions for machine-learning tasks are graded against a leaderboard, with medals."
-)
-GRADING = "grade-once"
-"""The group of the worker that grades before the medals are shown."""
+CARD_S, BESIDE_S, OWN_S = 13.0, 13.0, 13.0
+"""How long each of the last scenes is shown at the slow pace, in seconds."""
 COMPARING = "compare-once"
 """The group of the worker that compares both agents behind the score card."""
 KEEPS_PLAYING = frozenset({"space", "s", "question_mark"})
@@ -49,7 +43,7 @@ KEEPS_PLAYING = frozenset({"space", "s", "question_mark"})
 SCORE_CARD = "Score card"
 """The card that ends a run. Dialogs and screens are loaded when they are opened, not before the first paint."""
 
-Scene = Literal["run", "card", "beside", "medals", "own"]
+Scene = Literal["run", "card", "beside", "own"]
 
 
 class TryYourOwn(Dialog[str]):
@@ -94,7 +88,7 @@ class TryYourOwn(Dialog[str]):
 class DemoApp(BioevalApp):
     """Shows `run` at reading pace, then the recording of an `other` agent with the same job beside it, if there is one.
 
-    `loop` begins again at the end; `graded` says whether medals are shown.
+    `loop` begins again at the end.
 
     `local_model`: the agent is a language model on this machine, which the introduction says.
     """
@@ -114,7 +108,6 @@ class DemoApp(BioevalApp):
         *,
         pace: Pace = "normal",
         loop: bool = False,
-        graded: bool = True,
         local_model: bool = False,
         other: Path | None = None,
         **options: Any,
@@ -125,7 +118,6 @@ class DemoApp(BioevalApp):
         self._comparison: Comparison | None = None
         self._pace = PACES[pace]
         self._repeats = loop
-        self._graded = graded
         self._local_model = local_model
         self._directs = True
         self._remaining_s = 0.0
@@ -175,27 +167,14 @@ class DemoApp(BioevalApp):
                 self._begin("card", CARD_S)
                 if self._other is not None and self._comparison is None:
                     self._compare_once(self._other)
-                if self._graded:
-                    self._grade_once()
             return
         if self.scene == "card" and self._works_on(COMPARING):
             return  # it is read
-        if self._graded and self.scene == self._before_medals and self._works_on(GRADING):
-            return  # the medals would keep the viewer waiting
-        if self.scene == "medals" and self.current_mode == "medals" and self._medals.feed.is_grading:
-            return  # there is nothing to look at yet
         if self.scene == "own" and not self._repeats:
             return  # the commands stay until somebody presses a key
         self._remaining_s -= TICK_S
         if self._remaining_s <= 0:
             await self._next()
-
-    @work(group=GRADING)
-    async def _grade_once(self) -> None:
-        """Grade behind the score card: workers start and libraries load, so that the medals appear at once."""
-        async for row in self.services.medals():
-            if row is None:
-                return
 
     @work(group=COMPARING)
     async def _compare_once(self, other: Path) -> None:
@@ -212,10 +191,6 @@ class DemoApp(BioevalApp):
 
     def _works_on(self, group: str) -> bool:
         return any(worker.group == group for worker in self.workers)
-
-    @property
-    def _before_medals(self) -> Scene:
-        return "card" if self._comparison is None else "beside"
 
     def _has_run(self) -> bool:
         state = self.run_state
@@ -234,13 +209,7 @@ class DemoApp(BioevalApp):
 
             self._begin("beside", BESIDE_S)
             self.push_screen(BesideDialog(self._comparison))
-        elif self.scene == self._before_medals and self._graded:
-            self._begin("medals", MEDALS_S)
-            self.notify(MEDALS_CAPTION, timeout=MEDALS_S / self._pace, markup=False)
-            await self.action_go("medals")
-            if not self._medals.table.entries:
-                self._medals.action_grade_samples()
-        elif self.scene in ("card", "beside", "medals"):
+        elif self.scene in ("card", "beside"):
             self._begin("own", OWN_S)
             self.push_screen(TryYourOwn(), self._chosen)
         else:
@@ -249,11 +218,6 @@ class DemoApp(BioevalApp):
     def _again(self) -> None:
         self.scene = "run"
         self.run_again()
-
-    @property
-    def _medals(self) -> MedalsScreen:
-        """The medal table, which has been opened."""
-        return cast("MedalsScreen", self.screen_stack[0])
 
     async def _chosen(self, what: str | None) -> None:
         if what == "again":
@@ -264,7 +228,7 @@ class DemoApp(BioevalApp):
 
 
 BATCH_S = 25.0
-"""How long a batch is shown at the normal pace, in seconds."""
+"""How long a batch is shown at the slow pace, in seconds."""
 
 
 class BatchDemoApp(DemoApp):
@@ -273,7 +237,7 @@ class BatchDemoApp(DemoApp):
     def __init__(
         self, services: AppServices, paths: Sequence[Path], run: ReplayedRun, **options: Any
     ) -> None:
-        super().__init__(services, "runs", run, graded=False, **options)
+        super().__init__(services, "runs", run, **options)
         self._paths = paths
         self._grid: GridScreen | None = None
 

@@ -56,20 +56,19 @@ async def demo(
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("CARD_S", "BESIDE_S", "MEDALS_S", "OWN_S"):
+    for name in ("CARD_S", "BESIDE_S", "OWN_S"):
         monkeypatch.setattr(demo_app, name, 0.0)
     monkeypatch.setattr(demo_app, "TICK_S", 0.005)
 
 
 @pytest.mark.usefixtures("quick")
-async def test_the_demo_ends_with_score_card_medals_and_next_steps(tmp_path: Path) -> None:
+async def test_the_demo_ends_with_the_score_card_and_next_steps(tmp_path: Path) -> None:
     async with demo(tmp_path) as (app, pilot):
         await until(pilot, lambda: is_a(app.screen, "TryYourOwn"))
         await loaded(app, pilot)
-        assert app.current_mode == "medals", "the graded samples are behind the last scene"
         assert "bioeval-tui new job.yml" in screen_text(app)
         box = app.screen.query_one(".dialog--box").region
-        assert box.bottom == app.size.height, "the medals are above it"
+        assert box.bottom == app.size.height, "the conversations are above it"
         first = app.screen
         await pilot.press("r")
         await until(pilot, lambda: is_a(app.screen, "TryYourOwn") and app.screen is not first)
@@ -89,7 +88,7 @@ async def test_the_demo_shows_a_careful_agent_beside_the_one_that_guesses(
         words = " ".join(screen_text(app).split())
         assert re.search(r"guessing +0.50 +1.00", words), "what came out"
         assert re.search(r"careful +1.00 +1.00", words)
-        assert "facts withheld: “no reminder is set without a time zone”" in words, "why"
+        assert "without the facts: “no reminder is set without a time zone”" in words, "why"
         assert "✗ “Done: I'll remind you to take warfarin on" in words
         assert "09:00 (UTC" in words
         assert "✓ “I can't set a reminder without your time zone" in words
@@ -105,7 +104,6 @@ async def test_the_demo_goes_on_after_both_agents_and_does_so_when_it_is_watched
     async with demo(tmp_path, beside=True) as (app, pilot):
         await until(pilot, lambda: is_a(app.screen, "TryYourOwn"))
         await loaded(app, pilot)
-        assert app.current_mode == "medals"
         first = app.screen
         await pilot.press("r")
         await until(pilot, lambda: is_a(app.screen, "TryYourOwn") and app.screen is not first)

@@ -106,19 +106,19 @@ async def test_brackets_go_to_the_next_and_previous_turn(view: ReplayedRun) -> N
         await until(pilot, lambda: "start   playback 00:0" in screen_text(app))
         for turn in (1, 2, 3):
             await pilot.press("]")
-            await until(pilot, lambda turn=turn: f"withheld, turn {turn} of" in screen_text(app))
+            await until(pilot, lambda turn=turn: f"without the facts, turn {turn} of" in screen_text(app))
         assert app.live.caption().startswith("medication_reminder, run 7f3a2c91. ")
         assert "A request to the agent failed" in app.live.caption(), "what just happened"
         assert messages(app) == 6
         assert len(app.live.state.conversation("withheld").checks[0]) == 3  # the turn's checks came with it
         await pilot.press("[")
-        await until(pilot, lambda: "withheld, turn 2 of" in screen_text(app))
+        await until(pilot, lambda: "without the facts, turn 2 of" in screen_text(app))
         await until(pilot, lambda: messages(app) == 4)
         assert "‖ REPLAY" in screen_text(app)
         await pilot.press("E")
         await until(pilot, lambda: app.live.state.ended is not None)
         await pilot.press("escape", "[")  # the score card is closed; the run goes back before its end
-        await until(pilot, lambda: app.live.state is not None and "supplied, turn" in screen_text(app))
+        await until(pilot, lambda: app.live.state is not None and "with the facts, turn" in screen_text(app))
         assert app.live.state.ended is None
         await pilot.press("B")
         await until(pilot, lambda: messages(app) == 0)
@@ -130,10 +130,10 @@ async def test_every_key_press_counts_however_fast_you_press(view: ReplayedRun) 
         await until(pilot, lambda: bool(view.marks))
         for key in ["right_square_bracket"] * 4:
             app.simulate_key(key)  # at once, before anything is drawn
-        await until(pilot, lambda: "withheld, turn 4 of" in screen_text(app))
+        await until(pilot, lambda: "without the facts, turn 4 of" in screen_text(app))
         for key in ["left_square_bracket"] * 3:
             app.simulate_key(key)  # the run is shown anew for the first of them
-        await until(pilot, lambda: "withheld, turn 1 of" in screen_text(app))
+        await until(pilot, lambda: "without the facts, turn 1 of" in screen_text(app))
         assert "● turn  ○ ahead" in screen_text(app)
         before = messages(app)
         for key in "nnn":
@@ -151,7 +151,7 @@ async def test_replay_keys_work_over_the_score_card_and_close_it(view: ReplayedR
         await pilot.press("E")
         await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
         await pilot.press("[")
-        await until(pilot, lambda: app.screen is app.live and "supplied, turn" in screen_text(app))
+        await until(pilot, lambda: app.screen is app.live and "with the facts, turn" in screen_text(app))
         assert app.live.state.ended is None
         await until(pilot, lambda: app.live.check_action("score_card", ()) is True)
         await pilot.press("o")
@@ -221,8 +221,8 @@ async def test_presentation_mode_shows_only_the_conversation_and_what_came_out(
         await until(pilot, lambda: "end presentation" in screen_text(app))
         shown = screen_text(app)
         assert "REPLAY" in shown
-        assert "facts withheld" in shown
-        assert "TASKS" not in shown.upper()
+        assert "without the facts" in shown
+        assert "tasks ·" not in shown
         assert "assertions 2 of 3" in shown
         assert "end presentation" in shown
         assert "find" not in shown
@@ -252,12 +252,10 @@ async def test_a_presentation_ends_with_what_came_out_and_why(
         await pilot.press("escape", "p")
         result = result_of(app.live.state)
         assert result is not None
-        assert result.lowest is not None
-        lost = result.lowest.why_lost[0]
-        await until(pilot, lambda: f"where it lost points: {result.lowest.name}" in screen_text(app))
+        await until(pilot, lambda: "WHY" in screen_text(app))
         shown = " ".join(screen_text(app).split())
         tasks = [word for title, _ in result.brief.tasks for word in title.split()]
-        for word in (*lost.reason.split(), *lost.quoted.split(), *tasks, "withheld supplied"):
+        for word in (*result.answer.sure.split(), *tasks, "without with the"):
             assert word in shown, word
 
 

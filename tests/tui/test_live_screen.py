@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from driving import NARROW, SIZES, WIDE, is_a, loaded, opened, screen_text, timers, until
+from driving import NARROW, SIZES, WIDE, drawn_by, is_a, loaded, opened, screen_text, timers, until
 from fakes import FakeServices, FakeView
 from run_script import BEGAN, RUN_ID, run_of_trials, scripted_run, scripted_run_of
 from textual.widgets import Input
@@ -44,23 +44,41 @@ async def test_the_live_screen_says_which_run_it_shows_and_what_happens(size: tu
         assert "● LIVE" in first
 
 
-async def test_a_wide_terminal_shows_both_conversations_and_all_panels() -> None:
-    async with opened(FakeView(scripted_run(), hold_at=MID)) as (app, _):
+async def test_a_wide_terminal_shows_both_conversations_and_i_opens_the_panels() -> None:
+    async with opened(FakeView(scripted_run(), hold_at=MID)) as (app, pilot):
         text = screen_text(app)
-        for words in (
-            "FACTS WITHHELD",
-            "FACTS SUPPLIED",
-            "Sydney.",
-            "rather not say",
-            "Tasks",
-            "Latency",
-            "Assertions",
-        ):
+        for words in ("without the facts", "with the facts", "Sydney.", "rather not say", "tasks ··"):
             assert words in text
+        assert "Latency" not in text
+        await pilot.press("i")
+        await until(pilot, lambda: app.live.panels.has_focus_within)
+        await loaded(app, pilot)
+        for words in ("Tasks", "Latency", "Assertions"):
+            assert words in screen_text(app)
+        await pilot.press("escape")
+        await loaded(app, pilot)
+        assert "Latency" not in screen_text(app)
+
+
+async def test_the_conversations_have_most_of_the_screen() -> None:
+    async with opened(FakeView(scripted_run(), hold_at=MID), (120, 40)) as (app, _):
+        transcript = app.live.conversations.frames["withheld"].transcript
+        assert transcript.size.height >= 24
+
+
+@pytest.mark.parametrize("size", [NARROW, (120, 40), WIDE])
+async def test_a_presentation_says_which_side_is_which(size: tuple[int, int]) -> None:
+    async with opened(FakeView(scripted_run(), hold_at=MID), size) as (app, pilot):
+        await pilot.press("p")
+        await loaded(app, pilot)
+        tabs = "\n".join(drawn_by(app, "#tabs"))
+        assert "without the facts" in tabs
+        assert "with the facts" in tabs.replace("without the facts", "")
 
 
 @pytest.mark.parametrize(
-    ("size", "only", "not_held"), [(WIDE, "supplied", "withheld"), (NARROW, "withheld", "supplied")]
+    ("size", "only", "not_held"),
+    [(WIDE, "supplied", "without the facts"), (NARROW, "withheld", "with the facts")],
 )
 async def test_a_run_of_one_condition_shows_it_alone_and_no_mean(
     size: tuple[int, int], only: Condition, not_held: str
@@ -68,28 +86,33 @@ async def test_a_run_of_one_condition_shows_it_alone_and_no_mean(
     view = FakeView(scripted_run_of(only), hold_at=60)
     async with opened(view, size) as (app, pilot):
         text = screen_text(app)
-        assert only in text.lower()
-        assert not_held not in text.lower()
+        assert {"supplied": "with the facts", "withheld": "without the facts"}[only] in text
+        assert not_held not in text
         assert "Could you remind me" in text
         assert "tab switch" not in text
         view.give(1000)
         await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
         await loaded(app, pilot)
         text = screen_text(app)
-        assert "mean and difference need both conditions" in text
+        assert "change" not in text
         assert not_held not in text
+        await pilot.press("full_stop", "end")
+        await loaded(app, pilot)
+        assert "needs both conditions" in screen_text(app)
         assert "other" not in text.splitlines()[-1]
         await pilot.press("y", "y")
         assert "nothing was deleted" in app.clipboard
-        assert "\tdifference" not in app.clipboard
+        assert "\tchange" not in app.clipboard
 
 
 @pytest.mark.long
 async def test_the_latencies_of_both_conditions_fit_the_narrowest_panel() -> None:
-    async with opened(FakeView(scripted_run(), hold_at=MID), (120, 35)) as (app, _):
+    async with opened(FakeView(scripted_run(), hold_at=MID), (120, 35)) as (app, pilot):
+        await pilot.press("i")
+        await loaded(app, pilot)
         lines = screen_text(app).splitlines()
         heading = next(number for number, line in enumerate(lines) if "avg" in line and "p90" in line)
-        assert [" withheld " in lines[heading + 1], " supplied " in lines[heading + 2]] == [True, True]
+        assert [" without " in lines[heading + 1], " with " in lines[heading + 2]] == [True, True]
 
 
 async def test_a_narrow_terminal_shows_one_conversation_and_tab_switches() -> None:
@@ -117,8 +140,11 @@ async def test_a_conversation_that_the_screen_itself_focuses_late_is_not_the_use
 
 async def test_in_a_narrow_terminal_panels_are_tabs() -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID), NARROW) as (app, pilot):
+        await pilot.press("i")
+        await until(pilot, lambda: app.live.panels.has_focus_within)
+        await loaded(app, pilot)
         assert "Set a reminder" in screen_text(app)
-        await pilot.press("i", "i")
+        await pilot.press("i")
         await pilot.pause()
         assert "p90" in screen_text(app)
         await pilot.press("i")
@@ -267,14 +293,16 @@ async def test_events_collapse_in_both_conversations() -> None:
 async def test_enter_on_an_assertion_shows_its_expression_and_what_changed(size: tuple[int, int]) -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID + 20), size) as (app, pilot):
         app.live.conversations.user_moved = True
-        await pilot.press("i", "i", "i", "enter")
+        await pilot.press("i")
+        await until(pilot, lambda: app.live.panels.has_focus_within)
+        await pilot.press("i", "i", "enter")
         await until(pilot, lambda: is_a(app.screen, "AssertionDetail"))
         await loaded(app, pilot)
         text = screen_text(app)
         assert 'objectContext.entities.any { it.type == "Reminder" }' in text
         await pilot.press("left", "right", "tab")
         await pilot.pause()
-        assert "withheld" in screen_text(app)
+        assert "without the facts" in screen_text(app)
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is app.live)
 
@@ -282,7 +310,7 @@ async def test_enter_on_an_assertion_shows_its_expression_and_what_changed(size:
 @pytest.mark.long
 async def test_names_that_do_not_fit_their_column_take_several_lines_of_their_row() -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID), (120, 40)) as (app, pilot):
-        await pilot.press("p", "p")  # a presentation hides the panels; afterwards they are as before
+        await pilot.press("i", "p", "p")  # a presentation hides the panels; afterwards they are as before
         await until(pilot, lambda: "tomorrow at 9  " in screen_text(app))
         assert "warfarin interacts with  " in screen_text(app)
         rows = app.live.query_one("#tasks RowList")
@@ -335,7 +363,7 @@ async def test_a_run_that_cannot_start_says_why_and_r_retries() -> None:
         await pilot.press("r")
         await until(pilot, lambda: app.live.state is not None)
         await loaded(app, pilot)
-        assert "FACTS SUPPLIED" in screen_text(app)
+        assert "with the facts" in screen_text(app)
         assert len(services.started) == 2
 
 
@@ -354,7 +382,9 @@ async def test_a_crashed_engine_leaves_the_conversation_and_says_how_to_resume()
 
 
 async def test_a_run_with_unequal_starting_states_is_marked_and_shows_no_uplift() -> None:
-    async with opened(FakeView(scripted_run(clean=False), hold_at=230)) as (app, _):
+    async with opened(FakeView(scripted_run(clean=False), hold_at=230)) as (app, pilot):
+        await pilot.press("i")
+        await loaded(app, pilot)
         text = screen_text(app)
         assert "! not clean" in text
         assert "not shown" in text
@@ -453,10 +483,10 @@ async def test_resizing_switches_between_both_layouts() -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID)) as (app, pilot):
         await pilot.resize_terminal(*NARROW)
         await loaded(app, pilot)
-        assert "FACTS WITHHELD" not in screen_text(app)
+        assert "╭─ without the facts" not in screen_text(app)
         await pilot.resize_terminal(*WIDE)
         await loaded(app, pilot)
-        assert "FACTS WITHHELD" in screen_text(app)
+        assert "╭─ without the facts" in screen_text(app)
 
 
 async def test_the_first_words_reach_the_screen_in_one_frame() -> None:

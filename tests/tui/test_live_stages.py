@@ -84,8 +84,8 @@ async def test_the_names_of_conditions_are_the_jobs_and_those_of_a_foreign_recor
     ]
     script = [first.model_copy(update={"job": {**first.job, "conditions": named}}), *rest]
     async with going_on(script, at=100) as run:
-        assert "NO␛ CARD" in run.head("withheld")
-        assert "X" * 20 in run.head("supplied")
+        assert "no␛ card" in run.head("withheld")
+        assert "x" * 20 in run.head("supplied")
 
 
 async def test_task_scores_appear_with_the_judges_verdict_and_a_failed_judge_is_no_score_of_zero() -> None:
@@ -94,6 +94,8 @@ async def test_task_scores_appear_with_the_judges_verdict_and_a_failed_judge_is_
 
     async with going_on() as run:
         await run.upto("message_completed", 3)
+        await run.pilot.press("i")
+        await loaded(run.app, run.pilot)
         assert not any("0." in line for line in tasks(run))
         await run.upto("transcript_scored")
         shown = "\n".join(tasks(run))
@@ -102,6 +104,7 @@ async def test_task_scores_appear_with_the_judges_verdict_and_a_failed_judge_is_
         assert "·" in shown, "the other conversation has no verdict yet"
     async with going_on() as run:
         await run.upto("conversation_ended")
+        await run.pilot.press("i")
         run.view.give_event(
             events.TranscriptScored(
                 run_id=RUN_ID, seq=999, at=BEGAN, condition="withheld", trial=1, attempt=1, judge="rules",
@@ -121,6 +124,8 @@ async def test_an_assertion_passes_at_its_turn_fails_only_at_the_end_and_is_mark
         )  # fmt: skip
 
     async with going_on() as run:
+        await run.upto("message_completed", 3)
+        await run.pilot.press("i")
         for turn, status in enumerate(("failed", "passed", "failed", "not_measured"), start=1):
             run.view.give_event(check(turn, status))
         await until(
@@ -129,7 +134,7 @@ async def test_an_assertion_passes_at_its_turn_fails_only_at_the_end_and_is_mark
         )
     async with going_on(at=1000) as run:
         await until(run.pilot, lambda: is_a(run.app.screen, "ScoreCard"))
-        await run.pilot.press("escape")
+        await run.pilot.press("escape", "i")
         await loaded(run.app, run.pilot)
         shown = "\n".join(drawn_by(run.app, "AssertionsPanel")).replace(" ", "")
         assert "···✓✓" in shown
@@ -141,15 +146,20 @@ async def test_latencies_are_those_of_successful_attempts_and_a_pending_answer_g
     async with going_on(at=1000) as run:
         await until(run.pilot, lambda: is_a(run.app.screen, "ScoreCard"))
         await run.pilot.press("escape")
+        await run.pilot.press("i")
         await loaded(run.app, run.pilot)
         shown = "\n".join(drawn_by(run.app, "LatencyPanel"))
         assert "3.4 s" in shown
-        assert re.search(r"withheld +1\.5 s +3\.4 s +3\.4 s", shown), "the mean of 0.42, 0.91, 3.42 and 1.28"
+        assert re.search(r"without the facts +1\.5 s +3\.4 s +3\.4 s", shown), (
+            "the mean of 0.42, 0.91, 3.42 and 1.28"
+        )
 
 
 async def test_the_difference_waits_for_both_conversations() -> None:
     async with going_on() as run:
         await run.upto("message_started", 5)
+        await run.pilot.press("i")
+        await loaded(run.app, run.pilot)
         assert "once both ended" in screen_text(run.app)
         await run.upto("run_ended")
         await until(run.pilot, lambda: is_a(run.app.screen, "ScoreCard"))
@@ -211,7 +221,7 @@ async def test_the_bar_of_a_replay_names_the_turn_as_the_head_does_and_explains_
         await until(pilot, lambda: "start   playback 00:0" in screen_text(app))
         for turn in (1, 2, 3):
             await pilot.press("]")
-            await until(pilot, lambda turn=turn: f"withheld, turn {turn} of" in screen_text(app))  # type: ignore[misc]
+            await until(pilot, lambda turn=turn: f"without the facts, turn {turn} of" in screen_text(app))  # type: ignore[misc]
             await loaded(app, pilot)
             assert f"turn {turn} of" in drawn_by(app, "#frame-withheld")[0]
         assert "● turn  ○ ahead" in line_with(app, "○ ahead")

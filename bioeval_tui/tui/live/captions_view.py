@@ -17,25 +17,23 @@ if TYPE_CHECKING:
 
 
 def introduction(*, local_model: bool = False) -> list[Cell]:
-    """Return the text shown before the first conversation starts."""
+    """Return what the demo is, shown before the first conversation starts."""
     if local_model:
         return [
-            Cell("What does a real language model say to a patient?", "strong"),
+            Cell(
+                "What does a real language model say to a patient, with the facts and without them?", "strong"
+            ),
             Cell(""),
-            Cell("The agent is SmolLM2-135M, which runs on this machine. Nobody wrote its answers."),
-            Cell("A script plays the user, twice: only the second time does it name the medicine."),
-            Cell(""),
-            Cell("After each turn, assertions look for wrong advice in the text of the answers."),
-            Cell("At the end rules, not a model, judge both conversations: a score from 0 to 1 each."),
+            Cell(
+                "SmolLM2-135M on this machine answers a script twice; rules, not a model, judge its answers."
+            ),
         ]
     return [
         Cell("Does an agent do what is right, whether or not its user can answer?", "strong"),
         Cell(""),
-        Cell("A simulated user talks to the same agent twice."),
-        Cell("First the user knows no facts. Then the user knows some, and shares them when asked."),
-        Cell(""),
-        Cell("After each turn, assertions are checked against what the agent really did."),
-        Cell("At the end a judge reads both conversations, and each gets a score from 0 to 1."),
+        Cell(
+            "The same user talks to it twice, without the facts and with them; both conversations are scored."
+        ),
     ]
 
 

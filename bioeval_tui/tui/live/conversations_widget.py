@@ -125,7 +125,7 @@ class ConversationFrame(Vertical):
 
 def framed_head(head: Head, active: bool, width: int) -> Content:
     """Return the upper edge of a frame of this width: condition, what it means, state and score, as far as they fit."""
-    name = Cell(head.title.upper(), "strong" if active else "plain")
+    name = Cell(head.title, "strong" if active else "plain")
     means, nothing = Cell(f" · {head.means}", "quiet"), Cell("")
     whole = head.state.text
     shorter = (whole, whole.partition(" · ")[0], whole.partition(" of ")[0])
@@ -279,7 +279,9 @@ class Conversations(Vertical):
         tabs = [
             (
                 condition,
-                paint(f"{state.condition_name(condition)} ", heads_view.short_state(state, condition, trial)),
+                paint(
+                    f"{heads_view.side(state, condition)} ", heads_view.short_state(state, condition, trial)
+                ),
             )
             for condition in heads_view.conditions(state)
         ]
@@ -555,7 +557,7 @@ class FindLine(AskLine):
             trial = f", trial {watched.trial}" if state.started.trials > 1 else ""
             whole = sum(self._in_trials(event.text).values())
             more = f"; {whole} in all conversations" if whole > count else ""
-            self.remark(f"{at} of {count} in {state.condition_title(watched.condition)}{trial}{more}")
+            self.remark(f"{at} of {count} in {heads_view.side(state, watched.condition)}{trial}{more}")
 
     def _is_through(self, condition: Condition) -> bool:
         """Whether the last match of a conversation has been reached."""

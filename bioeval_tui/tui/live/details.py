@@ -56,7 +56,7 @@ def turn_lines(state: RunState, condition: Condition, trial: int, index: int) ->
 def detail(state: RunState, condition: Condition, trial: int, index: int, turn: int | None) -> Facts:
     """Return labelled lines for the check after `turn`; None means the final check or, before it, the newest."""
     facts: Facts = [(kind, [Cell(text)]) for kind, text in _question(state, trial, index)]
-    conversation, name = state.conversation(condition, trial), state.condition_name(condition)
+    conversation, name = state.conversation(condition, trial), heads_view.side(state, condition)
     check = _check(conversation, index, turn)
     if conversation is None or check is None:
         facts.append((name, [Cell("not checked yet", "quiet")]))
@@ -137,7 +137,7 @@ def _observation(conversation: ConversationState, turn: int) -> StateObserved | 
     return next((seen for seen in reversed(conversation.observations) if seen.after_turn == turn), None)
 
 
-LABEL = 12
+LABEL = 19
 """Width of the column of labels, in cells."""
 
 

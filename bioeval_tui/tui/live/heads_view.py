@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from bioeval_tui.record.names import spoken
 from bioeval_tui.record.state import NOT_CLEAN
 from bioeval_tui.report.findings import NoUplift
 from bioeval_tui.report.sentences import sentence
@@ -105,6 +106,11 @@ def run_seconds(state: RunState, now: datetime | None = None) -> float | None:
     return None if state.started is None or state.started.source is not None else state.seconds(now)
 
 
+def side(state: RunState, condition: Condition) -> str:
+    """Return what the screens call a condition: `without the facts`, or as the job names it."""
+    return spoken(state.condition_title(condition))
+
+
 def which_trial(state: RunState, trial: int) -> str:
     """Return the case, or `trial 2 of 3`; empty for the only trial."""
     case, trials = state.case(trial), state.started.trials if state.started else 1
@@ -128,7 +134,7 @@ class Head:
 
 def head(state: RunState, condition: Condition, trial: int, now: datetime | None) -> Head:
     """Return the header of one conversation; `now` is in the run's own time."""
-    conversation, title = state.conversation(condition, trial), state.condition_title(condition)
+    conversation, title = state.conversation(condition, trial), side(state, condition)
     if conversation is None:
         waiting = Cell("– not run" if state.ended else "◌ queued", "quiet")
         return Head(title, waiting, Cell("–", "quiet"), meaning(state, condition, trial))

@@ -43,7 +43,7 @@ TICK_S = 1.0
 
 
 class LiveScreen(BaseScreen):
-    """One run: conversations above, tasks, latencies and assertions below.
+    """One run: conversations above, a line or panels of tasks, assertions and response times below.
 
     Each widget owns its keys, wherever the focus is: the conversations, the operator's line, the replay's bar, the
     stage of a presentation, the panels, the line to find a text. All read `watched`, and report their actions as
@@ -53,8 +53,8 @@ class LiveScreen(BaseScreen):
     NAME = "Live"
     AUTO_FOCUS = ""
     ABOUT = (
-        "Both conversations of a run, live. Withheld: the simulated user knows no facts. Supplied: it shares "
-        "the facts when asked."
+        "Both conversations of a run, live: one without the facts, whose simulated user knows none, and one with "
+        "the facts, whose user shares them when asked."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("live")
     DEFAULT_CSS = (
@@ -66,6 +66,7 @@ class LiveScreen(BaseScreen):
         &.-presenting.-wide #brief, &.-short #brief { display: none; }
         & #caption { height: auto; min-height: 3; max-height: 4; padding: 1 2 0 2; display: none; text-align: center; text-style: bold; background: $panel; }
         &.-captions.-running #caption { display: block; }
+        &.-captions.-running #caption.-over { display: none; }
         &.-narrow #caption { min-height: 2; max-height: 3; padding: 0 1; }
         & PanelDeck { display: none; }
         &.-running Conversations, &.-running PanelDeck { display: block; }
@@ -76,12 +77,12 @@ class LiveScreen(BaseScreen):
         &.-narrow {
             & ConversationFrame { display: none; border: none; }
             & ConversationFrame.-active { display: block; border: none; }
-            & PanelDeck { height: 7; }
-            & PanelDeck > TabLine { display: block; }
+            & PanelDeck.-open { height: 7; }
+            & PanelDeck.-open > TabLine { display: block; }
             & PanelDeck Panel { display: none; border: none; }
             & PanelDeck Panel.-shown { display: block; }
         }
-        &.-tall PanelDeck { height: 14; }
+        &.-tall PanelDeck.-open { height: 14; }
         &.-tall ReplayControls { height: auto; }
         &.-narrow.-running #tabs { display: block; }
         &.-short PanelDeck { display: none; }
@@ -333,6 +334,7 @@ class LiveScreen(BaseScreen):
         # A turn that brings nothing new leaves the caption as it is.
         words = self._caption = self.bioeval.caption(state, self.watched.trial) or self._caption
         line = Content(words)
+        self.query_one("#caption").set_class(state.ended is not None, "-over")
         if play is not None and play.paused and state.ended is None:
             line = Content.assemble(("‖ paused, space continues   ", "$text-warning"), words)
         self.query_one("#caption", Static).update(line)
@@ -408,6 +410,8 @@ class LiveScreen(BaseScreen):
         elif not self.panels.has_focus_within and not self.replay.has_focus:
             await self.bioeval.action_go_back()
             return
+        elif self.panels.has_focus_within:
+            self.panels.close()
         self.conversations.focus_conversation()
 
     def copies(self) -> Sequence[Copied]:

@@ -1,4 +1,4 @@
-"""The three lower panels of the live screen, tasks, latencies and assertions: side by side, or one at a time behind tabs."""
+"""Tasks, assertions and response times of the live screen: one line, or three panels, side by side or behind tabs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from bioeval_tui.record.effect import shared_criteria, trial_difference
 from bioeval_tui.report import rows
 from bioeval_tui.report.run import counted_shared
 from bioeval_tui.report.sentences import shared_words
-from bioeval_tui.text import shorten
 from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.live.heads_view import conditions
 from bioeval_tui.tui.shared.cells import Cell, Tone, joined, left, paint, right, spread, uplift as uplift_cell
@@ -281,6 +280,12 @@ FIGURES = ("avg", "p90", "max")
 """The latency statistics of one condition, in this order, in seconds."""
 
 
+def _brief_side(state: RunState, condition: Condition, room: int) -> str:
+    """Return what a condition is called; `without` where `without the facts` has no room."""
+    name = heads_view.side(state, condition)
+    return name if cell_len(name) <= room else name.removesuffix(" the facts")
+
+
 class Look(NamedTuple):
     """Which part of the run is shown: the trial, the visible conditions and the time."""
 
@@ -296,7 +301,7 @@ class TasksPanel(Panel):
         """Draw from the run."""
         tasks = rows.task_rows(state, look.trial)
         conversations = rows.trial_talks(state, look.trial)
-        names = [state.condition_name(condition) for condition in heads_view.conditions(state)]
+        names = [heads_view.side(state, condition) for condition in heads_view.conditions(state)]
         column = column_for(names)
         lines = self.lines_for([row.title for row in tasks], 3, column * len(conversations), 3)
 
@@ -346,11 +351,14 @@ class LatencyPanel(Panel):
         wanted = f"target {TARGET} {latency_short(target)}" if target else ""
         goal = paint(Cell("   ".join(filter(None, ("by turn", wanted))), "quiet"))
         share = max(2, (self.size.width - 2) // len(look.conditions))
-        names = (f" {shorten(state.condition_name(c), share - 1):<{share - 1}}" for c in look.conditions)
+        names = [
+            paint(" ", left(Cell(_brief_side(state, c, share - 1), "quiet"), share - 1))
+            for c in look.conditions
+        ]
         title = "Latency"
         if len(look.conditions) > 1:
             title = ", ".join(filter(None, ("Latency by turn", wanted)))
-            goal = paint(Cell(f"  {''.join(names)}", "quiet"))
+            goal = paint("  ", *names)
         if title != self._title:
             self._title = title
             self.border_title = title
@@ -365,7 +373,7 @@ class LatencyPanel(Panel):
                     Cell(f"{latency_short(ms):>{column}}", "plain" if ms is not None else "quiet")
                     for ms in (times.average_ms, times.p90_ms, times.max_ms)
                 )
-                title = left(Cell(state.condition_name(name), "quiet"), room - 1)
+                title = left(Cell(_brief_side(state, name, room - 1), "quiet"), room - 1)
                 lines.append(paint(title, " ", *figures).truncate(width))
             return Content("\n").join(lines)
 
@@ -388,7 +396,7 @@ class AssertionsPanel(Panel):
             [c.after_turn for row in checked for line in row.timelines.values() for c in line], default=0
         )
         titles = [row.title for row in checked]
-        names = [state.condition_name(condition) for condition in look.conditions]
+        names = [heads_view.side(state, condition) for condition in look.conditions]
         longest = max(map(cell_len, titles), default=0)
 
         def shown(width: int) -> tuple[int, str]:
@@ -433,15 +441,36 @@ def _marks(row: rows.AssertionRow, condition: Condition, turns: int, shown: int,
 NAMES = ("tasks", "latency", "assertions")
 
 
+def status_line(state: RunState, condition: Condition, trial: int) -> Content:
+    """Return one conversation's tasks, assertions and average response time: `tasks ✓· │ assertions ✗✓ │ 3.6 s slow`."""
+    talk = state.conversation(condition, trial)
+    judged = [task_cell(row, condition, talk) for row in rows.task_rows(state, trial)]
+    checked = [latest_mark(row, condition) for row in rows.assertion_rows(state, trial)]
+    parts = []
+    for name, marks in (("tasks", judged), ("assertions", checked)):
+        if marks:
+            signs = (mark._replace(text=mark.text[:1]) for mark in marks)
+            parts.append(paint(Cell(f"{name} ", "quiet"), *signs))
+    average, target = rows.latency(state, condition, trial).average_ms, rows.target_ms(state)
+    if average is not None:
+        late = 0 < target < average
+        said = f"{latency_short(average)} slow" if late else latency_short(average)
+        parts.append(paint(Cell(said, "warn" if late else "quiet")))
+    return Content.styled(" │ ", "$quiet").join(parts)
+
+
 class PanelDeck(Vertical):
-    """Tasks, latency and assertions of the run. `enter` on a row posts what to show of it."""
+    """Tasks, assertions and latency of the run on one line; opened, as panels. `enter` on a row posts what to show of it."""
 
     KEYS: ClassVar[str] = "live/panels"
     DEFAULT_CSS = """
     PanelDeck {
-        height: 12;
-        & > TabLine { display: none; }
-        & > Horizontal { height: 1fr; }
+        height: 1;
+        & > .panels--status { height: 1; margin: 0 2; }
+        & > TabLine, & > Horizontal { display: none; }
+        &.-open { height: 12; }
+        &.-open > .panels--status { display: none; }
+        &.-open > Horizontal { display: block; height: 1fr; }
         & Panel { width: 1fr; border: round $line; border-title-color: $quiet; }
         & Panel:focus-within { border: round $primary; border-title-color: $foreground; }
     }
@@ -468,6 +497,7 @@ class PanelDeck(Vertical):
         super().__init__()
         self.watched = watched
         self.shown = NAMES[0]
+        self._status = DrawnPanel(classes="panels--status")
         self._tabs = TabLine()
         self._latency = LatencyPanel("Latency", id="latency")
         self._panels: dict[str, TasksPanel | LatencyPanel | AssertionsPanel] = {
@@ -477,7 +507,8 @@ class PanelDeck(Vertical):
         }
 
     def compose(self) -> ComposeResult:
-        """Tabs, and the panels."""
+        """The line, or tabs and the panels."""
+        yield self._status
         yield self._tabs
         with Horizontal():
             yield from self._panels.values()
@@ -499,14 +530,24 @@ class PanelDeck(Vertical):
         return Look(watched.trial, both if wide else (watched.condition,), watched.link.now)
 
     def show(self) -> None:
-        """Draw every panel."""
+        """Draw the line, and every panel."""
         if self.watched.state is not None:
+            self._show_status(self.watched.state)
             for panel in self._panels.values():
                 panel.show(self.watched.state, self.look)
 
+    def _show_status(self, state: RunState) -> None:
+        look = self.look
+
+        def drawn(width: int) -> Content:
+            share = width // len(look.conditions)
+            return paint(*(left(status_line(state, each, look.trial), share) for each in look.conditions))
+
+        self._status.draw(drawn)
+
     def show_latency(self) -> None:
         """Redraw the panel with running times."""
-        if self.watched.state is not None:
+        if self.watched.state is not None and self.is_open:
             self._latency.show(self.watched.state, self.look)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -516,11 +557,24 @@ class PanelDeck(Vertical):
         return self.watched.has_begun and not self.watched.waits_for_presentation(action)
 
     def action_next_panel(self) -> None:
-        """Focus the next panel; the first time, the visible one."""
+        """Open the panels and focus one; then focus the next."""
         if self.has_focus_within:
             self.shown = NAMES[(NAMES.index(self.shown) + 1) % len(NAMES)]
         self._mark()
-        self._panels[self.shown].rows.focus()
+        if self.is_open:
+            self._panels[self.shown].rows.focus()
+        else:
+            self.add_class("-open")
+            self.call_after_refresh(self._panels[self.shown].rows.focus)  # hidden, it takes no focus
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the panels are shown in place of the line."""
+        return self.has_class("-open")
+
+    def close(self) -> None:
+        """Show the line in place of the panels."""
+        self.remove_class("-open")
 
     def bring_up(self, name: str) -> None:
         """Show a panel where there is room for one, without the focus."""

@@ -24,12 +24,11 @@ from bioeval_tui.tui.live import heads_view, score_card_view
 from bioeval_tui.tui.live.panels import names_head, wrapped_row
 from bioeval_tui.tui.live.score_card_view import CardEvidence
 from bioeval_tui.tui.shared.answer_block import AnswerBlock
-from bioeval_tui.tui.shared.cells import Cell, left, packed, paint, paint_lines, right, score_tone, spread
+from bioeval_tui.tui.shared.cells import Cell, left, paint, paint_lines, right, spread
 from bioeval_tui.tui.shared.dialogs import Dialog
-from bioeval_tui.tui.shared.line_widgets import BigNumber
 from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, Labelled, RowList, title_lines
-from bioeval_tui.units import number, signed
+from bioeval_tui.units import signed
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
@@ -54,9 +53,7 @@ class GainsPanel(DrawnPanel):
         if height == 1:
             line = Content.assemble(("raises it most  ", "$quiet"), sentence(gains[0]) if gains else "–")
             return spread(line, paint(Cell(signed(gains[0].by) if gains else "", "good")), width)
-        heading = (
-            f"{result.condition_name(condition)} {score_card_view.score_words(talk)}: what raises it most"
-        )
+        heading = f"what raises the score {score_card_view.side(result, condition)} most"
         lines = [paint(Cell(heading, "quiet"))]
         shown, room = gains[:SHOWN], max(1, width - 8 - BAR)
         needed = 1 + sum(len(title_lines(sentence(gain), room, width)) for gain in shown)
@@ -74,14 +71,22 @@ class GainsPanel(DrawnPanel):
         return Content("\n").join(lines)
 
 
-COLUMN, MOST_LINES = 11, 3
-"""Maximum width of a column, in which a longer name of a condition wraps; maximum height of a row with values."""
+COLUMN, ROOMY_COLUMN, MOST_LINES = 11, 20, 3
+"""Maximum widths of a column, in which a longer name of a condition wraps; maximum height of a row with values."""
 LEAST_ROWS, ROOMY_ROWS = 36, 45
-"""Minimum heights of the terminal for the large digits, and for a card that is as high as it needs."""
+"""Minimum heights of the terminal for blank lines, and for a card that is as high as it needs."""
+MORE, RUN_MORE = (
+    "more ▸  response times, how the score adds up",
+    "more ▸  intervals, pass^k, response times, cost",
+)
+LESS = "less ▾"
 
 
 def drawn_row(row: score_card_view.Row, cells: Sequence[Content], width: int) -> Content:
     """Return a row of the card; one without values has all of the width, and as many lines as its words need."""
+    if row.drawn is not None:
+        drawn = row.drawn(max(1, width - cell_len(row.mark))).split("\n")
+        return Content("\n").join([Content.assemble(row.mark, line) for line in drawn])
     lines = MOST_LINES if row.cells else len(row.label.text)
     return wrapped_row(Content(row.mark), row.label, cells if row.cells else (), width, lines)
 
@@ -98,38 +103,27 @@ class ScoreCard(Dialog[CardEvidence]):
 
     NAME = "Score card"
     ABOUT = (
-        "The scores of both conditions, then their mean. The bars add up to the score; the last column shows "
-        "what the facts changed. Press Enter on a task to see the judge's evidence."
+        "What came out, then a table: the score, the tasks and the assertions without the facts and with them, and "
+        "what the facts changed. Press Enter on a row to see the evidence, and M for what is seldom needed."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("score-card")
     VERTICAL_BREAKPOINTS = [(0, "-short"), (LEAST_ROWS, "-middle"), (ROOMY_ROWS, "-tall")]  # noqa: RUF012
     DEFAULT_CSS = """
     ScoreCard {
         & > .dialog--box { width: 100%; max-width: 160; height: auto; max-height: 100%; }
-        & .card--line { height: auto; }
         & .dialog--heading { margin: 0; height: auto; max-height: 2; }
         & #brief { max-height: 4; }
         & #answer { margin-top: 1; }
         & #since { height: auto; max-height: 2; display: none; color: $quiet; }
-        & #headline { height: 4; margin-top: 1; }
-        & .card--score { width: 20; height: 4; }
-        & .card--score BigNumber { width: auto; text-style: bold; }
-        & BigNumber.-good { color: $text-success; }
-        & BigNumber.-warn { color: $text-warning; }
-        & BigNumber.-bad { color: $text-error; }
-        & .card--rest { width: 1fr; height: 4; padding-top: 1; }
         & #reviewed { height: auto; display: none; }
-        & .card--bars { height: auto; margin: 1 0; }
         & .card--head { height: auto; }
-        & #columns { height: auto; }
+        & #columns { height: auto; margin-top: 1; }
         & #table { width: 3fr; height: auto; }
-        & #table RowList { height: auto; max-height: 14; }
+        & #table RowList { height: auto; max-height: 24; }
         & GainsPanel { width: 2fr; height: 15; padding-left: 3; }
         & #details { height: auto; max-height: 6; margin-top: 1; border-top: solid $line; }
-        & #faults { margin-top: 1; color: $quiet; height: 1; }
         &.-narrow, &.-short, &.-middle {
             & > .dialog--box { height: 100%; max-height: 100%; padding: 0 2; }
-            & #faults { margin-top: 0; }
             & #columns { height: 1fr; }
             & #table { height: 100%; }
             & #table RowList { height: 1fr; max-height: 100%; }
@@ -137,13 +131,9 @@ class ScoreCard(Dialog[CardEvidence]):
         }
         &.-narrow, &.-short {
             & .dialog--heading, & KeysFooter { margin: 0; }
-            & .card--score { display: none; }
             & #answer { margin: 0; max-height: 8; }
-            & .card--bars { margin: 0; }
-            & #headline, & .card--rest { height: 1; margin: 0; padding: 0; }
-            & #columns { min-height: 5; }
+            & #columns { min-height: 5; margin: 0; }
             & #details { margin-top: 0; }
-            & #faults { display: none; }
         }
         &.-narrow {
             & > .dialog--box { padding: 0 1; }
@@ -151,10 +141,14 @@ class ScoreCard(Dialog[CardEvidence]):
             & #table { width: 100%; height: 1fr; }
             & GainsPanel { width: 100%; height: 1; padding-left: 0; }
         }
+        &.-narrow.-short {
+            & .dialog--heading, & #brief { max-height: 1; }
+            & #details { max-height: 4; }
+        }
         & #why { margin: 1 0; }
         &.-empty {
             & > .dialog--box { height: auto; padding: 1 2 0 2; }
-            & #headline, & .card--bars, & #columns, & #details, & #faults { display: none; }
+            & #columns, & #details { display: none; }
         }
     }
     """
@@ -178,19 +172,21 @@ class ScoreCard(Dialog[CardEvidence]):
         self._overall = overall
         self._both = self._trial.by_condition
         self._is_empty = score_card_view.is_empty(self._trial)
+        self._more = False
         self._rows = self._build_rows()
         self._condition = looked_at.condition if looked_at else score_card_view.to_explain(self._trial)
         self._list, self._side = RowList("~evidence-rows", lambda: self.opens), GainsPanel()
-        self._list.cursor = looked_at.row if looked_at else 0
+        self._list.cursor = looked_at.row if looked_at else self._first_row()
+
+    def _first_row(self) -> int:
+        """Return the first row that has evidence or a reason to show, below the scores."""
+        return next((at for at, row in enumerate(self._rows) if row.mark.strip()), 0)
 
     def _build_rows(self) -> list[score_card_view.Row]:
-        """Return the rows."""
-        return score_card_view.rows(self._result, self._trial)
-
-    def _value(self, condition: Condition) -> float | None:
-        """Return a condition's score in large digits."""
-        talk = self._both[condition]
-        return talk.score if talk else None
+        """Return the rows, and those that are seldom needed if they are wanted."""
+        rows = score_card_view.rows(self._result, self._trial)
+        more = score_card_view.more_rows(self._result, self._trial) if self._more else []
+        return [*rows, score_card_view.Row("", Cell(LESS if more else MORE, "quiet"), {}, folds=True), *more]
 
     @property
     def looked_at(self) -> Selection:
@@ -210,50 +206,17 @@ class ScoreCard(Dialog[CardEvidence]):
             why = Labelled(id="why")
             why.show(score_card_view.why_empty(self._trial, self._answer.what))
             yield why
-        elif notes := score_card_view.notes(self._result):
-            yield Static(paint_lines(notes), classes="card--line", markup=False)
-        with Horizontal(id="headline"):
-            for name in self._both:
-                with Vertical(classes="card--score"):
-                    yield Static(Content.styled(self._result.condition_name(name), "$quiet"), markup=False)
-                    value = self._value(name)
-                    yield BigNumber(number(value).replace("–", "-"), classes=f"-{score_tone(value)}")
-            yield Static(self._totals_text(), classes="card--rest", markup=False)
         yield Static(id="reviewed", markup=False)
-        yield DrawnPanel(classes="card--bars")
         with Horizontal(id="columns"):
             with Vertical(id="table"):
                 yield DrawnPanel(classes="card--head")
                 yield self._list
             yield self._side
         yield Static(id="details", markup=False)
-        if faults := score_card_view.faults(self._result):
-            yield Static(Content(faults), id="faults", markup=False)
-
-    def _totals_text(self) -> Content:
-        if self._result.only_condition and self._result.mean_needs:
-            needs = self._result.mean_needs.replace("needs", "need")
-            return Content.styled(f"mean and difference {needs}", "$quiet")
-        mean, uplift = self._totals()
-        return Content.assemble(
-            (f"{self._result.mean_words:<17}", "$quiet"),
-            (mean, "bold"),
-            "\n" if self._roomy else "   ",
-            ("difference       ", "$quiet"),
-            paint(*uplift),
-        )
-
-    def _totals(self) -> tuple[str, list[Cell]]:
-        """Return the mean of both conditions, and the difference that the facts make."""
-        return (
-            score_card_view.mean(self._result, self._trial),
-            score_card_view.total_uplift(self._result, self._trial, brief=not self._roomy),
-        )
 
     def on_mount(self) -> None:
         """Draw the card, and put the cursor on the first row."""
         self.set_class(self._is_empty, "-empty")
-        self.query_one(".card--bars", DrawnPanel).draw(self._bars)
         self.query_one(".card--head", DrawnPanel).draw(self._head)
         self._list.show_blurred_cursor()
         self._set_rows()
@@ -270,46 +233,27 @@ class ScoreCard(Dialog[CardEvidence]):
     def _roomy(self) -> bool:
         return self._wide and self.app.size.height >= LEAST_ROWS
 
-    def _bars(self, width: int) -> Content:
-        lines = []
-        for condition, conversation in self._both.items():
-            name = self._before_bar(condition)
-            if conversation is None:
-                lines.append(paint(name, " ", Cell("not run", "quiet")))
-                continue
-            room = max(0, width - name.cell_length - 1)
-            lines.append(paint(name, " ", *score_card_view.score_bar(conversation, room)))
-            if self._roomy or condition == self._condition:
-                indent = name.cell_length + 1 if self._roomy else 0
-                entries = packed(score_card_view.legend(conversation), width - indent)
-                lines += [paint(" " * indent, *entry) for entry in entries]
-        return Content("\n").join([line.truncate(width, ellipsis=True) for line in lines])
-
-    def _before_bar(self, condition: Condition) -> Content:
-        """Return a condition's name, and its score where there are no large digits."""
-        longest = max(cell_len(self._result.condition_name(name)) + 1 for name in self._both)
-        name = left(Cell(self._result.condition_name(condition), "quiet"), max(COLUMN - 1, longest))
-        value = self._value(condition)
-        if self._roomy:
-            return name
-        return Content.assemble(name, right(Cell(number(value), score_tone(value)), 5))
-
     @property
     def _names(self) -> list[str]:
         """The headings of the columns."""
         return [
-            *map(self._result.condition_name, self._both),
-            *(["difference"] if len(self._both) > 1 else []),
+            *(score_card_view.side(self._result, name) for name in self._both),
+            *(["change"] if len(self._both) > 1 else []),
         ]
+
+    @property
+    def _column(self) -> int:
+        """The maximum width of a column."""
+        return COLUMN
 
     @property
     def _columns(self) -> list[int]:
         """The columns' widths: as narrow as their cells and headings allow."""
         widths = []
         for at, name in enumerate(self._names):
-            texts = [line.plain.rstrip() for line in Content(name).wrap(COLUMN - 1)]
+            texts = [line.plain.rstrip() for line in Content(name).wrap(self._column - 1)]
             texts += [self._cells(row)[at].text for row in self._rows]
-            widths.append(min(COLUMN, 2 + max(map(cell_len, texts))))
+            widths.append(min(self._column, 2 + max(map(cell_len, texts))))
         return widths
 
     def _cells(self, row: score_card_view.Row) -> list[Cell]:
@@ -344,7 +288,6 @@ class ScoreCard(Dialog[CardEvidence]):
 
     def _show_condition(self) -> None:
         self.query_one(".card--head", DrawnPanel).refresh()
-        self.query_one(".card--bars", DrawnPanel).refresh(layout=True)
         self._show_side()
         self._show_details(self._list.cursor)
 
@@ -359,7 +302,7 @@ class ScoreCard(Dialog[CardEvidence]):
             self.query_one("#details", Static).update("")
             return
         lines = row.details.get(self._condition) or [Cell("no further details", "quiet")]
-        name = Content.styled(f"{self._result.condition_name(self._condition)}  ", "$quiet")
+        name = Content.styled(f"{score_card_view.side(self._result, self._condition)}  ", "$quiet")
         if self._roomy:  # its row may have cut it
             name = Content.assemble((f"{row.mark}{row.label.text}".strip() + "\n", "bold"), name)
         body = paint_lines(line._replace(text=shorten(line.text, 400)) for line in lines[:5])
@@ -377,7 +320,7 @@ class ScoreCard(Dialog[CardEvidence]):
     @property
     def opens(self) -> bool:
         """Whether enter does something on the selected row."""
-        return self.evidence is not None
+        return self.evidence is not None or self._rows[self._list.cursor].folds
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """A run in progress cannot be run again; a single condition or trial cannot be switched; nothing has no review."""
@@ -385,14 +328,25 @@ class ScoreCard(Dialog[CardEvidence]):
             return self._overall is not None
         if action == "again":
             return self._result.has_ended
-        if action in ("review", "other") and self._is_empty:
+        if action in ("review", "other", "more") and self._is_empty:
             return False
         return action != "other" or len(self._both) > 1
 
     @on(RowList.Chosen)
     def _chosen(self) -> None:
-        if self.evidence is not None:
+        if self._rows[self._list.cursor].folds:
+            self.action_more()
+        elif self.evidence is not None:
             self.dismiss(self.evidence)
+
+    def action_more(self) -> None:
+        """Show or hide the rows that are seldom needed, and go to the line above them."""
+        self._more = not self._more
+        self._rows = self._build_rows()
+        self._set_rows()
+        self._list.move_to(next(at for at, row in enumerate(self._rows) if row.folds))
+        self.query_one(".card--head", DrawnPanel).refresh()
+        self._show_details(self._list.cursor)
 
     def action_other(self) -> None:
         """Switch to the other condition."""
@@ -469,8 +423,8 @@ class RunCard(ScoreCard):
     """The card of several trials: means, shares and statistics over all of them, then each trial, which enter opens."""
 
     ABOUT = (
-        "The mean scores of both conditions over all trials. Tasks and assertions say in how many trials they "
-        "were passed. Press Enter on a trial to see its own card, or → to go from one to the next."
+        "What came out over all trials, then a table: the mean scores, and in how many trials each task and assertion "
+        "was passed. Press Enter on a trial to see its own card, → to go from one to the next, M for statistics."
     )
     DEFAULT_CSS = """
     RunCard {
@@ -487,25 +441,14 @@ class RunCard(ScoreCard):
         self.heading = f"{score_card_view.subject(result)} · {plural(result.planned_trials, 'trial')}"
 
     def _build_rows(self) -> list[score_card_view.Row]:
-        return score_card_view.run_rows(self._result)
+        rows = score_card_view.run_rows(self._result)
+        more = score_card_view.run_more_rows(self._result) if self._more else []
+        fold = Cell(LESS if more else RUN_MORE, "quiet")
+        return [*rows, score_card_view.Row("", fold, {}, folds=True), *more]
 
-    def _value(self, condition: Condition) -> float | None:
-        return self._result.scores[condition]
-
-    def _totals(self) -> tuple[str, list[Cell]]:
-        return score_card_view.run_totals(self._result, brief=not self._roomy)
-
-    def _bars(self, width: int) -> Content:
-        lines = []
-        for name in self._both:
-            start = paint(self._before_bar(name), Cell(" 0 ", "quiet"))
-            room = width - start.cell_length - 2
-            lines.append(paint(start, *score_card_view.spread_of(self._result, name, room)))
-        if self._roomy:
-            lines.append(
-                paint(Cell("each trial's score: ● one trial, a digit several with the same score", "quiet"))
-            )
-        return Content("\n").join([line.truncate(width, ellipsis=True) for line in lines])
+    @property
+    def _column(self) -> int:
+        return ROOMY_COLUMN if self._wide else COLUMN
 
     def _show_side(self) -> None:
         """Show nothing: what is known over all trials are rows, which scroll."""
@@ -516,8 +459,8 @@ class RunCard(ScoreCard):
 
     @property
     def opens(self) -> bool:
-        """Whether a trial is selected."""
-        return self._chosen_trial is not None
+        """Whether a trial, or the line that shows more, is selected."""
+        return self._chosen_trial is not None or self._rows[self._list.cursor].folds
 
     @on(RowList.Chosen)
     def _trial_chosen(self) -> None:

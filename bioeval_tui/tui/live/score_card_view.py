@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
+from rich.cells import cell_len
+
+from bioeval_tui.record.names import spoken
 from bioeval_tui.report import rows as report_rows, words
 from bioeval_tui.report.messages import plain
 from bioeval_tui.report.run import reason_of, why_not_asked
+from bioeval_tui.report.sentences import shared_words
 from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.live import panels
-from bioeval_tui.tui.shared.cells import Cell, Tone, score_tone, uplift, who_and_what
+from bioeval_tui.tui.shared.cells import Cell, Tone, left, packed, paint, score_tone, uplift, who_and_what
 from bioeval_tui.units import duration, latency, number
 
 if TYPE_CHECKING:
+    from textual.content import Content
+
     from bioeval_tui.record.events import AssertionChecked, Fault
     from bioeval_tui.record.names import Condition
     from bioeval_tui.record.reviews import ReviewedScores
+    from bioeval_tui.report.findings import Shared
     from bioeval_tui.report.result import RunResult, TrialResult
     from bioeval_tui.report.run import ConversationResult
     from bioeval_tui.statistics.estimates import Proportion
@@ -125,6 +132,10 @@ class Row:
     evidence: dict[Condition, CardEvidence] = field(default_factory=dict)
     trial: int | None = None
     """The trial that the row is, on a card of several."""
+    drawn: Callable[[int], Content] | None = None
+    """What draws the row for a width, in place of its label; a bar is as long as there is room."""
+    folds: bool = False
+    """Whether it shows and hides the rows that are seldom needed."""
 
 
 def brief_cells(result: RunResult, *, brief: bool = False) -> list[list[Cell]]:
@@ -174,29 +185,28 @@ def why_empty(trial: TrialResult, answer: str = "") -> list[list[Cell]]:
     return lines
 
 
+def side(result: RunResult, condition: Condition) -> str:
+    """Return what the card calls a condition: `without the facts`, or as the job names it."""
+    return spoken(result.condition_title(condition))
+
+
 def notes(result: RunResult) -> list[Cell]:
     """Return the caveats on the scores that the answer does not name."""
-    cells = [Cell(result.no_uplift, "warn")] if result.no_uplift else []
-    if result.user_faults_words:
-        cells.append(Cell(result.user_faults_words, "warn"))
+    cells = [Cell(result.user_faults_words, "warn")] if result.user_faults_words else []
     unmeasured: dict[str, list[str]] = {}
     for talk in result.conversations:
         if talk.is_scored and talk.score is None:
-            unmeasured.setdefault(talk.reason, []).append(talk.name)
+            unmeasured.setdefault(talk.reason, []).append(side(result, talk.condition))
     for reason, names in unmeasured.items():
         cause = reason.removeprefix("not measured: ")
         if cause.removeprefix("evaluator failed: ") not in result.answer.what:
             listed = " and ".join(dict.fromkeys(names))
-            cells.append(Cell(f"{listed} could not be measured: {cause}", "bad"))
-    for talk in result.conversations:
+            cells.append(Cell(f"{listed}: could not be measured: {cause}", "bad"))
+    told = result.answer.outcome in ("agent_failed", "timed_out")
+    for talk in () if told else result.conversations:
         if talk.ended_early and not (talk.is_scored and talk.score is None):
-            cells.append(Cell(f"{talk.name} {talk.ended_early}", "warn"))
+            cells.append(Cell(f"{side(result, talk.condition)} {talk.ended_early}", "warn"))
     return cells
-
-
-def headline(result: RunResult, trial: TrialResult) -> list[tuple[str, str]]:
-    """Return the conditions' scores, by name, as text."""
-    return [(result.condition_name(name), score_words(talk)) for name, talk in trial.by_condition.items()]
 
 
 def mean(result: RunResult, trial: TrialResult) -> str:
@@ -229,26 +239,90 @@ def reviewed_words(
     return cells
 
 
-def total_uplift(result: RunResult, trial: TrialResult, *, brief: bool = False) -> list[Cell]:
-    """Return supplied − withheld of a trial and what it rests on, or why it is missing."""
-    if result.only_condition:
-        return [Cell(result.mean_needs or "of one condition", "quiet")]
-    if not result.clean:
-        return [Cell("not shown", "warn")]
-    return panels.difference_cells(trial.uplift, trial.shared, brief=brief)
-
-
 def rows(result: RunResult, trial: TrialResult) -> list[Row]:
-    """Return the lines of the card: tasks, tone, assertions, response times, failures, facts."""
+    """Return the lines of the card: the score, tasks, assertions, facts, and what else must be known."""
     both = trial.by_condition
-    return [
+    values = {name: talk.score if talk else None for name, talk in both.items()}
+    found = [
+        *_score_rows(result, values, trial.uplift, trial.shared),
         *_task_rows(trial),
-        *_tone_rows(trial),
         *_assertion_rows(trial),
-        _time_row(result, both),
-        _failure_row(both),
         _fact_row(both),
+        *(Row("! ", note, {}) for note in notes(result)),
     ]
+    adds_up = {name: _adds_up(talk) for name, talk in both.items()}
+    found[0].details.update(adds_up)
+    if any(talk and talk.failures for talk in both.values()):
+        found.append(_failure_row(both))
+    return found
+
+
+def more_rows(result: RunResult, trial: TrialResult) -> list[Row]:
+    """Return the lines that are seldom needed: tone, response times, the mean, and how the scores add up."""
+    single = result.planned_trials == 1
+    spent = words.cost_lines(result.summary) if single else []
+    return [
+        *_tone_rows(trial),
+        _time_row(result, trial.by_condition),
+        *_said_rows([(result.mean_words, mean(result, trial)), *spent]),
+        *(row for name, talk in trial.by_condition.items() if talk for row in _sum_rows(result, name, talk)),
+        *_said_rows([("", faults(result))] if faults(result) else []),
+    ]
+
+
+def _score_rows(
+    result: RunResult,
+    values: Mapping[Condition, float | None],
+    difference: float | None,
+    shared: Shared | None,
+) -> list[Row]:
+    """Return the row of the scores, and where the conditions share only some criteria, one of what changed on those."""
+    cells = {name: Cell(number(value), score_tone(value)) for name, value in values.items()}
+    whole = Row("", Cell("score", "strong"), cells, Cell("–", "quiet"))
+    if result.only_condition:
+        return [whole]
+    if not result.clean:
+        return [replace(whole, uplift=Cell("not shown", "warn"))]
+    if shared is None:
+        return [replace(whole, uplift=uplift(difference))]
+    if shared.is_nothing:
+        return [whole]
+    blank = dict.fromkeys(values, NOTHING)
+    return [whole, Row("", Cell(f"  on {shared_words(shared)}", "quiet"), blank, uplift(difference))]
+
+
+def _adds_up(talk: ConversationResult | None) -> list[Cell]:
+    """Return how a score comes about, as one line."""
+    said = legend(talk) if talk else []
+    return [Cell("  ".join("".join(cell.text for cell in entry) for entry in said), "quiet")]
+
+
+def _sum_rows(result: RunResult, condition: Condition, talk: ConversationResult) -> list[Row]:
+    """Return a condition's stacked bar, and below it the parts that it is made of."""
+    name = side(result, condition)
+
+    def bar(width: int) -> Content:
+        return paint(*score_bar(talk, width))
+
+    def parts(width: int) -> Content:
+        lines = [paint(*entry) for entry in packed(legend(talk), width)]
+        return paint("\n").join(lines)
+
+    title = Row("  ", Cell(f"how the score {name} adds up", "quiet"), {})
+    said = "".join(cell.text for cell in _adds_up(talk))
+    return [title, Row("  ", Cell(said), {}, drawn=lambda width: paint(bar(width), "\n", parts(width)))]
+
+
+def _said_rows(lines: Sequence[tuple[str, str]]) -> list[Row]:
+    """Return a row for each thing said, with what it is about before the first of those alike."""
+    rows, before = [], ""
+    for about, said in lines:
+        rows.append(Row("  ", Cell(said if about in ("", before) else f"{about}: {said}"), {}))
+        before = about
+    return rows
+
+
+BOTH_FAIL = Cell("both fail", "bad")
 
 
 def _task_rows(trial: TrialResult) -> list[Row]:
@@ -262,7 +336,10 @@ def _task_rows(trial: TrialResult) -> list[Row]:
         for condition, task in row.verdicts.items():
             if (quoted := report_rows.task_evidence(task)) is not None:
                 evidence[condition] = CardEvidence(condition, *quoted, "tasks")
-        rows.append(Row(f"{row.number} ", Cell(row.title), cells, uplift(row.uplift), details, evidence))
+        judged = list(row.verdicts.values())
+        fail = len(judged) > 1 and all(one is not None and one.measured and not one.passed for one in judged)
+        change = BOTH_FAIL if fail else uplift(row.uplift)
+        rows.append(Row(f"{row.number} ", Cell(row.title), cells, change, details, evidence))
     return rows
 
 
@@ -331,7 +408,10 @@ def _assertion_rows(trial: TrialResult) -> list[Row]:
         elsewhere = max(filter(None, decided.values()), default=None)
         evidence = {c: _turn_of(talk, decided[c] or elsewhere) for c, talk in both.items()}
         shown = {c: found_at for c, found_at in evidence.items() if found_at is not None}
-        rows.append(Row(f"{row.weight:g}× ", Cell(row.title), cells, details=details, evidence=shown))
+        finals = list(row.finals.values())
+        fail = len(finals) > 1 and all(check is not None and check.status == "failed" for check in finals)
+        change = BOTH_FAIL if fail else NOTHING
+        rows.append(Row(f"{row.weight:g}× ", Cell(row.title), cells, change, details, shown))
     return rows
 
 
@@ -393,7 +473,8 @@ def _failure_row(both: Both) -> Row:
         cells[condition] = Cell(
             str(talk.failures) if talk else "–", "bad" if talk and talk.failures else "quiet"
         )
-        lines = [Cell(f"{f.error} ({f.peer}, attempt {f.request_attempt})") for f in failures]
+        alike = Counter((f.error, f.peer) for f in failures)
+        lines = [Cell(f"{error} ({peer}, {plural(count, 'time')})") for (error, peer), count in alike.items()]
         details[condition] = lines or [Cell("no request failed", "quiet")]
         if at := [f.message for f in failures if f.message]:
             evidence[condition] = CardEvidence(condition, at[0], None)
@@ -427,26 +508,66 @@ def _fact_row(both: Both) -> Row:
 
 
 def run_rows(result: RunResult) -> list[Row]:
-    """Return the lines of a card of several trials: tasks, assertions and statistics over all of them, then each trial."""
-    trials = map(_trial_row, result.trial_results)
-    return [*_task_shares(result), *_assertion_shares(result), *_statistics(result), *trials]
+    """Return the lines of a card of several trials: the score, tasks and assertions over all of them, then each trial."""
+    summary = result.summary
+    difference = summary.uplift.mean if summary.uplift else None
+    return [
+        *_score_rows(result, result.scores, difference, summary.shared),
+        *_task_shares(result),
+        *_assertion_shares(result),
+        *(Row("! ", note, {}) for note in notes(result)),
+        *map(_trial_row, result.trial_results),
+    ]
+
+
+def run_more_rows(result: RunResult) -> list[Row]:
+    """Return what is known over all trials: the scores' spread and intervals, pass^k, response times, cost."""
+    # The trials' own rows and the tasks' shares say how many were passed one after another.
+    repeated = {words.rounds_words(one) for one in result.summary.conditions}
+    known = [
+        (spoken(about), said) for about, said in words.summary_lines(result.summary) if said not in repeated
+    ]
+    return [
+        *(_spread_row(result, name) for name in result.conditions),
+        *_said_rows([(result.mean_words, number(result.mean)), *known]),
+        *_said_rows([("", faults(result))] if faults(result) else []),
+    ]
+
+
+def _spread_row(result: RunResult, condition: Condition) -> Row:
+    name = side(result, condition)
+    longest = max(cell_len(side(result, one)) for one in result.conditions)
+
+    def drawn(width: int) -> Content:
+        start = paint(left(Cell(name, "quiet"), longest), Cell("  0 ", "quiet"))
+        return paint(start, *spread_of(result, condition, max(1, width - start.cell_length - 2)))
+
+    summary = result.summary.of(condition)
+    values = ", ".join(map(number, summary.score.points)) if summary else ""
+    return Row("  ", Cell(f"{name}: each trial's score: {values}"), {}, drawn=drawn)
 
 
 def _task_shares(result: RunResult) -> list[Row]:
     gains = {each.title: each.difference.mean for each in result.summary.task_uplifts}
     rows: dict[tuple[int, str], Row] = {}
-    for side in result.summary.conditions:
-        for task in side.tasks:
+    for held in result.summary.conditions:
+        for task in held.tasks:
             # A task of one trial alone belongs to its case, of which there may be thousands.
             if task.passed.total > 1 or not result.has_cases:
                 row = rows.setdefault(
                     (task.number, task.title),
                     Row(f"{task.number} ", Cell(task.title), {}, uplift(gains.get(task.title))),
                 )
-                row.cells[side.condition] = _share(task.passed)
-                lowest = _where_lowest(result, side.condition, task.title)
-                row.details[side.condition] = [Cell(f"mean score {number(task.score.mean)}{lowest}")]
-    return [rows[key] for key in sorted(rows)]
+                row.cells[held.condition] = _share(task.passed)
+                lowest = _where_lowest(result, held.condition, task.title)
+                row.details[held.condition] = [Cell(f"mean score {number(task.score.mean)}{lowest}")]
+    return [_or_both_fail(rows[key]) for key in sorted(rows)]
+
+
+def _or_both_fail(row: Row) -> Row:
+    """Return a row of shares; one that no trial passed in any condition says so in place of a difference."""
+    fail = len(row.cells) > 1 and all(cell.text.startswith("✗") for cell in row.cells.values())
+    return replace(row, uplift=BOTH_FAIL) if fail else row
 
 
 def _where_lowest(result: RunResult, condition: Condition, title: str) -> str:
@@ -467,16 +588,16 @@ def _where_lowest(result: RunResult, condition: Condition, title: str) -> str:
 
 def _assertion_shares(result: RunResult) -> list[Row]:
     rows: dict[tuple[int, str], Row] = {}
-    for side in result.summary.conditions:
-        for check in side.assertions:
+    for held in result.summary.conditions:
+        for check in held.assertions:
             if check.held.total > 1 or not result.has_cases:
                 key = (check.index, check.title)
                 row = rows.setdefault(key, Row(f"{check.weight:g}× ", Cell(check.title), {}))
-                row.cells[side.condition] = _share(check.held)
+                row.cells[held.condition] = _share(check.held)
                 if check.not_measured:
                     lost = f"could not be measured in {plural(check.not_measured, 'trial')}"
-                    row.details[side.condition] = [Cell(lost, "warn")]
-    return [rows[key] for key in sorted(rows)]
+                    row.details[held.condition] = [Cell(lost, "warn")]
+    return [_or_both_fail(rows[key]) for key in sorted(rows)]
 
 
 def _share(proportion: Proportion) -> Cell:
@@ -494,25 +615,9 @@ def _trial_row(trial: TrialResult) -> Row:
         for name, talk in trial.by_condition.items()
     }
     details = {name: [Cell("enter opens this trial's card", "quiet")] for name in trial.by_condition}
-    return Row("  ", Cell(trial.name), cells, uplift(trial.uplift), details, trial=trial.trial)
-
-
-def _statistics(result: RunResult) -> list[Row]:
-    """Return a row for each thing known over all trials: the scores' intervals, pass^k, response times, cost."""
-    rows, before = [], ""
-    for about, said in words.summary_lines(result.summary):
-        rows.append(Row("  ", Cell(said if about == before else f"{about}: {said}"), {}))
-        before = about
-    return rows
-
-
-def run_totals(result: RunResult, *, brief: bool = False) -> tuple[str, list[Cell]]:
-    """Return the mean of both conditions over all trials, and the difference that the facts make."""
-    summary = result.summary
-    if not result.clean:
-        return number(result.mean), [Cell("not shown", "warn")]
-    difference = summary.uplift.mean if summary.uplift else None
-    return number(result.mean), panels.difference_cells(difference, summary.shared, brief=brief)
+    # On some criteria alone, the difference is not that of the scores beside it.
+    change = uplift(trial.uplift) if trial.shared is None else Cell("–", "quiet")
+    return Row("  ", Cell(trial.name), cells, change, details, trial=trial.trial)
 
 
 def spread_of(result: RunResult, condition: Condition, width: int) -> list[Cell]:
@@ -543,26 +648,18 @@ def as_text(result: RunResult, trial: TrialResult | None = None) -> str:
     """Return the card, of a trial or of all of them, as plain lines, values separated by tabs."""
     names = result.conditions if trial is None else trial.conditions
     answer = result.answer if trial is None else result.answer_in(trial.trial)
-    told = [f"{label}\t{text}" for label, text in answer.lines]
-    lines = [*told, *brief_text(result), *(note.text for note in notes(result))]
+    lines = [*(f"{label}\t{text}" for label, text in answer.lines), *brief_text(result)]
     if trial is None:
-        scores = [(result.condition_name(name), number(value)) for name, value in result.scores.items()]
-        (whole, gain), shown = run_totals(result), run_rows(result)
+        shown = [*run_rows(result), *run_more_rows(result)]
     elif is_empty(trial):
         return "\n".join(lines)
     else:
-        scores, shown = headline(result, trial), rows(result, trial)
-        whole, gain = mean(result, trial), total_uplift(result, trial)
-    lines += [f"{name}\t{value}" for name, value in scores]
-    said = "".join(cell.text for cell in gain)
+        shown = [*rows(result, trial), *more_rows(result, trial)]
     compared = len(names) > 1
-    heads = [*map(result.condition_name, names), *(["difference"] if compared else [])]
-    lines += [f"{result.mean_words}\t{whole}", f"difference\t{said}", "\t".join(["", *heads])]
+    lines.append("\t".join(["", *(side(result, name) for name in names), *(["change"] if compared else [])]))
     for row in shown:
         cells = [row.cells[name].text if name in row.cells else "–" for name in names if row.cells]
         if compared:
             cells.append(row.uplift.text)
         lines.append("\t".join([f"{row.mark}{row.label.text}".strip(), *cells]).rstrip())
-    if faults(result):
-        lines.append(faults(result))
     return "\n".join(lines)

@@ -233,7 +233,7 @@ class Waterfall(Dialog[None]):
         if seen == self._shown or not body.size.width:
             return
         self._shown = seen
-        which = self._state.condition_name(self._condition) if self._state.only_condition is None else ""
+        which = heads_view.side(self._state, self._condition) if self._state.only_condition is None else ""
         heading = "   ".join(filter(None, (waterfall_heading(conversation, self._turn), which)))
         self.query_one(".dialog--heading", Static).update(Content(heading))
         lines = waterfall(conversation, self._turn, body.size.width)

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 STAGE_CSS = """
 LiveScreen.-presenting {
-    & PanelDeck, &.-narrow.-running #tabs, & #banner { display: none; }
+    & PanelDeck, & #banner { display: none; }
     &.-running PanelDeck { display: none; }
+    &.-running #tabs { display: block; }
     & Stage { display: block; }
     & ConversationFrame { display: none; padding: 1 2; border: none; }
     & ConversationFrame.-active { display: block; border: none; }
@@ -88,7 +89,7 @@ class StageScore(Vertical):
         self.set_class(active, "-active")
         for tone in ("good", "warn", "bad"):
             self.set_class(score_tone(value) == tone, f"-{tone}")
-        title = Cell(f"{mark}{state.condition_title(self.condition)}", "strong" if active else "quiet")
+        title = Cell(f"{mark}{heads_view.side(state, self.condition)}", "strong" if active else "quiet")
         self._title.draw(partial(left, title))
         self._digits.update("-" if value is None else number(value))
         so_far = heads_view.score_cell(conversation) if conversation is not None else Cell("–")
@@ -97,7 +98,7 @@ class StageScore(Vertical):
 
 def _checks(state: RunState, trial: int, width: int, wide: bool) -> Content:
     """Return a line for each task with its mark in each condition; if `wide`, the brief above and the first assertions below."""
-    names = [state.condition_name(condition) for condition in heads_view.conditions(state)]
+    names = [heads_view.side(state, condition) for condition in heads_view.conditions(state)]
     columns = [panels.column_for(names)] * len(names)
     head = [
         Content.assemble(" " * (width - sum(columns)), line) for line in panels.names_head(names, columns)

@@ -69,7 +69,8 @@ class Passage(Vertical):
 
 
 def _row(result: RunResult, trial: int, title: str) -> score_card_view.Row | None:
-    rows = score_card_view.rows(result, result.trial(trial))
+    of = result.trial(trial)
+    rows = [*score_card_view.rows(result, of), *score_card_view.more_rows(result, of)]
     return next((row for row in rows if row.label.text == title), None)
 
 

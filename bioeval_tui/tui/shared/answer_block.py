@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from textual.content import Content
 from textual.dom import DOMNode
 
 from bioeval_tui.tui.shared.base import key_name
 from bioeval_tui.tui.shared.cells import Cell, Line, Tone
-from bioeval_tui.tui.shared.rows_widget import Labelled
+from bioeval_tui.tui.shared.rows_widget import Labelled, hanging
 
 if TYPE_CHECKING:
     from bioeval_tui.report.answer import Answer
@@ -33,6 +34,8 @@ ACTIONS: Mapping[StepAction, tuple[str, ...]] = {
     "grade_list": ("grade_list",),
 }
 """The names of the actions that do a step, on one screen or another."""
+MOST_LINES, ROOMY = 2, 100
+"""How many lines each may take on a terminal that is narrower than so many columns."""
 _TONES: dict[str, Tone] = {"good": "good", "bad": "bad", "unsure": "warn", "plain": "strong"}
 
 
@@ -64,6 +67,14 @@ class AnswerBlock(Labelled):
         if not self.is_attached:
             return
         self.show(answer_lines(answer, step_keys(self)))
+
+    def _wrap(self, line: Sequence[Cell], width: int) -> list[Content]:
+        """Return a line as two at most where there is little room: what stands below it needs some, too."""
+        lines = hanging(line, width)
+        if len(lines) <= MOST_LINES or self.app.size.width >= ROOMY:
+            return lines
+        last = lines[MOST_LINES - 1].rstrip()
+        return [*lines[: MOST_LINES - 1], Content.assemble(last, " …").truncate(width, ellipsis=True)]
 
 
 def step_keys(node: DOMNode) -> dict[StepAction, str]:

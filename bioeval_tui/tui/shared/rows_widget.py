@@ -119,8 +119,12 @@ class Labelled(Widget):
 
     def _lines(self, width: int) -> list[Content]:
         if self._wrapped is None or self._wrapped[0] != width:
-            self._wrapped = width, [part for line in self._shown for part in hanging(line, width)]
+            self._wrapped = width, [part for line in self._shown for part in self._wrap(line, width)]
         return self._wrapped[1]
+
+    def _wrap(self, line: Sequence[Cell], width: int) -> list[Content]:
+        """Return the lines that a line takes at this width."""
+        return hanging(line, width)
 
 
 def title_lines(title: str, room: int, under: int) -> list[str]:

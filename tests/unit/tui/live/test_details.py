@@ -25,8 +25,11 @@ async def test_the_detail_of_an_assertion_shows_what_changed_in_each_turn_beside
     ended = next(at for at, event in enumerate(events) if event.kind == "conversation_scored")
     async with opened(FakeView(events, hold_at=ended), (160, 70)) as (app, pilot):
         app.live.conversations.user_moved = True
+        await pilot.press("i")
+        await until(pilot, lambda: app.live.panels.has_focus_within)
+        await loaded(app, pilot)
         bars = screen_text(app)
-        await pilot.press("i", "i", "i", "enter")
+        await pilot.press("i", "i", "enter")
         await until(pilot, lambda: is_a(app.screen, "AssertionDetail"))
         shown = []
         for _ in range(3):

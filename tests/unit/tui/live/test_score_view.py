@@ -48,7 +48,9 @@ def test_each_possible_gain_follows_the_formula(state: RunState) -> None:
 
 
 def test_both_scores_come_first_and_their_mean_is_the_published_one(state: RunState) -> None:
-    assert score_card_view.headline(*shown(state)) == [("withheld", "0.29"), ("supplied", "0.96")]
+    first = score_card_view.rows(*shown(state))[0]
+    assert (first.label.text, [cell.text for cell in first.cells.values()]) == ("score", ["0.29", "0.96"])
+    assert first.uplift.text == "+0.67"
     assert score_card_view.mean(*shown(state)) == f"{state.ended.mean:.2f}"
 
 
@@ -69,12 +71,13 @@ def test_the_usual_model_is_named_only_where_somebody_named_it() -> None:
 
 def test_a_run_that_is_not_clean_shows_no_uplift_anywhere() -> None:
     state = apply_all(RunState(), scripted_run(clean=False))
-    assert [cell.text for cell in score_card_view.total_uplift(*shown(state))] == ["not shown"]
-    assert {row.uplift.text for row in score_card_view.rows(*shown(state))} <= {"–", ""}
+    first, *others = score_card_view.rows(*shown(state))
+    assert first.uplift.text == "not shown"
+    assert {row.uplift.text for row in others} <= {"–", "", "both fail"}
 
 
 def test_rows_show_reason_evidence_and_uplift(state: RunState) -> None:
-    row = score_card_view.rows(*shown(state))[0]
+    row = score_card_view.rows(*shown(state))[1]
     assert row.uplift.text == "+0.70"
     assert row.details["supplied"][0].text == "the reminder has date, dose and zone"
     assert row.evidence["supplied"].message == 8
@@ -88,13 +91,13 @@ def test_a_missing_verdict_of_a_panel_is_shown_beside_the_others() -> None:
         run_id=scored.run_id, seq=0, at=scored.at, condition="supplied", trial=1, attempt=scored.attempt,
         code="verdict_missing", message="one of the 3 verdicts is missing",
     )  # fmt: skip
-    row = score_card_view.rows(*shown(apply_all(RunState(), [*script, lacks])))[0]
+    row = score_card_view.rows(*shown(apply_all(RunState(), [*script, lacks])))[1]
     assert row.details["supplied"][1].text == "! one of the 3 verdicts is missing"
     assert "missing" not in " ".join(cell.text for cell in row.details["withheld"])
 
 
 def test_tone_is_marked_as_not_in_the_score(state: RunState) -> None:
-    assert any(row.label.text == "tone (not in score)" for row in score_card_view.rows(*shown(state)))
+    assert any(row.label.text == "tone (not in score)" for row in score_card_view.more_rows(*shown(state)))
 
 
 def test_faults_are_counted_by_who_caused_them(state: RunState) -> None:
@@ -113,7 +116,7 @@ def test_an_unmeasured_score_is_a_dash_with_its_reason() -> None:
     scored = next(event for event in script if event.kind == "conversation_scored")
     spoilt = scored.model_copy(update={"score": None, "reason": "judge timed out after 60 s"})
     state = apply_all(RunState(), [spoilt if event is scored else event for event in script])
-    assert score_card_view.headline(*shown(state))[0] == ("withheld", "–")
+    assert score_card_view.rows(*shown(state))[0].cells["withheld"].text == "–"
     assert score_card_view.mean(*shown(state)) == "–"
     result = shown(state)[0]
     said = [result.answer.what, *(cell.text for cell in score_card_view.notes(result))]
@@ -125,3 +128,12 @@ def test_the_judges_evidence_is_shown_without_its_markdown() -> None:
     found = score_card_view.rows(*shown(load_run(GOLDEN).state))
     details = [cell.text for row in found for cell in row.details.get("supplied", ())]
     assert any(text.startswith("“Warfarin and ibuprofen interact (major): raised risk") for text in details)
+
+
+def test_a_check_that_fails_in_both_says_so_in_place_of_a_change() -> None:
+    low = Talk(tasks=(0.2,), holds=(False,))
+    run = Recorded([low] * 2, [low] * 2).loaded()
+    result, trial = shown(run.state)
+    for rows in (score_card_view.rows(result, trial), score_card_view.run_rows(result)):
+        checks = [row for row in rows if row.mark.strip("1× ") == "" and row.mark.strip()]
+        assert [row.uplift.text for row in checks] == ["both fail"] * 2
