@@ -61,8 +61,7 @@ if TYPE_CHECKING:
     from bioeval_tui.record.state import RunState
     from bioeval_tui.report.findings import Gain
     from bioeval_tui.tui.data.services import AppServices
-    from bioeval_tui.tui.items import JobItem, ReviewSource
-    from bioeval_tui.tui.job_dialogs import RunForm
+    from bioeval_tui.tui.items import ReviewSource
     from bioeval_tui.tui.jobs import JobsScreen
     from bioeval_tui.tui.live.live import LiveScreen
     from bioeval_tui.tui.runs.batch_view import Glance
@@ -272,7 +271,11 @@ class BioevalApp(TerminalApp[None]):
 
         `otherwise` is called if it cannot be asked: its job is gone, for example.
         """
-        from bioeval_tui.tui.job_dialogs import RunDialog, repeated  # a dialog is loaded when it is opened
+        from bioeval_tui.tui.job_dialogs import (  # a dialog is loaded when it is opened
+            RunDialog,
+            repeated,
+            run_as_asked,
+        )
 
         try:
             path, form = await self.services.from_runs(repeated, run_id)
@@ -286,12 +289,7 @@ class BioevalApp(TerminalApp[None]):
         if why := cannot_run(job):
             self.notify(why, severity="error", markup=False)
             return
-        self.push_screen(RunDialog(job, form, run_id), partial(self.run_as_asked, job))
-
-    def run_as_asked(self, job: JobItem, form: RunForm | None) -> None:
-        """Start a run of a job as its dialog was filled in."""
-        if form is not None:
-            self.open_run(partial(self.services.start_run, form.request(job)))
+        self.push_screen(RunDialog(job, form, run_id), partial(run_as_asked, self, job))
 
     def run_again(self) -> None:
         """Start the run of the live screen, or its replay, again."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, cast
 
@@ -18,7 +19,7 @@ from textual.widgets import Input, Static
 from bioeval_tui import plugins
 from bioeval_tui.addresses import url_hint
 from bioeval_tui.errors import BioevalError, UsageError
-from bioeval_tui.evaluation.engine.interface import RunRequest
+from bioeval_tui.evaluation.engine.interface import Resolved, RunRequest
 from bioeval_tui.evaluation.job.template import ASKS_FIRST, Answers, script_for
 from bioeval_tui.record.names import PUBLISHED_TITLES
 from bioeval_tui.record.run_options import OTLP_PORT, options_of
@@ -37,11 +38,11 @@ from bioeval_tui.tui.shared.rows_widget import Labelled
 from bioeval_tui.units import dollars, duration
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluation.wiring.resolved import Resolved
     from bioeval_tui.record.names import Condition
     from bioeval_tui.report.result import RunResult
     from bioeval_tui.tui.data.services import Preferences
     from bioeval_tui.tui.runs.runs_view import RunPreview
+    from bioeval_tui.tui.shared.program import Program
 
 
 EXAMPLES: dict[str, tuple[str, str, str, str]] = {
@@ -730,12 +731,14 @@ def resolved_lines(lines: Sequence[Resolved]) -> list[Line]:
     ]
 
 
+def run_as_asked(program: Program, job: JobItem, form: RunForm | None) -> None:
+    """Start a run of a job as its dialog was filled in; nothing if that was left."""
+    if form is not None:
+        program.open_run(partial(program.services.start_run, form.request(job)))
+
+
 def _trials_line(form: RunForm, job: JobItem) -> list[Resolved]:
     """Return that there are too few trials to tell what the facts change, and how many would do; nothing if there are enough."""
-    from bioeval_tui.evaluation.wiring.resolved import (
-        Resolved,
-    )  # the engine: the dialog is drawn before it is read
-
     is_sure = form.agent == "sample" and form.played == "rehearsal"  # every trial is the same
     if is_sure or job.cases or form.trials is None or form.trials >= FEWEST or form.conditions != ALL:
         return []

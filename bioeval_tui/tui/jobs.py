@@ -458,7 +458,11 @@ class JobsScreen(ListScreen[JobItem]):
         if why := cannot_run(job):
             self.tell(f"{why}; {self.key('edit')} edits it there", bad=True)
             return
-        from bioeval_tui.tui.job_dialogs import RunDialog, RunForm  # a dialog is loaded when it is opened
+        from bioeval_tui.tui.job_dialogs import (  # a dialog is loaded when it is opened
+            RunDialog,
+            RunForm,
+            run_as_asked,
+        )
 
         form = RunForm.remembered(job, self.bioeval.services.preferences, repeats)
-        self.app.push_screen(RunDialog(job, form), partial(self.bioeval.run_as_asked, job))
+        self.app.push_screen(RunDialog(job, form), partial(run_as_asked, self.bioeval, job))

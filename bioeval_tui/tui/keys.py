@@ -8,14 +8,16 @@ keys only move and open. The order is that of the footer. `KeyOwners` lets keys 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
+from unicodedata import lookup
 
 from textual.actions import parse
 from textual.binding import Binding, BindingsMap, BindingType
 from textual.dom import DOMNode
-from textual.keys import key_to_character
+from textual.keys import _get_unicode_name_from_key, key_to_character
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -426,3 +428,33 @@ class KeyOwners:
             for owner, own in self._bindings.items()
             for _, binding in own
         )
+
+
+_NAMES = {
+    "question_mark": "?",
+    "ctrl+p": "^p",
+    "slash": "/",
+    "escape": "esc",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+    "equals_sign": "=",
+    "plus": "+",
+    "enter": "enter",
+    "left": "←",
+    "right": "→",
+    "up": "↑",
+    "down": "↓",
+    "backspace": "⌫",
+}
+
+
+def key_name(key: str) -> str:
+    """Return a binding's key as people write it: `{` for `left_curly_bracket`, `^p` for `ctrl+p`."""
+    if key in _NAMES:
+        return _NAMES[key]
+    *modifiers, last = key.split("+")
+    with suppress(KeyError):
+        character = lookup(_get_unicode_name_from_key(last).replace("_", " "))
+        if character.isprintable() and character != " ":
+            last = character  # space and tab are words
+    return "^" + last if modifiers == ["ctrl"] else "+".join([*modifiers, last])

@@ -19,7 +19,8 @@ IMPORT_ALL = """
 import importlib, pkgutil, sys
 import bioeval_tui
 for module in pkgutil.walk_packages(bioeval_tui.__path__, "bioeval_tui."):
-    script = module.name.endswith(("__main__", ".local_model"))  # run by a Python with packages of its own
+    # Run by a Python with packages of its own, or loaded only where terminals are POSIX's.
+    script = module.name.endswith(("__main__", ".local_model", ".terminal_driver"))
     if ".sample_tasks." not in module.name and not script:
         importlib.import_module(module.name)
 print(sys.modules["fcntl"], sys.modules["resource"], sys.modules["termios"])

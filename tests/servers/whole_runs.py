@@ -130,9 +130,9 @@ def with_models(url: str, **more: Any) -> dict[str, Any]:
 
 def uplifts(run: WholeRun) -> tuple[str, float | None]:
     """Return the uplift as the score card shows it, and as a report gives it."""
-    from bioeval_tui.tui.live.score_card_view import total_uplift
+    from bioeval_tui.tui.live.score_card_view import rows
 
     result = load_run(run.path)
     found = result.summary.uplift
-    shown = "".join(cell.text for cell in total_uplift(result, result.trial(1)))
+    shown = rows(result, result.trial(1))[0].uplift.text
     return shown, found.mean if found else None

@@ -12,10 +12,9 @@ from types import SimpleNamespace
 from typing import Any, Literal
 
 from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.engine.interface import Intent, RunRequest, RunView
+from bioeval_tui.evaluation.engine.interface import Intent, Resolved, RunRequest, RunView
 from bioeval_tui.evaluation.job.template import Answers
 from bioeval_tui.evaluation.wiring.doctor import ComponentState
-from bioeval_tui.evaluation.wiring.resolved import Resolved
 from bioeval_tui.formats import RunResult
 from bioeval_tui.grade.outcomes import Validation
 from bioeval_tui.grade.task_report import PRIVATE, Section

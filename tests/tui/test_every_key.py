@@ -23,8 +23,7 @@ from textual.widgets import Input
 from bioeval_tui import tui
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.tui.app import BioevalApp
-from bioeval_tui.tui.keys import Placed, placed
-from bioeval_tui.tui.shared.base import key_name
+from bioeval_tui.tui.keys import Placed, key_name, placed
 
 SIZE = (120, 30)
 Reach = tuple[str | None, int | None, tuple[str, ...]]

@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from bioeval_tui.files import below, private_dir, write_whole
 from bioeval_tui.record.run_options import RunOptions
@@ -117,3 +117,13 @@ class RunView(Protocol):
 
 Opener = Callable[[], Awaitable[RunView]]
 """Opens a run: a new one, one in progress elsewhere, or a recording."""
+
+
+class Resolved(NamedTuple):
+    """One line: `agent`, `127.0.0.1:8081 · rest`, and that it is `from my-agent.yml`."""
+
+    label: str
+    what: str
+    source: str = ""
+    model: str = ""
+    """The model that plays the user or judges, if one does."""

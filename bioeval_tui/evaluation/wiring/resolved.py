@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from bioeval_tui.errors import BioevalError
-from bioeval_tui.evaluation.engine.interface import RunRequest, spec_of
+from bioeval_tui.evaluation.engine.interface import Resolved, RunRequest, spec_of
 from bioeval_tui.evaluation.offline import HUMAN
 from bioeval_tui.evaluation.wiring.doctor import makers_of
 from bioeval_tui.evaluation.wiring.endpoints import ModelRole, url_setting
@@ -20,16 +19,6 @@ from bioeval_tui.units import dollars
 GIVEN = "given here"
 """The source of what was typed for this run."""
 _INSTEAD = {"scripted": "a script", HUMAN: "you", "rules": "rules, no model"}
-
-
-class Resolved(NamedTuple):
-    """One line: `agent`, `127.0.0.1:8081 · rest`, and that it is `from my-agent.yml`."""
-
-    label: str
-    what: str
-    source: str = ""
-    model: str = ""
-    """The model that plays the user or judges, if one does."""
 
 
 def will_happen(request: RunRequest, settings: Settings) -> list[Resolved]:

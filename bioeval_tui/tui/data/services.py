@@ -19,9 +19,8 @@ from bioeval_tui.record.masking import masked
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.attach import FollowedRun
-    from bioeval_tui.evaluation.engine.interface import RunView
+    from bioeval_tui.evaluation.engine.interface import Resolved, RunView
     from bioeval_tui.evaluation.wiring.doctor import ComponentState
-    from bioeval_tui.evaluation.wiring.resolved import Resolved
     from bioeval_tui.grade.runs import Runs
     from bioeval_tui.grade.service import Grading
     from bioeval_tui.grade.submissions import Submission

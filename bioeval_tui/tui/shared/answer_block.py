@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 from textual.dom import DOMNode
 
-from bioeval_tui.tui.shared.base import key_name
+from bioeval_tui.tui.keys import key_name
 from bioeval_tui.tui.shared.cells import Cell, Line, Tone
 from bioeval_tui.tui.shared.rows_widget import Labelled, hanging
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, cast
-from unicodedata import lookup
 
 from rich.cells import cell_len
 from textual import events, work
@@ -15,7 +13,6 @@ from textual.await_remove import AwaitRemove
 from textual.binding import BindingsMap
 from textual.content import Content
 from textual.dom import DOMNode
-from textual.keys import _get_unicode_name_from_key
 from textual.message import Message
 from textual.message_pump import MessagePump
 from textual.messages import Prune
@@ -24,7 +21,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from bioeval_tui.text import plural
-from bioeval_tui.tui.keys import SCREENS, KeyOwners, order
+from bioeval_tui.tui.keys import SCREENS, KeyOwners, key_name, order
 from bioeval_tui.tui.shared.cells import Cell, paint, paint_lines, spread
 
 if TYPE_CHECKING:
@@ -79,23 +76,6 @@ class TitleBar(Widget):
         return spread(trail, end, width)
 
 
-_NAMES = {
-    "question_mark": "?",
-    "ctrl+p": "^p",
-    "slash": "/",
-    "escape": "esc",
-    "left_square_bracket": "[",
-    "right_square_bracket": "]",
-    "equals_sign": "=",
-    "plus": "+",
-    "enter": "enter",
-    "left": "←",
-    "right": "→",
-    "up": "↑",
-    "down": "↓",
-    "backspace": "⌫",
-}
-
 _CHARACTERS = {"space": " ", "slash": "/", "question_mark": "?"}
 _FIRST_TO_GO = ("share", "command_palette", "leave_app")
 """Keys that a narrow footer leaves out; `? help` lists all."""
@@ -117,18 +97,6 @@ class Hint(NamedTuple):
     node: DOMNode | None = None
     moves: bool = False
     """Whether it only moves within the focused widget, as in every program."""
-
-
-def key_name(key: str) -> str:
-    """Return a binding's key as people write it: `{` for `left_curly_bracket`, `^p` for `ctrl+p`."""
-    if key in _NAMES:
-        return _NAMES[key]
-    *modifiers, last = key.split("+")
-    with suppress(KeyError):
-        character = lookup(_get_unicode_name_from_key(last).replace("_", " "))
-        if character.isprintable() and character != " ":
-            last = character  # space and tab are words
-    return "^" + last if modifiers == ["ctrl"] else "+".join([*modifiers, last])
 
 
 def key_for(node: DOMNode, action: str) -> str:

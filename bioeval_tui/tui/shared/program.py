@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from bioeval_tui.record.state import RunState
     from bioeval_tui.report.findings import Gain
     from bioeval_tui.tui.data.services import AppServices
-    from bioeval_tui.tui.items import JobItem, ReviewSource
-    from bioeval_tui.tui.job_dialogs import RunForm
+    from bioeval_tui.tui.items import ReviewSource
     from bioeval_tui.tui.runs.batch_view import Glance
     from bioeval_tui.tui.shared.cells import Cell
 
@@ -106,9 +105,6 @@ class Program(Protocol):
 
     def repeat_run(self, run_id: str, otherwise: Callable[[], None] | None = None) -> object:
         """Ask how to run a recorded run's job again; `otherwise` is called if it cannot be asked."""
-
-    def run_as_asked(self, job: JobItem, form: RunForm | None) -> None:
-        """Start a run of a job as its dialog was filled in."""
 
     def open_conversation(self, glance: Glance, batch_id: str | None) -> None:
         """Show a conversation on the live screen; from there, `esc` goes back to the grid."""

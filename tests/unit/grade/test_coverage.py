@@ -66,7 +66,7 @@ def test_every_view_and_ranking_marks_the_row(two: TaskReport, tmp_path: Path) -
     assert any("fair" in line and "1 of 1 graded" in line and "part" not in line for line in shown)
     for page in (medals_of("html", [two]), medals_of("md", [two])):
         assert TWO in page
-        assert "1 scored on a part of the rows" in page
+        assert "1 score over only a part of the rows" in page
     assert medals_of("csv", [two]).splitlines()[0].endswith("rows_scored,rows_expected,in_doubt")
     assert medals_of("csv", [two]).splitlines()[1].endswith(",2,30,")
     assert json.loads(medals_of("json", [two]))[0]["extra"]["rows_scored"] == 2

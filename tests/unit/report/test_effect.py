@@ -136,7 +136,12 @@ def test_the_grid_and_the_card_of_several_trials_take_the_same_difference(runs: 
     mean = result.summary.uplift.mean
     assert mean == pytest.approx((0.72 + 0.57) / 2, abs=0.006)
     shown = f"+{mean:.2f}"
-    assert f"difference\t{shown}  on {BASIS}" in score_card_view.as_text(result)
+    (row,) = (
+        line
+        for line in score_card_view.as_text(result).splitlines()
+        if f"on {BASIS}" in line and "\t" in line[:90]
+    )
+    assert row.endswith(shown)
     glances = glances_of(apply_all(RunState(), run.events()))
     small = [replace(glance, model="small") for glance in glances]
     lines = texts(board([*glances, *small], 120, 40, None))
@@ -178,9 +183,8 @@ def test_without_anything_shared_no_difference_is_claimed(
         assert claimed in view
     for view in (document_of("html", result), document_of("md", result)):
         assert "each by its own criteria" in view
-    assert "difference\tnone claimed: own criteria" in score_card_view.as_text(
-        result, result.trial_results[0]
-    )
+    card = score_card_view.as_text(result, result.trial_results[0])
+    assert "each by its own criteria" in card
     assert listed_difference() is None
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.evaluation.engine.interface import RunRequest, spec_of
+from bioeval_tui.evaluation.engine.interface import Resolved, RunRequest, spec_of
 from bioeval_tui.evaluation.job.template import Answers, job_text
 from bioeval_tui.evaluation.wiring.prepare import estimate_batch
-from bioeval_tui.evaluation.wiring.resolved import Resolved, will_happen
+from bioeval_tui.evaluation.wiring.resolved import will_happen
 from bioeval_tui.settings import Settings
 
 

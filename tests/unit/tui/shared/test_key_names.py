@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bioeval_tui.tui.shared.base import key_name
+from bioeval_tui.tui.keys import key_name
 
 
 @pytest.mark.parametrize(
