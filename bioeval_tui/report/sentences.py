@@ -329,7 +329,7 @@ SURE: dict[type, str] = {
     of.JudgeFailures: "no: there is no verdict; the conversations are kept and can be judged again",
     of.NoScoreAnywhere: _NOTHING,
     of.NoScoreThere: "no: one condition says nothing of the other",
-    of.AgentBroke: "yes, that it failed; what it would have scored otherwise is not known",
+    of.AgentBroke: "yes: the agent failed; what it would have scored otherwise is not known",
     of.UncleanStart: "no: {0.why:short}, so the difference cannot be attributed to the facts",
     of.NoPairOfScores: "no: no trial has both scores, so there is no difference",
     of.SharedNotRecorded: "no: the recording lacks verdicts on what both share, so no effect of the facts is claimed",

@@ -349,7 +349,7 @@ SURE: list[tuple[ConclusionFinding, str]] = [
     (of.JudgeFailures(of.Breakdown(BOTH, "away")), "no: there is no verdict; the conversations are kept and can be judged again"),
     (of.NoScoreAnywhere("x"), "no: nothing was measured"),
     (of.NoScoreThere(FIRST, "x"), "no: one condition says nothing of the other"),
-    (of.AgentBroke(of.Breakdown(BOTH, "500"), None, ()), "yes, that it failed; what it would have scored otherwise is not known"),
+    (of.AgentBroke(of.Breakdown(BOTH, "500"), None, ()), "yes: the agent failed; what it would have scored otherwise is not known"),
     (of.OneCondition(SINGLE, False, None), "no: one trial"),
     (of.OneCondition(FIVE, True, SPAN), "the same in each of 5 trials"),
     (of.OneCondition(of.Trials(2, 2), False, None), "no: 2 trials, too few for an interval"),
