@@ -28,6 +28,7 @@ from hypothesis.internal.conjecture import providers
 from textual.app import App
 from textual.pilot import Pilot
 
+from bioeval_tui.record import masking
 from tests import forked, leftovers
 
 hypothesis.settings.register_profile("quick", derandomize=True, deadline=None, max_examples=25)
@@ -164,6 +165,12 @@ def tasks_start_as_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
             yield pilot
 
     monkeypatch.setattr(App, "run_test", run_eagerly)
+
+
+@pytest.fixture(autouse=True)
+def no_mask_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave no mask behind: `--redact` sets one for the whole process, in which no editor would open afterwards."""
+    monkeypatch.setattr(masking, "_chosen", masking._chosen)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

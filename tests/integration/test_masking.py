@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -26,13 +26,6 @@ from tests.command import call, group
 from tests.integration.marked import GOLDEN, NAME, RULES, leaks, marked_lines
 
 RUN, OTHER = "20261120-210356-44c7", "20261121-000000-beef"
-
-
-@pytest.fixture(autouse=True)
-def unmasked() -> Iterator[None]:
-    """Leave no mask behind."""
-    yield
-    use(Mask())
 
 
 @pytest.fixture(scope="module")

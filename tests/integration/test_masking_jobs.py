@@ -27,10 +27,8 @@ from bioeval_tui.tui.data.services import AppServices
 from tests.command import call
 from tests.integration.marked import GOLDEN
 from tests.integration.program import run
-from tests.integration.test_masking import RUN, report, unmasked
+from tests.integration.test_masking import RUN, report
 from tests.integration.test_masking_screens import walk
-
-__all__ = ["unmasked"]
 
 NAME, NUMBER = "Zebulon", 9434765919
 RULES = f"names: [{NAME}]\nidentifiers: ['{NUMBER}']\n"

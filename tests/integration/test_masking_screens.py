@@ -25,9 +25,9 @@ from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.items import MedalRow, NewReview, ReviewSource
 from bioeval_tui.tui.runs.runs_view import preview
 from tests.integration.marked import NAME, RULES, leaks
-from tests.integration.test_masking import OTHER, RUN, recorded, report, unmasked
+from tests.integration.test_masking import OTHER, RUN, recorded, report
 
-__all__ = ["recorded", "unmasked"]
+__all__ = ["recorded"]
 
 TASK = "oncology/breast-cancer"
 BATCH = "b-1"

@@ -51,6 +51,7 @@ STATES: dict[str, Reach] = {
     "SettingsDialog": ("jobs", None, ("comma",)),
     "PathDialog": ("benchmarks", None, ("down", "down", "M")),
     "MedalsScreen": ("medals", None, ()),
+    "MedalsScreen at an invalid file": ("medals", None, ("exclamation_mark",)),
     "MedalsScreen grouped": ("medals", None, ("tab",)),
     "ExportDialog": ("medals", None, ("x",)),
     "MedalDetail": ("medals", None, ("enter",)),
@@ -78,6 +79,7 @@ ELSEWHERE = {
     "group": "test_medals_screen",
     "ungroup": "test_medals_screen",
     "again": "test_medals_screen",
+    "edit": "test_medals_screen",  # of a file that was graded
     "stop": "test_grid",  # and test_medals_screen, for the table
     "batch": "test_grid",
     "follow": "test_live_reading",

@@ -106,6 +106,8 @@ PRINTED: dict[str, tuple[Sequence[str], str]] = {
     "review": (("review", SECOND), f"{TASK} {JOB} {AGENT} {FACT} 0.20 1.00"),
     "medals": (("medals", "--table"), f"{ROW.task_id} {ROW.agent} invalid"),
 }
+ANSWER = re.compile(r"((WHAT|SURE|WHY|NEXT) .*\n( +.*\n)*)+")
+"""The lines of an answer, and those that they are continued on."""
 
 
 @WIDTHS
@@ -118,14 +120,24 @@ def test_printed_names_and_figures_are_whole_at_every_width(
     if name == "review":  # with a terminal, it opens a screen
         monkeypatch.setenv("BIOEVAL_PLAIN", "1")
     before: set[str] = set()
+    quoted = ""
     for width in (*widths, None):  # the last is a pipe
         words = call(*given, width=width, catch_exceptions=False).stdout
         words = words.partition("\n\n")[0] if name == "medals" else words  # without the agents' ranks
-        assert [word for word in names.split() if word not in words] == [], width
-        assert "…" not in words, width
+        answer, rest = parted(words)
+        assert [word for word in names.split() if word not in rest] == [], width
+        assert "…" not in rest, width
+        assert answer == (quoted := quoted or answer), f"{width} changes the answer"
         shown = set(words.replace("·", "none").split())  # a row in words says the dot, too
         assert {word for word in before - shown if word.isalnum()} == set(), f"{width} shows less"
         before = shown
+
+
+def parted(words: str) -> tuple[str, str]:
+    """Return the answer, which quotes names and findings in short whatever the width, and what stands below it."""
+    found = ANSWER.match(words)
+    answer = found.group() if found else ""
+    return " ".join(answer.split()), words.removeprefix(answer)
 
 
 BRIEF = re.compile("raises it most|── timing")

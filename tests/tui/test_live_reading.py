@@ -62,7 +62,7 @@ async def test_y_copies_the_selected_message_or_panel_row() -> None:
 async def test_y_copies_the_score_card() -> None:
     async with opened(FakeView(scripted_run())) as (app, pilot):
         await pilot.press("y", "y")
-        await until(pilot, lambda: "mean of both\t0.62" in app.clipboard)
+        await until(pilot, lambda: "mean of both: 0.62" in app.clipboard)
         assert "1 Set a reminder" in app.clipboard
 
 

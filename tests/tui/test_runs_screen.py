@@ -489,7 +489,7 @@ async def test_a_comparison_starts_with_its_conclusion_and_signs_every_differenc
         await loaded(app, pilot)
         said = screen_text(app)
         assert said.index("WHAT") < said.index("WITHOUT THE FACTS")
-        for words in ("▲ better", "▲ fixed", "▼ broken", "50%", "−0.39 s", "judge: A rules, B gpt-4.1-mini"):
+        for words in ("▲ better", "▲ fixed", "▼ broken", "50 %", "−0.39 s", "judge: A rules, B gpt-4.1-mini"):
             assert words in said
 
 

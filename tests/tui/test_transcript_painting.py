@@ -68,7 +68,7 @@ def drawn(transcript: Transcript) -> list[object]:
     return [line for block in page.blocks(2) for line in page.lines(2, block)]
 
 
-async def test_streamed_text_is_painted_together_with_the_timers() -> None:
+async def test_streamed_text_is_painted_when_its_pause_is_over() -> None:
     talk = conversation("Hello")
     answer = say(talk, "First", done=False)
     async with shown(talk) as (transcript, _):
@@ -76,7 +76,8 @@ async def test_streamed_text_is_painted_together_with_the_timers() -> None:
         answer.add(" and second")
         transcript._streamed_at += 100  # nothing is due by itself
         transcript.update({2})
+        transcript.tick()  # a clock is one line: it paints no text that waits
         assert "second" not in seen(transcript)
         transcript._streamed_at -= 200
-        transcript.tick()
+        transcript.update({2})
         assert "First and second" in seen(transcript)

@@ -12,7 +12,7 @@ from rich.console import Console
 from bioeval_tui import units
 from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.words import summary_lines
-from bioeval_tui.tui.live.score_card_view import rows
+from bioeval_tui.tui.live.score_card_view import more_rows
 from tests.documents import document_of
 from tests.sources import PACKAGE
 from tests.unit.report.recorded import Recorded, Talk
@@ -107,7 +107,7 @@ def test_a_response_time_is_spelt_one_way_in_every_report_and_on_every_screen() 
         assert {time for time in shown if time in document} == shown
     result = run
     average = units.latency(sum(ANSWERS_MS) / len(ANSWERS_MS))
-    (row,) = [row for row in rows(result, result.trial(1)) if row.label.text == "average answer"]
+    (row,) = [row for row in more_rows(result, result.trial(1)) if row.label.text == "average answer"]
     assert row.cells["withheld"].text == average
     card = Console(file=io.StringIO(), width=200)
     print_score_card(Recorded([Talk(latencies_ms=ANSWERS_MS)] * 2).loaded(), card)

@@ -30,7 +30,7 @@ from bioeval_tui.tui.shared.answer_block import answer_lines, step_keys
 from bioeval_tui.tui.shared.cells import Cell, Line, Tone, fitted, paint, wrapped
 from bioeval_tui.tui.shared.dialogs import Dialog, Tell, WorkDialog
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
-from bioeval_tui.units import latency, latency_change, number, number3, signed
+from bioeval_tui.units import latency, latency_change, number, number3, share, signed
 
 if TYPE_CHECKING:
     from bioeval_tui.record.runs import CataloguedRun
@@ -270,12 +270,12 @@ def _change_cell(check: AssertionComparison) -> Cell:
 
 def _share_cell(proportion: Proportion | None) -> Cell:
     """Return `✓` or `✗` for one trial, the share of trials for several."""
-    share = proportion.share if proportion is not None else None
-    if share is None:
+    held = proportion.share if proportion is not None else None
+    if held is None:
         return Cell(fitted("–", NUMBER, "right"), "quiet")
-    if share in (0.0, 1.0):
-        return Cell(fitted("✓" if share else "✗", NUMBER, "right"), "good" if share else "bad")
-    return Cell(fitted(f"{share:.0%}", NUMBER, "right"), "warn")
+    if held in (0.0, 1.0):
+        return Cell(fitted("✓" if held else "✗", NUMBER, "right"), "good" if held else "bad")
+    return Cell(fitted(share(held), NUMBER, "right"), "warn")
 
 
 def _time(difference: Difference, averages_ms: tuple[float | None, float | None], plot: int) -> Line:

@@ -20,7 +20,8 @@ from tests.unit.report.recorded import Recorded, Talk, shown
 
 def test_screen_and_report_show_the_same_median_first_token_time() -> None:
     run = Recorded([Talk(latencies_ms=(100.0, 100.0, 1900.0))]).loaded()  # each first token comes at the end
-    (row,) = [row for row in score_card_view.rows(*shown(run.state)) if row.label.text == "average answer"]
+    more = score_card_view.more_rows(*shown(run.state))
+    (row,) = [row for row in more if row.label.text == "average answer"]
     assert "median first token 0.10 s" in row.details["withheld"][0].text
     table = document_of("md", run).partition("## Response times")[2]
     head, figures = [
@@ -50,7 +51,7 @@ def test_invented_quotations_of_several_trials_are_counted() -> None:
 
 def test_of_several_trials_the_card_says_what_the_judge_missed_where_a_task_scored_lowest() -> None:
     run = Recorded([Talk(tasks=(0.5,)), Talk(tasks=(0.2,)), Talk()], [Talk()] * 3).loaded()
-    row = score_card_view.run_rows(run)[0]
+    _, row, *_ = score_card_view.run_rows(run)  # below the score
     (withheld,), (supplied,) = row.details["withheld"], row.details["supplied"]
     assert withheld.text.startswith("mean score 0.57; trial 2: ")
     assert supplied.text == "mean score 1.00"
@@ -58,7 +59,7 @@ def test_of_several_trials_the_card_says_what_the_judge_missed_where_a_task_scor
 
 def test_an_invented_quotation_is_marked_wherever_it_is_shown() -> None:
     run = unproved()
-    (task, *_) = score_card_view.rows(*shown(run.state))
+    _, task, *_ = score_card_view.rows(*shown(run.state))  # below the score
     assert (task.cells["withheld"].text, task.cells["supplied"].text) == ("? 0.25", "✓ 1.00")
     assert task.details["withheld"][0].text.startswith("unproved: ")
     assert "✗ 0.25 unproved" in document_of("md", run)
