@@ -128,8 +128,8 @@ def test_explain_can_print_json(data_dir: Path) -> None:
 )
 def test_export_writes_each_format(data_dir: Path, kind: str, starts: str) -> None:
     assert call("runs", "export", "aaaa", "--to", kind).stdout.startswith(starts)
-    assert call("runs", "export", "aaaa", "--to", kind, "--output", "out").return_value == 0
-    assert (data_dir / "out").read_text(encoding="utf-8").startswith(starts)
+    assert call("runs", "export", "aaaa", "--to", kind, "--output", "out.json").return_value == 0
+    assert (data_dir / "out.json").read_text(encoding="utf-8").startswith(starts)
 
 
 @pytest.mark.parametrize(
