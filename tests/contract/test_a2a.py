@@ -501,7 +501,7 @@ async def test_a_comparison_says_that_the_agents_card_has_another_version(tmp_pa
     said = io.StringIO()
     print_comparison(found, Console(file=said, width=200))
     print_score_card(found.b, Console(file=said, width=200))
-    assert said.getvalue().count(" · Test␛ agent 1.1 · ") == 2
+    assert said.getvalue().count(" · Test␛ agent 1.1 · ") == 3  # the answer, what is compared, the card
     assert dict(found.a.versions)["agent's own name"] == "Test agent 1.0"
 
 

@@ -38,9 +38,9 @@ def test_app_opens_every_screen_and_every_dialog(tmp_path: Path) -> None:
         screen.closes_box()
         screen.opens_box("mm=", "B compared with A", "too few to tell")
         screen.closes_box()
-        screen.opens_box(ENTER, "withheld", "mean of both")
+        screen.opens_box(ENTER, "WHAT  ", "change", "more ▸")
         screen.closes_box()
-        screen.types("4", "› Benchmarks", "oncology/breast-cancer", "g grade")
+        screen.types("4", "› Benchmarks", "oncology/breast-cancer", "M grade")
         screen.opens_box(ENTER, "esc close")
         screen.closes_box()
         screen.opens_box("M", "enter continue")
@@ -195,7 +195,9 @@ def test_a_run_that_was_left_can_be_watched_and_cancelled(tmp_path: Path) -> Non
 def test_a_replay_can_be_stepped_to_its_evidence_and_score_card(tmp_path: Path) -> None:
     with Screen("runs", "replay", RUN, data_dir=recorded(tmp_path)) as screen:
         screen.sees("› Live › medication_reminder", "REPLAY", "▌user")
-        screen.opens_box("E", "mean of both", "difference")
+        screen.opens_box("E", "0.44 → 1.00 with the facts", "more ▸")
+        screen.types(".", "mean of both", "less ▾")
+        screen.types(".", "more ▸")
         screen.closes_box()
         screen.clicks_until("1× nothing was deleted", "enter open")
         screen.clicks("3× a reminder exists")

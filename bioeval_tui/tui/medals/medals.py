@@ -251,7 +251,10 @@ class MedalsScreen(BaseScreen):
         row = self.looked_at.row if self.looked_at else None
         found = self.findings.get(id(row))
         self.query_one(MedalCard).show(row, self.submissions.opinions, found[1] if found else None)
-        if row is not None and found is None and self._may_have_findings(row):
+        if row is None or found is not None or not self._may_have_findings(row):
+            return
+        if row is not self._examined:  # a second look would begin anew, and end the first
+            self._examined = row
             self._read_findings(row)
 
     def _may_have_findings(self, row: MedalRow) -> bool:
