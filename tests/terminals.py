@@ -20,7 +20,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-LONGEST_S = 20.0
+LONGEST_S = 120.0
 QUIET_S = 0.3
 SEQUENCE = re.compile(
     rb"\x1b\[(?P<private>[<=>?]?)[0-9;:]*(?P<end>[ -/]*[@-~])"
