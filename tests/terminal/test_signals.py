@@ -30,7 +30,7 @@ def check_given_back(written: bytes) -> None:
 
 
 def newest_thread(process: int) -> int:
-    """Return the id of a thread, which then takes the process's signals: the main one, if the system tells of no others.
+    """Return the id of the thread that takes what is sent to it, or the process's where none are listed.
 
     Usually the main thread takes them, which wakes it; under load, another one may.
     """
