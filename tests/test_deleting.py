@@ -146,9 +146,9 @@ def test_the_other_half_is_checked_written_and_read(without: list[str], tmp_path
     for said in here.each([["check", f"{name}.yml"] for name in here.names("agents")]):
         assert "no problems" in said
     formats = (*here.names("formats"), "json")
-    here.each([["runs", "export", RUN, "--to", name, "--output", f"run.{name}"] for name in formats])
+    here.each([["runs", "export", RUN, "--to", name, "--output", f"{name}.json"] for name in formats])
     for name in formats:
-        assert (tmp_path / f"run.{name}").stat().st_size > 100
+        assert (tmp_path / f"{name}.json").stat().st_size > 100
     files = [str(GOLDEN / "foreign" / file) for folder, file in FOREIGN.items() if folder not in without]
     for said in here.each([["runs", "import", file] for file in files]):
         assert "imported" in said

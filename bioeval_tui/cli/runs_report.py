@@ -27,7 +27,7 @@ from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.conversation.resume import excluded_trials
 from bioeval_tui.evaluation.spending import FILE_NAME, load_prices
 from bioeval_tui.evaluation.wiring.start import rerun_offer
-from bioeval_tui.files import below, write_or_print, write_whole
+from bioeval_tui.files import below, folder_below, write_or_print, write_whole
 from bioeval_tui.record.catalogue import Catalogue, find_recording
 from bioeval_tui.record.conditions import conditions_in
 from bioeval_tui.record.runs import overlay_path, recording_path
@@ -255,8 +255,8 @@ def _write_runs(
 ) -> int:
     runs = _load(run, as_recorded)
     if output is not None and _is_folder(chosen, output):
-        output.mkdir(parents=True, exist_ok=True)
-        output = below(output, chosen.file_name(runs[0]))  # a run of another may have any id
+        folder = folder_below(output)
+        output = below(folder, chosen.file_name(runs[0]))  # a run of another may have any id
         write_whole(output, write_runs(chosen, runs, Asked(target, output)), mode=0o600)
         say(f"wrote {clean_line(str(output), 300)}", err=True)
     else:

@@ -497,11 +497,11 @@ async def test_a_comparison_says_that_the_agents_card_has_another_version(tmp_pa
     assert [run.state.agent_identity for run in runs] == ["Test agent 1.0", "Test␛ agent 1.1"]
     first, second = (load_run(run.path) for run in runs)
     found = compare(first, second)
-    assert "agent's own name: A Test agent 1.0, B Test␛ agent 1.1" in " ".join(found.notes)
+    assert "agent's own name: A “Test agent 1.0”, B “Test␛ agent 1.1”" in " ".join(found.notes)
     said = io.StringIO()
     print_comparison(found, Console(file=said, width=200))
     print_score_card(found.b, Console(file=said, width=200))
-    assert said.getvalue().count(" · Test␛ agent 1.1 · ") == 2
+    assert said.getvalue().count(" · Test␛ agent 1.1 · ") == 3  # the answer, what is compared, the card
     assert dict(found.a.versions)["agent's own name"] == "Test agent 1.0"
 
 

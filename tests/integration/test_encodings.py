@@ -330,7 +330,7 @@ def test_a_screen_keeps_its_shape_where_a_character_is_not_in_the_encoding(folde
     variables = {**environment(folder), "PYTHONIOENCODING": "ascii", "TERM": "xterm-256color"}
     command = [sys.executable, "-m", "bioeval_tui", "runs", "replay", RUN]
     with Terminal(command, variables, folder=folder) as terminal:
-        terminal.shows(b"withheld")
+        terminal.shows(b"without the facts")
         terminal.until_quiet(longest_s=5)
         terminal.press(b"q")
     assert terminal.written.isascii()

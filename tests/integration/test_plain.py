@@ -31,7 +31,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         (("runs", "show", RUN), "1 Get a reminder to take warfarin tomorrow at 9: withheld failed"),
         (("runs", "compare", RUN, ANOTHER_RUN), "score: A 0.44, B 0.44, difference"),
-        (("review", RUN), "withheld, task 1 Get a reminder to take warfarin tomorrow at 9: "),
+        (("review", RUN), "without the facts, task 1 Get a reminder to take warfarin tomorrow at 9: "),
         (("medals", "reports"), "oncology/breast-cancer"),
         (("demo",), "withheld 0.50"),
     ],

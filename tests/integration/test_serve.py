@@ -454,7 +454,7 @@ async def test_two_browser_tabs_are_separate_sessions(tmp_path: Path) -> None:
             assert len(gone) == 1
             await first.page.bring_to_front()
             # The score card, when the replay has ended.
-            await first.until("what raises it most", ever=True)
+            await first.until("how the score adds up", ever=True)
             await first.press("Escape")
             await first.until("ENDED")
             await first.press("3")

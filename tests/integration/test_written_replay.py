@@ -119,7 +119,7 @@ def plays_offline(page: Path, chromium: str) -> None:
         assert "0.44 → 1.00 with the facts" in tab.inner_text("#screen")
         tab.keyboard.press("Home")
         tab.keyboard.press("ArrowRight")
-        assert "withheld" in tab.inner_text("#screen")
+        assert "without the facts" in tab.inner_text("#screen")
         assert troubles == []
         browser.close()
 

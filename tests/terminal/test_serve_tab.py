@@ -88,7 +88,10 @@ OPTIONS: dict[str, tuple[list[str], list[tuple[Any, ...]]]] = {
         [("", "› Jobs    7 jobs", "enter run"), ("3", "› Runs    2 runs"), ("?", "esc close")],
     ),
     "read-only": (["--read-only"], [("", "› Runs    2 runs"), ("?", "esc close")]),
-    "replay": (["--read-only", "--run", RUN], [("", "› Live", "REPLAY"), ("E", "mean of both")]),
+    "replay": (
+        ["--read-only", "--run", RUN],
+        [("", "› Live", "REPLAY"), ("E", "0.44 → 1.00 with the facts", "more ▸")],
+    ),
 }
 
 

@@ -94,8 +94,8 @@ def test_the_demo_runs_in_a_real_terminal_and_leaves_it_clean(tmp_path: Path) ->
         command,
     )
     try:
-        wait_for(name, "difference")
-        wait_for(name, "all graded")
+        wait_for(name, "0.50 → 1.00 with the facts")
+        wait_for(name, "Now try your own")
         tmux(name, "send-keys", "-t", "s", "q")
         left = wait_for(name, "EXIT=")
         assert "EXIT=0" in left

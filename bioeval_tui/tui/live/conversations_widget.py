@@ -557,7 +557,7 @@ class FindLine(AskLine):
             trial = f", trial {watched.trial}" if state.started.trials > 1 else ""
             whole = sum(self._in_trials(event.text).values())
             more = f"; {whole} in all conversations" if whole > count else ""
-            self.remark(f"{at} of {count} in {heads_view.side(state, watched.condition)}{trial}{more}")
+            self.remark(f"{at} of {count}, {heads_view.side(state, watched.condition)}{trial}{more}")
 
     def _is_through(self, condition: Condition) -> bool:
         """Whether the last match of a conversation has been reached."""

@@ -87,6 +87,8 @@ class MedalsScreen(BaseScreen):
         self.feed = GradedFeed(self, self.submissions, self._all_taken)
         self.findings: dict[int, tuple[MedalRow, Validation]] = {}
         """What is wrong with the file of each invalid row that was looked at, by the row's identity."""
+        self._examined: MedalRow | None = None
+        """The row whose file was last read, or is being read."""
         self.key_owners.add(self.submissions, self.submissions.KEYS)
 
     @property
@@ -168,7 +170,7 @@ class MedalsScreen(BaseScreen):
         if self.looked_at is None or self.looked_at.row.path is None:
             return
         row, path = self.looked_at.row, self.looked_at.row.path
-        found = self.findings.pop(id(row), None)
+        found, self._examined = self.findings.pop(id(row), None), None
         line = first_line(found[1].findings) if found else 0
         try:
             with self.app.suspend():
@@ -251,7 +253,10 @@ class MedalsScreen(BaseScreen):
         row = self.looked_at.row if self.looked_at else None
         found = self.findings.get(id(row))
         self.query_one(MedalCard).show(row, self.submissions.opinions, found[1] if found else None)
-        if row is not None and found is None and self._may_have_findings(row):
+        if row is None or found is not None or not self._may_have_findings(row):
+            return
+        if row is not self._examined:  # a second look would begin anew, and end the first
+            self._examined = row
             self._read_findings(row)
 
     def _may_have_findings(self, row: MedalRow) -> bool:

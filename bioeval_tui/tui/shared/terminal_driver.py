@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import signal
@@ -43,9 +44,14 @@ class TerminalDriver(LinuxDriver):
 
     def start_application_mode(self) -> None:
         """Take the terminal, and from now on give it back when a signal ends the program."""
+        loop = asyncio.get_running_loop()
         for name in _DEADLY:
             number = getattr(signal, name, None)
             if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+                # A signal that another thread takes, or that comes just before the loop waits, would be noticed only
+                # at the next event, which may never come: what the loop adds wakes it. What is set after it does not
+                # wait for the loop, which may be busy.
+                loop.add_signal_handler(number, self._end, number, None)
                 signal.signal(number, self._end)
         self._has_terminal = True
         if self._file is not None:

@@ -128,8 +128,18 @@ def test_explain_can_print_json(data_dir: Path) -> None:
 )
 def test_export_writes_each_format(data_dir: Path, kind: str, starts: str) -> None:
     assert call("runs", "export", "aaaa", "--to", kind).stdout.startswith(starts)
-    assert call("runs", "export", "aaaa", "--to", kind, "--output", "out").return_value == 0
-    assert (data_dir / "out").read_text(encoding="utf-8").startswith(starts)
+    assert call("runs", "export", "aaaa", "--to", kind, "--output", "out.json").return_value == 0
+    assert (data_dir / "out.json").read_text(encoding="utf-8").startswith(starts)
+
+
+def test_inspect_gets_a_folder_or_an_extension_that_it_reads(data_dir: Path) -> None:
+    given = ("runs", "export", "aaaa", "--to", "inspect", "--output")
+    assert call(*given, "logs").return_value == 0
+    (log,) = (data_dir / "logs").iterdir()
+    assert log.suffix == ".eval"
+    (data_dir / "file").write_text("")
+    for name, says in (("run.txt", "reads .eval and .json files"), ("file/logs", "file/logs")):
+        assert says in str(call(*given, name).exception)
 
 
 @pytest.mark.parametrize(
