@@ -35,7 +35,7 @@ from bioeval_tui.text import clean_line, shorten
 Standing = Literal["good", "bad", "unsure", "plain"]
 MOST_STEPS = 3
 LONGEST_NAME = 40
-LONGEST_QUOTED = 60
+LONGEST_QUOTED = 84
 """The most characters of an agent's name, and of what somebody said, in the line that says why."""
 
 _STANDINGS: dict[Outcome, Standing] = {
@@ -400,7 +400,9 @@ def _scores_of(run: RecordedRun, summary: Summary) -> of.RunScores:
     lower, there = _fail_in_lower(run)
     times = max((len(run.conversations_in(name)) for name in run.conditions), default=0)
     on_shared = _means_of_shared(run) if summary.shared is not None else None
-    return of.RunScores(scores, summary.shared, on_shared, everywhere, lower, there, times)
+    broken = len(_ended_by(run.conversations, "agent_failed"))
+    held = len(run.conversations)
+    return of.RunScores(scores, summary.shared, on_shared, everywhere, lower, there, times, broken, held)
 
 
 def _means(summary: Summary) -> dict[Condition, float | None]:

@@ -569,7 +569,8 @@ class Comparison:
             more = needed - min(score.units for score in few)
             steps.append(of.Step("trials", trials=more, total=needed, each=True))
         why = sentence(most) if most is not None else ""
-        return Answer(finding, what, sure_of(finding), why, tuple(steps))
+        rehearsal = self.a.started.rehearsal and self.b.started.rehearsal
+        return Answer(finding, what, sure_of(finding, rehearsal=rehearsal), why, tuple(steps))
 
     @property
     def compared(self) -> tuple[ConditionComparison, ...]:

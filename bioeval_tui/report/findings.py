@@ -428,6 +428,9 @@ class RunScores(Finding):
     """What fails in every trial of it, and passes in every trial of the other."""
     times: int
     """In how many conversations of a condition."""
+    broken: int = 0
+    held: int = 0
+    """How many conversations the agent ended early, of how many."""
 
 
 class ModelScores(Finding):

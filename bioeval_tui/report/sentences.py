@@ -177,7 +177,10 @@ def _(finding: of.AgentBroke) -> str:
 @write.register
 def _(finding: of.RunScores) -> str:
     """Return such as `0.39 → 0.89 with the facts. Fails both times: 2 “A forgotten dose” (0.30, 0.35).`."""
-    parts = [_conditions(finding.scores) + _by_what(finding)]
+    text = _conditions(finding.scores) + _by_what(finding)
+    if finding.broken:
+        text = f"The agent failed in {finding.broken} of {plural(finding.held, 'conversation')}: {text}"
+    parts = [text]
     if finding.everywhere:
         parts.append(f"Fails {_every_time(finding)}: {_fails(finding.everywhere)}")
     if finding.there and finding.lower is not None:
@@ -972,7 +975,8 @@ def _(finding: of.AgentRanksBasis) -> str:
         of = "all other agents have"
         rest = f"; no rank for {join_names(finding.unranked)}: no percentile is known"
     if finding.shared < finding.needed:
-        return f"ranks need {finding.needed} tasks that {of}; there are {finding.shared}{rest}"
+        is_or_are = "is" if finding.shared == 1 else "are"
+        return f"ranks need {finding.needed} tasks that {of}; there {is_or_are} {finding.shared}{rest}"
     return f"ranks on {finding.shared:,} tasks that {of}, with 95 % confidence in all of them together{rest}"
 
 

@@ -76,7 +76,7 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
         ([Talk(holds=(None,))], [Talk(holds=(None,))], "not_measured", "No conversation has a score: assertion not measured"),
         ([Talk(reason="timed_out")], [Talk(reason="agent_failed", failures=1)], "agent_failed", "and the conversation ran out of time at"),
         ([Talk(reason="agent_failed", failures=2)], [Talk(reason="agent_failed", failures=1)], "agent_failed",
-         "WHAT 0.50 → 0.70 with the facts. SURE yes: the agent failed; what it would have scored otherwise is not known WHY the "
+         "WHAT The agent failed in 2 of 2 conversations: 0.50 → 0.70 with the facts. SURE yes: the agent failed; what it would have scored otherwise is not known WHY the "
          "agent failed at turn 1 in both conversations; failed requests lowered this by 0.50 without the facts and by 0.30 with the facts"),
         ([*[FAILS] * 5, *[KNOWS] * 5], [], "one_condition", "WHAT 0.71 without the facts. SURE 95 % interval 0.44 to 0.91 (this job only, 10 trials)"),
         ([FAILS, KNOWS], [], "one_condition", "SURE no: 2 trials, too few for an interval"),
@@ -85,7 +85,7 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
         ([Talk()], [Talk(holds=(None,))], "not_measured", "In the conversation with the facts the agent has no score: assertion not measured"),
         ([Talk(reason="agent_failed", fault="agent")], [KNOWS], "agent_failed", "failed at turn 1 in the conversation without the facts"),
         ([replace(FAILS, failures=1)], [Talk(reason="agent_failed", fault="agent", failures=3, fact=True)], "agent_failed",
-         "WHAT 0.13 → 0.50 with the facts. "),
+         "WHAT The agent failed in 1 of 2 conversations: 0.13 → 0.50 with the facts. "),
         ([Talk(reason="timed_out", fault="agent")], [KNOWS], "timed_out", "WHY the conversation ran out of time at turn 1"),
         ([Talk(reason="evaluator_failed", fault="evaluator", unsent="x")], [KNOWS], "evaluator_failed", "stepped out of its role at turn 2"),
         ([Talk(reason="evaluator_failed", fault="evaluator", unsent="x", detail="leak: x"),
@@ -364,7 +364,7 @@ def test_a_medal_table_has_an_answer() -> None:
     assert found.what.startswith(
         "1 silver, 1 without a medal, 1 invalid, 1 not graded of 4 submissions by 2 agents;"
     )
-    assert found.sure == "no: ranks need 10 tasks that all agents have; there are 1"
+    assert found.sure == "no: ranks need 10 tasks that all agents have; there is 1"
     assert found.why == "breast-cancer by b: invalid: 17 ids are missing"
     assert [step.words for step in found.next] == [
         "go to the invalid file",
