@@ -468,7 +468,7 @@ def test_medals_ranks_the_agents(tasks, run: Any, tmp_path: Path) -> None:
     listing = lines(tasks, *((task, f"2025_run-group_{agent}/s.csv") for agent in ("tidy", "rash")))
     run("grade", listing, "--output-dir", tmp_path / "out")
     table = run("medals", tmp_path / "out", "--table").stdout
-    assert "ranks need 10 tasks that all agents have; there are 1" in table
+    assert "ranks need 10 tasks that all agents have; there is 1" in table
     for width in (60, 71, 100):
         ranks = call("medals", tmp_path / "out", "--table", width=width).stdout.partition("\n\n")[2]
         assert max(map(len, ranks.splitlines())) <= width
