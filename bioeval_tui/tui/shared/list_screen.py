@@ -130,8 +130,8 @@ class ListScreen(RefreshedScreen, Generic[Item]):
     def on_resize(self) -> None:
         """Lay out for the new size."""
         self._lay_out()
-        self.call_after_refresh(self._sort_by_shown)
 
+    @on(TableHead.Laid)
     def _sort_by_shown(self) -> None:
         """Sort as wished, or as at first while that column has no room: a list that is sorted by what nobody sees looks shuffled."""
         sorting = self._wished_sorting

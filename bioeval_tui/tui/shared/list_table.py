@@ -209,6 +209,9 @@ class TableHead(Widget):
     TableHead { height: 1; }
     """
 
+    class Laid(Message):
+        """The heading has another width, in which other columns may have room."""
+
     class Picked(Message):
         """A column's name was clicked."""
 
@@ -225,6 +228,10 @@ class TableHead(Widget):
     def _fitting(self) -> list[Column]:
         # One cell less than the rows have, because of their scrollbar.
         return self._table.fitting(self.size.width - 1)
+
+    def on_resize(self) -> None:
+        """Say so."""
+        self.post_message(self.Laid())
 
     def show(self, sorting: Sorting) -> None:
         """Mark the column that is sorted by."""
