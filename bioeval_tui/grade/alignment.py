@@ -197,8 +197,8 @@ class AnswerRows:
 
     Args:
         answers: the answers.
-        sample: the sample submission, whose columns are those with predictions; None if there is none. Without one that
-            a submission has, all columns but the ids are.
+        sample: the sample submission, which names the columns with predictions. Without one, or if a submission has
+            none of these columns, all columns but the ids are predictions.
     """
 
     def __init__(self, answers: pd.DataFrame, sample: pd.DataFrame | None = None) -> None:

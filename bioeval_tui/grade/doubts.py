@@ -23,8 +23,8 @@ class Doubt:
     Args:
         kind: which of the two.
         as_handed_in: the score of the file.
-        rearranged: the score of a copy in the expected form; None if the copy has no score, or there is none.
-        form: the form of the copy, such as `in the answers' order`; empty if there is none.
+        rearranged: the score of a copy in the expected form; None without a copy, or of a copy without a score.
+        form: the form of the copy, such as `in the answers' order`; empty without a copy.
         difference: how the columns differ; empty for `order`.
         rows_too: the copy of a doubt about columns has other rows, too: which of both changed the score is unknown.
     """

@@ -100,7 +100,7 @@ def _unreadable(path: Path, error: Exception) -> InvalidSubmissionError:
 
 
 def _missing_filter(path: Path) -> str | None:
-    """Return which dataset of a file is compressed with what this HDF5 cannot read; None if there is none."""
+    """Return the first dataset of a file whose compression this HDF5 cannot read; None if it can read all."""
 
     def look(name: str, item: Any) -> str | None:
         if not isinstance(item, h5py.Dataset):

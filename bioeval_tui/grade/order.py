@@ -79,7 +79,7 @@ class ExpectedForm:
 
     Args:
         answers: the answers; anything but a table has no order.
-        sample: the sample submission; None if there is none.
+        sample: the sample submission; None of a task without one.
     """
 
     def __init__(self, answers: Any, sample: pd.DataFrame | None) -> None:

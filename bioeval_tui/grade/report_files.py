@@ -27,7 +27,7 @@ from bioeval_tui.grade.submissions import (
     UNKNOWN_AGENT,
     Submission,
     agent_in,
-    lfs_words,
+    read_list,
 )
 from bioeval_tui.grade.task_report import ReportExtra, TaskReport, now, read_time
 from bioeval_tui.text import clean_line, clean_value, join_names, json_problem, plural
@@ -243,21 +243,11 @@ def _results(path: Path) -> Iterator[Graded]:
     Raises:
         InputError: it cannot be read, or holds no report.
     """
-    shown = clean_line(str(path), 300)
-    try:
-        data = path.read_bytes()
-        written = datetime.fromtimestamp(path.stat().st_mtime, UTC).replace(tzinfo=None)
-        text = data.decode("utf-8-sig")
-    except FileNotFoundError:
-        raise InputError(f"{shown} does not exist") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{shown} cannot be read: {clean_line(str(error), 120)}") from None
-    if pointer := lfs_words(text):
-        raise InputError(f"{shown} {pointer}")
+    _, text = read_list(path)
     read = list(_journal(path, text) if path.suffix == ".jsonl" else _document(path, text))
     known = [moment(item.created_at) for item, _ in read if isinstance(item, TaskReport) and item.created_at]
     stamp = read_time(path.name[:24].partition("_")[0])
-    at = max(known, default=stamp or written)
+    at = max(known, default=stamp or _written(path))
     alone = path.parent.name.endswith(INDIVIDUAL)
     batch, folder = str(path.parent if alone else path), path.parent.parent if alone else path.parent
     places: Counter[tuple[str, ...]] = Counter()
@@ -269,6 +259,15 @@ def _results(path: Path) -> Iterator[Graded]:
             places[key] += 1
             key = (*key, str(places[key]))
         yield Graded(item, path, batch, moment(graded) if graded else at, key)
+
+
+def _written(path: Path) -> datetime:
+    """Return when a file was written, in UTC."""
+    try:
+        return datetime.fromtimestamp(path.stat().st_mtime, UTC).replace(tzinfo=None)
+    except OSError as error:
+        shown = clean_line(str(path), 300)
+        raise InputError(f"{shown} cannot be read: {clean_line(str(error), 160)}") from None
 
 
 def _document(path: Path, text: str) -> Iterator[tuple[TaskReport | NotGraded, str]]:

@@ -139,6 +139,25 @@ class SubmissionList:
     follow: tuple[Path, ...] = ()
 
 
+def read_list(path: Path) -> tuple[bytes, str]:
+    """Return a list or report that others wrote, as it is in the file and as text.
+
+    Raises:
+        InputError: it does not exist, cannot be read, is not UTF-8, or a Git LFS pointer stands in its place.
+    """
+    shown = clean_line(str(path), 300)
+    try:
+        data = path.read_bytes()
+        text = data.decode("utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"{shown} does not exist") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{shown} cannot be read: {clean_line(str(error), 160)}") from None
+    if pointer := lfs_words(text):
+        raise InputError(f"{shown} {pointer}")
+    return data, text
+
+
 def read_submissions(path: Path) -> SubmissionList:
     """Read a submissions JSONL. Blank lines and lines that start with `#` or `//` are skipped.
 
@@ -150,15 +169,7 @@ def read_submissions(path: Path) -> SubmissionList:
         InputError: the file cannot be read, or lines are wrong; every wrong line is a problem.
     """
     path = Path(path)
-    try:
-        data = path.read_bytes()
-        text = data.decode("utf-8-sig")
-    except FileNotFoundError:
-        raise InputError(f"{path} does not exist") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {clean_line(str(error), 160)}") from None
-    if pointer := lfs_words(text):
-        raise InputError(f"{clean_line(str(path), 300)} {pointer}")
+    data, text = read_list(path)
     own_agent = agent_in(path.absolute())
     submissions: list[Submission] = []
     problems: list[Problem] = []

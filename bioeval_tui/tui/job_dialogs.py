@@ -31,7 +31,7 @@ from bioeval_tui.tui.data.job_list import ENDINGS
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs.runs_view import preview
-from bioeval_tui.tui.shared.cells import Cell, Line, paint_lines
+from bioeval_tui.tui.shared.cells import Cell, Line, fitted, paint_lines
 from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog
 from bioeval_tui.tui.shared.editor import job_file
 from bioeval_tui.tui.shared.rows_widget import Labelled
@@ -724,7 +724,7 @@ def resolved_lines(lines: Sequence[Resolved]) -> list[Line]:
     return [
         [
             Cell(f"{line.label:<11}", "quiet"),
-            Cell(line.what.ljust(width + len(line.what) - cell_len(line.what)) if line.source else line.what),
+            Cell(fitted(line.what, width) if line.source else line.what),
             Cell(line.source, "quiet"),
         ]
         for line in lines

@@ -14,7 +14,6 @@ from bioeval_tui.units import signed
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
     from bioeval_tui.report.brief import Brief
-    from bioeval_tui.report.run import Loss
 
 
 Tone = Literal[
@@ -229,20 +228,6 @@ def who_and_what(brief: Brief) -> list[Line]:
         [Cell("agent  ", "quiet"), Cell(brief.agent_words), Cell(f"   {brief.others_words}", "quiet")],
         [Cell("facts  ", "quiet"), Cell(brief.facts_words)],
     ]
-
-
-def lost_lines(place: str, losses: Sequence[Loss]) -> list[Line]:
-    """Return why a conversation, called `place`, lost points, and what the judge quotes about it; nothing without a loss."""
-    from bioeval_tui.report.messages import plain  # the first paint waits for no parser
-
-    lines: list[Line] = [[Cell(f"where it lost points: {place}", "quiet")]] if losses else []
-    for lost in losses:
-        lines.append([Cell(lost.reason)])
-        if lost.quoted:
-            lines.append(
-                [Cell(f"the judge quotes turn {lost.turn}:", "quiet"), Cell(f" “{plain(lost.quoted)}”")]
-            )
-    return lines
 
 
 def asked_lines(brief: Brief, condition: Condition) -> list[Line]:
