@@ -677,10 +677,10 @@ def _(finding: of.RunsCompared) -> str:
     if not measured:
         return "no: nothing was measured in both"
     first = max(measured, key=lambda one: abs(one.difference.mean or 0.0))
-    words = f"B − A {difference_words(first.difference)}"
-    where = f" {in_side(first.side)}" if len(measured) > 1 else ""
+    where = f"{in_side(first.side)}, " if len(measured) > 1 else ""
+    words = f"{where}B − A {difference_words(first.difference)}"
     enough = f"; {finding.needed} would do" if finding.needed and not finding.sure else ""
-    return f"{'yes' if finding.sure else 'no'}{where}: {words}{enough}"
+    return f"{'yes' if finding.sure else 'no'}: {words}{enough}"
 
 
 @write.register

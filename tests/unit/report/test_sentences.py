@@ -387,7 +387,7 @@ SURE: list[tuple[ConclusionFinding, str]] = [
     (of.TooFewForBest(of.Units(3, "case"), 7), "no: 3 cases are too few to tell which is best; 7 would do"),
     (of.ModelsWithinChance(), "no: the differences cannot be distinguished from chance"),
     (of.RunsCompared((compared(WITHOUT, UP, 0, 3), compared(WITH, SAME, 0, 0)), False, 5),
-     "no without the facts: B − A +0.20 in each of 3 pairs: too few to tell; 5 would do"),
+     "no: without the facts, B − A +0.20 in each of 3 pairs: too few to tell; 5 would do"),
     (of.RunsCompared((compared(WITH, FELL, 12, 0),), True, 0), "yes: B − A −0.76, 95 % interval −0.79 to −0.73: worse"),
     (of.RunsCompared((compared(WITHOUT, paired(), 0, 0),), False, 0), "no: nothing was measured in both"),
     (of.NothingShared("dose", "reminder"), "no: nothing is the same in both"),
