@@ -87,7 +87,7 @@ def evaluate(
     progress: bool = True,
     **options: Any,
 ) -> Results:
-    """Run a job's conversations with an agent, with facts withheld and supplied, and return the results.
+    """Run a job's conversations with an agent, with without the facts and supplied, and return the results.
 
     Works in scripts, and in notebooks, where an event loop is running: the conversations have their own thread and
     loop. In a program with its own event loop, call `evaluate_async`. Ctrl-C cancels the run and keeps the recording.

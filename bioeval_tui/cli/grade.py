@@ -12,6 +12,7 @@ import click
 from typing_extensions import TypedDict
 
 from bioeval_tui.cli.options import BOARD, FOLLOW, JSON, TASK, WHERE, need_file, options
+from bioeval_tui.consoles import plain_console
 from bioeval_tui.errors import BioevalError, ExitCode, UsageError
 from bioeval_tui.grade import GraderPool, Invalid, NotGraded, Registry
 from bioeval_tui.grade.batch.pool import DEFAULT_MEMORY_LIMIT_MB, DEFAULT_TIME_LIMIT_S
@@ -24,9 +25,12 @@ from bioeval_tui.grade.console import (
 )
 from bioeval_tui.grade.ledger import NAME as LEDGER, verify
 from bioeval_tui.grade.outcomes import Diagnosis, validation_of
+from bioeval_tui.grade.report_files import load_reports
 from bioeval_tui.grade.submissions import read_submissions
 from bioeval_tui.grade.tasks.prepare import prepare_shipped
 from bioeval_tui.grade.tasks.task import default_data_dir, own_folder
+from bioeval_tui.report.answer import answer_grading, answer_medals
+from bioeval_tui.report.formats.console import print_answer
 from bioeval_tui.sample.paths import find_list, find_submission
 from bioeval_tui.streams import keep_exit_code
 from bioeval_tui.terminal import print_json, say
@@ -206,7 +210,9 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **given: An
             return ExitCode.INTERRUPTED
         if not as_json:
             keep_exit_code()  # the reports are in the folder
-            batch_summary(result)
+            reports, failed = load_reports(result.report_path), map(NotGraded.from_dict, result.not_graded)
+            print_answer(answer_medals([*reports, *failed]), plain_console())
+            batch_summary(result, reports)
         if _wants_additions(given):
             try:
                 rewrite(result, lambda reports: with_additions(reports, backend, given))
@@ -265,6 +271,7 @@ def grade_sample(file: Path, task_id: str, as_json: bool, **given: Any) -> int:
     if as_json:
         print_json(report.to_dict(), indent=2)
     else:
+        print_answer(answer_grading(report), plain_console())
         report_card(report, outcome.problems if isinstance(outcome, Invalid) else ())
     return ExitCode.BELOW if isinstance(outcome, Invalid) else ExitCode.OK
 

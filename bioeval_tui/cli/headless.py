@@ -108,7 +108,7 @@ def _name(state: RunState, event: RunEvent) -> str:
 
 
 def _condition(state: RunState, event: RunEvent) -> str:
-    return state.condition_name(event.condition) if event.condition else ""
+    return state.condition_title(event.condition) if event.condition else ""
 
 
 def _generation(event: RunEvent) -> list[str]:
@@ -303,7 +303,7 @@ def print_batch(runs: Sequence[RunResult], console: Console) -> None:
     if any(models):
         table.add_column("model")
     names = conditions_of(runs)
-    for title in (*(condition_title(runs, name).removeprefix("facts ") for name in names), "scored"):
+    for title in (*(condition_title(runs, name) for name in names), "scored"):
         table.add_column(Text(title), justify="right")
     for run, model in zip(runs, models, strict=True):
         conditions = [run.summary.of(name) for name in names]

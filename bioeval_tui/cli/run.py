@@ -90,7 +90,7 @@ class RunCommand(JsonFileCommand):
 @with_thresholds
 @with_gate_files_and_json
 def run(jobs: tuple[Path, ...], **options: Any) -> int:
-    """Evaluate an agent: run a job's conversations with facts withheld and supplied, and score them.
+    """Evaluate an agent: run a job's conversations with without the facts and supplied, and score them.
 
     JOB is a YAML file [data/eval/agent.yml], or the name of a sample (see `bioeval-tui samples`). Several jobs or models form a batch: one
     run for each job and model, with --repeat trials.

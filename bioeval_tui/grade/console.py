@@ -26,8 +26,6 @@ from typing_extensions import ReadOnly, TypedDict
 from bioeval_tui.consoles import CellColumn, plain_console, write_table
 from bioeval_tui.errors import BioevalError, Problem
 from bioeval_tui.files import csv_text
-from bioeval_tui.grade.outcomes import others_words
-from bioeval_tui.grade.report_files import load_reports
 from bioeval_tui.grade.submissions import UNKNOWN_AGENT
 from bioeval_tui.grade.tasks.sources import BoardSource, PublishedBoard
 from bioeval_tui.streams import is_plain
@@ -99,28 +97,12 @@ def _bar() -> Progress:
     return Progress(*columns, console=console, disable=not console.is_terminal or is_plain())
 
 
-def batch_summary(result: BatchResult) -> None:
-    """Print the result of a batch."""
-    out, totals = lines_out(), result.totals
-    invalid = f", {result.invalid:,} invalid" if result.invalid else ""
-    not_graded = f", {len(result.not_graded):,} not graded" if result.not_graded else ""
-    out.print(f"{plural(result.valid, 'submission')} graded{invalid}{not_graded}")
-    counts = [f"{totals[f'total_{name}_medals']:,} {name}" for name in ("gold", "silver", "bronze")]
-    out.print(
-        f"medals: {', '.join(counts)}; above the median: {totals['total_above_median']:,}; above the human median: {totals['total_beats_human']:,}"
-    )
-    if totals["avg_leaderboard_percentile"] is not None:
-        average, worst, best = (totals[f"{name}_leaderboard_percentile"] for name in ("avg", "worst", "best"))
-        others = others_words(result.invalid, len(result.not_graded))
-        zeros = f", {result.average_with_zeros} with {others} as 0" if others else ""
-        over = f"over {result.valid:,} valid of {totals['total_runs'] + len(result.not_graded):,}"
-        out.print(f"leaderboard percentile: {average} on average {over}{zeros}; from {worst} to {best}")
-    if result.partial:
-        out.print(Text(f"scored on only a part of the rows: {result.partial:,}", style="yellow"))
-    if result.in_doubt:
-        _say_in_doubt(result, out)
-    if result.invalid:
-        _say_invalid(result, out)
+def batch_summary(result: BatchResult, reports: Sequence[TaskReport]) -> None:
+    """Print what is wrong with the submissions of a batch, and where its report is."""
+    out = lines_out()
+    _say_each("in doubt", [(one, one.doubt_words) for one in reports if one.doubts], out)
+    invalid = [one for one in reports if not one.valid_submission]
+    _say_each("invalid", [(one, one.why_invalid) for one in invalid], out)
     for item in result.not_graded[:LISTED]:
         _say_one("not graded", item["task_id"], item["submission_path"], item["reason"], out)
     if len(result.not_graded) > LISTED:
@@ -128,24 +110,12 @@ def batch_summary(result: BatchResult) -> None:
     out.print(f"report: {result.report_path}")
 
 
-def _say_invalid(result: BatchResult, out: Console) -> None:
-    """Print which submissions are invalid, and why."""
-    invalid = [report for report in load_reports(result.report_path) if not report.valid_submission]
-    for report in invalid[:LISTED]:
-        reason = report.extra.error if report.extra and report.extra.error else "no reason was given"
-        _say_one("invalid", report.task_id, report.submission_path, reason, out)
-    if len(invalid) > LISTED:
-        out.print(f"… and {len(invalid) - LISTED:,} more, in the report")
-
-
-def _say_in_doubt(result: BatchResult, out: Console) -> None:
-    """Print which scores are in doubt, and why."""
-    out.print(Text(f"in doubt: {plural(result.in_doubt, 'score')}", style="yellow"))
-    doubtful = [report for report in load_reports(result.report_path) if report.doubts]
-    for report in doubtful[:LISTED]:
-        _say_one("in doubt", report.task_id, report.submission_path, report.doubt_words, out)
-    if len(doubtful) > LISTED:
-        out.print(f"… and {len(doubtful) - LISTED:,} more, in the report")
+def _say_each(outcome: str, found: Sequence[tuple[TaskReport, str]], out: Console) -> None:
+    """Print of which submissions this is the outcome, and why."""
+    for report, reason in found[:LISTED]:
+        _say_one(outcome, report.task_id, report.submission_path, reason, out)
+    if len(found) > LISTED:
+        out.print(f"… and {len(found) - LISTED:,} more, in the report")
 
 
 def _say_one(outcome: str, task_id: str, path: str | None, reason: str, out: Console) -> None:
@@ -217,27 +187,12 @@ def report_card(report: TaskReport, problems: Sequence[Problem] = ()) -> None:
     """Print one report: score, medal, place, thresholds, warnings; or why it is invalid."""
     out, extra = lines_out(), report.extra
     if not report.valid_submission:
-        out.print(Text.assemble(f"{report.task_id}: ", ("invalid", "red")))
         for problem in problems:
             out.print(f"  · {clean_line(problem.message, 2000)}")
     else:
-        out.print(
-            Text.assemble(
-                f"{report.task_id}: {report.score_words}, ",
-                (
-                    "no medal" if report.medal is None else report.medal,
-                    MEDAL_STYLE.get(report.medal or "", ""),
-                ),
-                (", in doubt" if report.doubts else "", "yellow"),
-            )
-        )
-        for doubt in report.doubts:
-            out.print(Text(f"  in doubt: {clean_line(doubt.sentence, 1000)}", style="yellow"))
         out.print(Text(f"  {report.rows_words}", style="yellow" * (report.rows_missing > 0)))
-        if report.place_words:
-            out.print(
-                f"  would place {report.place_words}, better than {report.leaderboard_percentile} % of the leaderboard"
-            )
+        if report.leaderboard_percentile is not None:
+            out.print(f"  better than {report.leaderboard_percentile} % of the leaderboard")
         if report.needed_words:
             out.print(f"  {report.needed_words}")
         if report.uncertainty is not None:

@@ -125,6 +125,9 @@ def _cell_text(value: Any) -> str:
     return number_text(value) if isinstance(value, float) else str(value)
 
 
+NO_MEDAL = "no medal"
+
+
 @dataclass(frozen=True, slots=True)
 class Uncertainty:
     """The uncertainty from the finite number of test rows; or `why_not`, the reason if it is unknown.
@@ -170,7 +173,7 @@ class Uncertainty:
         """The share of resampled scores for each medal, and for none; empty without an interval."""
         shares = {"gold": self.gold, "silver": self.silver, "bronze": self.bronze}
         known = [(name, share) for name, share in shares.items() if share is not None]
-        return (*known, ("no medal", max(0.0, 1 - sum(share for _, share in known)))) if known else ()
+        return (*known, (NO_MEDAL, max(0.0, 1 - sum(share for _, share in known)))) if known else ()
 
     @property
     def place_words(self) -> str:
@@ -397,6 +400,11 @@ class TaskReport:
         if self.score is None:
             return ""
         return f"{(self.extra and self.extra.metric) or 'score'} {score_text(self.score)}"
+
+    @property
+    def why_invalid(self) -> str:
+        """Why the submission is invalid; where its report says nothing, that."""
+        return (self.extra.error if self.extra else None) or "no reason was recorded"
 
     @property
     def needed_words(self) -> str:

@@ -1,6 +1,6 @@
 """The conditions of a run as data: what each is called, which of the job's facts the user has, and which criteria hold.
 
-embabel-agent-eval has two, which are the default: the facts withheld, and supplied when asked for. A job may list others.
+embabel-agent-eval has two, which are the default: the without the facts, and supplied when asked for. A job may list others.
 Nothing else in this program knows how many there are, or what they are called.
 """
 
@@ -89,13 +89,8 @@ class ConditionConfig(BaseModel):
 
     @property
     def title(self) -> str:
-        """What it is called where there is room: `facts withheld`."""
+        """What it is called: `without the facts`, or as the job names it."""
         return self.words or self.name
-
-    @property
-    def short(self) -> str:
-        """What it is called where there is little room: `withheld`."""
-        return self.title.removeprefix("facts ")
 
     def knows(self, fact: int) -> bool:
         """Return whether the user has the fact of that number, from 1."""

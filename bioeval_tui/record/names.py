@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 Condition = str
 """The name of a condition; `record.conditions` says which there are."""
-PUBLISHED_TITLES: dict[Condition, str] = {"withheld": "facts withheld", "supplied": "facts supplied"}
+PUBLISHED_TITLES: dict[Condition, str] = {"withheld": "without the facts", "supplied": "with the facts"}
 """embabel-agent-eval's conditions, in the order in which they run and are shown, and what they are called."""
 PUBLISHED_NAMES: tuple[Condition, ...] = tuple(PUBLISHED_TITLES)
 _NAME = r"(?!(?:mean|both|all|none|task\d*|timing|assertion|p\d+|random|parallel)\b)[a-z][a-z0-9_]{0,19}"
@@ -25,17 +25,8 @@ def is_name(text: str) -> bool:
     return _IS_NAME.fullmatch(text) is not None
 
 
-_SPOKEN = {"withheld": "without the facts", "supplied": "with the facts"}
-_SPOKEN |= {PUBLISHED_TITLES[name]: words for name, words in _SPOKEN.items()}
-
-
-def spoken(title: str) -> str:
-    """Return what readers call a condition, by its title or short name: `without the facts`, or as the job names it."""
-    return _SPOKEN.get(title, title)
-
-
 def title_of(condition: Condition) -> str:
-    """Return what a condition is called where jobs' own words must not make a difference: `facts withheld`."""
+    """Return what a condition is called where jobs' own words must not make a difference: `without the facts`."""
     return PUBLISHED_TITLES.get(condition, condition)
 
 

@@ -175,7 +175,7 @@ class ReviewedScores:
             return []
         before = state.scores()
         by_condition = [
-            f"{state.condition_name(name)} {words(before.get(name), score) if name in self.conditions else plain(score)}"
+            f"{state.condition_title(name)} {words(before.get(name), score) if name in self.conditions else plain(score)}"
             for name, score in self.scores.items()
         ]
         return (

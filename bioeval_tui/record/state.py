@@ -421,12 +421,8 @@ class RunState:
             _parts=parts,
         )
 
-    def condition_name(self, condition: str) -> str:
-        """Return what a condition is called where there is little room: as the job names it, else `withheld`."""
-        return self.condition(condition).short
-
     def condition_title(self, condition: str) -> str:
-        """Return what a condition is called: as the job names it, else `facts withheld`."""
+        """Return what a condition is called: as the job names it, else `without the facts`."""
         return self.condition(condition).title
 
     def condition(self, name: Condition) -> ConditionConfig:

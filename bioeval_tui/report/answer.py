@@ -88,6 +88,10 @@ class Answer:
         """What can be done about it, in words and as commands."""
         return list(map(sentences.step, self.steps))
 
+    def step(self, action: of.StepAction) -> of.Step | None:
+        """Return the step with this action; None if it is none of what to do next."""
+        return next((step for step in self.steps if step.action == action), None)
+
     @property
     def lines(self) -> list[tuple[str, str]]:
         """Its lines as text, each with its label: `WHAT`, `SURE`, `WHY` and, with commands for a shell, `NEXT`."""
@@ -126,7 +130,7 @@ def answer_trial(run: RecordedRun, trial: int) -> Answer:
     """Return the answer of one of several trials, which cannot say how sure it is."""
     talks = [talk for talk in run.conversations if talk.trial == trial]
     scores = tuple(of.SideScore(_side(run, talk.condition), talk.score) for talk in talks)
-    what = of.RunScores(scores, None, None, _fail_everywhere(run, talks), None, (), 1)
+    what = of.RunScores(scores, None, (), _fail_everywhere(run, talks), None, (), 1)
     lowest = min((talk for talk in talks if talk.score is not None), key=_score, default=None)
     finding = of.OneOfTrials(trial, run.started.trials)
     decided = _deciding(lowest, what)
@@ -142,15 +146,13 @@ def answer_batch(runs: Sequence[RecordedRun]) -> Answer:
     finding, models = _about_models(runs)
     what = of.ModelScores(models) if models else finding
     lowest = min((run for run in runs if run.lowest), key=lambda run: _score(run.lowest), default=None)
-    name = (
-        clean_line(lowest.started.model or lowest.brief.agent_words, LONGEST_NAME)
-        if lowest is not None
-        else ""
-    )
-    decided = _deciding(lowest.lowest) if lowest is not None else None
-    why = _why(lowest, lowest.lowest, decided, name) if lowest is not None else ""
+    if lowest is None:
+        first = answer_run(runs[0], summarise_runs(runs[:1])[0])
+        return Answer(finding, sentences.sentence(what), sentences.sure(finding), first.what, first.steps)
+    name = clean_line(lowest.started.model or lowest.brief.agent_words, LONGEST_NAME)
+    why = _why(lowest, lowest.lowest, _deciding(lowest.lowest), name)
     rehearsal = all(run.started.rehearsal for run in runs)
-    steps = []
+    steps = [of.Step("passage", (lowest.run_id,))] if why else []
     if len(runs) == 2:
         steps.append(of.Step("compare", tuple(run.run_id for run in runs)))
     if isinstance(finding, of.TooFewForBest) and finding.few.unit == "trial":
@@ -171,8 +173,7 @@ def answer_grading(report: TaskReport) -> Answer:
     mend = (of.Step("edit_file"), of.Step("grade", submission=named))
     if not report.valid_submission or report.score is None:
         invalid = of.InvalidSubmission(report.task_id)
-        error = (report.extra.error if report.extra else None) or "no reason was recorded"
-        why = shorten(clean_line(error), sentences.LONGEST_LOSS)
+        why = shorten(clean_line(report.why_invalid), sentences.LONGEST_LOSS)
         steps = (of.Step("findings", submission=named), *mend)
         return Answer(invalid, sentences.sentence(invalid), sentences.sure(invalid), why, steps)
     graded = of.GradedSubmission(
@@ -237,8 +238,7 @@ def _first_to_mend(reports: Sequence[TaskReport], failed: Sequence[NotGraded]) -
     """Return the first invalid file; without one, what was not graded, or is furthest from a medal."""
     invalid = next((one for one in reports if not one.valid_submission), None)
     if invalid is not None:
-        error = (invalid.extra.error if invalid.extra else None) or "no reason was recorded"
-        return of.WithoutScore("invalid", invalid.task_id, _known(invalid.agent), error)
+        return of.WithoutScore("invalid", invalid.task_id, _known(invalid.agent), invalid.why_invalid)
     if failed:
         one = failed[0]
         return of.WithoutScore("not graded", one.task_id, one.known_agent or "", one.reason)
@@ -358,7 +358,7 @@ def _effect(run: RecordedRun, uplift: Difference) -> ConclusionFinding:
     cases = uplift.estimate.clusters if run.started.cases else 0
     trials = of.Trials(len(uplift.estimate.points), run.started.trials, cases)
     equal, interval = uplift.estimate.all_equal, uplift.estimate.interval
-    pairs = [pair for pair in _scored_pairs(run) if run.why_not_compared(pair[0].trial) != NO_FACTS]
+    pairs = [pair for pair in run.scored_pairs if run.why_not_compared(pair[0].trial) != NO_FACTS]
     if all(one.score == two.score == 1 for one, two in pairs):
         return of.NothingToGain(trials, uplift.verdict != "too few")
     match uplift.verdict:
@@ -372,22 +372,6 @@ def _effect(run: RecordedRun, uplift: Difference) -> ConclusionFinding:
     return of.EffectOfFacts(trials, uplift.mean, equal, interval)
 
 
-def _compared_pairs(run: RecordedRun) -> list[tuple[ConversationResult, ConversationResult]]:
-    """Return those of the pairs with both scores whose conditions can be compared."""
-    return [pair for pair in _scored_pairs(run) if not run.why_not_compared(pair[0].trial)]
-
-
-def _scored_pairs(run: RecordedRun) -> list[tuple[ConversationResult, ConversationResult]]:
-    """Return the conversations without and with the facts of each trial that has both scores."""
-    if run.contrast is None:
-        return []
-    without, with_facts = run.contrast
-    both = ((run.conversation(without, trial), run.conversation(with_facts, trial)) for trial in run.trials)
-    return [
-        (one, two) for one, two in both if one and two and one.score is not None and two.score is not None
-    ]
-
-
 # What came out
 
 
@@ -399,7 +383,7 @@ def _scores_of(run: RecordedRun, summary: Summary) -> of.RunScores:
     everywhere = () if run.started.cases else _fail_everywhere(run, scored, summary.conditions)
     lower, there = _fail_in_lower(run)
     times = max((len(run.conversations_in(name)) for name in run.conditions), default=0)
-    on_shared = _means_of_shared(run) if summary.shared is not None else None
+    on_shared = tuple(run.shared_means.values()) if summary.shared is not None else ()
     broken = len(_ended_by(run.conversations, "agent_failed"))
     held = len(run.conversations)
     return of.RunScores(scores, summary.shared, on_shared, everywhere, lower, there, times, broken, held)
@@ -407,16 +391,6 @@ def _scores_of(run: RecordedRun, summary: Summary) -> of.RunScores:
 
 def _means(summary: Summary) -> dict[Condition, float | None]:
     return {condition.condition: condition.score.mean for condition in summary.conditions}
-
-
-def _means_of_shared(run: RecordedRun) -> tuple[float | None, float | None] | None:
-    """Return both conditions' means, of what they share, over the trials that have both scores."""
-    pairs = [(one.shared_sample.value, two.shared_sample.value) for one, two in _compared_pairs(run)]
-    known = [(one, two) for one, two in pairs if one is not None and two is not None]
-    if not known:
-        return None
-    without, with_facts = (exact_mean(values) for values in zip(*known, strict=True))
-    return without, with_facts
 
 
 def _fail_everywhere(
@@ -431,7 +405,7 @@ def _fail_everywhere(
 
 def _fail_in_lower(run: RecordedRun) -> tuple[of.Side | None, tuple[of.Fails, ...]]:
     """Return what fails in every trial of the condition with the lower score, and never in the other, and that condition."""
-    pairs = _scored_pairs(run)
+    pairs = run.scored_pairs
     if run.started.cases or not pairs:
         return None, ()  # what fails in one case does not explain the others
     without, with_facts = zip(*pairs, strict=True)
@@ -547,7 +521,7 @@ def _steps(run: RecordedRun, finding: ConclusionFinding, has_passage: bool) -> t
     if isinstance(finding, of.TooFewForEffect) and finding.cases is None:
         more = finding.needed - finding.trials.used
         steps.append(of.Step("trials", job=job, trials=more, total=finding.needed))
-    elif not sentences.has_scores(finding):
+    elif isinstance(finding, of.AgentBroke) or not sentences.has_scores(finding):
         steps.append(of.Step("again", job=job))
     if run.started.job_path:
         steps.append(of.Step("edit"))
@@ -563,7 +537,9 @@ def _about_models(runs: Sequence[RecordedRun]) -> tuple[ConclusionFinding, tuple
     means = {each.label: mean for each in summaries if (mean := _overall(each)) is not None}
     names = _distinguished([each.label for each in summaries])
     ranked = sorted((each for each in summaries if each.label in means), key=lambda each: -means[each.label])
-    models = tuple(of.ModelScore(names[each.label], means[each.label]) for each in ranked)
+    models = tuple(
+        of.ModelScore(names[each.label], means[each.label], _scores_by_condition(each)) for each in ranked
+    )
     if not models:
         return of.NoRunMeasured(), ()
     if len(summaries) == 1:
@@ -637,6 +613,12 @@ def _trial_sample(run: RecordedRun, trial: int) -> Sample | None:
         return missing
     values = [sample.value for sample in known if sample.value is not None]
     return replace(known[0], value=exact_mean(values))
+
+
+def _scores_by_condition(summary: Summary) -> tuple[of.SideScore, ...]:
+    return tuple(
+        of.SideScore(of.Side(each.condition, each.title), each.score.mean) for each in summary.conditions
+    )
 
 
 def _overall(summary: Summary) -> float | None:

@@ -1,7 +1,7 @@
 """Two agents beside each other with the same job, for somebody who sees a result for the first time.
 
-What came out, why, and how sure it is: the scores by condition, the assertion on which they differ most with what each
-agent said there, and what so few trials can tell. `comparison` has everything else.
+Below the answer of their comparison: the scores by condition, and the assertion on which they differ most with what each
+agent said there. `comparison` has everything else.
 """
 
 from __future__ import annotations
@@ -45,8 +45,6 @@ class BesideEachOther:
     user: str
     """What the user said before their answers part."""
     said: tuple[AgentSaid, ...]
-    sure: str
-    """How sure the difference is, in a sentence."""
 
 
 def beside(comparison: Comparison) -> BesideEachOther:
@@ -64,7 +62,6 @@ def beside(comparison: Comparison) -> BesideEachOther:
         assertion=found[1] if found is not None else "",
         user=user,
         said=said,
-        sure=" ".join(comparison.advice),
     )
 
 

@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from typing import Any, Generic, Literal, TypeVar
 
 from bioeval_tui.record.events import ConversationScored, ScorePart
-from bioeval_tui.record.names import Condition, spoken
+from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import PASSED, MessageState
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.answer import Answer
@@ -330,7 +330,7 @@ class ConditionComparison:
 
     condition: Condition
     title: str
-    """What both jobs call it, else `facts withheld`."""
+    """What both jobs call it, else `without the facts`."""
     a: Estimate
     b: Estimate
     score: Difference
@@ -539,7 +539,7 @@ class Comparison:
         advice = [(condition.title, condition.advice) for condition in self.conditions]
         if len({text for _, text in advice}) == 1:
             return tuple(filter(None, (advice[0][1],)))
-        return tuple(under(spoken(title), text) for title, text in advice if text)
+        return tuple(under(title, text) for title, text in advice if text)
 
     @property
     def told(self) -> tuple[str, ...]:

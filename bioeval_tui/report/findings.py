@@ -139,10 +139,12 @@ class Shared(_Data):
 
 
 class ModelScore(_Data):
-    """A model, named so that it differs from the others of its batch, and its mean score."""
+    """A model, named so that it differs from the others of its batch, and its mean score of all conditions."""
 
     name: str
     score: float
+    scores: tuple[SideScore, ...] = ()
+    """Its score of each condition."""
 
 
 # Why a run has no result
@@ -418,8 +420,8 @@ class RunScores(Finding):
     scores: tuple[SideScore, ...]
     shared: Shared | None
     """What the two conditions that are compared share; None if that is everything."""
-    on_shared: tuple[float | None, float | None] | None
-    """Their scores on it."""
+    on_shared: tuple[float, ...]
+    """Their mean scores on it; empty if that is not known."""
     everywhere: tuple[Fails, ...]
     """What fails in every trial of every condition."""
     lower: Side | None
@@ -434,7 +436,7 @@ class RunScores(Finding):
 
 
 class ModelScores(Finding):
-    """What came out of a batch: the mean score of each model, the best first."""
+    """What came out of a batch: the mean score of each model, the best first, and of how many conditions."""
 
     models: tuple[ModelScore, ...]
 

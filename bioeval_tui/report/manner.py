@@ -284,7 +284,7 @@ class RunManner:
 
     condition: Condition
     title: str
-    """What the jobs call it, else `facts withheld`."""
+    """What the jobs call it, else `without the facts`."""
     conversations: int
     rows: tuple[MannerRow, ...]
     reference: RealismReference

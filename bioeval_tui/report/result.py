@@ -138,7 +138,7 @@ class TrialResult:
     is_whole: bool
     """Whether they are all conditions of the job, so that there is a mean."""
     titles: tuple[str, ...]
-    """What the job calls them, else `facts withheld` and `facts supplied`."""
+    """What the job calls them, else `without the facts` and `with the facts`."""
     conversations: tuple[ConversationResult | None, ...]
     """None for one that has not started."""
     uplift: float | None

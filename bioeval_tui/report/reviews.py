@@ -187,7 +187,7 @@ class JudgedAgain:
 
     key: ConversationKey
     where: str
-    """Which conversation, such as `facts withheld, trial 1`."""
+    """Which conversation, such as `without the facts, trial 1`."""
     recorded_verdict: TranscriptScored | None
     rows: tuple[JudgingRow, ...]
     recorded_criteria: Mapping[int, str] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 from bioeval_tui import score as composite
 from bioeval_tui.errors import Problem
@@ -37,7 +37,7 @@ from bioeval_tui.record.events import (
     TaskScored,
     TranscriptScored,
 )
-from bioeval_tui.record.names import Condition, spoken
+from bioeval_tui.record.names import Condition
 from bioeval_tui.record.reviews import (
     Reviews,
     TaskKey,
@@ -60,6 +60,7 @@ from bioeval_tui.report.findings import (
 from bioeval_tui.report.reviews import JudgedAgain, Review
 from bioeval_tui.report.sentences import LONGEST_LOSS, needs_all, sentence
 from bioeval_tui.statistics.estimates import LatencySummary, Sample
+from bioeval_tui.statistics.means import exact_mean
 from bioeval_tui.text import both_or_all, clean_line, shorten
 
 
@@ -77,9 +78,7 @@ class ConversationResult:
         self._run, self._talk = run, talk
         self.condition, self.trial = talk.key
         self.title = run.state.condition_title(self.condition)
-        """What its condition is called: `facts withheld`, or as the job names it."""
-        self.name = run.state.condition_name(self.condition)
-        """What its condition is called where there is little room."""
+        """What its condition is called: `without the facts`, or as the job names it."""
         self.trial_words = talk.trial_words
         """How the trial is called: `trial 3`, `case 17`, or `case 17, trial 2`."""
         self.case, self.session_id, self.attempt, self.record = (
@@ -486,12 +485,8 @@ class RecordedRun:
         return rows.run_conditions(self.state)
 
     def condition_title(self, condition: str) -> str:
-        """Return what a condition is called: as the job names it, else `facts withheld`."""
+        """Return what a condition is called: as the job names it, else `without the facts`."""
         return self.state.condition_title(condition)
-
-    def condition_name(self, condition: str) -> str:
-        """Return what a condition is called where there is little room."""
-        return self.state.condition_name(condition)
 
     @property
     def target_ms(self) -> float:
@@ -516,12 +511,36 @@ class RecordedRun:
 
     def place_words(self, talk: ConversationResult) -> str:
         """Return which conversation of the run it is: `with the facts`, or `with the facts, trial 2` where there are several."""
-        return spoken(talk.name) + (f", {talk.trial_words}" if len(self.trials) > 1 or talk.case else "")
+        return talk.title + (f", {talk.trial_words}" if len(self.trials) > 1 or talk.case else "")
 
     def conversation(self, condition: Condition, trial: int) -> ConversationResult | None:
         """Return a conversation; None if it has not begun."""
         talk = self.state.conversation(condition, trial)
         return self._made(talk) if talk is not None else None
+
+    @property
+    def scored_pairs(self) -> list[tuple[ConversationResult, ConversationResult]]:
+        """The conversations without and with the facts of each trial that has both scores."""
+        if self.contrast is None:
+            return []
+        without, with_facts = self.contrast
+        both = (
+            (self.conversation(without, trial), self.conversation(with_facts, trial)) for trial in self.trials
+        )
+        return [
+            (one, two) for one, two in both if one and two and one.score is not None and two.score is not None
+        ]
+
+    @property
+    def shared_means(self) -> dict[Condition, float]:
+        """The mean scores on what both conditions share, over the trials that are compared; empty without any."""
+        known: dict[Condition, list[float]] = {}
+        for pair in self.scored_pairs:
+            values = [talk.shared_score for talk in pair]
+            if None not in values:
+                for talk, value in zip(pair, values, strict=True):
+                    known.setdefault(talk.condition, []).append(cast(float, value))
+        return {condition: exact_mean(values) for condition, values in known.items()}
 
     def contents_of(self, trial: int, condition: Condition, of_case: str) -> Contents:
         """Return what a trial is about; `of_case` identifies its case, all of whose trials are about the same."""

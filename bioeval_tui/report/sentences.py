@@ -15,7 +15,7 @@ from string import Formatter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bioeval_tui.record.conditions import SUPPLIED, WITHHELD
-from bioeval_tui.record.names import spoken, title_of
+from bioeval_tui.record.names import PUBLISHED_TITLES, title_of
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Finding, NextFinding, Outcome
 from bioeval_tui.statistics.intervals import FEWEST
@@ -192,7 +192,7 @@ def _by_what(finding: of.RunScores) -> str:
     """Return the scores on what both conditions share, if they do not share everything."""
     if finding.shared is None:
         return ""
-    if finding.shared.is_nothing or finding.on_shared is None:
+    if finding.shared.is_nothing or not finding.on_shared:
         return ", each by its own criteria"
     both = " → ".join(map(number, finding.on_shared))
     if both == " → ".join(number(one.score) for one in finding.scores):
@@ -234,7 +234,14 @@ def _fails(fails: Sequence[of.Fails]) -> str:
 
 @write.register
 def _(finding: of.ModelScores) -> str:
-    return f"{_models(finding.models)}."
+    """Return such as `Mean of both conditions: large 0.95 (0.90 → 1.00 with the facts), small 0.75 (0.50 → 1.00).`."""
+    return f"{_mean_of(finding.models)}{_models(finding.models)}."
+
+
+def _mean_of(models: Sequence[of.ModelScore]) -> str:
+    """Return of how many conditions the scores of these models are means; nothing if each has one."""
+    count = max((len(model.scores) for model in models), default=0)
+    return f"Mean of {both_or_all(count)} conditions: " if count > 1 else ""
 
 
 @write.register
@@ -305,7 +312,7 @@ def sure(finding: of.ConclusionFinding, *, rehearsal: bool = False) -> str:
     words = write_sure(finding) if text is None else _WRITER.format(text, finding)
     if not rehearsal:
         return words
-    return f"no: only a rehearsal; {words.removeprefix('no: ').removeprefix('yes: ')}"
+    return f"no: only a rehearsal, without any model; {words.removeprefix('no: ').removeprefix('yes: ')}"
 
 
 def has_scores(finding: of.ConclusionFinding) -> bool:
@@ -418,7 +425,7 @@ def _few(finding: of.TooFewForEffect) -> str:
 @write_sure.register
 def _(finding: of.BestModel) -> str:
     than, by = (finding.other, "by") if finding.other else ("every other model", "by at least")
-    return f"yes: {finding.model} does better than {than}, {by} {number(finding.margin)}"
+    return f"yes: {finding.model} does better than {than}, {by} {number(finding.margin)} in the mean"
 
 
 @write_sure.register
@@ -696,12 +703,12 @@ def _(finding: of.WhyApart) -> str:
 def _(finding: of.ChecksCorrected) -> str:
     parts = ", ".join(f"{_checked(what)}{_p(p)}" for what, p in finding.different)
     what = f"significantly different: {parts}" if parts else "none is significantly different"
-    return f"{upper_first(spoken(finding.title))}: of {finding.tested} tasks and assertions, corrected for looking at all (Holm), {what}."
+    return f"{upper_first(finding.title)}: of {finding.tested} tasks and assertions, corrected for looking at all (Holm), {what}."
 
 
 @write.register
 def _(finding: of.FellBeyondChance) -> str:
-    return f"{spoken(finding.condition)}: {_checked(finding.checked)} fell, {difference_words(finding.found)}{_p(finding.found.p)}"
+    return f"{finding.condition}: {_checked(finding.checked)} fell, {difference_words(finding.found)}{_p(finding.found.p)}"
 
 
 @write.register
@@ -1234,19 +1241,23 @@ def concurrency_words(finding: LatencySummary) -> str:
 
 
 def under(title: str, text: str) -> str:
-    """Return a sentence under a title, such as `Facts withheld: one pair shows …`."""
+    """Return a sentence under a title, such as `Without the facts: one pair shows …`."""
     return f"{upper_first(title)}: {text[:1].lower()}{text[1:]}"
 
 
 def in_side(side: of.Side) -> str:
     """Return `without the facts`, or the condition by the name that the job gives it: `in “knows nothing”`."""
-    words = spoken(side.title)
-    return words if words != side.title else f"in “{words}”"
+    return side.title if side.title in PUBLISHED_TITLES.values() else f"in “{side.title}”"
 
 
 def _models(models: Sequence[of.ModelScore]) -> str:
-    listed = ", ".join(f"{one.name} {number(one.score)}" for one in models[:LISTED])
+    listed = ", ".join(map(_model, models[:LISTED]))
     return listed + (f", {len(models) - LISTED} more" if len(models) > LISTED else "")
+
+
+def _model(model: of.ModelScore) -> str:
+    by = f" ({_conditions(model.scores)})" if len(model.scores) > 1 else ""
+    return f"{model.name} {number(model.score)}{by}"
 
 
 MOST_FACTS, LONGEST_FACTS = 3, 110

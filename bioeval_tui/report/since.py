@@ -31,10 +31,14 @@ def since_last(before: RunResult, run: RunResult) -> str:
     """Return what changed from one run to another of its job: the scores by condition, and what was fixed or broken."""
     found = compare(before, run)
     if not found.measured:
-        return f"since {date(before.started_at)}: not comparable; {found.incomparable}"
+        return f"{_last_run(before)}: not comparable; {found.incomparable}"
     moved = [side for side in found.conditions if number(side.a.mean) != number(side.b.mean)]
     changes = [*map(_score, moved), *_of_tasks(found), *_of_checks(found)]
-    return f"since {date(before.started_at)}: {', '.join(changes) or 'the same scores'}"
+    return f"{_last_run(before)}: {', '.join(changes) or 'the same scores'}"
+
+
+def _last_run(before: RunResult) -> str:
+    return f"since the last run of this job ({date(before.started_at)})"
 
 
 def _score(side: ConditionComparison) -> str:

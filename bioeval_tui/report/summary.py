@@ -100,7 +100,7 @@ class ConditionSummary:
 
     condition: Condition
     title: str
-    """What the jobs call it, else `facts withheld`."""
+    """What the jobs call it, else `without the facts`."""
     score: Estimate
     tasks: tuple[TaskSummary, ...]
     assertions: tuple[AssertionSummary, ...]
@@ -391,7 +391,7 @@ class ConditionRanking:
 
     condition: Condition
     title: str
-    """What the jobs call it, else `facts withheld`."""
+    """What the jobs call it, else `without the facts`."""
     ranking: AgentRanking
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bioeval_tui import units
-from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.grade.task_report import NO_MEDAL, TaskReport
 from bioeval_tui.record.events import AssertionChecked, TaskScored
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import MessageState
@@ -19,6 +19,7 @@ from bioeval_tui.report.sentences import (
 )
 from bioeval_tui.report.summary import Asking, ConditionSummary, Summary
 from bioeval_tui.statistics.estimates import Estimate, LatencySummary, PassK
+from bioeval_tui.statistics.intervals import LEVEL
 from bioeval_tui.text import compact_json, plural, shorten
 from bioeval_tui.units import DASH, count, dollars, number, number3
 
@@ -183,16 +184,21 @@ def standing(report: TaskReport) -> str:
 
 
 def sure_words(report: TaskReport) -> str:
-    """Return the uncertainty of a score: its interval, the chances of medals and its possible places; empty if unknown."""
+    """Return whether other rows would give the same medal, with its chances, the interval and the places; empty if unknown.
+
+    Such as `no: gold 70 %, silver 27 %, bronze 2 % on other rows; 95 % interval 0.9906 to 1.0000; place 1 to 4`.
+    """
     uncertainty = report.uncertainty
     if uncertainty is None:
         return ""
     if uncertainty.low is None:
         return uncertainty.interval_words
+    same = dict(uncertainty.medals).get(report.medal or NO_MEDAL, 0.0)
+    decided = "yes" if same >= LEVEL and not report.doubts else "no"
     doubts = f"; in doubt: {report.doubt_words}" if report.doubts else ""
     return (
-        f"95 % interval {uncertainty.interval_words}; {uncertainty.medal_words}; "
-        f"place {uncertainty.place_words}{doubts}"
+        f"{decided}: {uncertainty.medal_words} on other rows; "
+        f"95 % interval {uncertainty.interval_words}; place {uncertainty.place_words}{doubts}"
     )
 
 

@@ -22,7 +22,7 @@ from textual.worker import WorkerFailed
 
 from bioeval_tui.errors import BioevalError, StorageError
 from bioeval_tui.record.masking import current, masked, masking
-from bioeval_tui.text import home_relative
+from bioeval_tui.text import home_relative, listed
 from bioeval_tui.tui import keys
 from bioeval_tui.tui.items import cannot_run
 from bioeval_tui.tui.keys import bindings
@@ -266,10 +266,13 @@ class BioevalApp(TerminalApp[None]):
             self.edit_file(path, line)
 
     @work(group="again")
-    async def repeat_run(self, run_id: str, otherwise: Callable[[], None] | None = None) -> None:
-        """Ask how to run a recorded run's job again: its settings, and as many trials as its answer says would do.
+    async def repeat_run(
+        self, *run_ids: str, total: int = 0, otherwise: Callable[[], None] | None = None
+    ) -> None:
+        """Ask how to run the job of recorded runs again: their settings and models, and as many trials as would do.
 
-        `otherwise` is called if it cannot be asked: its job is gone, for example.
+        These are `total`, or what a run's own answer says. `otherwise` is called if it cannot be asked: the job is
+        gone, for example.
         """
         from bioeval_tui.tui.job_dialogs import (  # a dialog is loaded when it is opened
             RunDialog,
@@ -278,7 +281,7 @@ class BioevalApp(TerminalApp[None]):
         )
 
         try:
-            path, form = await self.services.from_runs(repeated, run_id)
+            path, form = await self.services.from_runs(partial(repeated, total=total), *run_ids)
             job = await self.services.in_thread(lambda: self.services.job_list.item(path))
         except (BioevalError, OSError) as error:
             if otherwise is not None:
@@ -289,7 +292,7 @@ class BioevalApp(TerminalApp[None]):
         if why := cannot_run(job):
             self.notify(why, severity="error", markup=False)
             return
-        self.push_screen(RunDialog(job, form, run_id), partial(run_as_asked, self, job))
+        self.push_screen(RunDialog(job, form, listed(run_ids)), partial(run_as_asked, self, job))
 
     def run_again(self) -> None:
         """Start the run of the live screen, or its replay, again."""

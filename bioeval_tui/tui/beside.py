@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import ClassVar
 
 from rich.cells import cell_len
 from textual.binding import BindingType
 from textual.widget import Widget
 
-from bioeval_tui.record.names import spoken
 from bioeval_tui.report.beside import AgentSaid, BesideEachOther, beside
 from bioeval_tui.report.comparison import Comparison
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs.comparison import CompareDialog
+from bioeval_tui.tui.shared.answer_block import answer_lines
 from bioeval_tui.tui.shared.cells import Cell, Line, score_tone
 from bioeval_tui.tui.shared.dialogs import Dialog, DialogText
 from bioeval_tui.tui.shared.rows_widget import Labelled
@@ -37,12 +38,12 @@ class BesideDialog(Dialog[None]):
     def __init__(self, comparison: Comparison) -> None:
         super().__init__()
         self._comparison = comparison
-        self._pair = beside(comparison)
 
     def compose_body(self) -> Iterable[Widget]:
-        """The scores, where they come apart, and how sure that is."""
+        """What came out and how sure that is; then the scores, and where they come apart."""
         shown = Labelled()
-        shown.show(lines(self._pair))
+        answer = replace(self._comparison.answer, why="")  # it is shown with both answers in full
+        shown.show([*answer_lines(answer), [], *lines(beside(self._comparison))])
         yield DialogText(shown)
 
     def action_whole(self) -> None:
@@ -51,23 +52,23 @@ class BesideDialog(Dialog[None]):
 
 
 def lines(pair: BesideEachOther) -> list[Line]:
-    """Return what came out, why, and how sure it is."""
-    width = max(cell_len(label) for label in ("how sure", *(name for name, _ in pair.scores))) + 2
+    """Return the scores, and where the agents come apart."""
+    width = max(cell_len(label) for label in ("the user", *(name for name, _ in pair.scores))) + 2
 
     def label(text: str) -> Cell:
         return Cell(text + " " * (width - cell_len(text)), "quiet")
 
-    titles = [" " * max(2, 18 - cell_len(name)) + name for name in map(spoken, pair.conditions)]
+    titles = [" " * max(2, 18 - cell_len(name)) + name for name in pair.conditions]
     found: list[Line] = [[label(""), *(Cell(title, "quiet") for title in titles)]]
     for name, values in pair.scores:
         cells = zip(values, titles, strict=True)
         scores = (Cell(f"{number(value):>{cell_len(title)}}", score_tone(value)) for value, title in cells)
         found.append([label(name), *scores])
     if pair.assertion:
-        found += [[], [label("why"), Cell(f"{spoken(pair.condition)}: “{pair.assertion}”")]]
+        found += [[], [label("differs"), Cell(f"{pair.condition}: “{pair.assertion}”")]]
         found.append([label("the user"), Cell(f"“{pair.user}”")])
         found += [[label(said.agent), *_said(said)] for said in pair.said]
-    return [*found, [], [label("how sure"), Cell(pair.sure)]]
+    return found
 
 
 def _said(said: AgentSaid) -> Line:

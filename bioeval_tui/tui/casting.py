@@ -116,7 +116,7 @@ def _stops(events: Sequence[RunEvent], timing: Timing) -> list[_Stop]:
     markers: dict[int, str] = {}
     for place in timeline.marks():
         trial = f", trial {place.trial}" if several else ""
-        named = "" if place.condition is None else state.condition_name(place.condition)
+        named = "" if place.condition is None else state.condition_title(place.condition)
         if named:
             markers[place.given] = f"{named}{trial}, turn {place.turn}"
     markers[len(events)] = "end"

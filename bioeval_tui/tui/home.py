@@ -17,7 +17,7 @@ from textual.widget import Widget
 
 from bioeval_tui.errors import BioevalError
 from bioeval_tui.evaluation.engine.interface import RunRequest
-from bioeval_tui.record.names import spoken
+from bioeval_tui.record.names import title_of
 from bioeval_tui.record.runs import AGENT_FAILED, NO_SCORE, NOT_MEASURED
 from bioeval_tui.report.findings import CompareNext, RepeatNext, ReviewNext, RunNext, WatchNext
 from bioeval_tui.report.sentences import next_step
@@ -317,7 +317,7 @@ def _trend(name: str, values: Sequence[float | None]) -> Line:
         return []
     bars = joined((f"{spark([value], 1)} ", score_tone(value)) for value in values)
     said = f" {number(known[-1])}, best {number(max(known))}"
-    title = spoken(name)
+    title = title_of(name)
     return [Cell(f"  {fitted(title, max(18, cell_len(title) + 1))}", "quiet"), *bars, Cell(said, "quiet")]
 
 

@@ -382,14 +382,29 @@ class RunForm:
         return request
 
 
-def repeated(run: RunResult) -> tuple[Path, RunForm]:
-    """Return a run's job file, and the form that runs it again, with as many trials as its answer says would do.
+def repeated(*runs: RunResult, total: int = 0) -> tuple[Path, RunForm]:
+    """Return the job file of one or more runs, and the form that runs it again with their models.
 
-    What came from the job is left to it: it may have been edited since.
+    There are `total` trials, or as many as the first run's answer says would do. What came from the job is left to it:
+    it may have been edited since.
 
     Raises:
-        UsageError: the file is not there, or its agent was started by the command line.
+        UsageError: the file is not there, the agent was started by the command line, or the runs differ in more than
+            their model.
     """
+    forms = [_form_of(run) for run in runs]
+    path, form = forms[0]
+    if any(
+        (other, replace(own, models=form.models, repeats=form.repeats)) != forms[0] for other, own in forms
+    ):
+        raise UsageError(
+            "these runs differ in more than their model; press r on the score card of each to run it again"
+        )
+    models = ", ".join(dict.fromkeys(own.models for _, own in forms if own.models))
+    return path, replace(form, models=models, repeats=str(total) if total else form.repeats)
+
+
+def _form_of(run: RunResult) -> tuple[Path, RunForm]:
     path, started = job_file(run), run.started
     before, job = options_of(started.options), run.state.job
     if before.local_model or started.options.get("agent_function"):
@@ -493,7 +508,7 @@ class RunDialog(FormDialog[RunForm]):
 
     NAME: ClassVar[str] = "Run a job"
     ABOUT: ClassVar[str] = (
-        "A run covers both conditions, facts withheld and facts supplied, or only one of them: that is a "
+        "A run covers both conditions, without the facts and with them, or only one of them: that is a "
         "trial. Each model is a run of its own."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("run-a-job")

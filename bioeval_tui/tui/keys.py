@@ -191,6 +191,8 @@ TABLE: tuple[Key, ...] = (
     Key("jobs", "R", "reverse", "reverse", "Reverse the order", HIDDEN),
     # Grid
     Key("grid", "slash", "filter", "filter", "Show only cells with this text"),
+    Key("grid", "equals_sign", "compare", "compare", "Compare the two runs of the batch"),
+    Key("grid", "r", "again", "run again", "Run the job again with these models; a dialog lets you change how"),
     Key("grid", "C", "stop", "stop all", "Cancel every conversation of the batch and start no more"),
     # Review
     Key("review", "a", "accept", "accept", "Accept the judge's score or the grading"),
@@ -219,6 +221,7 @@ TABLE: tuple[Key, ...] = (
     Key("waterfall", "tab", "other", "other condition", "Show the other condition"),
     Key("error-view", "escape", "close", "close", "Go back to the card"),
     Key("error-view", "A", "answers", "show private answers", "Show the views of private answers; the ledger records it"),
+    Key("compare", "r", "again", "run again", "Run the job again with both models; a dialog lets you change how"),
     Key("compare", "O", "differences", "only differences", "Hide rows that are the same in both runs"),
     Key("compare", "O", "every_row", "all rows", "Show rows that are the same as well"),
     Key("share", "y", "first", "copy", "Copy the first row"),

@@ -18,7 +18,7 @@ from textual.widgets import Input, Static
 
 from bioeval_tui.grade.outcomes import standing_of
 from bioeval_tui.record import reviews
-from bioeval_tui.record.names import spoken
+from bioeval_tui.record.names import title_of
 from bioeval_tui.report.messages import plain
 from bioeval_tui.text import clean, for_terminal, shorten
 from bioeval_tui.tui.items import NewReview, ReviewItem
@@ -100,7 +100,7 @@ def where(item: ReviewItem, width: int = 80) -> str:
     if item.id.key is not None:
         case = item.conversation.case if item.conversation is not None else None
         trial = (case.words if case is not None else "") or str(item.id.key.trial)
-        condition = spoken(item.condition or item.id.key.condition)
+        condition = item.condition or title_of(item.id.key.condition)
         return f"{condition_in(condition, max(4, width - 1 - cell_len(trial)))} {trial}"
     return item.row.agent if item.row is not None else ""
 

@@ -39,7 +39,7 @@ def run(*arguments: str, data_dir: Path, **variables: str) -> subprocess.Complet
 async def run_job(
     folder: Path, job: dict[str, Any], *options: str, **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a job, facts withheld, from `folder`; its data goes to `folder/data`."""
+    """Run a job, without the facts, from `folder`; its data goes to `folder/data`."""
     (folder / "job.yml").write_text(json.dumps(job))
     command = ("run", "job.yml", "--headless", "--json", "--graph", "none", "--condition", "withheld")
     return await asyncio.to_thread(

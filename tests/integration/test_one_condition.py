@@ -55,17 +55,17 @@ def test_one_condition_is_run_scored_and_reported_without_a_mean(
     report = json.loads(files["json"].read_text("utf-8"))
     result = report["runs"][0]
     assert (list(result["conditions"]), result["score"]) == (["supplied"], None)
-    assert result["why_no_score"] == "The mean needs both conditions, and this run has facts supplied only."
+    assert result["why_no_score"] == "The mean needs both conditions, and this run has with the facts only."
     assert report["summary"][0]["difference"] is None
     assert "needs both conditions" in files["md"].read_text("utf-8")
     suites = [suite.get("name") or "" for suite in ET.parse(files["xml"]).getroot()]
     assert len(suites) == 1
-    assert "facts supplied" in suites[0]
+    assert "with the facts" in suites[0]
     listed = run("runs", "list", data_dir=data_dir).stdout
     assert "■ rehearsal" in listed
     gated = run("runs", "gate", path.stem, "--fail-under", "0.5", data_dir=data_dir)
     assert gated.returncode == 2
-    assert f"{path.stem} has facts supplied only; give supplied:0.5" in gated.stderr
+    assert f"{path.stem} has with the facts only; give supplied:0.5" in gated.stderr
     Evaluation(report, "").assert_score(0.5, condition="supplied")
     with pytest.raises(pytest.fail.Exception, match="needs both conditions"):
         Evaluation(report, "").assert_score(0.5)
@@ -91,7 +91,7 @@ def test_a_run_of_one_condition_resumes_with_that_condition_only(place: tuple[st
 @pytest.mark.parametrize(
     ("bar", "sentence"),
     [
-        ("withheld:0.5", "withheld:0.5 needs facts withheld, but the run has facts supplied only"),
+        ("withheld:0.5", "withheld:0.5 needs without the facts, but the run has with the facts only"),
         ("0.5", "0.5 asks for the mean of both, which needs both conditions"),
     ],
 )

@@ -85,7 +85,7 @@ async def test_a_gate_checks_thresholds_and_writes_its_files(job: Path, tmp_path
     async with RestAgentServer() as server:
         met = await run(server, tmp_path, job, *arguments, "--fail-under", "supplied:0.9,withheld:0.5")
         assert met.returncode == 0, met.stderr
-        assert "✓ notes · facts supplied: score 1.00, the threshold is 0.9" in met.stdout
+        assert "✓ notes · with the facts: score 1.00, the threshold is 0.9" in met.stdout
         missed = await run(
             server, tmp_path, job, *arguments, "--repeat", 2, "--min-pass-k", "3:0.9", "--fail-on-assertion"
         )

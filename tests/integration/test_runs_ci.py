@@ -217,6 +217,6 @@ def test_withheld(bioeval):
     assert "could not run (exit 2)" in said
     assert "nothing.yml" in said
     assert "the score could not be measured" in said
-    assert "facts withheld: no reminder is set without a time zone (failed)" in said
+    assert "without the facts: no reminder is set without a time zone (failed)" in said
     assert "Traceback" not in said
     assert "4 failed, 1 passed" in said

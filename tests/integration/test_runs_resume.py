@@ -183,7 +183,7 @@ def test_rescoring_by_rules_keeps_old_and_new_scores(finished: tuple[Path, Path]
         "conversation_scored",
     }
     shown = run("runs", "show", recording.stem, data_dir=data_dir)
-    assert "judged again: facts withheld" in shown.stdout
+    assert "judged again: without the facts" in shown.stdout
     as_json: dict[str, Any] = json.loads(
         run("runs", "show", recording.stem, "--json", data_dir=data_dir).stdout
     )

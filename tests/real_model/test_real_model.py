@@ -54,7 +54,7 @@ def says(message: str) -> str:
 
 
 async def held(folder: Path, what: dict[str, Any], **options: Any) -> WholeRun:
-    """Run a job with the facts withheld, and let no message or failure pass unseen: pytest prints them if a test fails."""
+    """Run a job with the without the facts, and let no message or failure pass unseen: pytest prints them if a test fails."""
     found = await hold(json.dumps(what), folder, **{"conditions": ("withheld",), "graph": "none", **options})
     print(*in_words(found.events), sep="\n")
     return found

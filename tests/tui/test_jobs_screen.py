@@ -146,9 +146,9 @@ async def test_the_chosen_condition_is_remembered_for_each_job(size: tuple[int, 
         await pilot.press("down", "left")
         await loaded(app, pilot)
         text = screen_text(app)
-        assert "‹ facts supplied only: no mean, no difference ›" in text
+        assert "‹ with the facts only: no mean, no difference ›" in text
         assert "1 condition: 1 conversation" in text
-        assert "facts withheld first" not in text  # there is no order of one
+        assert "without the facts first" not in text  # there is no order of one
         await pilot.press("enter")
         await until(pilot, lambda: bool(services.started))
         await until(pilot, lambda: app.current_mode == "live")
@@ -157,7 +157,7 @@ async def test_the_chosen_condition_is_remembered_for_each_job(size: tuple[int, 
         await pilot.press("end", "enter")
         await until(pilot, lambda: is_a(app.screen, "RunDialog"))
         await loaded(app, pilot)
-        assert "‹ facts supplied only" in screen_text(app)
+        assert "‹ with the facts only" in screen_text(app)
     assert [(request.conditions, request.order) for request in services.started] == [(("supplied",), None)]
     assert services.preferences["run.by_job"][path]["conditions"] == "supplied"
 

@@ -172,11 +172,11 @@ READERS = {
     "markdown report": lambda t: message_lines("agent", t),
     "pattern_of": lambda t: (messages.pattern_of(t[:2000]) or messages._GAP).search(t),
     "guards of the user": lambda t: check(view("withheld", "Hi", "Hello, what can I do?"), t, PROMPT),
-    "guards, facts supplied": lambda t: check(view("supplied", "Hi", "Hello, what can I do?"), t, PROMPT),
+    "guards, with the facts": lambda t: check(view("supplied", "Hi", "Hello, what can I do?"), t, PROMPT),
     "guards after the agent": lambda t: check(
         view("withheld", "Hi", t, t, t), "I take 5 mg at 10, the case is silent", PROMPT
     ),
-    "guards after the agent, facts supplied": lambda t: check(view("supplied", "Hi", t, t, t), t, PROMPT),
+    "guards after the agent, with the facts": lambda t: check(view("supplied", "Hi", t, t, t), t, PROMPT),
     "asked": lambda t: [asks_for(t, fact) for fact in JOB.facts],
     "asks": asks_for_anything,
     "disclosed": lambda t: disclosed_facts(t, JOB.facts, (), Known("Hi")),

@@ -71,7 +71,7 @@ def test_a_condition_that_was_not_run_is_an_error() -> None:
 def test_pass_k_can_be_asserted_for_one_condition() -> None:
     found = evaluation(Recorded([Talk(tasks=(0.1,))] * 2, [Talk(tasks=(0.9,))] * 2))
     found.assert_pass_k(2, 1.0, condition="supplied")
-    with pytest.raises(pytest.fail.Exception, match=r"facts withheld: pass\^2 is 0.00"):
+    with pytest.raises(pytest.fail.Exception, match=r"without the facts: pass\^2 is 0.00"):
         found.assert_pass_k(2, 1.0)
     with pytest.raises(pytest.fail.Exception, match=r"not measured: .*too few trials"):
         found.assert_pass_k(3, 0.5)
@@ -131,7 +131,7 @@ def test_wrong(bioeval):
     done.assert_outcomes(passed=2, failed=2, skipped=1)
     done.stdout.fnmatch_lines_random(
         [
-            "*facts withheld scored 0.43, the threshold is 0.9*",
+            "*without the facts scored 0.43, the threshold is 0.9*",
             "*not measured: *pass^6 is not defined: too few trials*",
             "*could not run (exit 2)*",
             "*Invalid value for '--repeat': 0 is not in the range*",

@@ -71,7 +71,7 @@ def job_from(recording: Path, runs_dir: Path, trial: int | None = None) -> str:
 
 
 def _choose(state: RunState, trial: int | None) -> ConversationState | None:
-    """Return the conversation with the lowest score, with facts supplied before withheld; one of a named trial need not have failed."""
+    """Return the conversation with the lowest score, with with the facts before withheld; one of a named trial need not have failed."""
     talks = [talk for talk in state.conversations.values() if any(map(_is_answer, talk.messages))]
     if trial is not None:
         talks = [talk for talk in talks if talk.key.trial == trial]

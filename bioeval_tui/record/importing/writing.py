@@ -274,7 +274,7 @@ class _Writer:
         if surveyed.unknown_condition:
             yield (
                 "condition_unknown",
-                f"what the user knew in {plural(surveyed.unknown_condition, 'conversation')} is unknown; they count as facts supplied",
+                f"what the user knew in {plural(surveyed.unknown_condition, 'conversation')} is unknown; they count as with the facts",
             )
 
     def conversation(self, talk: ImportedConversation) -> Iterator[RunEvent]:

@@ -19,7 +19,7 @@ from bioeval_tui.consoles import plain_console, write_lines
 from bioeval_tui.errors import BioevalError, ExitCode
 from bioeval_tui.record import events
 from bioeval_tui.record.attachments import file_words, has_contents
-from bioeval_tui.record.names import CANCELLED_AT_START, SPEAKERS, Condition, spoken
+from bioeval_tui.record.names import CANCELLED_AT_START, SPEAKERS, Condition
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.runs import is_live
 from bioeval_tui.record.state import Change, RunState, apply_all
@@ -76,8 +76,8 @@ class ProgressLines:
         """Print an event for a run without a screen."""
         line = _line(state, event)
         if line is not None:
-            name = state.condition_name(event.condition) if event.condition else ""
-            width = max(map(len, map(state.condition_name, state.conditions)))
+            name = state.condition_title(event.condition) if event.condition else ""
+            width = max(map(len, map(state.condition_title, state.conditions)))
             say(self._console, f"{name:<{width}}  {line}")
 
 
@@ -214,7 +214,7 @@ def _print_all_trials(result: RunResult, console: Console) -> None:
     for task, name in sorted(scored, key=lambda one: one[0].task):
         tasks[f"{task.task} {task.title}"][name, task.outcome] += 1
     for kind, tallies in (("task", tasks), ("assertion", checks)):
-        names = (escape(result.condition_name(name)) for name in result.conditions)
+        names = (escape(result.condition_title(name)) for name in result.conditions)
         table = Table(kind, *names, box=None, pad_edge=False)
         for title, tally in tallies.items():
             # A title of one trial alone belongs to its case, of which there may be thousands.
@@ -240,7 +240,9 @@ def print_beside(run: Path, other: Path) -> None:
     console, second = plain_console(), load_run(other)
     console.print()
     console.print(Text(f"beside it, recorded: {second.brief.agent_words}", style="bold"), soft_wrap=True)
-    _print_pair(beside(compare(load_run(run), second)), console)
+    found = compare(load_run(run), second)
+    print_answer(replace(found.answer, why=""), console)  # it follows with both answers in full
+    _print_pair(beside(found), console)
 
 
 def _print_pair(pair: BesideEachOther, console: Console) -> None:
@@ -249,18 +251,17 @@ def _print_pair(pair: BesideEachOther, console: Console) -> None:
         table.add_row(Text(name), *map(number, values))
     console.print(table)
     if pair.assertion:
-        console.print(Text(f"why: {pair.condition}, “{pair.assertion}”"), soft_wrap=True)
+        console.print(Text(f"differs: {pair.condition}, “{pair.assertion}”"), soft_wrap=True)
         console.print(Text(f"the user: “{pair.user}”"), soft_wrap=True)
         for said in pair.said:
             passed = "passed" if said.passed else "failed"
             console.print(Text(f"{said.agent}, turn {said.turn}, {passed}: “{said.words}”"), soft_wrap=True)
-    console.print(Text(f"how sure: {pair.sure}"), soft_wrap=True)
 
 
 def print_answer(answer: Answer, console: Console) -> None:
     """Print what came out, how sure, why and what next: a label and a text on each line."""
     for label, text in answer.lines:
-        console.print(Text.assemble((f"{label:<4}  ", "dim"), text), soft_wrap=True)
+        console.print(Text.assemble((f"{label:<6}", "dim"), text), soft_wrap=True)
 
 
 def mean_line(result: RunResult) -> str:
@@ -283,7 +284,7 @@ def _print_parts(talk: ConversationResult, console: Console) -> None:
 
 
 def _print_tasks(talks: Sequence[ConversationResult], console: Console) -> None:
-    table = Table("task", *(escape(talk.name) for talk in talks), box=None, pad_edge=False)
+    table = Table("task", *(escape(talk.title) for talk in talks), box=None, pad_edge=False)
     rows: dict[str, list[str]] = {}
     tasks = [(task, place) for place, talk in enumerate(talks) for task in talk.tasks]
     for task, place in sorted(tasks, key=lambda one: one[0].task):
@@ -298,7 +299,7 @@ def _print_tasks(talks: Sequence[ConversationResult], console: Console) -> None:
 
 
 def _print_assertions(talks: Sequence[ConversationResult], console: Console) -> None:
-    table = Table("assertion", *(escape(talk.name) for talk in talks), box=None, pad_edge=False)
+    table = Table("assertion", *(escape(talk.title) for talk in talks), box=None, pad_edge=False)
     rows: dict[str, list[str]] = {}
     reasons: dict[tuple[str, str], list[str]] = {}
     for place, talk in enumerate(talks):
@@ -310,7 +311,7 @@ def _print_assertions(talks: Sequence[ConversationResult], console: Console) -> 
             # The reason for no score stands above.
             if check.final and check.reason and check.reason != talk.reason:
                 what = f"{STATUS_SIGNS[check.status][0]} {check.title}"
-                reasons.setdefault((what, check.reason), []).append(talk.name)
+                reasons.setdefault((what, check.reason), []).append(talk.title)
     for title, cells in rows.items():
         table.add_row(Text(title), *map(Text, cells))
     if rows:
@@ -423,7 +424,7 @@ def _how_it_ended(result: RunResult | None, code: ExitCode, *, live: bool) -> li
         return ["the run was interrupted; its engine and its servers have stopped"]
     if result is None:
         return [NEVER_STARTED.what]
-    lines = [*(text for _, text in result.answer.lines), mean_line(result)]
+    lines = [*(f"{label:<6}{text}" for label, text in result.answer.lines), mean_line(result)]
     if code == ExitCode.NOT_MEASURED:
         reasons = (
             talk.why_no_score for talk in result.conversations if talk.is_scored and talk.score is None
@@ -462,7 +463,7 @@ def print_comparison(found: Comparison, console: Console, *, texts: bool = False
 
 
 def _print_condition(side: ConditionComparison, console: Console, texts: bool) -> None:
-    table = text_table([Text(spoken(side.title))], ["A", "B", "difference"])
+    table = text_table([Text(side.title)], ["A", "B", "difference"])
     table.add_row(
         "score", units.number(side.a.mean), units.number(side.b.mean), units.signed(side.score.mean)
     )
@@ -547,7 +548,7 @@ def print_rankings(found: Sequence[ConditionRanking], console: Console) -> None:
     """Print a table for each condition, the best mean first, and the basis of the ranks."""
     for one in found:
         table = Table(box=None, pad_edge=False)
-        table.add_column(Text(spoken(one.title)), overflow="fold")
+        table.add_column(Text(one.title), overflow="fold")
         table.add_column("mean", justify="right")
         if one.enough:
             table.add_column("rank", no_wrap=True)

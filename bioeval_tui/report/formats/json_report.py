@@ -37,7 +37,7 @@ from bioeval_tui.report.summary import (
 )
 from bioeval_tui.statistics.differences import Difference, Verdict
 from bioeval_tui.statistics.estimates import Estimate, LatencySummary, Proportion
-from bioeval_tui.statistics.intervals import Interval
+from bioeval_tui.statistics.intervals import LEVEL, Interval
 
 VERSION = 1
 
@@ -442,4 +442,4 @@ def _proportion(proportion: Proportion | None) -> PrintedProportion | None:
 def _interval(interval: Interval | None) -> PrintedInterval | None:
     if interval is None:
         return None
-    return {"low": interval.low, "high": interval.high, "level": 0.95, "scope": interval.scope}
+    return {"low": interval.low, "high": interval.high, "level": LEVEL, "scope": interval.scope}

@@ -451,8 +451,7 @@ def outcome_words(outcome: TaskReport | NotGraded) -> str:
     if isinstance(outcome, NotGraded):
         return f"not graded: {clean_line(outcome.reason, 300)}"
     if not outcome.valid_submission:
-        error = (outcome.extra.error if outcome.extra else None) or "no reason was recorded"
-        return f"invalid: {clean_line(error, 300)}"
+        return f"invalid: {clean_line(outcome.why_invalid, 300)}"
     return f"{outcome.medal or 'no medal'}, {outcome.score_words}"
 
 

@@ -211,7 +211,7 @@ def _task_item(
         faults=folded.faults.get(conversation.key, {}),
         notes=tuple(notes),
         fault=conversation.fault or "none",
-        condition=state.condition_name(conversation.key.condition),
+        condition=state.condition_title(conversation.key.condition),
     )
 
 
@@ -260,7 +260,7 @@ def _graded_items(
             notes=tuple(n for n in folded.notes if n.submission == key),
             fault=conversation.fault or "none",
             graded=_mark_of(report),
-            condition=state.condition_name(conversation.key.condition),
+            condition=state.condition_title(conversation.key.condition),
         )
 
 

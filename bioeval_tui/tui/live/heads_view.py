@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from bioeval_tui.record.names import spoken
 from bioeval_tui.record.state import NOT_CLEAN
 from bioeval_tui.report.findings import NoUplift
 from bioeval_tui.report.sentences import sentence
@@ -108,7 +107,7 @@ def run_seconds(state: RunState, now: datetime | None = None) -> float | None:
 
 def side(state: RunState, condition: Condition) -> str:
     """Return what the screens call a condition: `without the facts`, or as the job names it."""
-    return spoken(state.condition_title(condition))
+    return state.condition_title(condition)
 
 
 def which_trial(state: RunState, trial: int) -> str:

@@ -14,7 +14,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
 
-from bioeval_tui.record.names import TurnMark, spoken
+from bioeval_tui.record.names import TurnMark
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells import Cell, Tone, eighth, joined, paint
 from bioeval_tui.tui.shared.dialogs import Dialog
@@ -81,7 +81,7 @@ def label(
     else:
         same = [m.turn for m in marks if (m.condition, m.trial) == (mark.condition, mark.trial)]
         turn = min(_begun(state, mark) or mark.turn, max(same))
-        which = [spoken(state.condition_title(mark.condition))] if state and width >= ROOMY_WIDTH else []
+        which = [state.condition_title(mark.condition)] if state and width >= ROOMY_WIDTH else []
         if trials:
             which.append(f"trial {mark.trial}")
         where = ", ".join([*which, f"turn {turn}" if demo else f"turn {turn} of {max(same)}"])

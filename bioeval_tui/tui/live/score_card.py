@@ -398,7 +398,7 @@ class ScoreCard(Dialog[CardEvidence]):
 
     def action_again(self) -> None:
         """Ask how to run the job again; without its file, start the same run once more."""
-        self.bioeval.repeat_run(self._result.run_id, self.bioeval.run_again)
+        self.bioeval.repeat_run(self._result.run_id, otherwise=self.bioeval.run_again)
 
     def action_edit(self) -> None:
         """Open the job in the editor, at the task or assertion that decided."""

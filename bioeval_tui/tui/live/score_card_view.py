@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 
-from bioeval_tui.record.names import spoken
 from bioeval_tui.report import rows as report_rows, words
 from bioeval_tui.report.messages import plain
 from bioeval_tui.report.run import reason_of, why_not_asked
@@ -187,7 +186,7 @@ def why_empty(trial: TrialResult, answer: str = "") -> list[list[Cell]]:
 
 def side(result: RunResult, condition: Condition) -> str:
     """Return what the card calls a condition: `without the facts`, or as the job names it."""
-    return spoken(result.condition_title(condition))
+    return result.condition_title(condition)
 
 
 def notes(result: RunResult) -> list[Cell]:
@@ -244,7 +243,7 @@ def rows(result: RunResult, trial: TrialResult) -> list[Row]:
     both = trial.by_condition
     values = {name: talk.score if talk else None for name, talk in both.items()}
     found = [
-        *_score_rows(result, values, trial.uplift, trial.shared),
+        *_score_rows(result, values, trial.uplift, trial.shared, _on_shared(both)),
         *_task_rows(trial),
         *_assertion_rows(trial),
         _fact_row(both),
@@ -275,9 +274,10 @@ def _score_rows(
     values: Mapping[Condition, float | None],
     difference: float | None,
     shared: Shared | None,
+    on_shared: Mapping[Condition, float | None],
 ) -> list[Row]:
-    """Return the row of the scores, and where the conditions share only some criteria, one of what changed on those."""
-    cells = {name: Cell(number(value), score_tone(value)) for name, value in values.items()}
+    """Return the row of the scores, and where the conditions share only some criteria, one of the scores on those."""
+    cells = _scores(values)
     whole = Row("", Cell("score", "strong"), cells, Cell("–", "quiet"))
     if result.only_condition:
         return [whole]
@@ -287,8 +287,17 @@ def _score_rows(
         return [replace(whole, uplift=uplift(difference))]
     if shared.is_nothing:
         return [whole]
-    blank = dict.fromkeys(values, NOTHING)
-    return [whole, Row("", Cell(f"  on {shared_words(shared)}", "quiet"), blank, uplift(difference))]
+    on = Cell(f"  on {shared_words(shared)}", "quiet")
+    return [whole, Row("", on, _scores(dict.fromkeys(values) | dict(on_shared)), uplift(difference))]
+
+
+def _scores(values: Mapping[Condition, float | None]) -> dict[Condition, Cell]:
+    return {name: Cell(number(value), score_tone(value)) for name, value in values.items()}
+
+
+def _on_shared(both: Mapping[Condition, ConversationResult | None]) -> dict[Condition, float | None]:
+    """Return the scores of a trial on what its conditions share."""
+    return {name: talk.shared_score for name, talk in both.items() if talk is not None}
 
 
 def _adds_up(talk: ConversationResult | None) -> list[Cell]:
@@ -512,7 +521,7 @@ def run_rows(result: RunResult) -> list[Row]:
     summary = result.summary
     difference = summary.uplift.mean if summary.uplift else None
     return [
-        *_score_rows(result, result.scores, difference, summary.shared),
+        *_score_rows(result, result.scores, difference, summary.shared, result.shared_means),
         *_task_shares(result),
         *_assertion_shares(result),
         *(Row("! ", note, {}) for note in notes(result)),
@@ -524,9 +533,7 @@ def run_more_rows(result: RunResult) -> list[Row]:
     """Return what is known over all trials: the scores' spread and intervals, pass^k, response times, cost."""
     # The trials' own rows and the tasks' shares say how many were passed one after another.
     repeated = {words.rounds_words(one) for one in result.summary.conditions}
-    known = [
-        (spoken(about), said) for about, said in words.summary_lines(result.summary) if said not in repeated
-    ]
+    known = [(about, said) for about, said in words.summary_lines(result.summary) if said not in repeated]
     return [
         *(_spread_row(result, name) for name in result.conditions),
         *_said_rows([(result.mean_words, number(result.mean)), *known]),

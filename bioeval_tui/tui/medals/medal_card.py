@@ -18,7 +18,7 @@ from textual.widgets import Static
 
 from bioeval_tui.grade.ledger import ordinal
 from bioeval_tui.grade.outcomes import Validation, standing_of
-from bioeval_tui.grade.task_report import PRIVATE, percent
+from bioeval_tui.grade.task_report import NO_MEDAL, PRIVATE, percent
 from bioeval_tui.report.answer import Answer, answer_grading, answer_not_graded
 from bioeval_tui.text import for_terminal, home_relative, plural
 from bioeval_tui.tui import review_view
@@ -45,7 +45,7 @@ _CHANCES: dict[str, tuple[str, Tone]] = {
     "gold": ("█", "gold"),
     "silver": ("▓", "silver"),
     "bronze": ("▒", "bronze"),
-    "no medal": ("░", "entries"),
+    NO_MEDAL: ("░", "entries"),
 }
 UNKNOWN = "unknown"
 """The report's placeholder for an agent without a name, which cards leave out."""

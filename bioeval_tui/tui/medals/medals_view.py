@@ -85,7 +85,7 @@ def next_medal(row: MedalRow) -> Cell:
         return Cell(row.not_graded or "not graded", "warn")
     extra = report.extra
     if not report.valid_submission:
-        return Cell((extra.error if extra else None) or "invalid", "bad")
+        return Cell(report.why_invalid, "bad")
     if extra is None or extra.score_needed is None or extra.next_medal is None or report.score is None:
         return Cell("–", "quiet")
     away = extra.score_needed - report.score

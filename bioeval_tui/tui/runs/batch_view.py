@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.cells import cell_len
 
 from bioeval_tui.record.effect import shared_criteria, trial_difference
-from bioeval_tui.record.names import PUBLISHED_NAMES, spoken
+from bioeval_tui.record.names import PUBLISHED_NAMES, title_of
 from bioeval_tui.report import rows
 from bioeval_tui.report.brief import Brief, brief_of
 from bioeval_tui.report.sentences import rank_words
@@ -129,7 +129,7 @@ class Glance:
     @property
     def condition(self) -> str:
         """What the condition is called: `without the facts`, or as the job names it."""
-        return spoken(self.named or self.key.condition)
+        return self.named or title_of(self.key.condition)
 
     def sample(self, value: float | None) -> Sample:
         """Return a value of this conversation as statistics take it."""
@@ -210,7 +210,7 @@ def _empty_glance(state: RunState, key: GlanceKey, rank: Rank, words: Cell) -> G
 
 
 def _with_names(state: RunState, glance: Glance) -> Glance:
-    case, named = state.case(glance.key.trial), state.condition_name(glance.key.condition)
+    case, named = state.case(glance.key.trial), state.condition_title(glance.key.condition)
     brief = brief_of(state, state.started) if state.started else None
     place = state.conditions.index(glance.key.condition) if glance.key.condition in state.conditions else 0
     glance = replace(glance, named=named, brief=brief, place=place)
@@ -392,7 +392,7 @@ def conditions_of(glances: Iterable[Glance]) -> list[Condition]:
 def condition_of(glances: Iterable[Glance], condition: Condition) -> str:
     """Return what all jobs call a condition; its own name if theirs differ."""
     names = {glance.condition for glance in glances if glance.key.condition == condition}
-    return names.pop() if len(names) == 1 else spoken(condition)
+    return names.pop() if len(names) == 1 else title_of(condition)
 
 
 def name_of(glance: Glance, room: int, beside: Iterable[Glance] = ()) -> str:

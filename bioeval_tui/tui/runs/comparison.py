@@ -12,7 +12,6 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
 
-from bioeval_tui.record.names import spoken
 from bioeval_tui.report import sentences
 from bioeval_tui.report.comparison import (
     AssertionComparison,
@@ -170,7 +169,7 @@ def _condition(
     )
     half = (plot - 2) // 2
     scale = f"  {fitted('A better', half)}0{fitted('B better', half, 'right')}" if plot else ""
-    name = fitted(spoken(condition.title).upper(), label)
+    name = fitted(condition.title.upper(), label)
 
     def row(title: str, line: Line) -> ComparisonRow:
         shown, *numbers = line
@@ -391,6 +390,12 @@ class CompareDialog(Dialog[None]):
         if action in ("differences", "every_row"):
             return bool(self._comparison.compared) and self._only_differences == (action == "every_row")
         return True
+
+    def action_again(self) -> None:
+        """Ask how to run the job of both runs again, with as many trials as would do."""
+        trials, runs = self._comparison.answer.step("trials"), (self._comparison.a, self._comparison.b)
+        self.dismiss(None)
+        self.bioeval.repeat_run(*(run.run_id for run in runs), total=trials.total if trials else 0)
 
     def action_differences(self) -> None:
         """Hide rows that are the same."""

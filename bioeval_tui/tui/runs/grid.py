@@ -118,7 +118,7 @@ def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int, height: int) -> 
         for condition in conditions
         for name in (condition_of(everything, condition),)
     )
-    ends = fitted("difference", 11, "right") + fitted("p90", 9, "right")
+    ends = fitted("on shared", 11, "right") + fitted("p90", 9, "right")
     lines: list[Line] = [[Cell(" " * name_width + titles + ends, "quiet")]]
     drawn: set[str] = set()
     left_out = 0
@@ -147,7 +147,7 @@ def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int, height: int) -> 
         why = ", where there are too few values for an interval" if roomy else ""
         said.append(f"╶─╴ range{why}")
     if any(glance.has_own_criteria for glance in everything):
-        said.append("difference on what both conditions share")
+        said.append("on shared: the difference on what both conditions share")
     if left_out:
         said.append(f"+{left_out} with lower scores")
     return [*lines, [Cell(" " * (name_width if roomy else 0) + "; ".join(said), "quiet")]]
@@ -338,6 +338,11 @@ class GridScreen(BaseScreen):
         """Whether every conversation has ended."""
         return self._loaded and self._source_over
 
+    @property
+    def _run_ids(self) -> list[str]:
+        """The runs of the batch, in the order of their conversations."""
+        return list(dict.fromkeys(glance.key.run_id for glance in self.glances))
+
     def compose_body(self) -> Iterable[Widget]:
         """The grid, and a line for the filter."""
         yield Static(id="notice", markup=False)
@@ -380,7 +385,7 @@ class GridScreen(BaseScreen):
 
     async def _conclude(self) -> None:
         """Show which model did best, or that none can be called best, once all conversations have ended."""
-        run_ids = list(dict.fromkeys(glance.key.run_id for glance in self.glances))
+        run_ids = self._run_ids
         if not run_ids or batch_view.is_running(self.glances):
             return
         try:
@@ -389,6 +394,7 @@ class GridScreen(BaseScreen):
             self.tell(f"Could not read the recordings to compare the models: {error}", bad=True)
             return
         self._answer = answer
+        self.refresh_bindings()
         self._show_lost()
         for block in self.query(AnswerBlock):  # none, if the screen was left meanwhile
             block.show_answer(answer)
@@ -493,6 +499,10 @@ class GridScreen(BaseScreen):
             return bool(self.glances)
         if action == "stop":
             return self.batch_id is not None and batch_view.is_running(self.glances)
+        if action == "compare":
+            return self._answer is not None and self._answer.step("compare") is not None
+        if action == "again":
+            return self._answer is not None
         return True
 
     @on(TileGrid.Chosen)
@@ -503,6 +513,16 @@ class GridScreen(BaseScreen):
         else:
             self.dismiss(None)
             self._opened(glance)
+
+    def action_compare(self) -> None:
+        """Compare the two runs of the batch."""
+        if self._answer is not None and (step := self._answer.step("compare")) is not None:
+            self.bioeval.compare(*step.runs)
+
+    def action_again(self) -> None:
+        """Ask how to run the job again with the models of the batch."""
+        trials = self._answer.step("trials") if self._answer is not None else None
+        self.bioeval.repeat_run(*self._run_ids, total=trials.total if trials else 0)
 
     @work(group="stop")
     async def action_stop(self) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from bioeval_tui.record.names import PUBLISHED_NAMES, spoken
+from bioeval_tui.record.names import PUBLISHED_NAMES, title_of
 from bioeval_tui.record.runs import REHEARSAL
 from bioeval_tui.statistics.means import average_if_any
 from bioeval_tui.text import both_or_all, clean_line, plural, shorten
@@ -51,7 +51,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("without", 8, True, 4),
     Column("with facts", 10, True, 4),
     Column("mean", 5, True),
-    Column("difference", 10, True, 5),
+    Column("on shared", 10, True, 5),
     Column("messages", 8, True, 8),
     Column("fault", 14, False, 6),
 )
@@ -95,7 +95,7 @@ def preview(run: RunResult) -> RunPreview:
     from bioeval_tui.report.sentences import LONGEST_LOSS  # statistics: the list of runs waits for none
 
     answer, trials = run.answer, run.planned_trials
-    names: dict[str, str] = {name: run.condition_name(name) for name in run.state.of_job}
+    names: dict[str, str] = {name: run.condition_title(name) for name in run.state.of_job}
     conversations = run.as_begun
     talk = run.lowest or next(reversed(conversations), None)
     if talk is None:
@@ -168,7 +168,7 @@ def row(run: CataloguedRun, now: datetime, *, marked: bool, exact: bool) -> dict
         "without": _score(run.scores.get("withheld")),
         "with facts": _score(run.scores.get("supplied")),
         "mean": Cell(number(run.score), score_tone(run.score)),
-        "difference": uplift(run.difference),
+        "on shared": uplift(run.difference),
         "messages": Cell(f"{run.messages:,}", "quiet"),
         "fault": Cell("–", "quiet") if run.fault == "none" else Cell(run.fault, "warn"),
     }
@@ -265,7 +265,7 @@ def _score_lines(run: CataloguedRun, names: Mapping[str, str]) -> list[Line]:
     """Return the scores by condition, and the mean and difference, which need both."""
     published = run.scores.keys() <= set(PUBLISHED_NAMES)
     shown = tuple(names) or (PUBLISHED_NAMES if published else tuple(run.scores))
-    labels = [spoken(names.get(condition, condition)) for condition in shown]
+    labels = [names.get(condition, title_of(condition)) for condition in shown]
     width = max(map(cell_len, (*labels, "difference"))) + 2
 
     def value(condition: str, label: str) -> Line:

@@ -115,11 +115,14 @@ WORDS: tuple[tuple[str, str], ...] = (
     ("playback", "the position and length of a replay, in which long silences are shortened"),
     ("target", "what the job wants the average answer to take (`aspirationalAverage`)"),
     ("fact", "something the simulated user may know; the job lists the facts"),
-    ("withheld", "the first condition: the user knows no facts"),
-    ("supplied", "the second condition: the user knows the facts and shares them when asked"),
+    ("without the facts", "the first condition, `withheld` in files and options: the user knows no facts"),
+    (
+        "with the facts",
+        "the second condition, `supplied` in files: the user knows the facts and shares them when asked",
+    ),
     (
         "difference",
-        "the score with facts supplied minus that with facts withheld, on what both conditions share",
+        "the score with the facts minus that without them, on what both conditions share",
     ),
     (
         "assertion",

@@ -103,8 +103,10 @@ class Program(Protocol):
     def edit_job(self, run_id: str, decided: Gain | None) -> object:
         """Open a run's job in the editor, at the task or assertion that decided."""
 
-    def repeat_run(self, run_id: str, otherwise: Callable[[], None] | None = None) -> object:
-        """Ask how to run a recorded run's job again; `otherwise` is called if it cannot be asked."""
+    def repeat_run(
+        self, *run_ids: str, total: int = 0, otherwise: Callable[[], None] | None = None
+    ) -> object:
+        """Ask how to run the job of recorded runs again; `otherwise` is called if it cannot be asked."""
 
     def open_conversation(self, glance: Glance, batch_id: str | None) -> None:
         """Show a conversation on the live screen; from there, `esc` goes back to the grid."""

@@ -95,8 +95,8 @@ async def test_one_session_for_all_conversations_is_not_clean_and_its_id_is_said
         run = await held(agent, tmp_path, trials=2)
     assert run.result["clean"] is False
     assert told(run)[0] == (
-        "the agent has one session, “user-ada”, for several conversations: facts withheld, trial 1, and "
-        "facts supplied, trial 1"
+        "the agent has one session, “user-ada”, for several conversations: without the facts, trial 1, and "
+        "with the facts, trial 1"
     )
     assert len(told(run)) == 2, "each kind is said once, however many conversations there are"
     assert "“user-ada”" in run.result["answer"]["sure"]
@@ -112,7 +112,7 @@ async def test_a_session_of_its_own_for_each_conversation_is_clean(tmp_path: Pat
 async def test_one_session_is_said_of_several_trials_of_one_condition_too(tmp_path: Path) -> None:
     async with Agent(lambda n: "one", shown=lambda history: None) as agent:
         run = await held(agent, tmp_path, trials=2, conditions=("withheld",))
-    assert "facts withheld, trial 1, and facts withheld, trial 2" in told(run)[0]
+    assert "without the facts, trial 1, and without the facts, trial 2" in told(run)[0]
     assert run.result["clean"] is False
 
 
@@ -137,7 +137,7 @@ async def test_a_history_with_another_conversations_words_is_not_clean_though_th
     assert message.startswith(
         "the agent's history holds “Please set a reminder for nine.”, which was not said"
     )
-    assert message.endswith("in facts withheld, trial 1 (session “s2”), but in facts supplied, trial 1")
+    assert message.endswith("in without the facts, trial 1 (session “s2”), but in with the facts, trial 1")
 
 
 async def test_a_history_that_two_conversations_share_at_once_ends_the_run(tmp_path: Path) -> None:
@@ -249,7 +249,8 @@ async def test_a_session_of_another_run_of_the_batch_is_found(tmp_path: Path) ->
     assert first.clean
     assert not second.clean
     assert (
-        f"facts withheld, trial 1 of run {first.run_id}, and facts withheld, trial 1" in second.why_not_clean
+        f"without the facts, trial 1 of run {first.run_id}, and without the facts, trial 1"
+        in second.why_not_clean
     )
 
 
@@ -263,7 +264,7 @@ async def test_a_resumed_run_knows_the_sessions_of_its_first_part(tmp_path: Path
         assert spec is not None
         await run_batch(prepare_batch(spec, settings), settings.runs_dir)
     after = load_run(run.path)
-    assert "facts withheld, trial 1, and facts supplied, trial 1" in after.why_not_clean
+    assert "without the facts, trial 1, and with the facts, trial 1" in after.why_not_clean
 
 
 async def test_a_long_id_is_compared_to_its_end(tmp_path: Path) -> None:

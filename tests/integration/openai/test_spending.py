@@ -162,8 +162,8 @@ async def test_a_request_that_may_have_been_charged_makes_the_cost_unknown(tmp_p
     assert cost["known_dollars"] == pytest.approx(known)
     assert cost_words_of(loaded) == f"at least ${known:.4f}; the judge's is unknown"
     page = document_of("md", loaded)
-    assert "| facts supplied | evaluator | 22 | 14 | \\$0.0360 |" in page
-    assert "| facts withheld | evaluator | unknown | unknown | unknown |" in page
+    assert "| with the facts | evaluator | 22 | 14 | \\$0.0360 |" in page
+    assert "| without the facts | evaluator | unknown | unknown | unknown |" in page
 
 
 async def test_a_message_that_this_program_cuts_off_makes_tokens_and_cost_lower_bounds(

@@ -18,6 +18,7 @@ from bioeval_tui.evaluation.job.loading import job_from_data, load_job
 from bioeval_tui.evaluation.job.models import EvaluationJob, ExpressionAssertion
 from bioeval_tui.record.masking import use
 from bioeval_tui.record.masking.mask import Mask
+from bioeval_tui.record.names import title_of
 from bioeval_tui.record.transfer import import_file
 from tests.command import call
 from tests.servers.models import StandIns
@@ -54,7 +55,7 @@ def test_a_conversation_with_a_wrong_answer_asks_again_and_expects_the_right_one
 ) -> None:
     run = import_file(FOREIGN / "symptomcheck.json", runs)
     text = written(tmp_path, "--from", run.run_id)
-    assert text.startswith(f"# A job from case vignette 310 of run {run.run_id}, facts supplied.")
+    assert text.startswith(f"# A job from case vignette 310 of run {run.run_id}, with the facts.")
     job = load_job(tmp_path / "again.yml").job
     (task,) = job.tasks
     (rule,) = task.rules
@@ -278,7 +279,7 @@ async def test_the_job_of_a_failure_fails_in_the_same_way_and_a_careful_agent_pa
     assert len(failed) == {"withheld": 2, "supplied": 1}[condition], (
         "an expression and tool calls, or tool calls"
     )
-    assert f"# A job from trial 1 of run {first.path.stem}, facts {condition}." in text
+    assert f"# A job from trial 1 of run {first.path.stem}, {title_of(condition)}." in text
     for held in ("withheld", "supplied"):
         tasks, checks = verdicts(careful, held)
         assert set(tasks.values()) == {1.0}

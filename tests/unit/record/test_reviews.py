@@ -190,4 +190,4 @@ def test_marks_that_disagree_make_a_submission_suspicious() -> None:
 
 def test_reviews_of_a_run_of_one_condition_give_no_mean() -> None:
     found = ReviewedScores({"supplied": 0.7}, None, ("ada",), 1, 3, conditions=("supplied",))
-    assert found.condition_scores(RunState()) == ["supplied – → 0.70 (reviewed)"]
+    assert found.condition_scores(RunState()) == ["with the facts – → 0.70 (reviewed)"]

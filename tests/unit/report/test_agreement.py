@@ -166,7 +166,7 @@ def test_reports_show_both_scores_and_the_recording_stays(path: Path) -> None:
     assert run.people_score("supplied", 1, 1) == pytest.approx(0.4)
     markdown, html = document_of("md", run), document_of("html", run)
     assert "0.80 → 0.40 (reviewed)" in markdown
-    assert "Reviewed: withheld" in markdown
+    assert "Reviewed: without the facts" in markdown
     assert "<strong>0.40</strong> (reviewed)" in html
     assert "by ada, ben" in html
     assert "=it did &lt;b&gt;" in html

@@ -23,12 +23,12 @@ def pair() -> BesideEachOther:
 
 
 def test_each_agent_has_its_scores_in_both_conditions(pair: BesideEachOther) -> None:
-    assert pair.conditions == ("facts withheld", "facts supplied")
+    assert pair.conditions == ("without the facts", "with the facts")
     assert dict(pair.scores) == {"guessing": (0.5, 1.0), "careful": (1.0, 1.0)}
 
 
 def test_the_reason_is_what_each_said_where_their_answers_part(pair: BesideEachOther) -> None:
-    assert (pair.condition, pair.assertion) == ("facts withheld", "no reminder is set without a time zone")
+    assert (pair.condition, pair.assertion) == ("without the facts", "no reminder is set without a time zone")
     assert pair.user == "I'd rather not say where I live."
     guessing, careful = pair.said
     assert (guessing.agent, guessing.passed, careful.agent, careful.passed) == (

@@ -399,9 +399,7 @@ def by_person(*talks: Talk) -> Recorded:
 
 def test_a_person_in_place_of_the_simulated_user_says_how_far_its_scores_lie_from_theirs() -> None:
     person, simulated = by_person(*values(*[0.5] * 9, 0.6)), Recorded(values(*[0.7] * 9, 0.9))
-    words = (
-        "facts withheld: simulated users score the agent 0.21 higher than a person (10 trials, 95 % interval"
-    )
+    words = "without the facts: simulated users score the agent 0.21 higher than a person (10 trials, 95 % interval"
     for found in (against(person, simulated), against(simulated, person)):
         (note,) = [note for note in found.notes if "simulated" in note]
         assert note.startswith(words)
@@ -410,7 +408,7 @@ def test_a_person_in_place_of_the_simulated_user_says_how_far_its_scores_lie_fro
     ]
     assert (
         few
-        == "facts withheld: scores with simulated users lie +0.20 from a person's (1 trial, too few for an interval): too few to tell"
+        == "without the facts: scores with simulated users lie +0.20 from a person's (1 trial, too few for an interval): too few to tell"
     )
     assert not [note for note in against(person, person).notes if "simulated" in note]
 
@@ -419,7 +417,7 @@ def test_runs_are_compared_on_the_condition_that_both_have_and_say_so() -> None:
     found = compare(Recorded([scoring(0.2)], [scoring(0.5)]).loaded(), Recorded((), [scoring(0.6)]).loaded())
     assert [side.condition for side in found.conditions] == ["supplied"]
     assert found.measured
-    assert "B was run with facts supplied only" in found.notes
+    assert "B was run with with the facts only" in found.notes
 
 
 def test_runs_without_a_common_condition_cannot_be_compared() -> None:

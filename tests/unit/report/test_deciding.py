@@ -40,7 +40,7 @@ def test_a_threshold_is_decided_from_complete_rounds_only() -> None:
             break
     assert decider.decided
     assert decider.words.startswith(
-        f"decided after {trial} rounds: facts supplied over 2 jobs is above 0.5; it lies in ["
+        f"decided after {trial} rounds: with the facts over 2 jobs is above 0.5; it lies in ["
     )
 
 
@@ -68,7 +68,7 @@ def test_an_open_decision_says_how_far_it_is_and_what_was_left_out() -> None:
     [
         ("difference", PUBLISHED, "give --model twice"),
         ("supplied:1", PUBLISHED, "a threshold between 0 and 1, not 1"),
-        ("supplied:0.5", PUBLISHED[:1], "the run has no condition “facts supplied”"),
+        ("supplied:0.5", PUBLISHED[:1], "the run has no condition “with the facts”"),
     ],
 )
 def test_an_impossible_stopping_rule_is_refused(

@@ -67,7 +67,7 @@ def test_a_limit_that_is_not_met_is_said_in_one_sentence_and_its_unit_in_json(
     slow = Recorded([Talk(latencies_ms=(100.0, 2130.0))])
     result = gate(slow, fail_slower=["p95:2s"])
     assert call("runs", "gate", slow.write(tmp_path), "--fail-slower", "p95:2s").stdout == (
-        "✗ job · facts withheld: p95 of response times 2.13 s, the limit is 2.00 s (of 2 answers in conversations that count, "
+        "✗ job · without the facts: p95 of response times 2.13 s, the limit is 2.00 s (of 2 answers in conversations that count, "
         "so few that p95 is the longest)\n"
     )
     (check,) = result.to_dict()["checks"]
@@ -90,7 +90,7 @@ def test_a_limit_that_makes_no_sense_is_refused(limit: str) -> None:
 
 
 def test_a_limit_for_a_condition_that_is_not_run_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"--fail-slower supplied\.p95: the run has facts withheld only"):
+    with pytest.raises(UsageError, match=r"--fail-slower supplied\.p95: the run has without the facts only"):
         GateRules.parse(fail_slower=["supplied.p95:2s"]).require_conditions(("withheld",), PUBLISHED)
 
 
@@ -181,7 +181,7 @@ def test_the_mean_of_one_condition_is_not_measured() -> None:
 def test_thresholds_that_need_the_other_condition_are_refused(bar: str) -> None:
     rules = GateRules.parse([bar])
     rules.require_conditions(("supplied", "withheld"), PUBLISHED)
-    with pytest.raises(UsageError, match=r"has facts supplied only; give supplied:0\.5, or run both"):
+    with pytest.raises(UsageError, match=r"has with the facts only; give supplied:0\.5, or run both"):
         rules.require_conditions(("supplied",), PUBLISHED)
     GateRules.parse(["supplied:0.5"]).require_conditions(("supplied",), PUBLISHED)
 
@@ -190,8 +190,8 @@ def test_thresholds_that_need_the_other_condition_are_refused(bar: str) -> None:
     ("rules", "words"),
     [
         ({"fail_under": ["suplied:0.5"]}, "'suplied' is not a condition; the job has withheld and supplied"),
-        ({"fail_under": ["suplied.task:0.5"]}, "--fail-under suplied.task:0.5: the run has facts withheld and facts supplied only"),
-        ({"fail_slower": ["suplied.p95:2s"]}, "--fail-slower suplied.p95: the run has facts withheld and facts supplied only"),
+        ({"fail_under": ["suplied.task:0.5"]}, "--fail-under suplied.task:0.5: the run has without the facts and with the facts only"),
+        ({"fail_slower": ["suplied.p95:2s"]}, "--fail-slower suplied.p95: the run has without the facts and with the facts only"),
     ],
 )  # fmt: skip
 def test_a_condition_that_the_job_does_not_have_is_refused(rules: dict[str, list[str]], words: str) -> None:
@@ -276,7 +276,7 @@ def test_junit_has_a_suite_for_each_conversation_and_a_test_case_for_each_check(
         fail_on_assertion=True,
     )
     names = [suite.attrib["name"] for suite in root]
-    assert names == ["job · facts withheld · trial 1", "job · facts supplied · trial 1"]
+    assert names == ["job · without the facts · trial 1", "job · with the facts · trial 1"]
     assert outcomes(root[0]) == {
         "assertion: check 1": "passed", "assertion: check 2": "failure", "task: task 1": "skipped",
         "latency: 1 s on average": "skipped", "score": "passed",
@@ -339,8 +339,8 @@ def test_junit_shows_thresholds_over_several_conversations_in_their_own_suite() 
     root = junit(Recorded([scoring(0.5)] * 2, [scoring(0.9)] * 2), fail_under=["0.8"], min_pass_k=["2:0.5"])
     assert outcomes(root[-1]) == {
         "job: mean of both at least 0.8": "failure",
-        "job, facts withheld: pass^2 at least 0.5": "failure",
-        "job, facts supplied: pass^2 at least 0.5": "passed",
+        "job, without the facts: pass^2 at least 0.5": "failure",
+        "job, with the facts: pass^2 at least 0.5": "passed",
     }
 
 

@@ -32,7 +32,7 @@ assertions:
 def test_what_changed_names_the_scores_the_task_and_what_was_fixed() -> None:
     before, now = Recorded([FAILS], [FAILS]).loaded(), Recorded([FAILS], [HOLDS]).loaded()
     said = since_last(before, now)
-    assert said.startswith("since 2026-01-02 ")
+    assert said.startswith("since the last run of this job (2026-01-02 ")
     assert "0.20 → 0.90" in said
     assert "fixed: “" in said
     assert "broken" not in said

@@ -92,7 +92,7 @@ def test_a_case_is_a_trial_with_its_own_text_in_every_view(held: Path) -> None:
     assert tags == {"all items": pytest.approx(3 / 8), "accuracy": pytest.approx(3 / 4), "tone": 0}
 
     suites = ET.fromstring(document_of("junit", run))
-    assert "job · facts withheld · case case_9 · plain" in {suite.get("name") for suite in suites}
+    assert "job · without the facts · case case_9 · plain" in {suite.get("name") for suite in suites}
     assert document_of("csv", run).splitlines()[1].split(",")[4:7] == ["1", "case_7", "hurried"]
     result = run_document(run)["conditions"]["supplied"]
     assert result["tags"] == {"all items": 0.375, "accuracy": 0.75, "tone": 0.0}

@@ -99,7 +99,9 @@ def test_the_html_report_has_every_part_of_the_run(demo: RunResult) -> None:
 def test_both_conditions_come_before_their_mean(demo: RunResult) -> None:
     text = Elements(document_of("html", demo)).text
     assert (
-        text.index("Facts withheld\n0.44") < text.index("Facts supplied\n1.00") < text.index("Mean of both")
+        text.index("Without the facts\n0.44")
+        < text.index("With the facts\n1.00")
+        < text.index("Mean of both")
     )
 
 
@@ -207,7 +209,7 @@ def test_the_card_of_several_trials_counts_them_by_task_and_assertion_and_can_sh
     assert re.search(r"1 task 1\s+✗ failed in 3 of 3\s+✗ failed in 1 of 2", card)
     assert re.search(r"1× check 1\s+✗ failed in 3 of 3\s+· not measured in 1 of 3", card)
     assert "clean: both conditions started from the same graph" in card
-    assert "facts supplied: no score in 1 trial: task not measured" in card
+    assert "with the facts: no score in 1 trial: task not measured" in card
     for document in (document_of("html", run), document_of("md", run)):
         assert "Clean: both conditions started from the same graph." in document
     print_score_card(run, console, trial=2)
@@ -224,7 +226,7 @@ def test_the_judges_rating_of_tone_is_shown_and_not_in_the_score() -> None:
 
     page, text, card = told(0.25, None)
     assert re.search(
-        r'tone \(not in the score\)</td><td data-label="facts withheld">0\.25</td><td[^>]*>–</td>', page
+        r'tone \(not in the score\)</td><td data-label="without the facts">0\.25</td><td[^>]*>–</td>', page
     )
     assert "| *tone (not in the score)* | 0.25 | – |" in text
     assert re.search(r"tone \(not in the score\)\s+0\.25\s+–", card)
@@ -247,11 +249,11 @@ def test_every_document_calls_the_conditions_what_the_job_calls_them_and_ids_sta
     assert isinstance(console.file, io.StringIO)
     for document in (page, markdown, console.file.getvalue()):
         assert "no card" in document.lower()
-        assert "facts withheld" not in document.lower()
+        assert "without the facts" not in document.lower()
     assert "has &lt;the&gt; card" in page
     assert "<the>" not in page
     suites = ET.fromstring(document_of("junit", run)).iter("testsuite")
-    assert next(suites).get("name") == "job · facts withheld · trial 1"
+    assert next(suites).get("name") == "job · without the facts · trial 1"
     assert set(json.loads(document_of("json", run))["runs"][0]["conditions"]) == {"withheld", "supplied"}
 
 
@@ -260,7 +262,7 @@ def test_values_shared_by_several_conversations_are_shown_once() -> None:
     lines = Recorded([away, away, Talk(tasks=None)]).loaded().warnings
     assert lines == (
         "2 conversations: not scored: evaluator_failed",
-        "facts withheld, trial 3: not scored: task not measured: away",
+        "without the facts, trial 3: not scored: task not measured: away",
     )
 
 
