@@ -1251,13 +1251,16 @@ def in_side(side: of.Side) -> str:
 
 
 def _models(models: Sequence[of.ModelScore]) -> str:
-    listed = ", ".join(map(_model, models[:LISTED]))
+    listed = ", ".join(_model(model, at == 0) for at, model in enumerate(models[:LISTED]))
     return listed + (f", {len(models) - LISTED} more" if len(models) > LISTED else "")
 
 
-def _model(model: of.ModelScore) -> str:
-    by = f" ({_conditions(model.scores)})" if len(model.scores) > 1 else ""
-    return f"{model.name} {number(model.score)}{by}"
+def _model(model: of.ModelScore, is_first: bool) -> str:
+    """Return a model with its scores; only with the first of several it is said which score is which."""
+    if len(model.scores) < 2:
+        return f"{model.name} {number(model.score)}"
+    plain = " → ".join(number(one.score) for one in model.scores)
+    return f"{model.name} {number(model.score)} ({_conditions(model.scores) if is_first else plain})"
 
 
 MOST_FACTS, LONGEST_FACTS = 3, 110

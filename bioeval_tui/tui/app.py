@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -281,7 +282,8 @@ class BioevalApp(TerminalApp[None]):
         )
 
         try:
-            path, form = await self.services.from_runs(partial(repeated, total=total), *run_ids)
+            path, form = await self.services.from_runs(repeated, *run_ids)
+            form = replace(form, repeats=str(total)) if total else form
             job = await self.services.in_thread(lambda: self.services.job_list.item(path))
         except (BioevalError, OSError) as error:
             if otherwise is not None:

@@ -382,11 +382,11 @@ class RunForm:
         return request
 
 
-def repeated(*runs: RunResult, total: int = 0) -> tuple[Path, RunForm]:
+def repeated(*runs: RunResult) -> tuple[Path, RunForm]:
     """Return the job file of one or more runs, and the form that runs it again with their models.
 
-    There are `total` trials, or as many as the first run's answer says would do. What came from the job is left to it:
-    it may have been edited since.
+    There are as many trials as the first run's answer says would do. What came from the job is left to it: it may have
+    been edited since.
 
     Raises:
         UsageError: the file is not there, the agent was started by the command line, or the runs differ in more than
@@ -401,7 +401,7 @@ def repeated(*runs: RunResult, total: int = 0) -> tuple[Path, RunForm]:
             "these runs differ in more than their model; press r on the score card of each to run it again"
         )
     models = ", ".join(dict.fromkeys(own.models for _, own in forms if own.models))
-    return path, replace(form, models=models, repeats=str(total) if total else form.repeats)
+    return path, replace(form, models=models)
 
 
 def _form_of(run: RunResult) -> tuple[Path, RunForm]:

@@ -46,7 +46,7 @@ def test_the_documented_script_runs_as_printed(folder: Path) -> None:
     )  # fmt: skip
     shown = PAGE.partition("evaluate_reminders.py")[2].split("```\n")[2]
     assert (done.stdout, done.returncode) == (shown, 0), done.stderr
-    assert "[10 of 10] job · supplied · trial 5: 1.00" in done.stderr
+    assert "[10 of 10] job · with the facts · trial 5: 1.00" in done.stderr
 
 
 @pytest.mark.long

@@ -29,11 +29,11 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("command", "says"),
     [
-        (("runs", "show", RUN), "1 Get a reminder to take warfarin tomorrow at 9: withheld failed"),
+        (("runs", "show", RUN), "1 Get a reminder to take warfarin tomorrow at 9: without the facts failed"),
         (("runs", "compare", RUN, ANOTHER_RUN), "score: A 0.44, B 0.44, difference"),
         (("review", RUN), "without the facts, task 1 Get a reminder to take warfarin tomorrow at 9: "),
         (("medals", "reports"), "oncology/breast-cancer"),
-        (("demo",), "withheld 0.50"),
+        (("demo",), "without the facts failed 0.25"),
     ],
 )
 def test_results_are_lines_of_text(command: tuple[str, ...], says: str, data_dir: Path) -> None:

@@ -92,7 +92,7 @@ async def test_the_demo_shows_a_careful_agent_beside_the_one_that_guesses(
         assert "✗ “Done: I'll remind you to take warfarin on" in words
         assert "09:00 (UTC" in words
         assert "✓ “I can't set a reminder without your time zone" in words
-        assert "how sure" in words
+        assert "SURE" in words
         await pilot.press("enter")
         await until(pilot, lambda: is_a(app.screen, "CompareDialog"))
 

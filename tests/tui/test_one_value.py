@@ -30,7 +30,7 @@ from bioeval_tui import load_run
 from bioeval_tui.evaluation.engine.interface import RunRequest, spec_of
 from bioeval_tui.evaluation.wiring.start import prepare_batch, run_prepared
 from bioeval_tui.pytest_plugin import Evaluation
-from bioeval_tui.record.names import spoken
+from bioeval_tui.record.names import title_of
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.runs import recording_path
 from bioeval_tui.report import result
@@ -305,7 +305,7 @@ def test_compare(held: Held) -> None:
     text = call("runs", "compare", held.run_id, held.run_id, width=200).stdout
     for name in CONDITIONS:
         mean = f"{float(held.means[name]):.2f}"
-        assert re.search(rf"{spoken(name)} .*\nscore +{mean} +{mean} +±0\.00", text), text
+        assert re.search(rf"{title_of(name)} .*\nscore +{mean} +{mean} +±0\.00", text), text
 
 
 def test_the_action(held: Held, tmp_path: Path) -> None:

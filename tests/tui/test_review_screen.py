@@ -253,7 +253,7 @@ async def test_the_score_card_shows_the_reviewed_score() -> None:
         text = screen_text(app)
         assert "ada, 1 of 4 tasks" in text
         # (1·timing 1.00 + 2·mean(0.8, 0.9) + 4·0.5) / 7 − 0.3, and the mean with the other condition's 0.96
-        assert "withheld 0.29 → 0.37 (reviewed)" in text
+        assert "without the facts 0.29 → 0.37 (reviewed)" in text
         assert "mean 0.62 → 0.67 (reviewed)" in text
 
 

@@ -60,7 +60,7 @@ def test_the_exit_code_of_grade_distinguishes_three_outcomes(tasks, run: Any, tm
         "grade", lines(tasks, (task, "good.csv"), (task, "bad.csv")), "--output-dir", tmp_path / "out"
     )
     assert invalid.return_value == 1
-    assert invalid.stdout.startswith("1 submission graded, 1 invalid\n")
+    assert invalid.stdout.startswith("WHAT  1 without a medal, 1 invalid of 2 submissions;")
     (named,) = [line for line in invalid.stdout.splitlines() if line.startswith("invalid: ")]
     assert f"{task} {tasks.submissions}/bad.csv: " in named
     unknown = run("grade", lines(tasks, ("lab/nambers", "good.csv")), "--output-dir", tmp_path / "out")
@@ -73,7 +73,7 @@ def test_grade_sample_prints_a_card_or_the_published_report(tasks, run: Any) -> 
     file = tasks.submit("id,y\na,1.5\nb,2.5\nc,3.5\n")
     card = run("grade-sample", file, task)
     assert card.return_value == 0
-    assert "lab/numbers: mae 0.5, no medal" in card.stdout
+    assert "WHAT  No medal on lab/numbers: mae 0.5," in card.stdout
     assert "would place 6 of 12, better than 45.5 % of the leaderboard" in card.stdout
     report = json.loads(run("grade-sample", file, "numbers", "--json").stdout)
     assert (report["task_id"], report["score"], report["valid_submission"]) == (task, 0.5, True)
@@ -168,7 +168,7 @@ def test_the_leaderboard_used_is_printed_and_can_be_chosen(tasks, run: Any, tmp_
         "Tranception Embeddings,0.814,\nESM-1v Embeddings,0.806,\nMSA Transformer Embeddings,0.785,\n"
     )
     card = run("grade-sample", file, task, "--leaderboard", "published").stdout
-    assert "would place 2 of 4" in card
+    assert "place 2 of 4" in card
     assert (
         "leaderboard: published: ProteinGym, supervised (Spearman), 2025-07-21, commit bb685245f8f4, 3 entries"
         in card
@@ -283,7 +283,7 @@ def test_ungraded_submissions_are_counted_in_every_format(tasks, run: Any, tmp_p
     tasks.submit("id,y\na,1\nb,2\nc,3\n", "s.csv")
     listing = lines(tasks, (task, "s.csv"), ("lab/unknown", "2025_run-group_aide/s.csv"), (task, None))
     graded = run("grade", listing, "--output-dir", tmp_path / "out")
-    assert "over 1 valid of 3, 30.3 with 1 invalid and 1 not graded as 0" in graded.stdout
+    assert "over 1 valid, 30.3 with 1 invalid and 1 not graded as 0" in graded.stdout
     assert f"invalid: {task}: nothing was submitted" in graded.stdout
     table = run("medals", tmp_path / "out", "--table").stdout
     assert "1 invalid, 1 not graded of 3 submissions" in table

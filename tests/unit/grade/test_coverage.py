@@ -103,7 +103,7 @@ def test_a_batch_and_a_card_say_what_was_scored_in_part(
     wishes = [{"task_id": "lab/numbers", "submission_path": name} for name in ("two.csv", "all.csv")]
     listed = tasks.submit("\n".join(map(json.dumps, wishes)), "list.jsonl")
     done = call("grade", listed, "--output-dir", tmp_path / "out", "--data-dir", tasks.data, "--workers", 1)
-    assert "scored on only a part of the rows: 1" in done.stdout
+    assert "1 score over only a part of the rows" in done.stdout
     (report,) = (tmp_path / "out").glob("*_grading_report.json")
     assert json.loads(report.read_text())["extra"]["total_scored_on_part_of_rows"] == 1
     card = call("grade-sample", two, "lab/numbers", "--data-dir", tasks.data)

@@ -218,7 +218,7 @@ def test_the_card_and_validation_say_it(tasks) -> None:
     words = "this grader depends on the order of rows: 0.28 as handed in, 0 in the answers' order"
     card = call("grade-sample", str(path), task, *where)
     assert card.exit_code == 0
-    assert card.output.splitlines()[1] == f"  in doubt: {words}"
+    assert card.output.splitlines()[1] == f"SURE  no: in doubt: {words}"
     assert card.output.count(words) == 1
     checked = call("validate", str(path), task, *where)
     assert checked.exit_code == 0

@@ -48,7 +48,7 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
         "“a reminder exists” and 2 more."
     )
     assert found.sure == (
-        "no: only a rehearsal; one trial is too few to tell what the facts change; 5 would do"
+        "no: only a rehearsal, without any model; one trial is too few to tell what the facts change; 5 would do"
     )
 
 
@@ -292,7 +292,10 @@ def test_a_model_that_beats_every_other_wins() -> None:
     runs = [run_of("small", [0.3, 0.35, 0.3, 0.35, 0.3]), run_of("large", [0.8, 0.85, 0.8, 0.8, 0.85])]
     found = answer_batch(runs)
     assert found.outcome == "winner"
-    assert found.what == "large 0.82, small 0.32."
+    assert (
+        found.what
+        == "Mean of both conditions: large 0.82 (0.82 → 0.82 with the facts), small 0.32 (0.32 → 0.32)."
+    )
     assert found.sure.startswith("yes: large does better than small, by 0.50")
 
 
@@ -300,7 +303,11 @@ def test_a_model_that_beats_every_other_wins() -> None:
     ("one", "other", "says"),
     [
         ([0.3, 0.9, 0.5, 0.6, 0.4], [0.8, 0.3, 0.6, 0.5, 0.7], "cannot be distinguished from chance"),
-        ([0.3], [0.8], "WHAT b 0.80, a 0.30. SURE no: 1 trial is too few to tell which is best; 5 would do"),
+        (
+            [0.3],
+            [0.8],
+            "b 0.80 (0.80 → 0.80 with the facts), a 0.30 (0.30 → 0.30). SURE no: 1 trial is too few to tell which is best; 5 would do",
+        ),
         ([0.3] * 3, [0.8] * 3, "3 trials are too few to tell"),
         ([0.5] * 5, [0.5] * 5, "SURE no: a and b score the same"),
         (

@@ -102,7 +102,10 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.RunScores((LOW,), None, (), (EXISTS,), None, (), 1), "0.44 without the facts. Fails at the end: “a reminder exists”."),
     (of.RunScores((LOW,), None, (), (EXISTS,), None, (), 2), "0.44 without the facts. Fails every time: “a reminder exists”."),
     (of.ModelScores(FIVE_MODELS), "large 0.80, small 0.30, a 0.20, b 0.20, 1 more."),
-    (of.ModelScores((of.ModelScore("large", 0.72, SCORES),)), "Mean of both conditions: large 0.72 (0.44 → 1.00 with the facts)."),
+    (
+        of.ModelScores((of.ModelScore("large", 0.72, SCORES), of.ModelScore("small", 0.72, SCORES))),
+        "Mean of both conditions: large 0.72 (0.44 → 1.00 with the facts), small 0.72 (0.44 → 1.00).",
+    ),
     (of.Failing("a reminder exists"), "“a reminder exists” fails"),
     (of.Decided(of.TalkPlace(WITHOUT, "", 5), "Take two.", "judge", "says never two at once"),
      "without the facts, turn 5 “Take two.” — judge: says never two at once"),
@@ -381,8 +384,8 @@ SURE: list[tuple[ConclusionFinding, str]] = [
     (of.OneModelOnly(2), "no comparison: one agent and model in 2 runs"),
     (of.OneModelMeasured("large"), "no: only large could be measured"),
     (of.ModelsUnpaired(), "no: they were not run on the same jobs and trials"),
-    (of.BestModel("large", "small", 0.5), "yes: large does better than small, by 0.50"),
-    (of.BestModel("large", "", 0.5), "yes: large does better than every other model, by at least 0.50"),
+    (of.BestModel("large", "small", 0.5), "yes: large does better than small, by 0.50 in the mean"),
+    (of.BestModel("large", "", 0.5), "yes: large does better than every other model, by at least 0.50 in the mean"),
     (of.ModelsTied(("large", "small"), of.Units(1, "trial")), "no: large and small score the same; 1 trial is too few to tell more"),
     (of.ModelsTied(("large", "small"), None), "no: large and small score the same"),
     (of.TooFewForBest(of.Units(3, "case"), 7), "no: 3 cases are too few to tell which is best; 7 would do"),
@@ -436,7 +439,7 @@ def test_a_finding_has_its_sentence(found: Finding, words: str) -> None:
 def test_an_answer_says_how_sure_it_is(found: ConclusionFinding, words: str) -> None:
     assert sure(found) == words
     why = words.removeprefix("no: ").removeprefix("yes: ")
-    assert sure(found, rehearsal=True) == f"no: only a rehearsal; {why}"
+    assert sure(found, rehearsal=True) == f"no: only a rehearsal, without any model; {why}"
 
 
 @pytest.mark.parametrize(("found", "words", "command"), DO)

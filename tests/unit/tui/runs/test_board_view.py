@@ -28,7 +28,7 @@ def batch(trials: int) -> list[Glance]:
 
 def test_the_best_model_comes_first_with_means_uplift_and_latency() -> None:
     head, large, small, legend, *_ = texts(board(batch(2), 120, 40, None))
-    assert "difference" in head
+    assert "on shared" in head
     assert large.startswith("large")
     assert all(words in large for words in ("0.42", "0.92", "+0.50", "0.9 s"))
     assert "+0.40" in small
