@@ -139,7 +139,7 @@ def test_the_headless_demo_reports_on_stderr_and_prints_the_score_card(tmp_path:
     assert ["guessing", "0.50", "1.00"] in rows
     assert ["careful", "1.00", "1.00"] in rows
     assert "differs: without the facts, “no reminder is set without a time zone”" in beside
-    assert "how sure: One pair shows what happened" in beside
+    assert "SURE  no: only a rehearsal" in beside
     assert "user: " in done.stderr
     assert "withheld  user: " not in done.stdout
 
