@@ -247,7 +247,7 @@ def test_markdown(held: Held) -> None:
     assert f"Mean of both: **{mean:.2f}**" in text
     assert f"the facts help, {float(held.difference):+.2f} over 48 trials of 12 cases" in text
     for name in CONDITIONS:
-        assert f"- facts {name}: {float(held.means[name]):.2f} ({held.words(name)}" in text
+        assert f"- {title_of(name)}: {float(held.means[name]):.2f} ({held.words(name)}" in text
         assert f"2: {float(held.pass_2[name]):.3f} \\[" in text
 
 
