@@ -20,8 +20,9 @@ from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.tui.runs import batch_view
 from bioeval_tui.tui.runs.comparison import NUMBER, table
 from bioeval_tui.tui.runs.grid import board
-from bioeval_tui.tui.shared.cells import Cell, cut, fitted, wrapped
+from bioeval_tui.tui.shared.cells import Cell, cut, wrapped
 from bioeval_tui.tui.shared.list_table import Column, line_of
+from bioeval_tui.widths import fitted
 from tests.tui.test_runs_screen import given
 from tests.unit.tui.lines import texts
 
