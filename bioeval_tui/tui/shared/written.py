@@ -1,0 +1,178 @@
+"""What a terminal shows already, and the fewest bytes that make it show something else.
+
+Textual writes whole pieces of lines, each part of a piece with all of its colours. At the end of a slow line, that is most of
+the time between a key and its effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import chain
+from typing import NamedTuple
+
+from rich.cells import get_character_cell_size
+from rich.color import ColorSystem
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.segment import Segment
+from rich.style import Style
+from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
+from textual.strip import Strip
+
+LEAST_GAP = 8
+"""So many cells that stay between two that change are not written again: going to another cell takes as many bytes."""
+
+
+class Ink(NamedTuple):
+    """How a text is drawn: the codes of its attributes, of its colour and of its background, and where it links to."""
+
+    attributes: str = ""
+    colour: str = ""
+    ground: str = ""
+    link: str = ""
+
+
+PLAIN = Ink()
+Sign = tuple[object, ...]
+"""What tells what a cell shows from what another one does."""
+
+
+@lru_cache(maxsize=16384)
+def ink_of(style: Style | None, system: ColorSystem) -> Ink:
+    """Return how a style is drawn with these colours."""
+    if style is None:
+        return PLAIN
+    colour, ground = (
+        ";".join(part.downgrade(system).get_ansi_codes(foreground)) if part is not None else ""
+        for part, foreground in ((style.color, True), (style.bgcolor, False))
+    )
+    codes = Strip.render_ansi(style, system).split(";") if style else []
+    of_colours = sum(len(part.split(";")) for part in (colour, ground) if part)
+    link = f"\x1b]8;id={style.link_id};{style.link}\x1b\\" if style.link else ""
+    return Ink(";".join(filter(None, codes[: len(codes) - of_colours])), colour, ground, link)
+
+
+def change(now: Ink, wanted: Ink) -> str:
+    """Return what makes a terminal that draws in one ink draw in another."""
+    if now[:3] == wanted[:3]:
+        return ""
+    if now.attributes != wanted.attributes or any(
+        had and not has for had, has in zip(now, wanted, strict=True)
+    ):
+        return f"\x1b[{';'.join(filter(None, ('0', *wanted[:3])))}m"
+    parts = (has for had, has in zip(now[1:3], wanted[1:3], strict=True) if had != has)
+    return f"\x1b[{';'.join(parts)}m"
+
+
+class Pieces(CompositorUpdate):
+    """Pieces of lines, by the cell and the line where they begin."""
+
+    def __init__(self, pieces: list[tuple[int, int, Strip]]) -> None:
+        self.pieces = pieces
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield Segment(self.render_segments(console))
+
+    def render_segments(self, console: Console) -> str:
+        """Return the bytes for a terminal that draws in no ink, and then does so again."""
+        system = console._color_system or ColorSystem.TRUECOLOR
+        now, written = PLAIN, list[str]()
+        for x, y, strip in self.pieces:
+            written.append(f"\x1b[{y + 1};{x + 1}H")
+            for text, style, _ in strip:
+                ink = ink_of(style, system)
+                if _is_ground(text, ink) and not now.attributes:
+                    ink = ink._replace(colour=now.colour)  # which no space shows
+                written.append(change(now, ink))
+                written.append(f"{ink.link}{text}\x1b]8;;\x1b\\" if ink.link else text)
+                now = ink
+        return "".join([*written, change(now, PLAIN)])
+
+
+class Written:
+    """What a terminal shows, by line and cell."""
+
+    def __init__(self) -> None:
+        self._lines: dict[int, list[Sign | None]] = {}
+
+    def forget(self) -> None:
+        """Know nothing: something else may have used the terminal."""
+        self._lines.clear()
+
+    def unwritten(self, update: ChopsUpdate | LayoutUpdate) -> Pieces | None:
+        """Return what the terminal does not show yet, and take it as shown; None if it shows all."""
+        found = list(chain.from_iterable(self._changed(x, y, strip) for x, y, strip in _pieces(update)))
+        return Pieces(found) if found else None
+
+    def _changed(self, x: int, y: int, strip: Strip) -> Iterator[tuple[int, int, Strip]]:
+        signs = _signs(strip)
+        line = self._lines.setdefault(y, [])
+        end = x + len(signs)
+        line.extend([None] * (end - len(line)))
+        shown = line[x:end]
+        if shown == signs:
+            return
+        line[x:end] = signs
+        if signs[0][0] is _WHOLE:
+            yield x, y, strip
+            return
+        for first, last in _runs(at for at, sign in enumerate(signs) if sign != shown[at]):
+            yield x + first, y, strip.crop(first, last + 1)
+
+
+def _pieces(update: ChopsUpdate | LayoutUpdate) -> Iterator[tuple[int, int, Strip]]:
+    """Return the pieces that an update would write, which are the same as in its `render_segments`."""
+    if isinstance(update, LayoutUpdate):
+        for y, line in enumerate(update.strips, update.region.y):
+            x = update.region.x
+            for strip in line:
+                yield x, y, strip
+                x += strip.cell_length
+        return
+    for y, x1, x2 in update.spans:
+        for end, (x, piece) in zip(update.chop_ends[y], update.chops[y].items(), strict=False):
+            if (
+                piece is not None and x <= x2 and end > x1
+            ):  # it also writes from `x` where that is before `x1`
+                yield x, y, piece.crop(0, min(end, x2) - x)
+
+
+_WHOLE = object()
+"""Begins the signs of a piece that is written whole or not at all."""
+
+
+def _signs(strip: Strip) -> list[Sign]:
+    """Return the sign of each cell. Terminals disagree about the width of emoji, so a piece with one is whole."""
+    if not all(map(_is_narrow, (segment.text for segment in strip))):
+        content = tuple((text, ink_of(style, ColorSystem.TRUECOLOR)) for text, style, _ in strip)
+        return [(_WHOLE, content, at) for at in range(strip.cell_length)]
+    signs: list[Sign] = []
+    for text, style, _ in strip:
+        ink = ink_of(style, ColorSystem.TRUECOLOR)
+        space = (" ", Ink(ground=ink.ground)) if _is_ground(" ", ink) else (" ", ink)
+        signs += [space if character == " " else (character, ink) for character in text]
+    return signs
+
+
+@lru_cache(maxsize=16384)
+def _is_narrow(text: str) -> bool:
+    return text.isascii() or all(get_character_cell_size(character) == 1 for character in text)
+
+
+def _is_ground(text: str, ink: Ink) -> bool:
+    """Return whether only the background of this is seen."""
+    return not ink.attributes and not ink.link and not text.strip(" ")
+
+
+def _runs(places: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Return the first and the last of each run of places, which may have short gaps."""
+    first = last = -1
+    for at in places:
+        if first < 0:
+            first = at
+        elif at - last > LEAST_GAP:
+            yield first, last
+            first = at
+        last = at
+    if first >= 0:
+        yield first, last
