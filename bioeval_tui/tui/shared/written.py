@@ -114,6 +114,9 @@ class Written:
             return
         line[x:end] = signs
         if signs[0][0] is _WHOLE:
+            if any(map(_is_joined, (segment.text for segment in strip))):
+                # A terminal that takes less cells for it would leave what stood in the last ones.
+                yield x, y, Strip.blank(len(signs), [*strip][-1].style)
             yield x, y, strip
             return
         for first, last in _runs(at for at, sign in enumerate(signs) if sign != shown[at]):
@@ -157,6 +160,12 @@ def _signs(strip: Strip) -> list[Sign]:
 @lru_cache(maxsize=16384)
 def _is_narrow(text: str) -> bool:
     return text.isascii() or all(get_character_cell_size(character) == 1 for character in text)
+
+
+@lru_cache(maxsize=16384)
+def _is_joined(text: str) -> bool:
+    """Return whether signs without a width stand in it, which join others or are drawn over them."""
+    return not text.isascii() and any(get_character_cell_size(character) == 0 for character in text)
 
 
 def _is_ground(text: str, ink: Ink) -> bool:
