@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
-from rich.cells import get_character_cell_size
+from rich.cells import cell_len, get_character_cell_size
 from rich.color import ColorSystem
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.segment import Segment
@@ -78,7 +78,7 @@ class Pieces(CompositorUpdate):
         system = console._color_system or ColorSystem.TRUECOLOR
         now, written = PLAIN, list[str]()
         for x, y, strip in self.pieces:
-            written.append(f"\x1b[{y + 1};{x + 1}H")
+            written.append(_move_to(x, y))
             for text, style, _ in strip:
                 ink = ink_of(style, system)
                 if _is_ground(text, ink) and not now.attributes:
@@ -86,7 +86,16 @@ class Pieces(CompositorUpdate):
                 written.append(change(now, ink))
                 written.append(f"{ink.link}{text}\x1b]8;;\x1b\\" if ink.link else text)
                 now = ink
+                x += cell_len(text)
+                if _is_joined(
+                    text
+                ):  # a terminal may have taken other cells for it: what follows stands where it would
+                    written.append(_move_to(x, y))
         return "".join([*written, change(now, PLAIN)])
+
+
+def _move_to(x: int, y: int) -> str:
+    return f"\x1b[{y + 1};{x + 1}H"
 
 
 class Written:

@@ -177,6 +177,16 @@ def test_only_the_change_of_an_ink_is_written(now: Ink, wanted: Ink, codes: str)
     assert change(now, wanted) == codes
 
 
+@pytest.mark.parametrize("name", ["👩\u200d⚕\ufe0f", "e\u0301"])
+def test_what_follows_joined_signs_stands_in_its_cell(name: str) -> None:
+    piece = strip((f"{name} ", "red"), ("1 s", "blue"))
+    found = Written().unwritten(whole([[piece], [piece], [piece]]))
+    assert found is not None
+    text = found.render_segments(CONSOLE)
+    for y in range(HEIGHT):
+        assert f"\x1b[{y + 1};{piece.cell_length - 3 + 1}H\x1b[34m1 s" in text
+
+
 def test_links_are_written_around_their_text() -> None:
     found = Written().unwritten(
         whole([[Strip([Segment("a", Style(link="https://example.org", bold=True))])]] * HEIGHT)
