@@ -33,8 +33,6 @@ class Ink(NamedTuple):
 
 
 PLAIN = Ink()
-Sign = tuple[object, ...]
-"""What tells what a cell shows from what another one does."""
 
 
 @lru_cache(maxsize=16384)
@@ -52,6 +50,7 @@ def ink_of(style: Style | None, system: ColorSystem) -> Ink:
     return Ink(";".join(filter(None, codes[: len(codes) - of_colours])), colour, ground, link)
 
 
+@lru_cache(maxsize=16384)
 def change(now: Ink, wanted: Ink) -> str:
     """Return what makes a terminal that draws in one ink draw in another."""
     if now[:3] == wanted[:3]:
@@ -81,11 +80,12 @@ class Pieces(CompositorUpdate):
             written.append(_move_to(x, y))
             for text, style, _ in strip:
                 ink = ink_of(style, system)
-                if _is_ground(text, ink) and not now.attributes:
-                    ink = ink._replace(colour=now.colour)  # which no space shows
-                written.append(change(now, ink))
+                if ink is not now:
+                    if text.isspace() and _shows_ground_alone(now) and _shows_ground_alone(ink):
+                        ink = ink._replace(colour=now.colour)  # which no space shows
+                    written.append(change(now, ink))
+                    now = ink
                 written.append(f"{ink.link}{text}\x1b]8;;\x1b\\" if ink.link else text)
-                now = ink
                 x += cell_len(text)
                 if _is_joined(
                     text
@@ -99,10 +99,10 @@ def _move_to(x: int, y: int) -> str:
 
 
 class Written:
-    """What a terminal shows, by line and cell."""
+    """What a terminal shows, by line: the letter of each cell, and its ink."""
 
     def __init__(self) -> None:
-        self._lines: dict[int, list[Sign | None]] = {}
+        self._lines: dict[int, tuple[list[object], list[Ink]]] = {}
 
     def forget(self) -> None:
         """Know nothing: something else may have used the terminal."""
@@ -114,21 +114,28 @@ class Written:
         return Pieces(found) if found else None
 
     def _changed(self, x: int, y: int, strip: Strip) -> Iterator[tuple[int, int, Strip]]:
-        signs = _signs(strip)
-        line = self._lines.setdefault(y, [])
-        end = x + len(signs)
-        line.extend([None] * (end - len(line)))
-        shown = line[x:end]
-        if shown == signs:
+        letters, inks = _cells(strip)
+        line, of_line = self._lines.setdefault(y, ([], []))
+        end = x + len(letters)
+        if (missing := end - len(line)) > 0:
+            line += [None] * missing
+            of_line += [PLAIN] * missing
+        shown, drawn = line[x:end], of_line[x:end]
+        if shown == letters and drawn == inks:
             return
-        line[x:end] = signs
-        if signs[0][0] is _WHOLE:
+        line[x:end], of_line[x:end] = letters, inks
+        if isinstance(letters[0], tuple):
             if any(map(_is_joined, (segment.text for segment in strip))):
                 # A terminal that takes less cells for it would leave what stood in the last ones.
-                yield x, y, Strip.blank(len(signs), [*strip][-1].style)
+                yield x, y, Strip.blank(len(letters), [*strip][-1].style)
             yield x, y, strip
             return
-        for first, last in _runs(at for at, sign in enumerate(signs) if sign != shown[at]):
+        changed = (
+            at
+            for at, letter in enumerate(letters)
+            if letter != shown[at] or (inks[at] is not drawn[at] and _is_seen(letter, inks[at], drawn[at]))
+        )
+        for first, last in _runs(changed):
             yield x + first, y, strip.crop(first, last + 1)
 
 
@@ -149,21 +156,31 @@ def _pieces(update: ChopsUpdate | LayoutUpdate) -> Iterator[tuple[int, int, Stri
                 yield x, y, piece.crop(0, min(end, x2) - x)
 
 
-_WHOLE = object()
-"""Begins the signs of a piece that is written whole or not at all."""
+def _cells(strip: Strip) -> tuple[list[object], list[Ink]]:
+    """Return the letter of each cell and its ink; instead of a letter, the whole piece where one is not one cell wide.
+
+    Terminals disagree about the width of emoji, so a piece with one is written whole or not at all.
+    """
+    parts = [(text, ink_of(style, ColorSystem.TRUECOLOR)) for text, style, _ in strip]
+    if not all(_is_narrow(text) for text, _ in parts):
+        content = tuple(parts)
+        return [(content, at) for at in range(strip.cell_length)], [PLAIN] * strip.cell_length
+    inks: list[Ink] = []
+    for text, ink in parts:
+        inks += [ink] * len(text)
+    return list("".join(text for text, _ in parts)), inks
 
 
-def _signs(strip: Strip) -> list[Sign]:
-    """Return the sign of each cell. Terminals disagree about the width of emoji, so a piece with one is whole."""
-    if not all(map(_is_narrow, (segment.text for segment in strip))):
-        content = tuple((text, ink_of(style, ColorSystem.TRUECOLOR)) for text, style, _ in strip)
-        return [(_WHOLE, content, at) for at in range(strip.cell_length)]
-    signs: list[Sign] = []
-    for text, style, _ in strip:
-        ink = ink_of(style, ColorSystem.TRUECOLOR)
-        space = (" ", Ink(ground=ink.ground)) if _is_ground(" ", ink) else (" ", ink)
-        signs += [space if character == " " else (character, ink) for character in text]
-    return signs
+def _is_seen(letter: object, ink: Ink, other: Ink) -> bool:
+    """Return whether a letter looks different in another ink: a space shows the background alone."""
+    if letter == " " and _shows_ground_alone(ink) and _shows_ground_alone(other):
+        return ink.ground != other.ground
+    return ink != other
+
+
+def _shows_ground_alone(ink: Ink) -> bool:
+    """Return whether spaces in this ink have no line and no other sign of its colour."""
+    return not ink.attributes and not ink.link
 
 
 @lru_cache(maxsize=16384)
@@ -175,11 +192,6 @@ def _is_narrow(text: str) -> bool:
 def _is_joined(text: str) -> bool:
     """Return whether signs without a width stand in it, which join others or are drawn over them."""
     return not text.isascii() and any(get_character_cell_size(character) == 0 for character in text)
-
-
-def _is_ground(text: str, ink: Ink) -> bool:
-    """Return whether only the background of this is seen."""
-    return not ink.attributes and not ink.link and not text.strip(" ")
 
 
 def _runs(places: Iterable[int]) -> Iterator[tuple[int, int]]:
