@@ -6,6 +6,7 @@ import os
 import signal
 from typing import Any, ClassVar, Generic
 
+from rich.color import ColorSystem
 from rich.console import RenderableType
 from textual import events
 from textual._compositor import ChopsUpdate, LayoutUpdate
@@ -55,7 +56,9 @@ class TerminalApp(App[ReturnType], Generic[ReturnType]):
         """
         is_written = not self._batch_count and not self.is_headless
         if is_written and isinstance(renderable, ChopsUpdate | LayoutUpdate):
-            renderable = self._written.unwritten(renderable)
+            renderable = self._written.unwritten(
+                renderable, self.console._color_system or ColorSystem.TRUECOLOR
+            )
         super()._display(screen, renderable)
         if (
             renderable is not None

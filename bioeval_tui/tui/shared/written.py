@@ -6,9 +6,10 @@ the time between a key and its effect.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, compress, pairwise
+from operator import is_not, ne, or_
 from typing import NamedTuple
 
 from rich.cells import cell_len, get_character_cell_size
@@ -47,7 +48,14 @@ def ink_of(style: Style | None, system: ColorSystem) -> Ink:
     codes = Strip.render_ansi(style, system).split(";") if style else []
     of_colours = sum(len(part.split(";")) for part in (colour, ground) if part)
     link = f"\x1b]8;id={style.link_id};{style.link}\x1b\\" if style.link else ""
-    return Ink(";".join(filter(None, codes[: len(codes) - of_colours])), colour, ground, link)
+    attributes = ";".join(filter(None, codes[: len(codes) - of_colours]))
+    return Ink(attributes, colour, ground, link)
+
+
+@lru_cache(maxsize=16384)
+def of_spaces(ink: Ink) -> Ink:
+    """Return how spaces are drawn in an ink: without lines, they show the background alone."""
+    return ink if ink.attributes or ink.link else ink._replace(colour="")
 
 
 @lru_cache(maxsize=16384)
@@ -63,10 +71,21 @@ def change(now: Ink, wanted: Ink) -> str:
     return f"\x1b[{';'.join(parts)}m"
 
 
-class Pieces(CompositorUpdate):
-    """Pieces of lines, by the cell and the line where they begin."""
+Part = tuple[str, Ink]
 
-    def __init__(self, pieces: list[tuple[int, int, Strip]]) -> None:
+
+class Piece(NamedTuple):
+    """A piece of a line: the cell and the line where it begins, and its texts with their inks."""
+
+    x: int
+    y: int
+    parts: Sequence[Part]
+
+
+class Pieces(CompositorUpdate):
+    """Pieces of lines, to be written."""
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
         self.pieces = pieces
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -74,22 +93,20 @@ class Pieces(CompositorUpdate):
 
     def render_segments(self, console: Console) -> str:
         """Return the bytes for a terminal that draws in no ink, and then does so again."""
-        system = console._color_system or ColorSystem.TRUECOLOR
         now, written = PLAIN, list[str]()
-        for x, y, strip in self.pieces:
+        for x, y, parts in self.pieces:
             written.append(_move_to(x, y))
-            for text, style, _ in strip:
-                ink = ink_of(style, system)
+            for text, ink in parts:
                 if ink is not now:
-                    if text.isspace() and _shows_ground_alone(now) and _shows_ground_alone(ink):
-                        ink = ink._replace(colour=now.colour)  # which no space shows
+                    spaces = of_spaces(ink)
+                    if text.isspace() and spaces is not ink and not now.attributes:
+                        ink = spaces._replace(colour=now.colour)  # which no space shows
                     written.append(change(now, ink))
                     now = ink
                 written.append(f"{ink.link}{text}\x1b]8;;\x1b\\" if ink.link else text)
                 x += cell_len(text)
-                if _is_joined(
-                    text
-                ):  # a terminal may have taken other cells for it: what follows stands where it would
+                if _is_joined(text):
+                    # A terminal may have taken other cells for it: what follows stands where it would.
                     written.append(_move_to(x, y))
         return "".join([*written, change(now, PLAIN)])
 
@@ -108,13 +125,14 @@ class Written:
         """Know nothing: something else may have used the terminal."""
         self._lines.clear()
 
-    def unwritten(self, update: ChopsUpdate | LayoutUpdate) -> Pieces | None:
+    def unwritten(self, update: ChopsUpdate | LayoutUpdate, system: ColorSystem) -> Pieces | None:
         """Return what the terminal does not show yet, and take it as shown; None if it shows all."""
-        found = list(chain.from_iterable(self._changed(x, y, strip) for x, y, strip in _pieces(update)))
+        found = [*chain.from_iterable(self._changed(x, y, strip, system) for x, y, strip in _pieces(update))]
         return Pieces(found) if found else None
 
-    def _changed(self, x: int, y: int, strip: Strip) -> Iterator[tuple[int, int, Strip]]:
-        letters, inks = _cells(strip)
+    def _changed(self, x: int, y: int, strip: Strip, system: ColorSystem) -> Iterator[Piece]:
+        parts = [(text, ink_of(style, system)) for text, style, _ in strip]
+        letters, inks = _cells(parts)
         line, of_line = self._lines.setdefault(y, ([], []))
         end = x + len(letters)
         if (missing := end - len(line)) > 0:
@@ -125,18 +143,14 @@ class Written:
             return
         line[x:end], of_line[x:end] = letters, inks
         if isinstance(letters[0], tuple):
-            if any(map(_is_joined, (segment.text for segment in strip))):
+            if any(_is_joined(text) for text, _ in parts):
                 # A terminal that takes less cells for it would leave what stood in the last ones.
-                yield x, y, Strip.blank(len(letters), [*strip][-1].style)
-            yield x, y, strip
+                yield Piece(x, y, [(" " * len(letters), Ink(ground=parts[-1][1].ground))])
+            yield Piece(x, y, parts)
             return
-        changed = (
-            at
-            for at, letter in enumerate(letters)
-            if letter != shown[at] or (inks[at] is not drawn[at] and _is_seen(letter, inks[at], drawn[at]))
-        )
-        for first, last in _runs(changed):
-            yield x + first, y, strip.crop(first, last + 1)
+        differ = map(or_, map(ne, letters, shown), map(is_not, inks, drawn))
+        for first, last in _runs([*compress(range(len(letters)), differ)]):
+            yield Piece(x + first, y, _between(parts, first, last + 1))
 
 
 def _pieces(update: ChopsUpdate | LayoutUpdate) -> Iterator[tuple[int, int, Strip]]:
@@ -156,31 +170,33 @@ def _pieces(update: ChopsUpdate | LayoutUpdate) -> Iterator[tuple[int, int, Stri
                 yield x, y, piece.crop(0, min(end, x2) - x)
 
 
-def _cells(strip: Strip) -> tuple[list[object], list[Ink]]:
+def _cells(parts: Sequence[Part]) -> tuple[list[object], list[Ink]]:
     """Return the letter of each cell and its ink; instead of a letter, the whole piece where one is not one cell wide.
 
     Terminals disagree about the width of emoji, so a piece with one is written whole or not at all.
     """
-    parts = [(text, ink_of(style, ColorSystem.TRUECOLOR)) for text, style, _ in strip]
     if not all(_is_narrow(text) for text, _ in parts):
+        length = sum(cell_len(text) for text, _ in parts)
         content = tuple(parts)
-        return [(content, at) for at in range(strip.cell_length)], [PLAIN] * strip.cell_length
+        return [(content, at) for at in range(length)], [PLAIN] * length
     inks: list[Ink] = []
     for text, ink in parts:
-        inks += [ink] * len(text)
+        spaces = of_spaces(ink)
+        if spaces is ink or " " not in text:
+            inks += [ink] * len(text)
+        else:
+            inks += [spaces if letter == " " else ink for letter in text]
     return list("".join(text for text, _ in parts)), inks
 
 
-def _is_seen(letter: object, ink: Ink, other: Ink) -> bool:
-    """Return whether a letter looks different in another ink: a space shows the background alone."""
-    if letter == " " and _shows_ground_alone(ink) and _shows_ground_alone(other):
-        return ink.ground != other.ground
-    return ink != other
-
-
-def _shows_ground_alone(ink: Ink) -> bool:
-    """Return whether spaces in this ink have no line and no other sign of its colour."""
-    return not ink.attributes and not ink.link
+def _between(parts: Sequence[Part], start: int, end: int) -> Sequence[Part]:
+    """Return these cells of parts whose letters are one cell wide."""
+    kept, at = list[Part](), 0
+    for text, ink in parts:
+        if part := text[max(0, start - at) : max(0, end - at)]:
+            kept.append((part, ink))
+        at += len(text)
+    return kept
 
 
 @lru_cache(maxsize=16384)
@@ -194,15 +210,13 @@ def _is_joined(text: str) -> bool:
     return not text.isascii() and any(get_character_cell_size(character) == 0 for character in text)
 
 
-def _runs(places: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Return the first and the last of each run of places, which may have short gaps."""
-    first = last = -1
-    for at in places:
-        if first < 0:
-            first = at
-        elif at - last > LEAST_GAP:
-            yield first, last
-            first = at
-        last = at
-    if first >= 0:
-        yield first, last
+def _runs(places: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Return the first and the last of each run of places in their order, which may have short gaps."""
+    if not places:
+        return
+    if places[-1] - places[0] + 1 - len(places) < LEAST_GAP:  # so that no gap can be longer
+        yield places[0], places[-1]
+        return
+    ends = [at for at, (here, after) in enumerate(pairwise(places), 1) if after - here > LEAST_GAP]
+    for start, end in pairwise([0, *ends, len(places)]):
+        yield places[start], places[end - 1]

@@ -18,6 +18,7 @@ from textual.strip import Strip
 from bioeval_tui.tui.shared.written import LEAST_GAP, Ink, Written, change
 
 WIDTH, HEIGHT = 24, 3
+TRUE = ColorSystem.TRUECOLOR
 CONSOLE = Console(color_system="truecolor", force_terminal=True, legacy_windows=False)
 STYLES = [
     None,
@@ -98,12 +99,12 @@ def test_a_terminal_shows_what_it_would_after_every_byte(
         shown = sorted(parts[at]) if lines and at < len(parts) else [*range(HEIGHT)]
         lines = [new[y] if y in shown else lines[y] for y in range(HEIGHT)]
         update = chops(lines, shown) if at % 2 and shown else whole(lines)
-        found = written.unwritten(update)
+        found = written.unwritten(update, TRUE)
         text = "" if found is None else found.render_segments(CONSOLE)
         everything = whole(lines).render_segments(CONSOLE)
         assert len(text) <= len(everything) + 9 * WIDTH
         assert ours.draws(text).seen == textuals.draws(everything).seen
-        assert written.unwritten(whole(lines)) is None or any(
+        assert written.unwritten(whole(lines), TRUE) is None or any(
             "日" in str(each) for line in lines for each in line
         )
 
@@ -116,9 +117,9 @@ def told(written: Written, *parts: tuple[str, str], x: int = 0) -> list[tuple[in
     """Return where what is written of a piece begins, and its text."""
     piece = strip(*parts)
     found = written.unwritten(
-        ChopsUpdate([{x: piece}], [(0, x, x + piece.cell_length)], [[x + piece.cell_length]])
+        ChopsUpdate([{x: piece}], [(0, x, x + piece.cell_length)], [[x + piece.cell_length]]), TRUE
     )
-    return [] if found is None else [(x, each.text) for x, _, each in found.pieces]
+    return [] if found is None else [(x, "".join(text for text, _ in parts)) for x, _, parts in found.pieces]
 
 
 def test_only_cells_that_changed_are_written() -> None:
@@ -180,7 +181,7 @@ def test_only_the_change_of_an_ink_is_written(now: Ink, wanted: Ink, codes: str)
 @pytest.mark.parametrize("name", ["👩\u200d⚕\ufe0f", "e\u0301"])
 def test_what_follows_joined_signs_stands_in_its_cell(name: str) -> None:
     piece = strip((f"{name} ", "red"), ("1 s", "blue"))
-    found = Written().unwritten(whole([[piece], [piece], [piece]]))
+    found = Written().unwritten(whole([[piece], [piece], [piece]]), TRUE)
     assert found is not None
     text = found.render_segments(CONSOLE)
     for y in range(HEIGHT):
@@ -189,9 +190,8 @@ def test_what_follows_joined_signs_stands_in_its_cell(name: str) -> None:
 
 def test_links_are_written_around_their_text() -> None:
     found = Written().unwritten(
-        whole([[Strip([Segment("a", Style(link="https://example.org", bold=True))])]] * HEIGHT)
+        whole([[Strip([Segment("a", Style(link="https://example.org", bold=True))])]] * HEIGHT), TRUE
     )
     assert found is not None
     text = found.render_segments(CONSOLE)
     assert text.count("https://example.org\x1b\\a\x1b]8;;\x1b\\") == HEIGHT
-    assert CONSOLE._color_system == ColorSystem.TRUECOLOR
