@@ -19,6 +19,7 @@ from rich.text import Text
 from bioeval_tui.streams import for_log, is_plain
 from bioeval_tui.terminal import cleaned
 from bioeval_tui.text import for_terminal
+from bioeval_tui.widths import padded
 
 UNBOUND = 10_000
 """Width if the output goes to a file or another program, which need whole lines."""
@@ -185,10 +186,9 @@ def _cells_in_words(columns: Sequence[CellColumn]) -> Iterator[str]:
 
 
 def _padded(cells: Sequence[str], width: int, right: bool) -> list[str]:
-    place = str.rjust if right else str.ljust
-    if "".join(cells).isascii():
-        return [place(cell, width) for cell in cells]
-    return [place(cell, width if cell.isascii() else width + len(cell) - cell_len(cell)) for cell in cells]
+    if "".join(cells).isascii():  # ten times as fast
+        return [cell.rjust(width) if right else cell.ljust(width) for cell in cells]
+    return [padded(cell, width, "right" if right else "left") for cell in cells]
 
 
 def _width(cells: Sequence[str]) -> int:

@@ -53,6 +53,7 @@ from bioeval_tui.settings import Settings
 from bioeval_tui.statistics.differences import Difference
 from bioeval_tui.text import clean_line
 from bioeval_tui.units import number
+from bioeval_tui.widths import padded
 
 if TYPE_CHECKING:
     import pandas
@@ -381,7 +382,7 @@ class Results:
         return self
 
     def __str__(self) -> str:
-        return "\n".join(f"{label:<4}  {text}" for label, text in self.answer.lines)
+        return "\n".join(f"{padded(label, 6)}{text}" for label, text in self.answer.lines)
 
     def __repr__(self) -> str:
         return f"<Results {' '.join(run.run_id for run in self.loaded)}: {self.answer.what}>"

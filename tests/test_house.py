@@ -129,6 +129,47 @@ def test_only_one_module_knows_which_python_runs() -> None:
     assert users == {"isolation.py"}
 
 
+PADDED_BY_CHARACTERS = {
+    "consoles.py": "only a column that is ASCII: ten times as fast",
+    "evaluation/expressions/stdlib/strings.py": "Kotlin's functions, which count characters",
+    "evaluation/job/template.py": "words of its own, in a file",
+    "streams.py": "the sign that is written for one letter of two cells",
+}
+"""Where a text is padded by what is no terminal's cell."""
+
+
+def pads_by_characters(node: ast.AST) -> bool:
+    """Return whether this pads what may be a text by its characters: a width for numbers ends with their type, as `:3d`."""
+    match node:
+        case ast.Attribute(attr="ljust" | "rjust" | "center"):
+            return True
+        case ast.FormattedValue(format_spec=ast.JoinedStr(values=parts)):
+            form = "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in parts)
+            return re.fullmatch(r"(.?[<>^=](\{\}|\d+))|[1-9]\d*", form) is not None
+    return False
+
+
+def test_texts_are_padded_by_cells() -> None:
+    """By characters, a name in Chinese moves all that stands to the right of it."""
+    found = {path for path, here in nodes().items() if any(map(pads_by_characters, here))}
+    assert found == PADDED_BY_CHARACTERS.keys(), "use fitted or padded of widths"
+
+
+@pytest.mark.parametrize(
+    ("code", "pads"),
+    [
+        ("name.ljust(8)", True),
+        ("f'{name:<20}'", True),
+        ("f'{name:.^{width}}'", True),
+        ("f'{name:9}'", True),
+        ("f'{name:>{width - 2}}'", True),
+        ("f'{share:3d} {score:8.2f} {count:,} {name!s} {at:%H:%M}'", False),
+    ],
+)
+def test_such_padding_is_found(code: str, pads: bool) -> None:
+    assert any(map(pads_by_characters, ast.walk(ast.parse(code)))) == pads
+
+
 def test_no_other_module_starts_a_python_process() -> None:
     names = {
         "multiprocessing", "ProcessPoolExecutor", "system", "popen", "execv", "execve", "execvp", "execvpe", "spawnv",

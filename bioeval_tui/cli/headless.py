@@ -56,6 +56,7 @@ from bioeval_tui.streams import keep_exit_code
 from bioeval_tui.terminal import print_json, print_json_piecewise
 from bioeval_tui.text import clean_line, compact_json, plural, shorten
 from bioeval_tui.units import DASH, number
+from bioeval_tui.widths import padded
 
 
 class BatchProgress:
@@ -80,7 +81,7 @@ class BatchProgress:
             say(self._console, line)
         if self._verbose:
             for piece in _generation(event):
-                say(self._console, f"{_condition(state, event):<9}   {piece}")
+                say(self._console, f"{padded(_condition(state, event), 9)}   {piece}")
 
     def _line(self, state: RunState, event: RunEvent) -> str | None:
         name = _name(state, event)

@@ -20,6 +20,7 @@ from bioeval_tui.settings import Settings
 from bioeval_tui.streams import has_screen
 from bioeval_tui.terminal import print_json, say
 from bioeval_tui.text import clean_line
+from bioeval_tui.widths import padded
 
 
 @click.command(
@@ -141,7 +142,7 @@ def doctor(job: Path | None, as_json: bool, **options: Any) -> int:
     else:
         for finding in findings:
             sign = {"works": "✓", "broken": "✗", "absent": "–"}[finding.state]
-            say(f"{sign} {finding.part:<18} {finding.said}")
+            say(f"{sign} {padded(finding.part, 18)} {finding.said}")
             if finding.to_do:
-                say(f"  {'':<18} → {finding.to_do}")
+                say(f"{' ' * 21}→ {finding.to_do}")
     return ExitCode.NOT_MEASURED if any(finding.state == "broken" for finding in findings) else ExitCode.OK

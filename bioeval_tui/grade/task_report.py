@@ -12,9 +12,12 @@ from datetime import UTC, datetime
 from numbers import Integral, Real
 from typing import Any, Self
 
+from rich.cells import cell_len
+
 from bioeval_tui.grade.doubts import Doubt, score_text
 from bioeval_tui.grade.ledger import Looks
 from bioeval_tui.grade.submissions import extract_agent_from_submission_path
+from bioeval_tui.widths import fitted
 
 BAR_WIDTH = 24
 _EIGHTHS = " ▏▎▍▌▋▊▉"
@@ -36,14 +39,14 @@ class Section:
     def lines(self) -> list[str]:
         """Return the view as lines of text, columns aligned, numbers to the right."""
         cells = [self.columns, *self.rows] if self.columns else []
-        widths = [max(len(row[place]) for row in cells) for place in range(len(self.columns))]
+        widths = [max(cell_len(row[place]) for row in cells) for place in range(len(self.columns))]
         numbers = [
             all(_NUMBER.fullmatch(row[place]) for row in self.rows) for place in range(len(self.columns))
         ]
         shown = []
         for number, row in enumerate(cells):
             parts = [
-                cell.rjust(width) if right else cell.ljust(width)
+                fitted(cell, width, "right" if right else "left")
                 for cell, width, right in zip(row, widths, numbers, strict=True)
             ]
             bar = f"  {bar_text(self.bars[number - 1])}" if self.bars and number else ""

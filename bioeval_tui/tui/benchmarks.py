@@ -38,6 +38,7 @@ from bioeval_tui.tui.shared.list_screen import ListScreen
 from bioeval_tui.tui.shared.list_table import Column, Key, Listing, number_key, text_key
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
 from bioeval_tui.units import duration
+from bioeval_tui.widths import padded
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.task_report import TaskReport
@@ -224,7 +225,7 @@ def _facts(item: BenchmarkItem) -> list[Line]:
         ("time limit", limit and f"{limit} for an agent"),
         ("medals", "awarded" if item.awards_medals else "not awarded"),
     )
-    return [[Cell(f"{name:<12}", "quiet"), Cell(value)] for name, value in named if value]
+    return [[Cell(padded(name, 12), "quiet"), Cell(value)] for name, value in named if value]
 
 
 HEIGHT = 6
@@ -255,15 +256,18 @@ def _board_lines(board: Board, graded: TaskReport | None, width: int) -> list[Li
     reach = "≤" if board.lower_is_better else "≥"
     for name in ("gold", "silver", "bronze"):
         lines.append(
-            [Cell(f"{name:<14}", histogram_view.TONES[name]), Cell(f"{reach} {column_number(marks[name])}")]
+            [
+                Cell(padded(name, 14), histogram_view.TONES[name]),
+                Cell(f"{reach} {column_number(marks[name])}"),
+            ]
         )
     strict = "<" if board.lower_is_better else ">"
-    lines.append([Cell(f"{'above median':<14}"), Cell(f"{strict} {column_number(marks['median'])}")])
+    lines.append([Cell(padded("above median", 14)), Cell(f"{strict} {column_number(marks['median'])}")])
     if board.reference is not None:
         name, score = board.reference
         lines.append(
             [
-                Cell(f"{'reference':<14}"),
+                Cell(padded("reference", 14)),
                 Cell(f"  {column_number(score)}"),
                 Cell(f" what {name} scores, for comparison", "quiet"),
             ]
@@ -272,7 +276,7 @@ def _board_lines(board: Board, graded: TaskReport | None, width: int) -> list[Li
         count = plural(len(board.humans), "human baseline")
         lines.append(
             [
-                Cell(f"{'human':<14}", "busy"),
+                Cell(padded("human", 14), "busy"),
                 Cell(f"  {number(marks['human'])}"),
                 Cell(f" median of {count}", "quiet"),
             ]
@@ -292,7 +296,7 @@ def _unofficial(graded: TaskReport, score: float) -> Line:
     where = f" would place {graded.place_words}{partial}: " if graded.place_words else f"{partial} "
     file = clean_line(Path(graded.submission_path).name, 60)
     return [
-        Cell(f"{'▶ unofficial':<14}", "strong"),
+        Cell(padded("▶ unofficial", 14), "strong"),
         Cell(f"  {column_number(score)}", "strong"),
         Cell(where),
         medal,

@@ -19,6 +19,7 @@ from bioeval_tui.tui.shared.cells import Cell, Line, score_tone
 from bioeval_tui.tui.shared.dialogs import Dialog, DialogText
 from bioeval_tui.tui.shared.rows_widget import Labelled
 from bioeval_tui.units import number
+from bioeval_tui.widths import fitted, padded
 
 
 class BesideDialog(Dialog[None]):
@@ -56,13 +57,15 @@ def lines(pair: BesideEachOther) -> list[Line]:
     width = max(cell_len(label) for label in ("the user", *(name for name, _ in pair.scores))) + 2
 
     def label(text: str) -> Cell:
-        return Cell(text + " " * (width - cell_len(text)), "quiet")
+        return Cell(fitted(text, width), "quiet")
 
-    titles = [" " * max(2, 18 - cell_len(name)) + name for name in pair.conditions]
+    titles = [padded(f"  {name}", 18, "right") for name in pair.conditions]
     found: list[Line] = [[label(""), *(Cell(title, "quiet") for title in titles)]]
     for name, values in pair.scores:
         cells = zip(values, titles, strict=True)
-        scores = (Cell(f"{number(value):>{cell_len(title)}}", score_tone(value)) for value, title in cells)
+        scores = (
+            Cell(padded(number(value), cell_len(title), "right"), score_tone(value)) for value, title in cells
+        )
         found.append([label(name), *scores])
     if pair.assertion:
         found += [[], [label("differs"), Cell(f"{pair.condition}: “{pair.assertion}”")]]

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from rich.cells import cell_len
 from textual import events, work
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -20,6 +21,7 @@ from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import captions_view
 from bioeval_tui.tui.shared.cells import Cell
 from bioeval_tui.tui.shared.dialogs import Dialog
+from bioeval_tui.widths import fitted
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.attach import ReplayedRun
@@ -69,9 +71,9 @@ class TryYourOwn(Dialog[str]):
             (f"{program} demo --show batch", "both agents, five trials"),
             (f"{program} demo --show failure", "see an agent that fails"),
         )
-        width = max(len(command) for command, _ in commands)
+        width = max(cell_len(command) for command, _ in commands)
         lines = [
-            Content.assemble((f"{command:<{width}}", "bold"), "   ", (about, "$quiet"))
+            Content.assemble((fitted(command, width), "bold"), "   ", (about, "$quiet"))
             for command, about in commands
         ]
         yield Static(Content("\n").join([*lines, Content("")]), markup=False)

@@ -35,7 +35,6 @@ from bioeval_tui.tui.shared.cells import (
     Cell,
     Line,
     bulleted,
-    fitted,
     joined,
     paint,
     score_tone,
@@ -44,6 +43,7 @@ from bioeval_tui.tui.shared.cells import (
 from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, Labelled, RowList
 from bioeval_tui.units import ago, number
+from bioeval_tui.widths import fitted, padded
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.wiring.doctor import ComponentState
@@ -266,8 +266,8 @@ def recent(
         said = known.answer.brief if known else ""
         row = (
             *_scores(run),
-            Cell(fitted(run.job, max(jobs, cell_len(run.job))) + "  "),
-            Cell(fitted(run.agent_words, max(agents, cell_len(run.agent_words))) + "  ", "quiet"),
+            Cell(padded(run.job, jobs) + "  "),
+            Cell(padded(run.agent_words, agents) + "  ", "quiet"),
             Cell(said or state.text, "plain" if said and state.tone != "bad" else state.tone),
             *([Cell(f", {plural(known.trials, 'trial')}")] if known and said else []),
             Cell(f"  {ago(run.began, now)}", "quiet"),
@@ -318,7 +318,7 @@ def _trend(name: str, values: Sequence[float | None]) -> Line:
     bars = joined((f"{spark([value], 1)} ", score_tone(value)) for value in values)
     said = f" {number(known[-1])}, best {number(max(known))}"
     title = title_of(name)
-    return [Cell(f"  {fitted(title, max(18, cell_len(title) + 1))}", "quiet"), *bars, Cell(said, "quiet")]
+    return [Cell("  " + padded(f"{title} ", 18), "quiet"), *bars, Cell(said, "quiet")]
 
 
 def problems(

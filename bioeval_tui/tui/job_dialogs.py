@@ -31,11 +31,12 @@ from bioeval_tui.tui.data.job_list import ENDINGS
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs.runs_view import preview
-from bioeval_tui.tui.shared.cells import Cell, Line, fitted, paint_lines
+from bioeval_tui.tui.shared.cells import Cell, Line, paint_lines
 from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog
 from bioeval_tui.tui.shared.editor import job_file
 from bioeval_tui.tui.shared.rows_widget import Labelled
 from bioeval_tui.units import dollars, duration
+from bioeval_tui.widths import fitted, padded
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
@@ -738,7 +739,7 @@ def resolved_lines(lines: Sequence[Resolved]) -> list[Line]:
     width = max((cell_len(line.what) for line in lines if line.source), default=0) + 2
     return [
         [
-            Cell(f"{line.label:<11}", "quiet"),
+            Cell(padded(line.label, 11), "quiet"),
             Cell(fitted(line.what, width) if line.source else line.what),
             Cell(line.source, "quiet"),
         ]

@@ -31,6 +31,7 @@ from bioeval_tui.tui.shared.list_screen import ListScreen
 from bioeval_tui.tui.shared.list_table import Column, Key, Listing, number_key
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList, title_lines
 from bioeval_tui.units import number, when
+from bioeval_tui.widths import padded
 
 if TYPE_CHECKING:
     from bioeval_tui.tui.job_dialogs import NewJob
@@ -201,7 +202,9 @@ class SourceView(ScrollView, can_focus=True):
             return Strip.blank(width, self.rich_style)
         row = self._lines[at]
         number = "" if row.number is None else str(row.number)
-        line = Content.assemble(paint(Cell(f"{number:>{self._gutter - 2}}  ", "quiet")), paint(*row.cells))
+        line = Content.assemble(
+            paint(Cell(f"{padded(number, self._gutter - 2, 'right')}  ", "quiet")), paint(*row.cells)
+        )
         style = self.visual_style
         if row.kind != "text":
             style = style + self.get_visual_style(f"source--{row.kind}")

@@ -24,9 +24,10 @@ from bioeval_tui.text import clean, for_terminal, shorten
 from bioeval_tui.tui.items import NewReview, ReviewItem
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals.medals_view import MEDALS
-from bioeval_tui.tui.shared.cells import Cell, Line, condition_in, fitted
+from bioeval_tui.tui.shared.cells import Cell, Line, condition_in
 from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog
 from bioeval_tui.units import date, number
+from bioeval_tui.widths import fitted
 
 if TYPE_CHECKING:
     from bioeval_tui.record.events import Mark, Reviewed

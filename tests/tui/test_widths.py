@@ -11,17 +11,30 @@ import pytest
 from batches import glances
 from driving import is_a, loaded, opened, until
 from fakes import FakeServices, FakeView
+from medal_rows import sample_rows
 from review_queue import task_queue
 from rich.cells import cell_len
 from run_script import scripted_run
 from textual.content import Content
 
+from bioeval_tui.consoles import CellColumn, plain_console, write_table
+from bioeval_tui.evaluation.engine.interface import Resolved
+from bioeval_tui.grade.task_report import table as section
+from bioeval_tui.record.names import spoken
 from bioeval_tui.record.state import RunState, apply_all
+from bioeval_tui.report.beside import BesideEachOther
+from bioeval_tui.tui.beside import lines as beside_lines
+from bioeval_tui.tui.job_dialogs import resolved_lines
+from bioeval_tui.tui.live.spans import waterfall
+from bioeval_tui.tui.medals.medals_view import Entry
+from bioeval_tui.tui.medals.tables import Group, submission_lines
 from bioeval_tui.tui.runs import batch_view
 from bioeval_tui.tui.runs.comparison import NUMBER, table
 from bioeval_tui.tui.runs.grid import board
-from bioeval_tui.tui.shared.cells import Cell, cut, fitted, wrapped
-from bioeval_tui.tui.shared.list_table import Column, line_of
+from bioeval_tui.tui.shared.cells import Cell, cut, wrapped
+from bioeval_tui.tui.shared.list_table import Column, ListTable, line_of
+from bioeval_tui.widths import fitted
+from tests.tui.test_live_spans import ROOT, received, span, traced_run
 from tests.tui.test_runs_screen import given
 from tests.unit.tui.lines import texts
 
@@ -137,6 +150,103 @@ async def test_the_title_of_a_reviewed_task_is_whole(words: str, width: int) -> 
         shown = "".join("".join(drawn).split())
         assert all("".join(word.split()) in shown for word in words.split()), drawn
         assert "…" not in "".join(line for line in drawn if words.split()[0] in line)
+
+
+def _at(line: str, words: str) -> int:
+    """Return the cell in which these words begin on a line."""
+    return cell_len(line[: line.index(words)])
+
+
+async def _table(pilot: Any, app: Any) -> tuple[str, list[str]]:
+    """Return the heading of the list on the screen, and its lines."""
+    await loaded(app, pilot)
+    table = next(each for each in app.screen.query(ListTable) if each.display and each.size.width)
+    rows = table.rows
+    return table._head.render().plain, [rows.render_line(y).text for y in range(rows.size.height)]
+
+
+@EACH
+@pytest.mark.parametrize("width", [80, 160])
+@pytest.mark.parametrize(
+    ("start", "heading", "known"),
+    [("jobs", "score", "0.78"), ("benchmarks", "ready", "✓ prepared"), ("medals", "pctl", "99.9")],
+)
+async def test_cells_of_every_list_stand_below_their_headings(
+    words: str, width: int, start: str, heading: str, known: str
+) -> None:
+    rows = [replace(row, task_id=f"{words}/{words}", agent=words) for row in sample_rows()]
+    services = given(
+        job_items=[replace(job, name=words) for job in history.jobs()],
+        tasks=[replace(task, task_id=f"{words}/{words}", name=words) for task in history.benchmarks()],
+        rows=rows,
+    )
+    async with opened(None, (width, 40), services=services, start=start) as (app, pilot):
+        head, drawn = await _table(pilot, app)
+        assert len({cell_len(line) for line in drawn}) == 1
+        begins = {_at(line, known) for line in drawn if known in line}
+        ends = {begin + len(known) for begin in begins}
+        assert begins == {_at(head, heading)} or ends == {_at(head, heading) + len(heading)}
+
+
+@EACH
+async def test_submissions_of_an_agent_stand_in_columns(words: str) -> None:
+    rows = [replace(row, task_id=words, agent="one") for row in sample_rows()]
+    entries = [Entry(row, "invalid" if row.report is None else "valid") for row in rows]
+    group = Group.of("one", None, entries)
+    scored = [row.report.score_words for row in rows if row.report and row.report.score is not None]
+    lines = [
+        line for line in texts(submission_lines(group, entries))[1:] if any(score in line for score in scored)
+    ]
+    assert len(lines) > 2
+    assert {_at(line, next(score for score in scored if score in line)) for line in lines} == {13 + 28 + 1}
+
+
+@EACH
+@pytest.mark.parametrize("width", [78, 118])
+def test_bars_of_a_waterfall_begin_on_one_axis(words: str, width: int) -> None:
+    state = apply_all(RunState(), [*traced_run()[:-1], received(4, *(
+        span(number, ROOT, words * number, 0, 100) for number in (1, 2, 3)
+    ))])  # fmt: skip
+    conversation = state.conversation("withheld", 1)
+    lines = [line for line in texts(waterfall(conversation, None, width)) if "━" in line]
+    assert len(lines) == 3
+    assert len({_at(line, "━") for line in lines}) == 1
+    assert {cell_len(line) for line in lines} == {width}
+
+
+@EACH
+def test_scores_of_two_agents_stand_below_their_conditions(words: str) -> None:
+    pair = BesideEachOther(
+        ("facts withheld", words), ((words, (0.25, 0.75)), ("plain", (0.5, 1.0))), "", "", "", (), "yes"
+    )
+    head, *rows = texts(beside_lines(pair))[:3]
+    ends = [cell_len(head[: head.index(name) + len(name)]) for name in map(spoken, pair.conditions)]
+    for row, (_, scores) in zip(rows, pair.scores, strict=True):
+        shown = [f"{score:.2f}" for score in scores if score is not None]
+        assert [_at(row, score) + 4 for score in shown] == ends
+
+
+@EACH
+def test_where_a_part_of_a_run_was_set_stands_in_a_column(words: str) -> None:
+    lines = texts(
+        resolved_lines([Resolved("agent", words, "from a file"), Resolved("judge", "x" * 20, "from a file")])
+    )
+    assert len({_at(line, "from a file") for line in lines}) == 1
+
+
+@EACH
+def test_columns_of_an_error_view_are_as_wide_as_their_cells(words: str) -> None:
+    _, *lines = section("errors", ("label", "errors"), [(words, 12), ("plain", 7)]).lines()
+    assert len({cell_len(line) for line in lines}) == 1
+
+
+@EACH
+def test_a_table_in_the_terminal_has_columns(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    names, counts = [words, "plain"], ["12", "7"]
+    write_table(plain_console(), [CellColumn("name", names), CellColumn("n", counts, right=True)])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert len({cell_len(line) for line in lines}) == 1
 
 
 def test_a_cell_of_a_foreign_script_is_as_wide_as_its_column() -> None:

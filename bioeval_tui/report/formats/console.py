@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -43,6 +44,7 @@ from bioeval_tui.report.words import (
 from bioeval_tui.statistics.estimates import Proportion
 from bioeval_tui.text import clean, plural, shorten
 from bioeval_tui.units import DASH, latency, number, signed
+from bioeval_tui.widths import padded
 
 NOT_AT_THE_END = "– not checked"
 """Assertions that passed during an invalid conversation say nothing about its outcome."""
@@ -78,8 +80,8 @@ class ProgressLines:
         line = _line(state, event)
         if line is not None:
             name = state.condition_title(event.condition) if event.condition else ""
-            width = max(map(len, map(state.condition_title, state.conditions)))
-            say(self._console, f"{name:<{width}}  {line}")
+            width = max(map(cell_len, map(state.condition_title, state.conditions)))
+            say(self._console, f"{padded(name, width)}  {line}")
 
 
 def _line(state: RunState, event: events.RunEvent) -> str | None:
@@ -262,7 +264,7 @@ def _print_pair(pair: BesideEachOther, console: Console) -> None:
 def print_answer(answer: Answer, console: Console) -> None:
     """Print what came out, how sure, why and what next: a label and a text on each line."""
     for label, text in answer.lines:
-        console.print(Text.assemble((f"{label:<6}", "dim"), text), soft_wrap=True)
+        console.print(Text.assemble((padded(label, 6), "dim"), text), soft_wrap=True)
 
 
 def mean_line(result: RunResult) -> str:

@@ -16,6 +16,7 @@ from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.shared.cells import Cell, Tone, paint_lines
 from bioeval_tui.tui.shared.dialogs import Dialog, DialogText
 from bioeval_tui.tui.shared.rows_widget import Labelled
+from bioeval_tui.widths import padded
 
 if TYPE_CHECKING:
     from bioeval_tui.record.events import AssertionChecked, StateObserved
@@ -194,7 +195,7 @@ class AssertionDetail(Dialog[None]):
         for label, cells in facts:
             names = (label, *[""] * len(cells))
             lines += [
-                [Cell(name.ljust(LABEL), "quiet"), cell] for name, cell in zip(names, cells, strict=False)
+                [Cell(padded(name, LABEL), "quiet"), cell] for name, cell in zip(names, cells, strict=False)
             ]
             lines.append([])
         self.query_one(Labelled).show(lines)
@@ -289,15 +290,19 @@ def manner_lines(manners: Sequence[RunManner], scripted: bool = False) -> list[l
     for one in manners:
         conversations = plural(one.conversations, "conversation")
         interval = any(row.measure.interval for row in one.rows)
-        heads = f"{'value (95 % interval)' if interval else 'value':<{VALUE}}people (middle 90 %)"
+        heads = padded("value (95 % interval)" if interval else "value", VALUE) + "people (middle 90 %)"
         lines.append(
-            [Cell(f"{f'{one.title}, {conversations}':<{STATISTIC}}", "strong"), Cell(heads, "quiet")]
+            [Cell(padded(f"{one.title}, {conversations}", STATISTIC), "strong"), Cell(heads, "quiet")]
         )
         for row in one.rows:
             said = f"{row.found} !" if row.unlike else row.found
             tone: Tone = "warn" if row.unlike else "plain"
             lines.append(
-                [Cell(f"{row.label:<{STATISTIC}}"), Cell(f"{said:<{VALUE}}", tone), Cell(row.people, "quiet")]
+                [
+                    Cell(padded(row.label, STATISTIC)),
+                    Cell(padded(said, VALUE), tone),
+                    Cell(row.people, "quiet"),
+                ]
             )
         lines.append([])
     if any(row.unlike for one in manners for row in one.rows):

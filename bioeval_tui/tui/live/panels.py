@@ -24,6 +24,7 @@ from bioeval_tui.tui.shared.cells import Cell, Tone, joined, left, paint, right,
 from bioeval_tui.tui.shared.line_widgets import TabLine
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, LinePainter, RowList, RowPainter, title_lines
 from bioeval_tui.units import latency_short
+from bioeval_tui.widths import fitted, padded
 
 if TYPE_CHECKING:
     from bioeval_tui.record.events import AssertionChecked, TaskScored
@@ -366,11 +367,11 @@ class LatencyPanel(Panel):
         def foot(width: int) -> Content:
             column = max(7, min(8, (width - NAME_WIDTH) // len(FIGURES)))
             room = max(NAME_WIDTH, width - column * len(FIGURES) - 1)
-            titles = " " * room + "".join(f"{name:>{column}}" for name in FIGURES)
+            titles = " " * room + "".join(fitted(name, column, "right") for name in FIGURES)
             lines = [paint(Cell(titles, "quiet")).truncate(width)]
             for name, times in summaries:
                 figures = (
-                    Cell(f"{latency_short(ms):>{column}}", "plain" if ms is not None else "quiet")
+                    Cell(padded(latency_short(ms), column, "right"), "plain" if ms is not None else "quiet")
                     for ms in (times.average_ms, times.p90_ms, times.max_ms)
                 )
                 title = left(Cell(_brief_side(state, name, room - 1), "quiet"), room - 1)

@@ -180,7 +180,7 @@ class ReplayDialog(Dialog[float]):
 
     def _row(self, index: int, width: int) -> Content:
         speed = SPEEDS[index]
-        return paint(Cell(f"{speed:g}×".rjust(5)), Cell(f"  {WORDS.get(speed, '')}", "quiet"))
+        return paint(Cell(f"{speed:4g}×"), Cell(f"  {WORDS.get(speed, '')}", "quiet"))
 
     @on(RowList.Chosen)
     def _chosen(self, event: RowList.Chosen) -> None:

@@ -18,6 +18,7 @@ from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.live import panels
 from bioeval_tui.tui.shared.cells import Cell, Tone, left, packed, paint, score_tone, uplift, who_and_what
 from bioeval_tui.units import duration, latency, number
+from bioeval_tui.widths import padded
 
 if TYPE_CHECKING:
     from textual.content import Content
@@ -175,12 +176,12 @@ def why_empty(trial: TrialResult, answer: str = "") -> list[list[Cell]]:
     lines = []
     for talk in {talk.reason: talk for talk in trial.held if talk.is_scored}.values():
         if talk.cause.removeprefix("no conversation took place: ") not in answer:
-            lines.append([Cell("what went wrong  ", "quiet"), Cell(talk.cause, "bad")])
+            lines.append([Cell(padded("what went wrong", 17), "quiet"), Cell(talk.cause, "bad")])
         if talk.received:
-            lines.append([Cell("it sent          ", "quiet"), Cell(talk.received)])
+            lines.append([Cell(padded("it sent", 17), "quiet"), Cell(talk.received)])
         for label, way in zip_longest(["what you can do"], talk.ways):
             if way:
-                lines.append([Cell(f"{label or '':<15}  ", "quiet"), Cell(way)])
+                lines.append([Cell(padded(label or "", 17), "quiet"), Cell(way)])
     return lines
 
 

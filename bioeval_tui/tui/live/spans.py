@@ -15,9 +15,10 @@ from bioeval_tui.record.tool_calls import call_text
 from bioeval_tui.text import compact_json, plural, shorten
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view
-from bioeval_tui.tui.shared.cells import Cell, Tone, paint_lines
+from bioeval_tui.tui.shared.cells import Cell, Tone, cut, paint_lines
 from bioeval_tui.tui.shared.dialogs import Dialog, DialogText
 from bioeval_tui.units import latency
+from bioeval_tui.widths import fitted, padded
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
@@ -133,14 +134,13 @@ def _rows(
         lines.append(
             [
                 Cell(
-                    (indent + shorten(title(span, message, headed=True), names - len(indent))).ljust(names)
-                    + " ",
+                    fitted(indent + cut(title(span, message, headed=True), names - len(indent)), names) + " ",
                     tone,
                 ),
                 Cell(" " * begins),
                 Cell("━" * length, bar),
                 Cell(" " * (bars - begins - length)),
-                Cell(latency(span.duration_ms).rjust(_TIME), "quiet"),
+                Cell(padded(latency(span.duration_ms), _TIME, "right"), "quiet"),
             ]
         )
     if len(tree) > MOST_ROWS:

@@ -13,6 +13,7 @@ from itertools import pairwise
 from bioeval_tui.text import plural
 from bioeval_tui.tui.medals.medals_view import number
 from bioeval_tui.tui.shared.cells import Cell, Line, Tone, eighth, joined
+from bioeval_tui.widths import padded
 
 MEDALS = ("bronze", "silver", "gold")
 TONES: dict[str, Tone] = {
@@ -138,7 +139,7 @@ def lines(histogram: Histogram, width: int, height: int) -> list[Line]:
         middle = ""
     shown = [
         *_picture(histogram, width, height, named),
-        [Cell(f"{start}{middle:^{max(1, width - len(start) - len(end))}}{end}", "quiet")],
+        [Cell(f"{start}{padded(middle, max(1, width - len(start) - len(end)), 'middle')}{end}", "quiet")],
     ]
     if histogram.below:
         shown.append([Cell(f"◂ {plural(histogram.below, 'entry', 'entries')} further out", "quiet")])

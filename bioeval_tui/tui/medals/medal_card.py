@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import VerticalScroll
@@ -30,6 +31,7 @@ from bioeval_tui.tui.shared.cells import Cell, Line, Tone, packed, paint
 from bioeval_tui.tui.shared.dialogs import Dialog, DialogText, Tell, WorkDialog
 from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import Labelled
+from bioeval_tui.widths import padded
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.task_report import Section, TaskReport, Uncertainty
@@ -63,7 +65,7 @@ def head(
     """
     medal = medal_cell(row)
     name = Cell(row.task_id if row.agent == UNKNOWN else f"{row.task_id} · {row.agent}", "strong")
-    fits = len(medal.text) + 3 + len(name.text) <= width
+    fits = cell_len(medal.text) + 3 + cell_len(name.text) <= width
     lines: list[Line] = [[medal, Cell("   "), name]] if fits else [[medal], [name]]
     answer = answer_of(row)
     if findings is not None and findings.findings:
@@ -207,19 +209,23 @@ def _board_lines(row: MedalRow, report: TaskReport) -> list[Line]:
     width = len(f"#{len(board):,}")
     first = max(1, place - AROUND)
     if first > 1:
-        lines.append([Cell(f"  {'#1':>{width}}  {column_number(board[0])}", "quiet")])
+        lines.append([Cell(f"  {padded('#1', width, 'right')}  {column_number(board[0])}", "quiet")])
         if first > 2:
-            lines.append([Cell(f"  {'…':>{width}}", "quiet")])
+            lines.append([Cell(f"  {padded('…', width, 'right')}", "quiet")])
     for rank in range(first, place):
-        lines.append([Cell(f"  {f'#{rank:,}':>{width}}  {column_number(board[rank - 1])}", "quiet")])
+        lines.append(
+            [Cell(f"  {padded(f'#{rank:,}', width, 'right')}  {column_number(board[rank - 1])}", "quiet")]
+        )
     lines.append(
         [
-            Cell(f"▶ {f'#{place:,}':>{width}}  {column_number(report.score)}", "strong"),
+            Cell(f"▶ {padded(f'#{place:,}', width, 'right')}  {column_number(report.score)}", "strong"),
             Cell(f" this one{f', {report.note}' if report.note else ''}", "quiet"),
         ]
     )
     for rank in range(place, min(len(board), place + AROUND - 1) + 1):
-        lines.append([Cell(f"  {f'#{rank + 1:,}':>{width}}  {column_number(board[rank - 1])}", "quiet")])
+        lines.append(
+            [Cell(f"  {padded(f'#{rank + 1:,}', width, 'right')}  {column_number(board[rank - 1])}", "quiet")]
+        )
     return lines
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
+from rich.cells import cell_len
 from textual import on, work
 from textual.app import ComposeResult
 from textual.content import Content
@@ -34,6 +35,7 @@ from bioeval_tui.tui.shared.cells import Cell, Tone, paint
 from bioeval_tui.tui.shared.list_table import Column, ListTable, Sorting, TableHead
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, RowList
 from bioeval_tui.units import DASH, number1
+from bioeval_tui.widths import padded
 
 if TYPE_CHECKING:
     from bioeval_tui.record.reviews import Opinions
@@ -129,10 +131,10 @@ class Submissions(ListTable):
     def _cells(self, index: int, width: int) -> Mapping[str, Cell]:
         row = self.table.visible[index].row
         cells = medals_view.row_cells(row)
-        if len(row.task_id) > width:
+        if cell_len(row.task_id) > width:
             # Its own name says more than its domain.
             name = row.task_id.rpartition("/")[2]
-            cells["task"] = Cell(f"…/{name}" if len(name) + 2 <= width else name)
+            cells["task"] = Cell(f"…/{name}" if cell_len(name) + 2 <= width else name)
         if opinions := self.marks.get(id(row)):
             cells["medal"] = with_mark(cells["medal"], medals_view.file_mark(row), mark_of(opinions))
         return cells
@@ -399,10 +401,10 @@ def submission_lines(group: Group, submissions: Iterable[Entry]) -> list[list[Ce
         if row.agent != group.agent or group.domain not in (None, entry.domain):
             continue
         medal = medal_cell(row)
-        line = [Cell(f"{medal.text:<13}", medal.tone), Cell(f"{row.task_id:<28} ")]
+        line = [Cell(padded(medal.text, 13), medal.tone), Cell(f"{padded(row.task_id, 28)} ")]
         if report is not None and entry.standing != "invalid":
             place = f"place {report.place_words} " if report.place_words else ""
-            line += [Cell(f"{report.score_words:<20} ", "strong"), Cell(f"{place:<22}")]
+            line += [Cell(f"{padded(report.score_words, 20)} ", "strong"), Cell(padded(place, 22))]
         lines.append([*line, next_medal(row)])
     return lines
 

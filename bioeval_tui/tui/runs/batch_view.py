@@ -22,8 +22,9 @@ from bioeval_tui.statistics.estimates import Sample
 from bioeval_tui.statistics.intervals import FEWEST_UNITS
 from bioeval_tui.text import for_terminal, plural
 from bioeval_tui.tui.live import heads_view
-from bioeval_tui.tui.shared.cells import FEWEST_DRAWN, Cell, Tone, condition_in, cut, fitted, spark
+from bioeval_tui.tui.shared.cells import FEWEST_DRAWN, Cell, Tone, condition_in, cut, spark
 from bioeval_tui.units import duration, latency_short, number
+from bioeval_tui.widths import fitted
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition

@@ -34,7 +34,6 @@ from bioeval_tui.tui.shared.cells import (
     Line,
     Tone,
     condition_in,
-    fitted,
     joined,
     packed,
     paint_lines,
@@ -45,6 +44,7 @@ from bioeval_tui.tui.shared.line_widgets import FilterLine
 from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import Labelled, hanging
 from bioeval_tui.units import clock, latency_short, number, signed
+from bioeval_tui.widths import fitted
 
 NARROWEST, ROOMY = 60, 110
 """Minimum widths for the table, and for its long words."""
@@ -98,7 +98,7 @@ def _progress(glances: Sequence[Glance], width: int, left_s: float | None) -> Li
     room = max(4, width - len(words) - len(time) - 9)
     full = round(room * done / total)
     bar = joined([("█" * full, "busy"), ("░" * (room - full), "quiet")])
-    return [Cell(f"{words}  "), *bar, Cell(f" {done * 100 // total:>3} %"), Cell(time, "quiet")]
+    return [Cell(f"{words}  "), *bar, Cell(f" {done * 100 // total:3d} %"), Cell(time, "quiet")]
 
 
 # Scores with intervals

@@ -20,7 +20,6 @@ from bioeval_tui.tui.shared.cells import (
     Cell,
     Line,
     Tone,
-    fitted,
     score_tone,
     spark,
     uplift,
@@ -28,6 +27,7 @@ from bioeval_tui.tui.shared.cells import (
 )
 from bioeval_tui.tui.shared.list_table import Column, Key, Listing, Sorting, number_key, text_key
 from bioeval_tui.units import ago, date, number, signed, when
+from bioeval_tui.widths import fitted
 
 if TYPE_CHECKING:
     from bioeval_tui.record.runs import CataloguedRun, Status

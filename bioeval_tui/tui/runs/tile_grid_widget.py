@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import ClassVar, NamedTuple
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual import events
@@ -20,6 +20,7 @@ from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs.batch_view import CELL_HEIGHT, CELL_WIDTH
 from bioeval_tui.tui.shared.cells import STYLES, Cell
 from bioeval_tui.tui.shared.themes import readable
+from bioeval_tui.widths import fitted
 
 MOST_KEPT = 1000
 """Number of drawn tile slices kept."""
@@ -222,7 +223,7 @@ class TileGrid(ScrollView, can_focus=True):
         for cell in cells:
             text, width = cell.text, cell_len(cell.text)
             if width > room:
-                text, width = f"{set_cell_size(cell.text, max(0, room - 1))}…"[:room], room
+                text, width = fitted(cell.text, room), room
             segments.append(Segment(text, self._ink(STYLES[cell.tone], here, frame)))
             room -= width
         segments.append(Segment(" " * room, self._ink("", here, frame)))

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
+from rich.cells import cell_len
 from textual import on
 from textual.binding import BindingType
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
@@ -24,6 +25,7 @@ from bioeval_tui.tui.shared.cells import Cell, paint
 from bioeval_tui.tui.shared.dialogs import Behind, Choice, Dialog, DialogText, FormDialog
 from bioeval_tui.tui.shared.output import Copied, Kept, Picture
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
+from bioeval_tui.widths import padded
 
 if TYPE_CHECKING:
     from typing import Self
@@ -158,10 +160,13 @@ class HelpScreen(Dialog[None]):
 
     def compose_body(self) -> Iterable[Widget]:
         """What the screen is for, then its keys."""
-        column = max(len(label) for label, _ in (*self._keys, *SIGNS, *WORDS))
+        column = max(cell_len(label) for label, _ in (*self._keys, *SIGNS, *WORDS))
 
         def rows(entries: Iterable[tuple[str, str]]) -> list[list[Cell]]:
-            return [[Cell(f"{label:>{column}}  ", "busy"), Cell(meaning)] for label, meaning in entries]
+            return [
+                [Cell(f"{padded(label, column, 'right')}  ", "busy"), Cell(meaning)]
+                for label, meaning in entries
+            ]
 
         lines = [[Cell(self._about)], []] if self._about else []
         lines += rows(self._keys)

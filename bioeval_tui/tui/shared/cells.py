@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from rich.cells import cell_len, chop_cells, set_cell_size
+from rich.cells import cell_len, chop_cells
 from textual.content import Content
 
 from bioeval_tui.units import signed
+from bioeval_tui.widths import fitted, padded
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
@@ -80,19 +81,6 @@ _WORDS = re.compile(r"[^\s-]*(?:-+|\s+)|[^\s-]+")
 """A word with the hyphens or the space after it."""
 
 
-def fitted(text: str, width: int, side: Literal["left", "right", "middle"] = "left") -> str:
-    """Return a text as exactly `width` cells of a terminal: cut, with an ellipsis, or padded so that it is on a side.
-
-    Letters of Chinese and most emoji are two cells wide, and marks of Arabic and Devanagari none: padding by characters
-    would shift everything after them.
-    """
-    length = cell_len(text)
-    if length > width:
-        return set_cell_size(text, width - 1) + "…" if width > 0 else ""
-    before = {"left": 0, "right": width - length, "middle": (width - length) // 2}[side]
-    return " " * before + text + " " * (width - length - before)
-
-
 def cut(text: str, width: int) -> str:
     """Return a text on one line and at most `width` cells wide, an ellipsis marking the cut."""
     line = " ".join(text.split())
@@ -118,9 +106,7 @@ def wrapped(text: str, width: int) -> list[str]:
 
 def bulleted(rows: Iterable[tuple[str, str]], tone: Tone = "plain") -> list[list[Cell]]:
     """Return a line with a bullet for each text; a text without a name belongs to the name above it."""
-    return [
-        [Cell(fitted(name, max(10, cell_len(name))) + "– ", "quiet"), Cell(text, tone)] for name, text in rows
-    ]
+    return [[Cell(padded(name, 10) + "– ", "quiet"), Cell(text, tone)] for name, text in rows]
 
 
 def score_tone(value: float | None) -> Tone:
@@ -235,7 +221,7 @@ def asked_lines(brief: Brief, condition: Condition) -> list[Line]:
     others = tuple(f"{name}: " for name in brief.conditions if name != condition)
     lines: list[Line] = [[Cell("What the agent is asked for", "quiet")]]
     for at, (title, criteria) in enumerate(brief.tasks, start=1):
-        lines.append([Cell(f"{at:>2} ", "busy"), Cell(title)])
+        lines.append([Cell(f"{at:2d} ", "busy"), Cell(title)])
         kept = [part for part in criteria.split("\n") if part and not part.startswith(others)]
         lines += [[Cell("   "), Cell(part.removeprefix(f"{condition}: "), "quiet")] for part in kept]
     return lines
