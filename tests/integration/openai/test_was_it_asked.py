@@ -98,6 +98,15 @@ async def test_the_agent_keeps_its_score_where_the_user_could_not_ask_and_as_pub
     assert scored.score is not None
 
 
+@pytest.mark.parametrize(("most", "kept_by"), [(4, "turns"), (6, "user")])
+async def test_one_turn_that_is_left_is_enough_to_ask(tmp_path, most, kept_by):
+    """Four messages were sent: of six, the user had one more, and its answer."""
+    done = await run(tmp_path, JOB.replace("WHEN", NEVER).replace("maxTurns: 12", f"maxTurns: {most}"))
+    (scored,) = done.of("conversation_scored")
+    assert second_task(done)["kept_by"] == kept_by
+    assert scored.fault == ("evaluator" if kept_by == "user" else "none")
+
+
 async def test_a_loss_says_that_the_turns_were_used_up(tmp_path):
     done = await run(tmp_path, JOB.replace("WHEN", NEVER).replace("maxTurns: 12", "maxTurns: 4"))
     lowest = load_run(done.path).lowest

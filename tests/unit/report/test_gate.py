@@ -161,6 +161,23 @@ def test_planned_conversations_that_never_ran_count_as_excluded() -> None:
     assert dict(result.counted.reasons) == {"not run": 3}
 
 
+@pytest.mark.parametrize(
+    ("run", "options"),
+    [
+        (Recorded([scoring(0.2)] * 9 + [AWAY]), ("--min-pass-k", "11:0.1")),
+        (Recorded([scoring(0.2)] * 8 + [AWAY]), ()),
+    ],
+    ids=["a threshold that nothing could be held against", "too many left out"],
+)
+def test_what_could_not_be_measured_is_said_before_what_is_below(
+    tmp_path: Path, run: Recorded, options: tuple[str, ...]
+) -> None:
+    """Exit 1 would say that everything was measured, and that the agent is what has to be mended."""
+    done = call("runs", "gate", run.write(tmp_path), "--fail-under", "withheld:0.8", *options)
+    assert "✗" in done.stdout
+    assert done.return_value == 3
+
+
 def test_an_unmeasured_run_exits_3_even_without_a_threshold() -> None:
     assert gate(Recorded([AWAY], [scoring(1.0)])).exit_code == 3
     assert gate([]).exit_code == 3

@@ -130,6 +130,7 @@ def test_the_value_that_a_part_needs_reaches_the_target_and_less_does_not(
         if item.value is None:
             assert score(1.0) < target + 1e-9
         else:
+            assert 0 <= item.value <= 1
             assert score(item.value) >= target - 1e-9
             assert item.value == 0 or score(item.value) == pytest.approx(target, abs=1e-9)
 

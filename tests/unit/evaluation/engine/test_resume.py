@@ -52,6 +52,20 @@ def test_a_cancelled_conversation_is_run_again() -> None:
     assert not any(map(is_finished, state.conversations.values()))
 
 
+def test_a_conversation_whose_judge_was_interrupted_is_run_again() -> None:
+    """It ended by itself, and has a score event, but nobody judged it."""
+    unscored = {"score": None, "parts": (), "cancelled": True}
+    events = [
+        event.model_copy(update=unscored) if event.kind == "conversation_scored" else event
+        for event in recorded()
+        if event.kind != "run_ended"
+    ]
+    state = folded(events)
+    assert missing_conversations(state) == [("withheld", 1), ("supplied", 1)]
+    assert resumption_of(state).earlier.finished == {}
+    assert excluded_trials(state) == []
+
+
 def test_recorded_starting_states_are_compared_after_a_resume() -> None:
     state = folded(list(recorded()))
     earlier = resumption_of(state).earlier
