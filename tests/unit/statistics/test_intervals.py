@@ -90,4 +90,5 @@ def test_a_conversation_that_fails_as_a_whole_may_not_have_been_drawn() -> None:
     found = pass_k(tasks, 1)
     assert found.value == pytest.approx(0.96)
     assert found.interval is not None
-    assert found.interval.low < found.value - 0.02
+    # Two such conversations more would bring the mean down to this.
+    assert found.interval.low < found.value * 50 / 52
