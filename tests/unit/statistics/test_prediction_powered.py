@@ -39,7 +39,6 @@ def test_uncorrectable_data_are_refused_with_the_reason() -> None:
         corrected_mean(few, "random")
     with pytest.raises(NotCorrectable, match="everything was reviewed"):
         corrected_mean(items()[:40], "random")
-        corrected_mean(items()[:40], "random")
     one_left = items()[:41]  # it says nothing about others
     with pytest.raises(NotCorrectable, match="everything was reviewed"):
         corrected_mean(one_left, "random")
