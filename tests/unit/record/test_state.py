@@ -138,6 +138,7 @@ def test_the_time_of_a_run_leaves_out_pauses_and_the_time_until_it_was_resumed()
         state, [began, message(1, 1), act(10, "pause"), message(12, 2), act(20, "step"), message(22, 3)]
     )
     assert state.seconds(AT + timedelta(seconds=29)) == 14, "it stands still while paused"
+    assert state.seconds(AT + timedelta(seconds=16)) == 12, "of a pause only what had passed of it by then"
     apply_all(state, [act(30, "resume"), events.RunEnded(**of_run(40), status="completed")])
     assert state.seconds() == 24
     resumed = events.RunResumed(**of_run(100), program_version="0")
