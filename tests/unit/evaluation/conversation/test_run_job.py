@@ -15,6 +15,7 @@ from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.assertions import Checker, holds_on_nothing
 from bioeval_tui.evaluation.conversation.plan import RunLimits
 from bioeval_tui.protocols import (
+    CheckResult,
     Delta,
     Evidence,
     Generation,
@@ -25,7 +26,7 @@ from bioeval_tui.protocols import (
     Verdict,
     Violation,
 )
-from bioeval_tui.record.events import MessageCompleted, StateObserved, write_event
+from bioeval_tui.record.events import Fault, MessageCompleted, StateObserved, write_event
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.result import result_of
@@ -395,6 +396,48 @@ async def test_an_assertion_that_could_not_be_measured_leaves_the_score_not_meas
     stage = Stage(job(assertions=[ASSERTION]), outcomes={"holds": None})
     state = await stage.run()
     assert state.scores() == {"withheld": None, "supplied": None}
+
+
+@pytest.mark.parametrize(
+    ("tasks", "judge", "unchecked", "fault"),
+    [
+        ([], FakeJudge(), "infrastructure", "infrastructure"),
+        (["remind me"], FakeJudge(), "unclear", "unclear"),
+        (["remind me"], FakeJudge(NotMeasuredError("no JSON")), "unclear", "unclear"),
+        (["remind me"], FakeJudge(NotMeasuredError("no JSON")), "program", "program"),
+        (["remind me"], FakeJudge(NotMeasuredError("no JSON")), "infrastructure", "judge"),
+        (["remind me"], FakeJudge(NotMeasuredError("no JSON")), "none", "judge"),
+    ],
+)
+async def test_a_missing_verdict_does_not_cover_what_the_agent_may_have_caused(
+    tasks: list[str], judge: FakeJudge, unchecked: Fault, fault: Fault
+) -> None:
+    """A gate allows for a few conversations that a judge took out, and for none that an agent may have."""
+
+    async def check(assertion: object, view: object) -> CheckResult:
+        return CheckResult(None, error="cannot be read", fault=unchecked)
+
+    asked = job(tasks=[{"task": task} for task in tasks], assertions=[ASSERTION])
+    state = await Stage(asked, judge=judge, parts={"check": check}).run()
+    assert [talk.fault for talk in state.conversations.values()] == [fault, fault]
+
+
+async def test_an_assertion_without_weight_is_not_why_there_is_no_score() -> None:
+    shown = {"expression": "true", "name": "shown", "weight": 0}
+
+    async def check(assertion: Any, view: object) -> CheckResult:
+        fault: Fault = "unclear" if assertion.title == "shown" else "infrastructure"
+        return CheckResult(None, error=f"{assertion.title} is away", fault=fault)
+
+    asked = job(assertions=[shown, ASSERTION])
+    for judge, fault in ((FakeJudge(), "infrastructure"), (FakeJudge(NotMeasuredError("no JSON")), "judge")):
+        state = await Stage(asked, judge=judge, parts={"check": check}).run()
+        talk = state.conversation("withheld")
+        assert talk is not None
+        assert talk.score is not None
+        assert (talk.score.score, talk.score.fault) == (None, fault)
+        assert "holds is away" in talk.score.reason
+        assert "shown" not in talk.score.reason
 
 
 async def test_an_unreachable_evaluator_is_the_infrastructures_fault() -> None:
