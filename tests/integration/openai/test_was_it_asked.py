@@ -177,6 +177,13 @@ async def test_an_agent_that_says_goodbye_first_is_not_left_out(tmp_path, says, 
     )
 
 
+async def test_where_no_turn_was_left_an_agents_goodbye_kept_nobody_from_asking(tmp_path):
+    job = JOB.replace("WHEN", NEVER).replace("maxTurns: 12", "maxTurns: 4")
+    done = await run(tmp_path, job, agent=srv.say("Done. This chat is now closed. Goodbye!"))
+    (end,) = done.of("conversation_ended")
+    assert (end.reason, second_task(done)["kept_by"]) == ("max_turns", "turns")
+
+
 async def test_a_user_who_says_goodbye_first_stays_the_one_who_ended(tmp_path):
     text = JOB.replace("WHEN", NEVER).replace("remind me at nine.", "remind me at nine. Bye.")
     done = await run(tmp_path, text, agent=srv.say("Goodbye!"))

@@ -11,10 +11,10 @@ import pytest
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.conditions import PUBLISHED
-from bioeval_tui.record.events import Fault
+from bioeval_tui.record.events import Fault, Warned, write_event
 from bioeval_tui.record.state import RunState
 from bioeval_tui.report.gate import GateResult, GateRules, evaluate
-from bioeval_tui.report.result import result_of
+from bioeval_tui.report.result import load_run, result_of
 from tests.command import call
 from tests.documents import gate_of
 from tests.unit.report.recorded import Recorded, Talk, scoring
@@ -131,6 +131,26 @@ def test_what_an_agent_may_have_caused_is_never_allowed_for_however_rare(fault: 
         "it must not look as if it had passed"
     )
     assert "no gate passes over that" in result.notes[0]
+
+
+def test_a_mean_below_its_threshold_stays_below_where_a_conversation_may_not_be_left_out() -> None:
+    """What is missing could only keep it from passing."""
+    lost = Talk(reason="cancelled", fault="unclear")
+    result = gate(Recorded([scoring(0.2)] * 99 + [lost]), "withheld:0.8")
+    assert [check.status for check in result.checks] == ["failed"]
+    assert result.exit_code == 3
+
+
+def test_a_conversation_that_was_held_again_meets_no_threshold_and_is_a_result_without_one(
+    tmp_path: Path,
+) -> None:
+    *before, scored, ended = Recorded([scoring(0.9)]).events()
+    where = scored.model_dump(include={"run_id", "seq", "at", "condition", "trial", "attempt"})
+    again = Warned(**where, code="held_again", message="the connection to the agent broke at message 3")
+    path = tmp_path / "20260102-030405-abcd.jsonl"
+    path.write_bytes(b"".join(map(write_event, (*before, again, scored, ended))))
+    assert evaluate([load_run(path)], GateRules()).exit_code == 0
+    assert call("runs", "gate", path, "--fail-under", "withheld:0.5").return_value == 3
 
 
 @pytest.mark.parametrize("fault", ["evaluator", "judge", "infrastructure"])

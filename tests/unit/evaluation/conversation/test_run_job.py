@@ -105,6 +105,21 @@ async def test_max_turns_limits_the_messages() -> None:
         assert talk.score.score is not None, "running out of messages is a result"
 
 
+@pytest.mark.parametrize(
+    ("most", "reason", "fault"), [(4, "max_turns", "none"), (6, "evaluator_failed", "evaluator")]
+)
+async def test_a_user_of_three_messages_could_have_brought_up_a_task(
+    most: int, reason: str, fault: Fault
+) -> None:
+    rambles = {"withheld": FakeEvaluator(["more"] * 50)}
+    parts = {"brings_up_nothing": lambda view: True}
+    state = await Stage(job(maxTurns=most), evaluators=rambles, parts=parts).run(conditions=("withheld",))
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.ended is not None
+    assert (talk.ended.reason, talk.ended.fault) == (reason, fault)
+
+
 async def test_an_odd_max_turns_lets_the_agent_answer_the_last_message_as_published() -> None:
     evaluator = FakeEvaluator(["Remind me", "more"])
     stage = Stage(job(maxTurns=3), evaluators={"withheld": evaluator})
@@ -176,6 +191,28 @@ async def test_conversations_without_a_verdict_do_not_hide_that_the_judge_is_dow
     assert len(stage.judge.views) == 3
     assert state.ended is not None
     assert state.ended.status == "cancelled"
+
+
+@pytest.mark.parametrize(
+    ("failures", "held"),
+    [
+        ([PeerError("judge", "answered 500")] + [NotMeasuredError("no JSON")] * 9, 5),
+        ([NotMeasuredError("no JSON")] * 2 + [PeerError("judge", "answered 500")] * 8, 3),
+    ],
+    ids=["the newest by the judge", "the newest by the infrastructure"],
+)
+async def test_the_newest_failure_decides_how_many_in_a_row_are_enough(
+    failures: list[Exception], held: int
+) -> None:
+    class Failing(FakeJudge):
+        async def score(self, view: JudgeView) -> Sequence[Verdict]:
+            self.value = failures[len(self.views)]
+            return await super().score(view)
+
+    state = await Stage(job(), judge=Failing()).run(trials=5)
+    assert len(state.conversations) == held
+    assert state.ended is not None
+    assert state.ended.detail.startswith(f"{held} conversations in a row could not be measured")
 
 
 async def test_a_judge_that_answers_now_and_then_does_not_end_the_run() -> None:

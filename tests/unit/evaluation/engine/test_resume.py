@@ -66,6 +66,24 @@ def test_a_conversation_whose_judge_was_interrupted_is_run_again() -> None:
     assert excluded_trials(state) == []
 
 
+def test_the_sessions_of_abandoned_attempts_are_remembered_too() -> None:
+    """An agent that gives the id of one of them again does not keep conversations apart."""
+    first = [event for event in recorded() if event.kind != "run_ended"]
+    again = [
+        event.model_copy(
+            update={"attempt": 2}
+            | ({"session_id": f"second {event.condition}"} if event.kind == "conversation_started" else {})
+        )
+        for event in first
+        if event.condition is not None
+    ]
+    begun = [event.session_id for event in first if event.kind == "conversation_started"]
+    earlier = resumption_of(folded([*first, *again])).earlier
+    assert set(earlier.sessions) == {*begun, "second withheld", "second supplied"}
+    assert len(set(begun)) == 2
+    assert set(earlier.attempts.values()) == {2}
+
+
 def test_recorded_starting_states_are_compared_after_a_resume() -> None:
     state = folded(list(recorded()))
     earlier = resumption_of(state).earlier
