@@ -237,12 +237,35 @@ def test_a_condition_that_the_job_does_not_have_is_refused(rules: dict[str, list
     assert words in str(caught.value)
 
 
+def test_a_task_of_a_threshold_may_be_the_jobs_last_one_and_none_after_it() -> None:
+    for accepted in ("task1:0.5", "task2:0.5", "supplied.task2:0.5", "task:0.5"):
+        GateRules.parse([accepted]).require_tasks(2, "job.yml")
+    with pytest.raises(UsageError, match=r"--fail-under supplied\.task 3:0\.5: job\.yml has 2 tasks"):
+        GateRules.parse(["task2:0.5,supplied.task3:0.5"]).require_tasks(2, "job.yml")
+
+
 def test_a_failed_assertion_fails_only_when_asked() -> None:
     run = Recorded([Talk(holds=(True, False))])
     assert gate(run).exit_code == 0
     result = gate(run, fail_on_assertion=True)
     assert result.exit_code == 1
     assert [check.rule for check in result.checks] == ["assertion “check 2”"]
+
+
+def test_an_assertion_without_weight_that_could_not_be_checked_has_not_failed(tmp_path: Path) -> None:
+    """The conversation has its score without it; a gate over assertions has no answer."""
+    run = Recorded([Talk(holds=(None,), weight=0.0), Talk(holds=(True,), weight=0.0)])
+    assert gate(run, "withheld:1").exit_code == 0
+    done = call("runs", "gate", run.write(tmp_path), "--fail-on-assertion")
+    assert done.return_value == 3
+    assert done.stdout.startswith(
+        "? job · facts withheld: assertion “check 1” (trial 1: could not be checked)"
+    )
+    failed = Recorded([Talk(holds=(None,), weight=0.0), Talk(holds=(False,), weight=0.0)])
+    assert [check.status for check in gate(failed, fail_on_assertion=True).checks] == [
+        "not_measured",
+        "failed",
+    ]
 
 
 @pytest.mark.parametrize(("option", "code"), [("2:0.5", 0), ("2:0.51", 1), ("5:0.1", 3), ("1:0.7,2:0.5", 0)])
@@ -337,6 +360,8 @@ WITHHELD_FAILS = Recorded([Talk(tasks=(0.0,), holds=(False,))], [Talk()])
         (Recorded([scoring(0.5)] * 20 + [AWAY], [scoring(0.5)] * 21), {"fail_under": ["0.4"]}),
         (Recorded([scoring(0.5), AWAY], [scoring(0.5)] * 2), {"fail_under": ["0.4"]}),
         (Recorded([AWAY], [scoring(0.5)]), {}),
+        (Recorded([Talk(holds=(None,), weight=0.0)]), {"fail_on_assertion": True}),
+        (Recorded([Talk(holds=(False,), weight=0.0)]), {"fail_on_assertion": True}),
     ],
 )
 def test_junit_fails_exactly_when_the_gate_fails(run: Recorded, options: dict[str, Any]) -> None:

@@ -24,6 +24,22 @@ def test_a_finished_run_has_no_missing_conversations() -> None:
     assert missing_conversations(folded(list(recorded()))) == []
 
 
+def test_missing_conversations_come_trial_by_trial_as_a_run_holds_them() -> None:
+    begun = folded([event for event in recorded() if event.condition is None and event.kind != "run_ended"])
+    wanted = [("withheld", 1), ("supplied", 1), ("withheld", 2), ("supplied", 2)]
+    assert missing_conversations(begun, trials=2) == wanted
+
+
+def test_a_run_has_as_many_trials_as_were_held_if_those_are_more_than_planned() -> None:
+    events = [event for event in recorded() if event.kind != "run_ended"]
+    third = [event.model_copy(update={"trial": 3}) for event in events if event.condition == "withheld"]
+    assert resumption_of(folded(events)).trials == 1
+    found = resumption_of(folded([*events, *third]))
+    assert found.trials == 3
+    assert found.owes(("withheld", "supplied"), 2)
+    assert not found.owes(("withheld", "supplied"), 1)
+
+
 def test_an_interrupted_conversation_starts_again_as_another_attempt() -> None:
     events = list(recorded())
     ended = next(i for i, e in enumerate(events) if e.kind == "conversation_scored")
