@@ -274,6 +274,13 @@ def test_a_pass_k_threshold_counts_trials_that_all_pass(option: str, code: int) 
     assert gate(run, min_pass_k=[option]).exit_code == code
 
 
+def test_the_task_with_the_fewest_trials_says_how_many_there_are_for_pass_k() -> None:
+    run = Recorded([Talk()] * 5, cases=2)  # three trials of one case, two of the other
+    assert gate(run, min_pass_k=["2:1"]).exit_code == 0
+    short = gate(run, min_pass_k=["3:0.1"])
+    assert (short.exit_code, short.checks[0].words) == (3, "3 trials are needed, there are 2")
+
+
 def test_a_trial_lost_to_infrastructure_does_not_count_for_pass_k() -> None:
     lost = Talk(holds=(None,))  # the graph was away at the end
     assert gate(Recorded([Talk(), lost, Talk()]), min_pass_k=["2:1.0"]).checks[0].value == 1.0
