@@ -172,7 +172,8 @@ def assertion_part(results: Sequence[tuple[float, bool | None]], reason: str = "
 
 
 def blame(faults: Sequence[Fault], judged: Sequence[TaskScored] | None = None) -> Fault:
-    """Return who is to blame for a missing score, given the fault of each assertion that could not be measured.
+    """Return who is to blame for a missing score, given the faults: of a judge without a verdict, and of each assertion
+    that could not be measured.
 
     First what is not excused (`EXCUSED`): one missing answer of a model must not cover it. `evaluator` if the user did not
     ask for a task; `none` if each assertion only asks for what the agent does not report.

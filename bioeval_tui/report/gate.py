@@ -471,13 +471,30 @@ def _slow(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
 
 
 def _assertions(runs: list[RecordedRun]) -> list[GateCheck]:
-    return [
-        GateCheck(run.brief.job, run.started.model, f"assertion “{check.title}”", "failed",
-                  of.AssertionMissed(talk.trial_words, check.reason), condition=talk.condition)
-        for run, talk in conversations_of(runs)
-        for check in (talk.final_checks.values() if talk.score is not None else ())
-        if check.status != "passed"
-    ]  # fmt: skip
+    """Check that every assertion holds at the end of each conversation that counts.
+
+    Such a conversation may have one of weight 0 that could not be checked.
+    """
+    checks = []
+    for run, talk in conversations_of(runs):
+        for check in talk.final_checks.values() if talk.score is not None else ():
+            if check.status == "passed":
+                continue
+            missed = of.AssertionMissed(talk.trial_words, check.reason)
+            if check.status == "not_measured":
+                missed = of.AssertionMissed(talk.trial_words, check.error or "could not be checked")
+            rule = f"assertion “{check.title}”"
+            checks.append(
+                GateCheck(
+                    run.brief.job,
+                    run.started.model,
+                    rule,
+                    check.status,
+                    missed,
+                    condition=talk.condition,
+                )
+            )
+    return checks
 
 
 def _check(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from bioeval_tui import score as composite
-from bioeval_tui.record.events import TaskScored
+from bioeval_tui.record.events import Fault, TaskScored
 from bioeval_tui.record.names import PUBLISHED_NAMES
 from bioeval_tui.score import assertion_part, compose, judged_part, task_part, timing_part
 
@@ -110,6 +110,42 @@ def test_assertions_that_could_not_be_measured_are_counted() -> None:
 def test_an_agent_that_never_answered_has_a_timing_of_zero_at_the_end() -> None:
     assert timing_part(1000, []).value is None
     assert timing_part(1000, [], ended=True).value == 0.0
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_an_agent_of_whose_answers_no_latency_counts_has_not_been_silent(ended: bool) -> None:
+    part = timing_part(1000, [], ended=ended, answers=2)
+    assert (part.value, part.left_out, part.reason) == (None, False, composite.DID_NOT_RUN)
+
+
+UNASKED = TaskScored(task=1, title="ask", score=0.0, kept_by="user")
+ASKED = TaskScored(task=2, title="remind", score=0.0)
+
+
+@pytest.mark.parametrize(
+    ("faults", "judged", "at_fault"),
+    [
+        (["judge", "unclear"], [ASKED], "unclear"),
+        (["program"], [UNASKED], "program"),
+        (["judge"], [UNASKED, ASKED], "evaluator"),
+        (["none"], [ASKED, UNASKED], "evaluator"),
+        (["none", "judge"], [ASKED], "judge"),
+        (["none", "none"], [ASKED], "none"),
+        (["none"], None, "none"),
+        ([], None, "infrastructure"),
+    ],
+)
+def test_of_two_that_are_at_fault_the_one_that_no_gate_allows_for_is_named(
+    faults: list[Fault], judged: list[TaskScored] | None, at_fault: Fault
+) -> None:
+    """What an agent may have caused comes before a task that was not asked for, and both before what nobody reports."""
+    assert composite.blame(faults, judged) == at_fault
+
+
+def test_a_part_that_reaches_a_target_only_if_it_is_perfect_needs_exactly_1() -> None:
+    parts = [timing_part(1, [1.0]), task_part([0.5], 1), assertion_part([(1, True)])]
+    found = {one.part: (one.now, one.value) for one in composite.needed(parts, 0, 1.0)}
+    assert found == {"timing": (1.0, None), "task": (0.5, 1.0), "assertion": (1.0, None)}
 
 
 def test_the_mean_needs_both_scores() -> None:

@@ -310,7 +310,10 @@ def score_fields(
     job = transcript.job
     results = [(job.assertions[index].weight, check.passed) for index, check in sorted(checks.items())]
     judged = job.judged_in(transcript.condition)
-    unchecked = [check for check in checks.values() if check.passed is None]
+    # One without weight counts for nothing, also where it could not be measured.
+    unchecked = [
+        check for index, check in checks.items() if check.passed is None and job.assertions[index].weight
+    ]
     # What failed explains a missing score better than what nobody could have measured.
     unchecked.sort(key=lambda check: check.fault == "none")
     parts = (
@@ -323,11 +326,8 @@ def score_fields(
     whole = score.compose([counts_elsewhere(part, job) for part in parts], transcript.failures)
     fault: Fault = "none"
     if whole.score is None:
-        fault = (
-            judge_fault
-            if tasks is None and judged
-            else score.blame([check.fault for check in unchecked], tasks)
-        )
+        of_judge = [judge_fault] if tasks is None and judged else []
+        fault = score.blame([*of_judge, *(check.fault for check in unchecked)], tasks)
     return {**unscored_fields(transcript, whole.reason, fault), "score": whole.score, "parts": whole.parts}
 
 

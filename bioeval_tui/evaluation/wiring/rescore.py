@@ -411,10 +411,15 @@ class Rescorer:
         new = counts_elsewhere(new, self.job_of(talk))
         parts = [new if part.name == "task" else part for part in talk.score.parts]
         whole = composite.compose(parts, talk.score.failures)
-        unchecked = [check.fault for check in talk.final_checks.values() if check.status == "not_measured"]
+        unchecked = [
+            check.fault
+            for check in talk.final_checks.values()
+            if check.status == "not_measured" and check.weight
+        ]
         fault: events.Fault = "none"
         if whole.score is None:
-            fault = judges_fault if verdict.error else composite.blame(unchecked, verdict.tasks)
+            of_judge = [judges_fault] if verdict.error else []
+            fault = composite.blame([*of_judge, *unchecked], verdict.tasks)
         return events.ConversationScored(
             **self._where(talk, author),
             score=whole.score,

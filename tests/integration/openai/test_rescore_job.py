@@ -552,6 +552,30 @@ async def test_a_conversation_on_which_the_judge_fails_is_not_measured_by_the_ne
         assert "no usable verdict" in withheld.why_no_score
 
 
+@pytest.mark.parametrize(
+    ("weight", "unchecked", "fault"),
+    [(1.0, "unclear", "unclear"), (1.0, "infrastructure", "judge"), (0.0, "unclear", "judge")],
+)
+async def test_a_judge_that_fails_later_does_not_cover_what_the_agent_may_have_caused(
+    world: World, monkeypatch: pytest.MonkeyPatch, weight: float, unchecked: events.Fault, fault: events.Fault
+) -> None:
+    async with held(world, monkeypatch):
+        recorded = read_recording(world.path).events
+        (scored,) = (
+            one for one in recorded if one.kind == "conversation_scored" and one.condition == "withheld"
+        )
+        where = scored.model_dump(include={"run_id", "seq", "at", "condition", "trial", "attempt"})
+        check = events.AssertionChecked(
+            **where, index=0, title="state", weight=weight, after_turn=2, final=True,
+            status="not_measured", observed=None, expected=True, fault=unchecked,
+        )  # fmt: skip
+        lines = [line for one in recorded for line in ((check, one) if one is scored else (one,))]
+        world.path.write_bytes(b"".join(map(events.write_event, lines)))
+        world.answer = lambda prompt: srv.say("They did well.") if "OLDASKS" in prompt else None
+        await world.rescore("--job", world.file(NEW))
+        assert world.run.conversations_in("withheld")[0].fault == fault
+
+
 async def test_verdicts_whose_criteria_are_damaged_do_not_count(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -98,6 +98,15 @@ async def test_the_agent_keeps_its_score_where_the_user_could_not_ask_and_as_pub
     assert scored.score is not None
 
 
+@pytest.mark.parametrize(("most", "kept_by"), [(4, "turns"), (6, "user")])
+async def test_one_turn_that_is_left_is_enough_to_ask(tmp_path, most, kept_by):
+    """Four messages were sent: of six, the user had one more, and its answer."""
+    done = await run(tmp_path, JOB.replace("WHEN", NEVER).replace("maxTurns: 12", f"maxTurns: {most}"))
+    (scored,) = done.of("conversation_scored")
+    assert second_task(done)["kept_by"] == kept_by
+    assert scored.fault == ("evaluator" if kept_by == "user" else "none")
+
+
 async def test_a_loss_says_that_the_turns_were_used_up(tmp_path):
     done = await run(tmp_path, JOB.replace("WHEN", NEVER).replace("maxTurns: 12", "maxTurns: 4"))
     lowest = load_run(done.path).lowest
@@ -166,6 +175,13 @@ async def test_an_agent_that_says_goodbye_first_is_not_left_out(tmp_path, says, 
     assert (scored.score is not None, scored.fault) == (
         (True, "none") if kept_by == "agent" else (False, "evaluator")
     )
+
+
+async def test_where_no_turn_was_left_an_agents_goodbye_kept_nobody_from_asking(tmp_path):
+    job = JOB.replace("WHEN", NEVER).replace("maxTurns: 12", "maxTurns: 4")
+    done = await run(tmp_path, job, agent=srv.say("Done. This chat is now closed. Goodbye!"))
+    (end,) = done.of("conversation_ended")
+    assert (end.reason, second_task(done)["kept_by"]) == ("max_turns", "turns")
 
 
 async def test_a_user_who_says_goodbye_first_stays_the_one_who_ended(tmp_path):

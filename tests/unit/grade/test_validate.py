@@ -78,6 +78,19 @@ def test_probabilities_outside_0_to_1_are_named_for_a_log_loss(tasks) -> None:
     assert found == ["column `y` is outside 0 to 1 in lines 3, 4"]
 
 
+@pytest.mark.parametrize("metric", ["log_loss", "brier"])
+@pytest.mark.parametrize("rows", ["a,0\nb,1\nc,1\n", "c,1\nb,1\na,0\n"], ids=["as the answers", "reversed"])
+def test_a_probability_may_be_exactly_0_or_1(tasks, metric: str, rows: str) -> None:
+    task = tasks.add(
+        answers="id,y\na,0\nb,1\nc,1\n",
+        grader={"name": "g", "metric": metric, "id": "id", "target": "y"},
+    )
+    file = tasks.submit(f"id,y\n{rows}")
+    assert TaskGrading(tasks.registry.get_task(task)).examine(file) == []
+    report = grade_submission(file, tasks.registry.get_task(task))
+    assert (report.valid_submission, report.score) == (True, pytest.approx(0.0, abs=1e-12))
+
+
 def test_escape_sequences_in_a_file_do_not_reach_the_findings(tasks) -> None:
     found = findings(tasks, "id,y\np0,\x1b]52;c;aGk=\x07\n")
     assert all("\x1b" not in message for message in found)

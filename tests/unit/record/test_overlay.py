@@ -40,6 +40,16 @@ def verdict(seq: int, score: float, author: str = "ada") -> list[events.RunEvent
     ]
 
 
+def test_the_first_later_verdict_is_numbered_after_the_recording_and_others_after_it(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(b"".join(map(events.write_event, recorded())))
+    for after in (40, 40, 41):  # a run that was resumed meanwhile has more events
+        append_numbered(path, verdict(1, 0.25), after=after)
+    assert [event.seq for event in read_overlay(path).events] == [41, 42, 43, 44, 45, 46]
+    append_numbered(path, verdict(1, 0.25), after=60)
+    assert last_seq(read_overlay(path)) == 62
+
+
 def test_later_verdicts_are_kept_in_order_and_the_recording_does_not_change(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     path.write_bytes(b"".join(map(events.write_event, recorded())))

@@ -116,6 +116,21 @@ def test_a_message_is_found_by_its_number_even_when_one_is_missing() -> None:
     assert conversation.message(1) is None
 
 
+def test_of_an_assertions_checks_the_newest_counts_and_the_final_one_before_all() -> None:
+    def check(turn: int, index: int, status: str, *, final: bool = False) -> RunEvent:
+        told = {"index": index, "title": "t", "weight": 1.0, "observed": 1, "expected": 1}
+        return events.AssertionChecked(**where(), **told, after_turn=turn, status=status, final=final)
+
+    state = apply_all(
+        RunState(),
+        [check(1, 0, "failed"), check(1, 1, "passed"), check(2, 0, "passed"), check(2, 1, "failed")],
+    )
+    talk = state.conversations[ConversationKey("withheld", 1)]
+    assert [one.status for one in talk.latest_checks()] == ["passed", "failed"]
+    apply_all(state, [check(2, 1, "passed", final=True), check(3, 1, "failed")])
+    assert [(one.index, one.status) for one in talk.latest_checks()] == [(0, "passed"), (1, "passed")]
+
+
 def test_the_time_of_a_run_leaves_out_pauses_and_the_time_until_it_was_resumed() -> None:
     """A turn that was running when the pause began, and one that a step allowed, count."""
 
@@ -138,6 +153,7 @@ def test_the_time_of_a_run_leaves_out_pauses_and_the_time_until_it_was_resumed()
         state, [began, message(1, 1), act(10, "pause"), message(12, 2), act(20, "step"), message(22, 3)]
     )
     assert state.seconds(AT + timedelta(seconds=29)) == 14, "it stands still while paused"
+    assert state.seconds(AT + timedelta(seconds=16)) == 12, "of a pause only what had passed of it by then"
     apply_all(state, [act(30, "resume"), events.RunEnded(**of_run(40), status="completed")])
     assert state.seconds() == 24
     resumed = events.RunResumed(**of_run(100), program_version="0")

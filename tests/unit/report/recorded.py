@@ -49,6 +49,8 @@ class Talk:
     """What the evaluator said last and a guard did not let pass."""
     unmeasured: events.Fault = "infrastructure"
     """Whose fault it is that an assertion could not be measured."""
+    weight: float = 1.0
+    """Of each assertion."""
 
 
 @dataclass
@@ -111,7 +113,7 @@ class Recorded:
                     {"task": f"task {n}", "passAbove": 0.6} for n in range(1, len(first.tasks or ()) + 1)
                 ],
                 "assertions": [
-                    {"expression": "true", "name": f"check {n}", "weight": 1.0}
+                    {"expression": "true", "name": f"check {n}", "weight": first.weight}
                     for n in range(1, len(first.holds) + 1)
                 ],
                 "facts": ["a fact"],
@@ -222,7 +224,7 @@ class Recorded:
         for index, passed in enumerate(talk.holds):
             status = {True: "passed", False: "failed", None: "not_measured"}[passed]
             found.append(
-                emit(events.AssertionChecked, index=index, title=f"check {index + 1}", weight=1.0,
+                emit(events.AssertionChecked, index=index, title=f"check {index + 1}", weight=talk.weight,
                      after_turn=len(talk.latencies_ms), final=True, status=status, observed=passed, expected=True)
             )  # fmt: skip
         if talk.tasks is None:
@@ -236,7 +238,7 @@ class Recorded:
         parts = (
             composite.timing_part(1000.0, talk.latencies_ms, ended=True),
             composite.task_part(talk.tasks, 1 if talk.tasks is None else len(talk.tasks), "away"),
-            composite.assertion_part([(1.0, passed) for passed in talk.holds]),
+            composite.assertion_part([(talk.weight, passed) for passed in talk.holds]),
         )
         whole = composite.compose(parts, talk.failures)
         found.append(

@@ -11,10 +11,10 @@ import pytest
 
 from bioeval_tui.errors import UsageError
 from bioeval_tui.record.conditions import PUBLISHED
-from bioeval_tui.record.events import Fault
+from bioeval_tui.record.events import Fault, Warned, write_event
 from bioeval_tui.record.state import RunState
 from bioeval_tui.report.gate import GateResult, GateRules, evaluate
-from bioeval_tui.report.result import result_of
+from bioeval_tui.report.result import load_run, result_of
 from tests.command import call
 from tests.documents import gate_of
 from tests.unit.report.recorded import Recorded, Talk, scoring
@@ -133,6 +133,26 @@ def test_what_an_agent_may_have_caused_is_never_allowed_for_however_rare(fault: 
     assert "no gate passes over that" in result.notes[0]
 
 
+def test_a_mean_below_its_threshold_stays_below_where_a_conversation_may_not_be_left_out() -> None:
+    """What is missing could only keep it from passing."""
+    lost = Talk(reason="cancelled", fault="unclear")
+    result = gate(Recorded([scoring(0.2)] * 99 + [lost]), "withheld:0.8")
+    assert [check.status for check in result.checks] == ["failed"]
+    assert result.exit_code == 3
+
+
+def test_a_conversation_that_was_held_again_meets_no_threshold_and_is_a_result_without_one(
+    tmp_path: Path,
+) -> None:
+    *before, scored, ended = Recorded([scoring(0.9)]).events()
+    where = scored.model_dump(include={"run_id", "seq", "at", "condition", "trial", "attempt"})
+    again = Warned(**where, code="held_again", message="the connection to the agent broke at message 3")
+    path = tmp_path / "20260102-030405-abcd.jsonl"
+    path.write_bytes(b"".join(map(write_event, (*before, again, scored, ended))))
+    assert evaluate([load_run(path)], GateRules()).exit_code == 0
+    assert call("runs", "gate", path, "--fail-under", "withheld:0.5").return_value == 3
+
+
 @pytest.mark.parametrize("fault", ["evaluator", "judge", "infrastructure"])
 def test_what_models_graphs_and_this_machine_caused_is_allowed_for_if_rare(fault: Fault) -> None:
     lost = Talk(reason="evaluator_failed", fault=fault)
@@ -159,6 +179,23 @@ def test_planned_conversations_that_never_ran_count_as_excluded() -> None:
     result = gate(Recorded([scoring(0.9)], trials=4), "withheld:0.8")
     assert result.exit_code == 3
     assert dict(result.counted.reasons) == {"not run": 3}
+
+
+@pytest.mark.parametrize(
+    ("run", "options"),
+    [
+        (Recorded([scoring(0.2)] * 9 + [AWAY]), ("--min-pass-k", "11:0.1")),
+        (Recorded([scoring(0.2)] * 8 + [AWAY]), ()),
+    ],
+    ids=["a threshold that nothing could be held against", "too many left out"],
+)
+def test_what_could_not_be_measured_is_said_before_what_is_below(
+    tmp_path: Path, run: Recorded, options: tuple[str, ...]
+) -> None:
+    """Exit 1 would say that everything was measured, and that the agent is what has to be mended."""
+    done = call("runs", "gate", run.write(tmp_path), "--fail-under", "withheld:0.8", *options)
+    assert "✗" in done.stdout
+    assert done.return_value == 3
 
 
 def test_an_unmeasured_run_exits_3_even_without_a_threshold() -> None:
@@ -200,6 +237,13 @@ def test_a_condition_that_the_job_does_not_have_is_refused(rules: dict[str, list
     assert words in str(caught.value)
 
 
+def test_a_task_of_a_threshold_may_be_the_jobs_last_one_and_none_after_it() -> None:
+    for accepted in ("task1:0.5", "task2:0.5", "supplied.task2:0.5", "task:0.5"):
+        GateRules.parse([accepted]).require_tasks(2, "job.yml")
+    with pytest.raises(UsageError, match=r"--fail-under supplied\.task 3:0\.5: job\.yml has 2 tasks"):
+        GateRules.parse(["task2:0.5,supplied.task3:0.5"]).require_tasks(2, "job.yml")
+
+
 def test_a_failed_assertion_fails_only_when_asked() -> None:
     run = Recorded([Talk(holds=(True, False))])
     assert gate(run).exit_code == 0
@@ -208,10 +252,33 @@ def test_a_failed_assertion_fails_only_when_asked() -> None:
     assert [check.rule for check in result.checks] == ["assertion “check 2”"]
 
 
+def test_an_assertion_without_weight_that_could_not_be_checked_has_not_failed(tmp_path: Path) -> None:
+    """The conversation has its score without it; a gate over assertions has no answer."""
+    run = Recorded([Talk(holds=(None,), weight=0.0), Talk(holds=(True,), weight=0.0)])
+    assert gate(run, "withheld:1").exit_code == 0
+    done = call("runs", "gate", run.write(tmp_path), "--fail-on-assertion")
+    assert done.return_value == 3
+    assert done.stdout.startswith(
+        "? job · facts withheld: assertion “check 1” (trial 1: could not be checked)"
+    )
+    failed = Recorded([Talk(holds=(None,), weight=0.0), Talk(holds=(False,), weight=0.0)])
+    assert [check.status for check in gate(failed, fail_on_assertion=True).checks] == [
+        "not_measured",
+        "failed",
+    ]
+
+
 @pytest.mark.parametrize(("option", "code"), [("2:0.5", 0), ("2:0.51", 1), ("5:0.1", 3), ("1:0.7,2:0.5", 0)])
 def test_a_pass_k_threshold_counts_trials_that_all_pass(option: str, code: int) -> None:
     run = Recorded([Talk(), Talk(), Talk(), Talk(tasks=(0.1,))])  # pass^2 = 3/6
     assert gate(run, min_pass_k=[option]).exit_code == code
+
+
+def test_the_task_with_the_fewest_trials_says_how_many_there_are_for_pass_k() -> None:
+    run = Recorded([Talk()] * 5, cases=2)  # three trials of one case, two of the other
+    assert gate(run, min_pass_k=["2:1"]).exit_code == 0
+    short = gate(run, min_pass_k=["3:0.1"])
+    assert (short.exit_code, short.checks[0].words) == (3, "3 trials are needed, there are 2")
 
 
 def test_a_trial_lost_to_infrastructure_does_not_count_for_pass_k() -> None:
@@ -300,6 +367,8 @@ WITHHELD_FAILS = Recorded([Talk(tasks=(0.0,), holds=(False,))], [Talk()])
         (Recorded([scoring(0.5)] * 20 + [AWAY], [scoring(0.5)] * 21), {"fail_under": ["0.4"]}),
         (Recorded([scoring(0.5), AWAY], [scoring(0.5)] * 2), {"fail_under": ["0.4"]}),
         (Recorded([AWAY], [scoring(0.5)]), {}),
+        (Recorded([Talk(holds=(None,), weight=0.0)]), {"fail_on_assertion": True}),
+        (Recorded([Talk(holds=(False,), weight=0.0)]), {"fail_on_assertion": True}),
     ],
 )
 def test_junit_fails_exactly_when_the_gate_fails(run: Recorded, options: dict[str, Any]) -> None:

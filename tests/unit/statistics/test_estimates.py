@@ -91,6 +91,11 @@ def test_excluded_values_are_counted_with_reasons_and_a_mean_with_zeros_is_given
     assert found.counted.excluded_share == pytest.approx(0.4)
 
 
+def test_the_cause_of_a_reason_is_that_of_the_first_conversation() -> None:
+    lost = [Sample("a", None, "judge", cause=cause) for cause in ("", "it gave no verdict", "it was away")]
+    assert estimate([*of(0.5), *lost]).counted.causes == (("judge", "it gave no verdict"),)
+
+
 def test_without_usable_values_there_is_no_mean() -> None:
     found = estimate(of(None, None))
     assert (found.mean, found.interval, spread_words(found)) == (None, None, "no value")

@@ -12,7 +12,7 @@ from bioeval_tui import score as composite
 from bioeval_tui.record.events import ScorePart
 from bioeval_tui.report.sentences import concurrency_words, difference_words
 from bioeval_tui.score import needed, reweighted
-from bioeval_tui.statistics.differences import difference, differences
+from bioeval_tui.statistics.differences import FOUND_AT, Difference, corrected, difference, differences
 from bioeval_tui.statistics.estimates import (
     Sample,
     Tries,
@@ -58,6 +58,12 @@ def test_a_percentile_is_the_nearest_rank(values: list[float], share: float) -> 
     assert found in values
     assert sum(value <= found for value in values) >= share * len(values) - 1e-6
     assert sum(value < found for value in values) < share * len(values) + 1e-6
+
+
+def test_each_percentile_of_a_hundred_values_is_the_value_of_its_number() -> None:
+    """7 / 100 · 100 is a little more than 7, and asks for no eighth value."""
+    values = [float(n) for n in range(1, 101)]
+    assert [percentile(values, n / 100) for n in range(1, 101)] == values
 
 
 def test_latencies_are_summarized_with_their_concurrency() -> None:
@@ -108,6 +114,31 @@ def test_the_wording_of_a_difference_follows_its_interval(
     assert words in difference_words(found)
 
 
+@pytest.mark.parametrize(
+    ("steps", "verdict"), [([0.4, 0.5] * 30, "better"), ([0.4, -0.4] * 30, "not distinguishable")]
+)
+def test_of_a_batch_that_could_stop_the_interval_decides(steps: list[float], verdict: str) -> None:
+    found = difference([Sample("job", step, stopped=True) for step in steps])
+    assert found.estimate.interval is not None
+    assert (found.estimate.interval.low > 0) == (verdict == "better")
+    assert found.verdict == verdict
+
+
+def of_cases(*steps: float) -> Difference:
+    return difference([Sample("job", step, case=str(case)) for case, step in enumerate(steps)])
+
+
+def test_what_no_result_could_decide_yet_takes_no_share_of_the_five_per_cent() -> None:
+    """A test beside the scores has 1 %: of seven pairs, 1.6 % is the least p-value, of eight 0.8 %."""
+    score = of_cases(0.0, 0.1, 0.1, 0.2, 0.2, 0.35, 0.1, -0.1, 0.0)
+    assert score.p is not None
+    assert 0.8 * FOUND_AT < score.p < FOUND_AT
+    seven, eight = (of_cases(*[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8][:pairs]) for pairs in (7, 8))
+    assert seven.p is not None
+    assert corrected({"score": score}, {"task": seven})["score"].verdict == "better"
+    assert corrected({"score": score}, {"task": eight})["score"].verdict == "not distinguishable"
+
+
 def part(name: str, value: float | None, weight: float, left_out: bool = False) -> ScorePart:
     return ScorePart.model_validate({"name": name, "value": value, "weight": weight, "left_out": left_out})
 
@@ -130,6 +161,7 @@ def test_the_value_that_a_part_needs_reaches_the_target_and_less_does_not(
         if item.value is None:
             assert score(1.0) < target + 1e-9
         else:
+            assert 0 <= item.value <= 1
             assert score(item.value) >= target - 1e-9
             assert item.value == 0 or score(item.value) == pytest.approx(target, abs=1e-9)
 

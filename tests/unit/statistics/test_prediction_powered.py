@@ -39,6 +39,10 @@ def test_uncorrectable_data_are_refused_with_the_reason() -> None:
         corrected_mean(few, "random")
     with pytest.raises(NotCorrectable, match="everything was reviewed"):
         corrected_mean(items()[:40], "random")
+    one_left = items()[:41]  # it says nothing about others
+    with pytest.raises(NotCorrectable, match="everything was reviewed"):
+        corrected_mean(one_left, "random")
+    assert corrected_mean(items()[:42], "random").reviews == 40
     with pytest.raises(NotCorrectable, match="9 clusters: at least 10"):
         corrected_mean(items(clusters=9), "random")
     with pytest.raises(NotCorrectable, match="4 reviews in stratum 'b'"):

@@ -36,6 +36,25 @@ def test_the_same_scores_give_the_same_ranks() -> None:
     assert rank(table) == rank(table)
 
 
+def test_fewer_draws_make_no_rank_more_certain() -> None:
+    """A hundred draws know the critical value only roughly; what they do not know must count against a verdict."""
+    for seed in range(50):
+        table = close_scores(Random(seed))
+        known = {one.name: one for one in rank(table, draws=5_000).ranks}
+        for one in rank(table, draws=100).ranks:
+            assert one.best <= known[one.name].best, seed
+            assert one.worst >= known[one.name].worst, seed
+
+
+def close_scores(random: Random) -> dict[str, dict[str, list[float]]]:
+    """Return four agents on twelve cases, each a little better than the one before it."""
+    cases = [random.random() / 2 for _ in range(12)]
+    return {
+        name: {str(case): [hard + ahead + random.gauss(0, 0.1)] for case, hard in enumerate(cases)}
+        for name, ahead in {"a": 0.25, "b": 0.31, "c": 0.37, "d": 0.43}.items()
+    }
+
+
 def test_incomplete_cases_are_left_out_and_few_cases_give_no_ranking() -> None:
     table = {"a": {str(i): [1.0] for i in range(12)}, "b": {str(i): [0.0] for i in range(3, 15)}}
     found = rank(table)

@@ -15,6 +15,7 @@ from bioeval_tui.errors import NotMeasuredError
 from bioeval_tui.evaluation.assertions import Checker, holds_on_nothing
 from bioeval_tui.evaluation.conversation.plan import RunLimits
 from bioeval_tui.protocols import (
+    CheckResult,
     Delta,
     Evidence,
     Generation,
@@ -25,7 +26,7 @@ from bioeval_tui.protocols import (
     Verdict,
     Violation,
 )
-from bioeval_tui.record.events import MessageCompleted, StateObserved, write_event
+from bioeval_tui.record.events import Fault, MessageCompleted, StateObserved, write_event
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.result import result_of
@@ -104,6 +105,21 @@ async def test_max_turns_limits_the_messages() -> None:
         assert talk.score.score is not None, "running out of messages is a result"
 
 
+@pytest.mark.parametrize(
+    ("most", "reason", "fault"), [(4, "max_turns", "none"), (6, "evaluator_failed", "evaluator")]
+)
+async def test_a_user_of_three_messages_could_have_brought_up_a_task(
+    most: int, reason: str, fault: Fault
+) -> None:
+    rambles = {"withheld": FakeEvaluator(["more"] * 50)}
+    parts = {"brings_up_nothing": lambda view: True}
+    state = await Stage(job(maxTurns=most), evaluators=rambles, parts=parts).run(conditions=("withheld",))
+    talk = state.conversation("withheld")
+    assert talk is not None
+    assert talk.ended is not None
+    assert (talk.ended.reason, talk.ended.fault) == (reason, fault)
+
+
 async def test_an_odd_max_turns_lets_the_agent_answer_the_last_message_as_published() -> None:
     evaluator = FakeEvaluator(["Remind me", "more"])
     stage = Stage(job(maxTurns=3), evaluators={"withheld": evaluator})
@@ -175,6 +191,28 @@ async def test_conversations_without_a_verdict_do_not_hide_that_the_judge_is_dow
     assert len(stage.judge.views) == 3
     assert state.ended is not None
     assert state.ended.status == "cancelled"
+
+
+@pytest.mark.parametrize(
+    ("failures", "held"),
+    [
+        ([PeerError("judge", "answered 500")] + [NotMeasuredError("no JSON")] * 9, 5),
+        ([NotMeasuredError("no JSON")] * 2 + [PeerError("judge", "answered 500")] * 8, 3),
+    ],
+    ids=["the newest by the judge", "the newest by the infrastructure"],
+)
+async def test_the_newest_failure_decides_how_many_in_a_row_are_enough(
+    failures: list[Exception], held: int
+) -> None:
+    class Failing(FakeJudge):
+        async def score(self, view: JudgeView) -> Sequence[Verdict]:
+            self.value = failures[len(self.views)]
+            return await super().score(view)
+
+    state = await Stage(job(), judge=Failing()).run(trials=5)
+    assert len(state.conversations) == held
+    assert state.ended is not None
+    assert state.ended.detail.startswith(f"{held} conversations in a row could not be measured")
 
 
 async def test_a_judge_that_answers_now_and_then_does_not_end_the_run() -> None:
@@ -395,6 +433,48 @@ async def test_an_assertion_that_could_not_be_measured_leaves_the_score_not_meas
     stage = Stage(job(assertions=[ASSERTION]), outcomes={"holds": None})
     state = await stage.run()
     assert state.scores() == {"withheld": None, "supplied": None}
+
+
+@pytest.mark.parametrize(
+    ("tasks", "judge", "unchecked", "fault"),
+    [
+        ([], FakeJudge(), "infrastructure", "infrastructure"),
+        (["remind me"], FakeJudge(), "unclear", "unclear"),
+        (["remind me"], FakeJudge(NotMeasuredError("no JSON")), "unclear", "unclear"),
+        (["remind me"], FakeJudge(NotMeasuredError("no JSON")), "program", "program"),
+        (["remind me"], FakeJudge(NotMeasuredError("no JSON")), "infrastructure", "judge"),
+        (["remind me"], FakeJudge(NotMeasuredError("no JSON")), "none", "judge"),
+    ],
+)
+async def test_a_missing_verdict_does_not_cover_what_the_agent_may_have_caused(
+    tasks: list[str], judge: FakeJudge, unchecked: Fault, fault: Fault
+) -> None:
+    """A gate allows for a few conversations that a judge took out, and for none that an agent may have."""
+
+    async def check(assertion: object, view: object) -> CheckResult:
+        return CheckResult(None, error="cannot be read", fault=unchecked)
+
+    asked = job(tasks=[{"task": task} for task in tasks], assertions=[ASSERTION])
+    state = await Stage(asked, judge=judge, parts={"check": check}).run()
+    assert [talk.fault for talk in state.conversations.values()] == [fault, fault]
+
+
+async def test_an_assertion_without_weight_is_not_why_there_is_no_score() -> None:
+    shown = {"expression": "true", "name": "shown", "weight": 0}
+
+    async def check(assertion: Any, view: object) -> CheckResult:
+        fault: Fault = "unclear" if assertion.title == "shown" else "infrastructure"
+        return CheckResult(None, error=f"{assertion.title} is away", fault=fault)
+
+    asked = job(assertions=[shown, ASSERTION])
+    for judge, fault in ((FakeJudge(), "infrastructure"), (FakeJudge(NotMeasuredError("no JSON")), "judge")):
+        state = await Stage(asked, judge=judge, parts={"check": check}).run()
+        talk = state.conversation("withheld")
+        assert talk is not None
+        assert talk.score is not None
+        assert (talk.score.score, talk.score.fault) == (None, fault)
+        assert "holds is away" in talk.score.reason
+        assert "shown" not in talk.score.reason
 
 
 async def test_an_unreachable_evaluator_is_the_infrastructures_fault() -> None:

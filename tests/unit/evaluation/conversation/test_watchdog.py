@@ -132,11 +132,13 @@ async def test_a_latency_in_which_the_program_did_not_run_says_so_and_does_not_c
 async def test_without_any_latency_that_counts_the_conversation_is_not_measured_and_nobody_else_is_to_blame() -> (
     None
 ):
-    state = await stage(Blocked(2)).run()
-    (talk,) = state.conversations.values()
-    assert talk.score is not None
-    assert (talk.score.score, talk.score.fault) == (None, "infrastructure")
-    assert "timing not measured: this program did not run during the answers" in talk.score.reason
+    for tasks in ([{"task": "set a reminder"}], []):
+        run = stage(Blocked(2))
+        run.job = fakes.job(tasks=tasks)
+        (talk,) = (await run.run()).conversations.values()
+        assert talk.score is not None
+        assert (talk.score.score, talk.score.fault) == (None, "infrastructure")
+        assert "timing not measured: this program did not run during the answers" in talk.score.reason
 
 
 async def test_a_pause_of_this_program_does_not_end_the_run() -> None:

@@ -24,6 +24,22 @@ def test_a_finished_run_has_no_missing_conversations() -> None:
     assert missing_conversations(folded(list(recorded()))) == []
 
 
+def test_missing_conversations_come_trial_by_trial_as_a_run_holds_them() -> None:
+    begun = folded([event for event in recorded() if event.condition is None and event.kind != "run_ended"])
+    wanted = [("withheld", 1), ("supplied", 1), ("withheld", 2), ("supplied", 2)]
+    assert missing_conversations(begun, trials=2) == wanted
+
+
+def test_a_run_has_as_many_trials_as_were_held_if_those_are_more_than_planned() -> None:
+    events = [event for event in recorded() if event.kind != "run_ended"]
+    third = [event.model_copy(update={"trial": 3}) for event in events if event.condition == "withheld"]
+    assert resumption_of(folded(events)).trials == 1
+    found = resumption_of(folded([*events, *third]))
+    assert found.trials == 3
+    assert found.owes(("withheld", "supplied"), 2)
+    assert not found.owes(("withheld", "supplied"), 1)
+
+
 def test_an_interrupted_conversation_starts_again_as_another_attempt() -> None:
     events = list(recorded())
     ended = next(i for i, e in enumerate(events) if e.kind == "conversation_scored")
@@ -50,6 +66,38 @@ def test_a_cancelled_conversation_is_run_again() -> None:
     ]
     state = folded(events)
     assert not any(map(is_finished, state.conversations.values()))
+
+
+def test_a_conversation_whose_judge_was_interrupted_is_run_again() -> None:
+    """It ended by itself, and has a score event, but nobody judged it."""
+    unscored = {"score": None, "parts": (), "cancelled": True}
+    events = [
+        event.model_copy(update=unscored) if event.kind == "conversation_scored" else event
+        for event in recorded()
+        if event.kind != "run_ended"
+    ]
+    state = folded(events)
+    assert missing_conversations(state) == [("withheld", 1), ("supplied", 1)]
+    assert resumption_of(state).earlier.finished == {}
+    assert excluded_trials(state) == []
+
+
+def test_the_sessions_of_abandoned_attempts_are_remembered_too() -> None:
+    """An agent that gives the id of one of them again does not keep conversations apart."""
+    first = [event for event in recorded() if event.kind != "run_ended"]
+    again = [
+        event.model_copy(
+            update={"attempt": 2}
+            | ({"session_id": f"second {event.condition}"} if event.kind == "conversation_started" else {})
+        )
+        for event in first
+        if event.condition is not None
+    ]
+    begun = [event.session_id for event in first if event.kind == "conversation_started"]
+    earlier = resumption_of(folded([*first, *again])).earlier
+    assert set(earlier.sessions) == {*begun, "second withheld", "second supplied"}
+    assert len(set(begun)) == 2
+    assert set(earlier.attempts.values()) == {2}
 
 
 def test_recorded_starting_states_are_compared_after_a_resume() -> None:

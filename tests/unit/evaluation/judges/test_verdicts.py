@@ -291,6 +291,22 @@ async def judged(job_, *verdicts, says=()):
     return talk.verdict.tasks
 
 
+@pytest.mark.parametrize(("score", "is_passed"), [(0.59, False), (0.6, False), (0.61, True)])
+async def test_a_task_passes_above_its_bar_and_not_at_it(score, is_passed):
+    """Judges like 0.6, which is the bar if the job has no other."""
+    (task,) = await judged(job(tasks=[{"task": "a"}]), Verdict("j", (TaskVerdict(1, score),)))
+    assert task.passed is is_passed
+
+
+@pytest.mark.parametrize(("score", "met"), [(0.5, False), (0.51, True)])
+async def test_an_item_of_a_rubric_is_met_above_a_half_whatever_its_points(score, met):
+    rubric = [{"criterion": "It answers", "points": 5}, {"criterion": "It invents", "points": -3}]
+    both = Verdict("j", (TaskVerdict(1, score), TaskVerdict(2, score)))
+    wanted, undesired = await judged(job(tasks=[], rubric=rubric), both)
+    assert (wanted.passed, undesired.passed) == (met, not met)
+    assert (wanted.earned, undesired.earned) == ((5, -3) if met else (0, 0))
+
+
 async def test_a_panels_score_is_the_median_per_task_with_its_spread():
     verdicts = [
         Verdict(str(n), (TaskVerdict(1, a), TaskVerdict(2, b)))
