@@ -26,7 +26,7 @@ from bioeval_tui.record.importing.conversations import (
     objects,
     text_of,
 )
-from bioeval_tui.record.importing.looking import FileLook, lines, members
+from bioeval_tui.record.importing.looking import FileLook, entries
 from bioeval_tui.record.names import is_name
 from bioeval_tui.record.tool_calls import paired
 from bioeval_tui.text import compact_json
@@ -242,7 +242,7 @@ def read(file: Path) -> Iterator[Header | ImportedConversation]:
         InputError: a conversation cannot be read; the message has its line or number.
     """
     header = Header()
-    for place, data in _objects(file):
+    for place, data in entries(file, what="conversation"):
         if not isinstance(data, dict):
             raise InputError(f"{place}: must be a JSON object with `messages`")
         try:
@@ -250,19 +250,6 @@ def read(file: Path) -> Iterator[Header | ImportedConversation]:
         except InputError as problem:
             raise InputError(f"{place}: {problem}") from None
     yield header
-
-
-def _objects(file: Path) -> Iterator[tuple[str, Any]]:
-    look = FileLook.at(file)
-    with file.open("rb") as opened:
-        if look.shape == "lines":
-            for number, value in lines(opened):
-                yield f"line {number}", value
-        elif look.shape == "list":
-            for number, (_, value) in enumerate(members(opened), start=1):
-                yield f"conversation {number}", value
-        else:
-            yield "conversation 1", dict(members(opened))
 
 
 def _conversation(data: dict[str, Any], header: Header) -> ImportedConversation:

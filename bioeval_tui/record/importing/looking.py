@@ -211,20 +211,27 @@ class _Reader:
 
 
 Shape = Literal["zip", "lines", "list", "object", "other"]
-STREAMED = ("samples", "simulations", "tasks", "steps", "traj", "messages")
+STREAMED = (
+    "samples", "simulations", "tasks", "steps", "traj", "messages", "resourceSpans", "observations", "runs", "traces",
+)  # fmt: skip
 """Long lists in the formats, of which only the first item is read."""
+HEAD = 1 << 16
+"""How many bytes of its beginning a file without JSON is told by."""
 
 
 @dataclass(slots=True)
 class FileLook:
     """The start of a file.
 
-    `first` is the first line or list item, or as much of an object as was read; `names` are a zip's members.
+    `first` is the first line or list item, or as much of an object as was read; `names` are a zip's members. A first
+    line or item that is a list is `listed`, and `head` has the first bytes of what is neither JSON nor a zip.
     """
 
     shape: Shape
     first: dict[str, Any] = field(default_factory=dict)
     names: frozenset[str] = frozenset()
+    listed: list[Any] = field(default_factory=list)
+    head: bytes = b""
 
     @classmethod
     def at(cls, file: Path, enough: Callable[[FileLook], bool] = lambda look: False) -> FileLook:
@@ -241,14 +248,19 @@ class FileLook:
         with file.open("rb") as opened:
             begin = opened.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")
             opened.seek(0)
-            if begin.startswith(b"["):
-                _, first = next(iter(members(opened)), ("", None))
-                return cls("list", first if isinstance(first, dict) else {})
-            if not begin.startswith(b"{"):
-                return cls("other")
-            if (line := _first_line(opened)) is not None:
-                return cls("lines", line)
+            if not begin.startswith((b"[", b"{")):
+                return cls("other", head=opened.read(HEAD))
+            line = _first_line(opened, MAX_LINE if begin.startswith(b"{") else CHUNK)
             opened.seek(0)
+            if begin.startswith(b"["):
+                if isinstance(line, list):
+                    return cls("lines", listed=line)
+                _, first = next(iter(members(opened)), ("", None))
+                if isinstance(first, list):
+                    return cls("list", listed=first)
+                return cls("list", first if isinstance(first, dict) else {})
+            if isinstance(line, dict):
+                return cls("lines", line)
             look = cls("object")
             for key, value in members(opened, STREAMED):
                 if key in STREAMED and not isinstance(look.first.get(key), list):
@@ -260,16 +272,48 @@ class FileLook:
             return look
 
 
-def _first_line(opened: BinaryIO) -> dict[str, Any] | None:
-    """Return the object on the first of several lines; None if the line has only a part of it, or is the only one."""
-    line = opened.readline(MAX_LINE)
+def _first_line(opened: BinaryIO, longest: int) -> Any:
+    """Return the value on the first of several lines; None if the line has only a part of it, or is the only one."""
+    line = opened.readline(longest)
     if not line.endswith(b"\n") or not opened.read(CHUNK).strip():
         return None
     try:
-        first = json.loads(line.decode("utf-8-sig"))
+        return json.loads(line.decode("utf-8-sig"))
     except (ValueError, RecursionError):
         return None
-    return first if isinstance(first, dict) else None
+
+
+def entries(file: Path, *keys: str, what: str = "item") -> Iterator[tuple[str, Any]]:
+    """Yield what a file lists, each with its place in words, such as "line 3": JSON Lines, a list, or a single document.
+
+    A document that has a list under one of the `keys` lists its items.
+
+    Raises:
+        InputError: the file is not JSON.
+    """
+    look = FileLook.at(file, lambda seen: True)
+    with file.open("rb") as opened:
+        if look.shape == "lines":
+            for number, value in lines(opened):
+                yield f"line {number}", value
+        elif look.shape == "list":
+            for number, (_, value) in enumerate(members(opened), start=1):
+                yield f"{what} {number}", value
+        else:
+            yield from _of_document(opened, keys, what)
+
+
+def _of_document(opened: BinaryIO, keys: Collection[str], what: str) -> Iterator[tuple[str, Any]]:
+    number = 0
+    whole: dict[str, Any] = {}
+    for key, value in members(opened, keys):
+        if key in keys:
+            number += 1
+            yield f"`{key}` {number}", value
+        else:
+            whole[key] = value
+    if not number:
+        yield f"{what} 1", whole
 
 
 OWN = "bioeval-tui"
@@ -280,7 +324,8 @@ Function = str | Callable[..., Any]
 class ImportFormat:
     """One format: a line of the table below, or the entry point of a plug-in.
 
-    `fits` and `reads` are functions; as `module:function` they are imported only when they are called.
+    `fits` and `reads` are functions; as `module:function` they are imported only when they are called. `shape` shows in
+    a few words, with every key in quotes, what such a file has: who has a file that fits nothing is shown the nearest.
     """
 
     name: str
@@ -288,6 +333,7 @@ class ImportFormat:
     fits: Function
     reads: Function
     place: int = 100
+    shape: str = ""
 
     def holds(self, look: FileLook) -> bool:
         """Return whether a file is of this format.
@@ -311,9 +357,11 @@ class ImportFormat:
 _HERE = "bioeval_tui.record.importing.chat:"
 FORMATS = (
     ImportFormat("transcripts", "conversations with what the user was told, as `bioeval-tui guards` reads them",
-                 _HERE + "fits_transcripts", _HERE + "read", place=5),
+                 _HERE + "fits_transcripts", _HERE + "read", place=5,
+                 shape='{"messages": [{"role": "user", "content": "…"}], "facts": ["…"], "tasks": ["…"]} a line'),
     ImportFormat("openai-jsonl", "conversations in OpenAI's chat format, or with Anthropic's blocks",
-                 _HERE + "fits", _HERE + "read", place=6),
+                 _HERE + "fits", _HERE + "read", place=6,
+                 shape='{"messages": [{"role": "user", "content": "…"}]} a line'),
 )  # fmt: skip
 
 
@@ -329,3 +377,26 @@ def names() -> list[str]:
         *(importer.name for importer in known()),
         *(importer.name for importer in plugins.of_others("importers")),
     ]
+
+
+def nearest(look: FileLook, usual: str = "openai-jsonl") -> ImportFormat:
+    """Return the format that has most of the names in a file's beginning; the usual one if none has any."""
+    words = _words(look)
+    shown = [each for each in known() if each.shape]
+    shown.sort(key=lambda each: each.name != usual)  # of several as near, this one
+    return max(shown, key=lambda each: len(words & set(re.findall(r'"([^"…]+)"', each.shape))))
+
+
+def _words(look: FileLook) -> set[str]:
+    """Return the names of a file's beginning: of keys and of the keys below them, or of columns."""
+    head = look.head.split(b"\n", 1)[0].decode("utf-8", "replace")
+    words = {word.strip().strip('"').lower() for word in re.split("[,;\t]", head)}
+    waiting: list[tuple[Any, int]] = [(look.first, 0), (look.listed, 0)]
+    while waiting:
+        value, depth = waiting.pop()
+        if isinstance(value, dict):
+            words |= value.keys()
+            waiting += [(each, depth + 1) for each in value.values() if depth < 3]
+        elif isinstance(value, list) and value:
+            waiting.append((value[0], depth))
+    return words
