@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
+import csv
+import io
 import json
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
@@ -14,7 +18,7 @@ from bioeval_tui import plugins
 from bioeval_tui.archives import is_archive, open_archive
 from bioeval_tui.errors import InputError
 from bioeval_tui.peer_limits import MAX_BLANK_LINES, MAX_LINE
-from bioeval_tui.text import is_too_deep, json_problem
+from bioeval_tui.text import is_too_deep, join_names, json_problem, plural
 
 if TYPE_CHECKING:
     from bioeval_tui.record.importing.conversations import Header, ImportedConversation
@@ -210,7 +214,7 @@ class _Reader:
         self._ended = not data
 
 
-Shape = Literal["zip", "lines", "list", "object", "other"]
+Shape = Literal["zip", "lines", "list", "object", "table", "other"]
 STREAMED = (
     "samples", "simulations", "tasks", "steps", "traj", "messages", "resourceSpans", "observations", "runs", "traces",
 )  # fmt: skip
@@ -223,8 +227,9 @@ HEAD = 1 << 16
 class FileLook:
     """The start of a file.
 
-    `first` is the first line or list item, or as much of an object as was read; `names` are a zip's members. A first
-    line or item that is a list is `listed`, and `head` has the first bytes of what is neither JSON nor a zip.
+    `first` is the first line, list item or row of a table (CSV with a header), or as much of an object as was read; `names`
+    are a zip's members. A first line or item that is a list is `listed`, and `head` has the first bytes of what is neither
+    JSON nor a zip.
     """
 
     shape: Shape
@@ -249,7 +254,7 @@ class FileLook:
             begin = opened.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")
             opened.seek(0)
             if not begin.startswith((b"[", b"{")):
-                return cls("other", head=opened.read(HEAD))
+                return cls._without_json(opened.read(HEAD))
             line = _first_line(opened, MAX_LINE if begin.startswith(b"{") else CHUNK)
             opened.seek(0)
             if begin.startswith(b"["):
@@ -271,6 +276,69 @@ class FileLook:
                     break
             return look
 
+    @classmethod
+    def _without_json(cls, head: bytes) -> FileLook:
+        look = cls("other", head=head)
+        if any(byte < 9 for byte in head):  # no text has such bytes
+            return look
+        first: list[list[str]] = []
+        with contextlib.suppress(
+            InputError, UnicodeDecodeError
+        ):  # the second row may be longer than the head
+            first += (row for _, row in islice(_cells(io.StringIO(_text_of(head), newline="")), 2))
+        columns = first[0] if first else []
+        if len(columns) > 1 and all(columns) and len({*columns}) == len(columns):
+            cells = first[1] if len(first) > 1 else []
+            look.shape, look.first = "table", dict(zip_longest(columns, cells[: len(columns)], fillvalue=""))
+        return look
+
+
+def _text_of(head: bytes) -> str:
+    """Return the text of a file's beginning, which may end within a character. Raises `UnicodeDecodeError`."""
+    return codecs.getincrementaldecoder("utf-8-sig")().decode(head)
+
+
+def _cells(text: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a table with the lines at which they begin, the column names first.
+
+    The separator is the one that parts these best.
+
+    Raises:
+        InputError: a quote is not closed, or a cell is too long; the message has the line.
+    """
+    lines_of_text = iter(text)
+    header = next(lines_of_text, "")
+    separator = max(",;\t|", key=header.count)
+    csv.field_size_limit(LARGEST)
+    reader = csv.reader(chain([header], lines_of_text), delimiter=separator, strict=True)
+    begins = 1
+    try:
+        for row in reader:
+            yield begins, [cell.strip() for cell in row] if begins == 1 else row
+            begins = reader.line_num + 1
+    except csv.Error as problem:
+        raise InputError(f"line {begins}: {problem}") from None
+
+
+def _rows(file: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the rows of a table by column, each with its place; blank lines are left out."""
+    begins = 0
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as text:
+            rows = _cells(text)
+            _, columns = next(rows, (1, []))
+            for begins, row in rows:
+                if not any(cell.strip() for cell in row):
+                    continue
+                if len(row) != len(columns):
+                    raise InputError(
+                        f"line {begins} has {plural(len(row), 'cell')} for {plural(len(columns), 'column')} "
+                        f"({join_names(columns, most=8)}); quote cells that have the separator in them"
+                    )
+                yield f"line {begins}", dict(zip(columns, row, strict=True))
+    except UnicodeDecodeError:
+        raise InputError(f"not UTF-8 after line {begins}; save it as UTF-8") from None
+
 
 def _first_line(opened: BinaryIO, longest: int) -> Any:
     """Return the value on the first of several lines; None if the line has only a part of it, or is the only one."""
@@ -284,14 +352,18 @@ def _first_line(opened: BinaryIO, longest: int) -> Any:
 
 
 def entries(file: Path, *keys: str, what: str = "item") -> Iterator[tuple[str, Any]]:
-    """Yield what a file lists, each with its place in words, such as "line 3": JSON Lines, a list, or a single document.
+    """Yield what a file lists, each with its place in words, such as "line 3": JSON Lines, a list, a table (CSV with a header), or
+    a single document.
 
-    A document that has a list under one of the `keys` lists its items.
+    A document that has a list under one of the `keys` lists its items. The cells of a table are texts.
 
     Raises:
-        InputError: the file is not JSON.
+        InputError: the file is neither JSON nor a table.
     """
     look = FileLook.at(file, lambda seen: True)
+    if look.shape == "table":
+        yield from _rows(file)
+        return
     with file.open("rb") as opened:
         if look.shape == "lines":
             for number, value in lines(opened):
@@ -379,12 +451,19 @@ def names() -> list[str]:
     ]
 
 
-def nearest(look: FileLook, usual: str = "openai-jsonl") -> ImportFormat:
-    """Return the format that has most of the names in a file's beginning; the usual one if none has any."""
-    words = _words(look)
-    shown = [each for each in known() if each.shape]
-    shown.sort(key=lambda each: each.name != usual)  # of several as near, this one
-    return max(shown, key=lambda each: len(words & set(re.findall(r'"([^"…]+)"', each.shape))))
+def nearest(look: FileLook) -> ImportFormat:
+    """Return the format that has most of the names in a file's beginning; of several, one that may be a table as it is."""
+    words, is_table = _words(look), look.shape == "table"
+
+    def nearness(format_: ImportFormat) -> tuple[int, bool, bool]:
+        names_in_it = set(re.findall(r'"([^"…]+)"', format_.shape))
+        return (
+            len(words & names_in_it),
+            is_table == ("CSV" in format_.shape),
+            format_.name == FORMATS[-1].name,
+        )
+
+    return max((each for each in known() if each.shape), key=nearness)
 
 
 def _words(look: FileLook) -> set[str]:
