@@ -109,7 +109,7 @@ def as_chat(message: Any) -> list[Message] | None:
         return None
     if (wrapped := message.get("message")) and isinstance(wrapped, dict):
         return as_chat(wrapped)
-    kind = message.get("type")
+    kind = message["type"] if isinstance(message.get("type"), str) else None
     if kind == "constructor" and isinstance(message.get("kwargs"), dict):
         names = message.get("id")
         named = names[-1] if isinstance(names, list) and names else ""

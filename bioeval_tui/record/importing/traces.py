@@ -1,7 +1,8 @@
 """Makes conversations of traces: of the steps that tracing recorded, whichever program wrote them down.
 
 A reader turns each span into a `Step`. The traces of one session, one after another, are a conversation; each is the answer to
-what the user said last. What the user said is in the input of the outermost step, else in that of the first call of a model.
+what the user said last. What the user said is in the input of the outermost step, else in that of one below it, else in
+that of the first call of a model.
 """
 
 from __future__ import annotations
@@ -149,12 +150,18 @@ class _Trace:
 
     def said(self, reading: _Reading) -> list[Message]:
         """Return the messages of the trace: those of its outermost step, else of the first call of a model and the last one's answer."""
-        asked = self._first_said(reading, "input", [*self.roots, *self.models])
-        answers = [step for step in (*self.roots, *reversed(self.models)) if step.output is not None]
+        asked = self._first_said(reading, "input", [*self.roots, *self._below, *self.models])
+        answers = (*self.roots, *reversed(self._below), *reversed(self.models))
         answered = self._first_said(reading, "output", answers)
         if any(message["role"] == "user" for message in answered):
             return answered  # a state that repeats the whole conversation
         return asked + answered
+
+    @property
+    def _below(self) -> list[Step]:
+        """The steps below the outermost ones, of which these may say nothing themselves."""
+        roots = {step.id for step in self.roots}
+        return [step for step in self.steps if step.parent in roots and step.kind in ("agent", "other")]
 
     @staticmethod
     def _first_said(reading: _Reading, key: str, steps: Iterable[Step]) -> list[Message]:
@@ -219,7 +226,7 @@ def _conversation(session: str, traces: Sequence[_Trace], reading: _Reading) -> 
         name="",
         messages=messages_of(pieces),
         session=session,
-        scores=[score for trace in traces for step in trace.steps for score in step.scores],
+        scores=_scores(traces),
         started_at=traces[0].start,
         ended_at=max((trace.end for trace in traces if trace.end), default=None),
         reason="agent_failed" if is_failed else "unknown",
@@ -228,6 +235,15 @@ def _conversation(session: str, traces: Sequence[_Trace], reading: _Reading) -> 
         failures=sum(any(root.error for root in trace.roots) for trace in traces),
         record={"traces": {trace.name: [step.raw for step in trace.steps] for trace in traces}},
     )
+
+
+def _scores(traces: Sequence[_Trace]) -> list[GivenScore]:
+    scores: dict[str, GivenScore] = {}
+    for score in (score for trace in traces for step in trace.steps for score in step.scores):
+        if score.name in scores:
+            note(f"given several times in a conversation, of which the last counts: score {score.name}")
+        scores[score.name] = score
+    return list(scores.values())
 
 
 def _key(message: Message) -> tuple[str, str] | None:
@@ -322,14 +338,24 @@ def _calls(trace: _Trace, pieces: Sequence[ImportedPart]) -> list[Call]:
             piece = next(piece for one, piece in named if one is match)
             if not any(each.call == match.id for each in piece.outputs):
                 piece.outputs.append(Output(output.value, match.id, output.failed))
+    steps = {id(call): at for at, (call, _) in enumerate(calls)}
     for call, output in trace.calls_of_models():
         match = _taken(known, call)
         if match is None:
             calls.append((call, output))
-        elif not match.arguments:  # a step without its content
-            match.arguments = call.arguments
-            calls = [(one, output if one is match and its is None else its) for one, its in calls]
+        elif id(match) in steps:
+            at = steps[id(match)]
+            calls[at] = _completed(calls[at], call, output)
     return calls
+
+
+def _completed(step: Call, asked: ImportedCall, given: Output | None) -> Call:
+    """Return the call of a step with what the model that asked for it tells besides: its id, and content that the step lacks."""
+    call, output = step
+    identity = asked.id or call.id
+    made = ImportedCall(call.name, call.arguments or asked.arguments, identity)
+    output = output or given
+    return made, None if output is None else Output(output.value, identity, output.failed)
 
 
 def _taken(waiting: list[ImportedCall], call: ImportedCall) -> ImportedCall | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -55,8 +56,11 @@ def request_of_pydantic_ai() -> Any:
     def weather(city: str) -> str:
         return f"sunny in {city}"
 
-    first = agent.run_sync("Hi")
-    agent.run_sync(ASKED, message_history=first.all_messages())
+    async def hold() -> None:
+        first = await agent.run("Hi")
+        await agent.run(ASKED, message_history=first.all_messages())
+
+    asyncio.run(hold())
     return encode_spans(exporter.get_finished_spans())
 
 
