@@ -16,13 +16,29 @@ QUESTION = (
     "problem",
 )  # fmt: skip
 ANSWER = (
-    "answer", "response", "output", "outputs", "completion", "reply", "assistant", "bot", "model_output", "model_answer",
+    "answer", "response", "output", "outputs", "actual_output", "completion", "reply", "assistant", "bot", "model_output", "model_answer",
     "model_response", "generated_answer", "prediction",
 )  # fmt: skip
 EXPECTED = (
     "expected", "expected_answer", "expected_output", "reference", "reference_answer", "reference_output", "ground_truth",
     "gold", "gold_answer", "target", "ideal", "correct_answer",
 )  # fmt: skip
+LISTS = (
+    "conversation",
+    "conversations",
+    "dialogue",
+    "dialog",
+    "turns",
+    "chat",
+    "transcript",
+    "chat_history",
+    "history",
+)
+"""What a list of messages is called in an entry that has other keys besides."""
+ROWS = ("test_cases", "data", "rows", "examples", "items", "records")
+"""What the list of rows is called in a document that has other keys besides."""
+SPANS = frozenset({"span_id", "spanId", "root_span_id", "parent_id", "parent_run_id", "context.span_id"})
+"""Keys of a step inside of a trace, which is no conversation."""
 NAME = ("id", "name", "case", "case_id", "key", "question_id")
 MODEL = ("model", "model_name", "model_id")
 

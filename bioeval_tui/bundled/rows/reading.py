@@ -12,10 +12,13 @@ from bioeval_tui.bundled.rows.columns import (
     CONTENT,
     CONVERSATION,
     EXPECTED,
+    LISTS,
     MODEL,
     NAME,
     QUESTION,
     ROLE,
+    ROWS,
+    SPANS,
     TIME,
     column,
 )
@@ -45,15 +48,40 @@ def fits_messages(look: FileLook) -> bool:
     """Return whether a file has a message, or a list of messages, in each row."""
     if look.listed:
         return as_chat(look.listed if _is_pair(look.listed) else look.listed[0]) is not None
+    if _list_key(look.first) is not None:
+        return True
     if look.shape in ("list", "lines") and as_chat(look.first) is not None:
         return True
     is_row = look.shape in ("table", "list", "lines")
     return is_row and all(column(look.first, usual) for usual in (ROLE, CONTENT))
 
 
+def _list_key(row: Mapping[str, Any]) -> str | None:
+    """Return the key under which an entry has a list of messages."""
+    return next((key for key in LISTS if _is_list_of_messages(row.get(key))), None)
+
+
+def _is_list_of_messages(value: Any) -> bool:
+    if not isinstance(value, list) or not value:
+        return False
+    first = value[0]
+    return as_chat(first) is not None or (
+        isinstance(first, dict) and all(column(first, usual) for usual in (ROLE, CONTENT))
+    )
+
+
 def fits_questions(look: FileLook) -> bool:
     """Return whether a file has a question and its answer in each row."""
-    return bool(column(look.first, QUESTION) and column(look.first, ANSWER))
+    row = _first_row(look)
+    return bool(column(row, QUESTION) and column(row, ANSWER)) and not SPANS & row.keys()
+
+
+def _first_row(look: FileLook) -> dict[str, Any]:
+    lists = (look.first.get(key) for key in ROWS)
+    listed = next(
+        (rows for rows in lists if isinstance(rows, list) and rows and isinstance(rows[0], dict)), None
+    )
+    return look.first if look.shape != "object" or listed is None else listed[0]
 
 
 def read_messages(file: Path) -> Iterator[Header | ImportedConversation]:
@@ -62,9 +90,10 @@ def read_messages(file: Path) -> Iterator[Header | ImportedConversation]:
     Raises:
         InputError: a row is no message, or its role is unknown; the text has the place.
     """
-    look = FileLook.at(file, lambda seen: True)
-    if look.listed and not (look.shape == "list" and _is_pair(look.listed)):
-        yield from _lists(file)
+    look = FileLook.at(file)
+    key = _list_key(look.first)
+    if key is not None or (look.listed and not (look.shape == "list" and _is_pair(look.listed))):
+        yield from _lists(file, key)
     else:
         yield from _messages(file, look)
 
@@ -74,16 +103,22 @@ def _is_pair(listed: list[Any]) -> bool:
     return all(isinstance(each, str) for each in listed)
 
 
-def _lists(file: Path) -> Iterator[Header | ImportedConversation]:
-    note("so it was read: each list of messages is a conversation, with `role` and `content`")
-    for place, listed in entries(file, what="conversation"):
+def _lists(file: Path, key: str | None) -> Iterator[Header | ImportedConversation]:
+    """Yield a conversation for each list of messages, which an entry may have under a key."""
+    under = f" under `{key}`" if key else ""
+    note(f"so it was read: each list of messages{under} is a conversation, by who speaks and what is said")
+    for place, entry in entries(file, what="conversation"):
+        listed = entry.get(key) if key and isinstance(entry, dict) else entry
         if not isinstance(listed, list):
-            raise InputError(f"{place}: must be a list of messages, as the ones before")
+            raise InputError(f"{place}: must have a list of messages{under}, as the ones before")
+        named = column(entry, NAME) if isinstance(entry, dict) else None
         messages: list[Message] = []
         for number, each in enumerate(listed, start=1):
             messages += _message(each, f"{place}, message {number}")
         yield ImportedConversation(
-            name="", messages=messages_of(chat_pieces(messages)), record={"raw": listed}
+            name=str(entry[named] or "") if named else "",
+            messages=messages_of(chat_pieces(messages)),
+            record={"raw": entry},
         )
     yield Header()
 
@@ -170,7 +205,7 @@ def read_questions(file: Path) -> Iterator[Header | ImportedConversation]:
     Raises:
         InputError: a row has no question or no answer; the text has the place.
     """
-    names = list(FileLook.at(file, lambda seen: True).first)
+    names = list(_first_row(FileLook.at(file)))
     asks, answers = column(names, QUESTION) or "question", column(names, ANSWER) or "answer"
     expects, named, model = (column(names, usual) for usual in (EXPECTED, NAME, MODEL))
     context = "input" if asks == "instruction" and "input" in names else None  # as Alpaca has it
@@ -180,7 +215,7 @@ def read_questions(file: Path) -> Iterator[Header | ImportedConversation]:
     )
     models: dict[str, None] = {}
     unanswered = 0
-    for place, row in entries(file, what="row"):
+    for place, row in entries(file, *ROWS, what="row"):
         if not isinstance(row, dict) or answers not in row:
             raise InputError(f"{place}: must have `{asks}` and `{answers}`")
         said = messages_in(row.get(asks), "user")

@@ -475,7 +475,7 @@ def _words(look: FileLook) -> set[str]:
         value, depth = waiting.pop()
         if isinstance(value, dict):
             words |= value.keys()
-            waiting += [(each, depth + 1) for each in value.values() if depth < 3]
+            waiting += [(each, depth + 1) for each in value.values() if depth < 6]
         elif isinstance(value, list) and value:
             waiting.append((value[0], depth))
     return words

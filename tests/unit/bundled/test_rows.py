@@ -59,6 +59,8 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("lists.jsonl", [[USER, AGENT], [USER, AGENT]], [TALK, TALK]),
         ("messages.jsonl", [USER, AGENT], [TALK]),
         ("pairs.json", [["human", "Hi"], ["ai", "Hello!"]], [TALK]),
+        ("entries.jsonl", [{"id": "a", "conversation": [USER, AGENT]}, {"id": "b", "conversation": [USER]}], [TALK, TALK[:1]]),
+        ("dialogue.json", {"dialogue": [{"speaker": "patient", "text": "Hi"}, {"speaker": "bot", "text": "Hello!"}]}, [TALK]),
         ("named.jsonl", [{**USER, "session_id": "a"}, {**USER, "session_id": "b"}, {**AGENT, "session_id": "a"}], [TALK, TALK[:1]]),
     ],
 )  # fmt: skip
@@ -123,18 +125,36 @@ def test_questions_and_answers_are_conversations_with_what_is_expected_as_their_
     assert "questions without an answer: 1" in read.said
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        {"prompt": "Hi", "completion": "Hello!"},
-        {"instruction": "Hi", "input": "", "output": "Hello!"},
-        {"request": {"model": "m", "system": "be nice", "messages": [USER]}, "response": {"role": "assistant", "content": [{"type": "text", "text": "Hello!"}]}},
-        {"request": {"messages": [USER]}, "response": {"choices": [{"message": AGENT}]}},
-        {"input": [USER], "output": "Hello!"},
-    ],
-)  # fmt: skip
+ROWS: list[dict[str, Any]] = [
+    {"prompt": "Hi", "completion": "Hello!"},
+    {"instruction": "Hi", "input": "", "output": "Hello!"},
+    {"request": {"model": "m", "system": "be nice", "messages": [USER]}, "response": {"role": "assistant", "content": [{"type": "text", "text": "Hello!"}]}},
+    {"request": {"messages": [USER]}, "response": {"choices": [{"message": AGENT}]}},
+    {"input": [USER], "output": "Hello!"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_a_document_may_list_its_rows(row: Any, tmp_path: Path) -> None:
+    assert import_of(written(tmp_path / "cases.json", {"made": "today", "test_cases": [row]})).talks == [TALK]
+    assert import_of(written(tmp_path / "one.json", {"made": "today", **row})).talks == [TALK]
+
+
+@pytest.mark.parametrize("row", ROWS)
 def test_logs_of_requests_and_responses_are_read(row: Any, tmp_path: Path) -> None:
     assert import_of(written(tmp_path / "log.jsonl", [row, row])).talks == [TALK, TALK]
+
+
+def test_an_answer_beside_the_messages_of_a_request_is_the_last_one(tmp_path: Path) -> None:
+    log = {"model": "m", "messages": [USER], "response": {"choices": [{"message": AGENT}]}}
+    read = import_of(written(tmp_path / "log.jsonl", [log, log]))
+    assert read.talks == [TALK, TALK]
+    assert "so it was read: the last answer from `response`, which is beside `messages`" in read.said
+
+
+def test_a_step_inside_of_a_trace_is_no_conversation(tmp_path: Path) -> None:
+    span = {"span_id": "b", "root_span_id": "a", "input": "Hi", "output": "Hello!"}
+    assert "nor recognised as" in refusal_of(written(tmp_path / "spans.jsonl", [span, span]))
 
 
 @pytest.mark.parametrize(
@@ -148,7 +168,7 @@ def test_logs_of_requests_and_responses_are_read(row: Any, tmp_path: Path) -> No
         ("utterance,when\nHi,now\n", 'The nearest is messages: [{"role": "user", "content": "…"}'),
         ('[{"role": "user", "content": "Hi"}, 3]', "message 2: must have a role and a content"),
         ('[{"role": "user", "content": "Hi"}, {"role": "assis', "not JSON at character"),
-        ('{"chat": [{"role": "user", "content": "Hi"}]}', "The nearest is openai-jsonl: "),
+        ('{"dialogs": [{"role": "user", "content": "Hi"}]}', "The nearest is openai-jsonl: "),
     ],
 )  # fmt: skip
 def test_what_cannot_be_told_is_refused_with_the_place(text: str, said: str, tmp_path: Path) -> None:
