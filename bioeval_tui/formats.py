@@ -5,7 +5,9 @@ give the tool calls among a message's generation events, and `to_arrow` a table 
 
 A reader recognises a file by its `FileLook`, reads it in pieces with `members` and `lines`, a zip with `open_archive`, and
 yields a `Header` and `ImportedConversation`s, whose messages `messages_of` and `chat` make; it raises `InputError` for
-what it cannot read, and calls `note` with what it takes over without understanding it, as `text_of` does.
+what it cannot read, and calls `note` with what it takes over without understanding it, as `text_of` does. `entries` lists what
+JSON Lines, a list or a document has. `messages_in` finds what was said in whatever a framework passes on, and
+`conversations_of` makes conversations of traces, whose spans a reader gives as `Step`s.
 """
 
 from bioeval_tui.archives import (
@@ -47,12 +49,20 @@ from bioeval_tui.record.importing.conversations import (
 from bioeval_tui.record.importing.looking import (
     LARGEST as LARGEST,
     FileLook as FileLook,
+    entries as entries,
     json_value as json_value,
     lines as lines,
     members as members,
 )
+from bioeval_tui.record.importing.said import (
+    Message as Message,
+    as_chat as as_chat,
+    messages_in as messages_in,
+    speaker as speaker,
+)
+from bioeval_tui.record.importing.traces import Step as Step, conversations_of as conversations_of
 from bioeval_tui.record.names import SPEAKERS as SPEAKERS, is_name as is_name
-from bioeval_tui.record.spans import AgentSpan as AgentSpan
+from bioeval_tui.record.spans import AgentSpan as AgentSpan, Meaning as Meaning, meaning_of as meaning_of
 from bioeval_tui.record.state import (
     ConversationKey as ConversationKey,
     ConversationState as ConversationState,

@@ -23,7 +23,7 @@ from bioeval_tui.files import below, open_own, private_dir, put_new, storage_err
 from bioeval_tui.peer_limits import MAX_LINE, MAX_OVERLAY
 from bioeval_tui.portable import lock, read_at
 from bioeval_tui.record.events import SCHEMA_VERSION, Reviewed, RunStarted, write_event
-from bioeval_tui.record.importing.looking import FORMATS, OWN, FileLook, ImportFormat, known, names
+from bioeval_tui.record.importing.looking import FORMATS, OWN, FileLook, ImportFormat, known, names, nearest
 from bioeval_tui.record.importing.writing import ImportOptions, digest, recording_of, survey
 from bioeval_tui.record.overlay import append_reviews
 from bioeval_tui.record.reading import CHUNK, LineReader
@@ -101,10 +101,20 @@ def link(path: Path, target: Path) -> None:
 
 
 def _no_recording(file: Path) -> RecordingError:
+    look = FileLook("other")
+    with contextlib.suppress(OSError, InputError, ArchiveError):
+        look = FileLook.at(file)
     return RecordingError(
         f"{file}: not a recording (the .jsonl file of a run, whose first line says how the run began), nor recognised as "
-        f"{join_names([name for name in names() if name != OWN])}; if it is one of them, name it with --format"
+        f"{join_names([name for name in names() if name != OWN])}; if it is one of them, name it with --format. "
+        f"{_nearest(look)}"
     )
+
+
+def _nearest(look: FileLook) -> str:
+    """Return a sentence on the format that is nearest to a file that is of none."""
+    format_ = nearest(look)
+    return f"The nearest is {format_.name}: {format_.shape}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,5 +451,7 @@ def format_of(file: Path, name: str | None = None) -> ImportFormat | None:
         (each for each in chain(own, plugins.usable(ImportFormat, "importers")) if each.holds(look)), None
     )
     if fitting is None and look.shape in ("zip", "list"):
-        raise RecordingError(f"{file}: unknown format; known are {join_names(names())}; set it with --format")
+        raise RecordingError(
+            f"{file}: unknown format; known are {join_names(names())}; set it with --format. {_nearest(look)}"
+        )
     return fitting

@@ -26,7 +26,8 @@ from bioeval_tui.record.importing.conversations import (
     objects,
     text_of,
 )
-from bioeval_tui.record.importing.looking import FileLook, lines, members
+from bioeval_tui.record.importing.looking import FileLook, entries
+from bioeval_tui.record.importing.said import messages_in
 from bioeval_tui.record.names import is_name
 from bioeval_tui.record.tool_calls import paired
 from bioeval_tui.text import compact_json
@@ -223,6 +224,8 @@ _TOLD = ("vignette", "facts", "tasks", "condition")
 _MODELLED = ("messages",)
 _ANSWERS = ("response", "output", "completion", "choices", "answer", "chosen", "rejected", "generations")
 """Keys beside `messages` that may have a further answer."""
+_PREFERRED = ("chosen", "rejected")
+"""Those that have what people liked more or less, and that nobody was answered."""
 
 
 def fits_transcripts(look: FileLook) -> bool:
@@ -242,7 +245,7 @@ def read(file: Path) -> Iterator[Header | ImportedConversation]:
         InputError: a conversation cannot be read; the message has its line or number.
     """
     header = Header()
-    for place, data in _objects(file):
+    for place, data in entries(file, what="conversation"):
         if not isinstance(data, dict):
             raise InputError(f"{place}: must be a JSON object with `messages`")
         try:
@@ -252,23 +255,14 @@ def read(file: Path) -> Iterator[Header | ImportedConversation]:
     yield header
 
 
-def _objects(file: Path) -> Iterator[tuple[str, Any]]:
-    look = FileLook.at(file)
-    with file.open("rb") as opened:
-        if look.shape == "lines":
-            for number, value in lines(opened):
-                yield f"line {number}", value
-        elif look.shape == "list":
-            for number, (_, value) in enumerate(members(opened), start=1):
-                yield f"conversation {number}", value
-        else:
-            yield "conversation 1", dict(members(opened))
-
-
 def _conversation(data: dict[str, Any], header: Header) -> ImportedConversation:
+    messages, answer = data.get("messages"), _answer_beside(data)
     for key in _ANSWERS:
-        if data.get(key):
+        if data.get(key) and key != answer:
             note(f"keys beside `messages` that are not read: {key}")
+    if answer:
+        note(f"so it was read: the last answer from `{answer}`, which is beside `messages`")
+        messages = [*data["messages"], *messages_in(data[answer], "assistant")]
     metadata = object_at(data, "metadata")
     condition = metadata.get("condition", data.get("condition"))
     named = data.get("id") or data.get("custom_id")
@@ -284,7 +278,7 @@ def _conversation(data: dict[str, Any], header: Header) -> ImportedConversation:
     otherwise = SUPPLIED.name if facts else None
     return ImportedConversation(
         name=str(named) if named is not None else "",
-        messages=chat(data.get("messages")),
+        messages=chat(messages),
         condition=condition if is_name(str(condition)) else otherwise,
         tasks=tuple((task, "") for task in _texts(data, "tasks")),
         facts=facts,
@@ -292,6 +286,16 @@ def _conversation(data: dict[str, Any], header: Header) -> ImportedConversation:
         scores=[GivenScore("score", in_unit(score), score)] if score is not None else [],
         record={key: value for key, value in data.items() if key not in _MODELLED} or None,
     )
+
+
+def _answer_beside(data: Mapping[str, Any]) -> str:
+    """Return the key beside messages that end with the user's, as a log of requests has the answer; empty without one."""
+    messages = data.get("messages")
+    last = messages[-1] if isinstance(messages, list) and messages else None
+    if not isinstance(last, dict) or last.get("role") not in ("user", "tool", "function"):
+        return ""
+    keys = [key for key in _ANSWERS if key not in _PREFERRED and messages_in(data.get(key), "assistant")]
+    return keys[0] if len(keys) == 1 else ""
 
 
 _ENDS = ("signed_off", "max_turns", "agent_failed", "evaluator_failed", "timed_out", "cancelled")

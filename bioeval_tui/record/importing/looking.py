@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
+import csv
+import io
 import json
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
@@ -14,7 +18,7 @@ from bioeval_tui import plugins
 from bioeval_tui.archives import is_archive, open_archive
 from bioeval_tui.errors import InputError
 from bioeval_tui.peer_limits import MAX_BLANK_LINES, MAX_LINE
-from bioeval_tui.text import is_too_deep, json_problem
+from bioeval_tui.text import is_too_deep, join_names, json_problem, plural
 
 if TYPE_CHECKING:
     from bioeval_tui.record.importing.conversations import Header, ImportedConversation
@@ -210,21 +214,29 @@ class _Reader:
         self._ended = not data
 
 
-Shape = Literal["zip", "lines", "list", "object", "other"]
-STREAMED = ("samples", "simulations", "tasks", "steps", "traj", "messages")
+Shape = Literal["zip", "lines", "list", "object", "table", "other"]
+STREAMED = (
+    "samples", "simulations", "tasks", "steps", "traj", "messages", "resourceSpans", "observations", "runs", "traces",
+)  # fmt: skip
 """Long lists in the formats, of which only the first item is read."""
+HEAD = 1 << 16
+"""How many bytes of its beginning a file without JSON is told by."""
 
 
 @dataclass(slots=True)
 class FileLook:
     """The start of a file.
 
-    `first` is the first line or list item, or as much of an object as was read; `names` are a zip's members.
+    `first` is the first line, list item or row of a table (CSV with a header), or as much of an object as was read; `names`
+    are a zip's members. A first line or item that is a list is `listed`, and `head` has the first bytes of what is neither
+    JSON nor a zip.
     """
 
     shape: Shape
     first: dict[str, Any] = field(default_factory=dict)
     names: frozenset[str] = frozenset()
+    listed: list[Any] = field(default_factory=list)
+    head: bytes = b""
 
     @classmethod
     def at(cls, file: Path, enough: Callable[[FileLook], bool] = lambda look: False) -> FileLook:
@@ -241,14 +253,19 @@ class FileLook:
         with file.open("rb") as opened:
             begin = opened.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")
             opened.seek(0)
-            if begin.startswith(b"["):
-                _, first = next(iter(members(opened)), ("", None))
-                return cls("list", first if isinstance(first, dict) else {})
-            if not begin.startswith(b"{"):
-                return cls("other")
-            if (line := _first_line(opened)) is not None:
-                return cls("lines", line)
+            if not begin.startswith((b"[", b"{")):
+                return cls._without_json(opened.read(HEAD))
+            line = _first_line(opened, MAX_LINE if begin.startswith(b"{") else CHUNK)
             opened.seek(0)
+            if begin.startswith(b"["):
+                if isinstance(line, list):
+                    return cls("lines", listed=line)
+                _, first = next(iter(members(opened)), ("", None))
+                if isinstance(first, list):
+                    return cls("list", listed=first)
+                return cls("list", first if isinstance(first, dict) else {})
+            if isinstance(line, dict):
+                return cls("lines", line)
             look = cls("object")
             for key, value in members(opened, STREAMED):
                 if key in STREAMED and not isinstance(look.first.get(key), list):
@@ -259,17 +276,116 @@ class FileLook:
                     break
             return look
 
+    @classmethod
+    def _without_json(cls, head: bytes) -> FileLook:
+        look = cls("other", head=head)
+        if any(byte < 9 for byte in head):  # no text has such bytes
+            return look
+        first: list[list[str]] = []
+        with contextlib.suppress(
+            InputError, UnicodeDecodeError
+        ):  # the second row may be longer than the head
+            first += (row for _, row in islice(_cells(io.StringIO(_text_of(head), newline="")), 2))
+        columns = first[0] if first else []
+        if len(columns) > 1 and all(columns) and len({*columns}) == len(columns):
+            cells = first[1] if len(first) > 1 else []
+            look.shape, look.first = "table", dict(zip_longest(columns, cells[: len(columns)], fillvalue=""))
+        return look
 
-def _first_line(opened: BinaryIO) -> dict[str, Any] | None:
-    """Return the object on the first of several lines; None if the line has only a part of it, or is the only one."""
-    line = opened.readline(MAX_LINE)
+
+def _text_of(head: bytes) -> str:
+    """Return the text of a file's beginning, which may end within a character. Raises `UnicodeDecodeError`."""
+    return codecs.getincrementaldecoder("utf-8-sig")().decode(head)
+
+
+def _cells(text: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a table with the lines at which they begin, the column names first.
+
+    The separator is the one that parts these best.
+
+    Raises:
+        InputError: a quote is not closed, or a cell is too long; the message has the line.
+    """
+    lines_of_text = iter(text)
+    header = next(lines_of_text, "")
+    separator = max(",;\t|", key=header.count)
+    csv.field_size_limit(LARGEST)
+    reader = csv.reader(chain([header], lines_of_text), delimiter=separator, strict=True)
+    begins = 1
+    try:
+        for row in reader:
+            yield begins, [cell.strip() for cell in row] if begins == 1 else row
+            begins = reader.line_num + 1
+    except csv.Error as problem:
+        raise InputError(f"line {begins}: {problem}") from None
+
+
+def _rows(file: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the rows of a table by column, each with its place; blank lines are left out."""
+    begins = 0
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as text:
+            rows = _cells(text)
+            _, columns = next(rows, (1, []))
+            for begins, row in rows:
+                if not any(cell.strip() for cell in row):
+                    continue
+                if len(row) != len(columns):
+                    raise InputError(
+                        f"line {begins} has {plural(len(row), 'cell')} for {plural(len(columns), 'column')} "
+                        f"({join_names(columns, most=8)}); quote cells that have the separator in them"
+                    )
+                yield f"line {begins}", dict(zip(columns, row, strict=True))
+    except UnicodeDecodeError:
+        raise InputError(f"not UTF-8 after line {begins}; save it as UTF-8") from None
+
+
+def _first_line(opened: BinaryIO, longest: int) -> Any:
+    """Return the value on the first of several lines; None if the line has only a part of it, or is the only one."""
+    line = opened.readline(longest)
     if not line.endswith(b"\n") or not opened.read(CHUNK).strip():
         return None
     try:
-        first = json.loads(line.decode("utf-8-sig"))
+        return json.loads(line.decode("utf-8-sig"))
     except (ValueError, RecursionError):
         return None
-    return first if isinstance(first, dict) else None
+
+
+def entries(file: Path, *keys: str, what: str = "item") -> Iterator[tuple[str, Any]]:
+    """Yield what a file lists, each with its place in words, such as "line 3": JSON Lines, a list, a table (CSV with a header), or
+    a single document.
+
+    A document that has a list under one of the `keys` lists its items. The cells of a table are texts.
+
+    Raises:
+        InputError: the file is neither JSON nor a table.
+    """
+    look = FileLook.at(file, lambda seen: True)
+    if look.shape == "table":
+        yield from _rows(file)
+        return
+    with file.open("rb") as opened:
+        if look.shape == "lines":
+            for number, value in lines(opened):
+                yield f"line {number}", value
+        elif look.shape == "list":
+            for number, (_, value) in enumerate(members(opened), start=1):
+                yield f"{what} {number}", value
+        else:
+            yield from _of_document(opened, keys, what)
+
+
+def _of_document(opened: BinaryIO, keys: Collection[str], what: str) -> Iterator[tuple[str, Any]]:
+    number = 0
+    whole: dict[str, Any] = {}
+    for key, value in members(opened, keys):
+        if key in keys:
+            number += 1
+            yield f"`{key}` {number}", value
+        else:
+            whole[key] = value
+    if not number:
+        yield f"{what} 1", whole
 
 
 OWN = "bioeval-tui"
@@ -280,7 +396,8 @@ Function = str | Callable[..., Any]
 class ImportFormat:
     """One format: a line of the table below, or the entry point of a plug-in.
 
-    `fits` and `reads` are functions; as `module:function` they are imported only when they are called.
+    `fits` and `reads` are functions; as `module:function` they are imported only when they are called. `shape` shows in
+    a few words, with every key in quotes, what such a file has: who has a file that fits nothing is shown the nearest.
     """
 
     name: str
@@ -288,6 +405,7 @@ class ImportFormat:
     fits: Function
     reads: Function
     place: int = 100
+    shape: str = ""
 
     def holds(self, look: FileLook) -> bool:
         """Return whether a file is of this format.
@@ -311,9 +429,11 @@ class ImportFormat:
 _HERE = "bioeval_tui.record.importing.chat:"
 FORMATS = (
     ImportFormat("transcripts", "conversations with what the user was told, as `bioeval-tui guards` reads them",
-                 _HERE + "fits_transcripts", _HERE + "read", place=5),
+                 _HERE + "fits_transcripts", _HERE + "read", place=5,
+                 shape='{"messages": [{"role": "user", "content": "…"}], "facts": ["…"], "tasks": ["…"]} a line'),
     ImportFormat("openai-jsonl", "conversations in OpenAI's chat format, or with Anthropic's blocks",
-                 _HERE + "fits", _HERE + "read", place=6),
+                 _HERE + "fits", _HERE + "read", place=6,
+                 shape='{"messages": [{"role": "user", "content": "…"}]} a line'),
 )  # fmt: skip
 
 
@@ -329,3 +449,33 @@ def names() -> list[str]:
         *(importer.name for importer in known()),
         *(importer.name for importer in plugins.of_others("importers")),
     ]
+
+
+def nearest(look: FileLook) -> ImportFormat:
+    """Return the format that has most of the names in a file's beginning; of several, one that may be a table as it is."""
+    words, is_table = _words(look), look.shape == "table"
+
+    def nearness(format_: ImportFormat) -> tuple[int, bool, bool]:
+        names_in_it = set(re.findall(r'"([^"…]+)"', format_.shape))
+        return (
+            len(words & names_in_it),
+            is_table == ("CSV" in format_.shape),
+            format_.name == FORMATS[-1].name,
+        )
+
+    return max((each for each in known() if each.shape), key=nearness)
+
+
+def _words(look: FileLook) -> set[str]:
+    """Return the names of a file's beginning: of keys and of the keys below them, or of columns."""
+    head = look.head.split(b"\n", 1)[0].decode("utf-8", "replace")
+    words = {word.strip().strip('"').lower() for word in re.split("[,;\t]", head)}
+    waiting: list[tuple[Any, int]] = [(look.first, 0), (look.listed, 0)]
+    while waiting:
+        value, depth = waiting.pop()
+        if isinstance(value, dict):
+            words |= value.keys()
+            waiting += [(each, depth + 1) for each in value.values() if depth < 6]
+        elif isinstance(value, list) and value:
+            waiting.append((value[0], depth))
+    return words

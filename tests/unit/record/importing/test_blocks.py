@@ -190,7 +190,8 @@ HELLO = {"role": "user", "content": "Hi"}
          "values under `tool_calls` of messages that are no objects, and not read"),
         ({"messages": [HELLO, {"role": "assistant", "content": "", "tool_calls": [{"id": "x"}]}]},
          "tool calls without a name, which are called unknown"),
-        ({"messages": [HELLO], "response": {"content": "Hello"}}, "keys beside `messages` that are not read: response"),
+        ({"messages": [HELLO], "chosen": {"content": "Hello"}}, "keys beside `messages` that are not read: chosen"),
+        ({"messages": [HELLO], "response": {"content": "Hello"}}, "so it was read: the last answer from `response`, which is beside `messages`"),
     ],
 )  # fmt: skip
 def test_what_a_reader_takes_without_understanding_it_is_said_and_recorded(
