@@ -11,7 +11,7 @@ import inspect
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import fields
-from functools import cached_property
+from functools import cache, cached_property
 from types import GenericAlias, ModuleType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
@@ -110,15 +110,12 @@ def describe(
     `whole` is the class that the schema itself is of, `key_of` makes a field's name a key. The texts are read from the source only
     here: pydantic would read them whenever the module is imported, which would slow down every command.
     """
-    described: dict[str, dict[str, dict[str, str]]] = {}
     for name, part in {whole: schema, **schema.get("$defs", {})}.items():
         named = vars(module).get(name)
         keys = part.get("properties", {})
         made = next((one for one in get_args(named)[1:] if isinstance(one, Fields)), None)
         origin = getattr(made.made_from if made else named, "__module__", module.__name__)
-        if origin not in described:
-            described[origin] = _descriptions(sys.modules[origin])
-        texts = described[origin].get(made.made_from.__name__ if made else name, {})
+        texts = _descriptions(sys.modules[origin]).get(made.made_from.__name__ if made else name, {})
         if made:
             texts = {field: text for field, text in (texts | made.texts).items() if field in keys}
         texts = {key_of(field): text for field, text in texts.items()}
@@ -128,6 +125,7 @@ def describe(
     return schema
 
 
+@cache  # `schema --output-dir` asks for most modules once for each command
 def _descriptions(module: ModuleType) -> dict[str, dict[str, str]]:
     descriptions: dict[str, dict[str, str]] = {}
     for part in ast.parse(inspect.getsource(module)).body:

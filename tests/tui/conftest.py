@@ -13,6 +13,7 @@ import pytest
 from textual._compositor import Compositor
 from textual._context import active_app, visible_screen_stack
 from textual.cache import LRUCache
+from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
 from textual.screen import Screen
@@ -98,6 +99,8 @@ def parsed_once() -> Iterator[None]:
         self._parse_cache = kept[frozenset(variables.items())]
 
     with pytest.MonkeyPatch.context() as patch:
+        # Each style of each widget is looked for among all rules, which are equal only to themselves: no Python is to run for it.
+        patch.setattr(RuleSet, "__hash__", object.__hash__)
         patch.setattr(Stylesheet, "__init__", made)
         patch.setattr(Stylesheet, "set_variables", changed)
         yield

@@ -46,6 +46,7 @@ SCRIPTS = (
     "한국어 약 알림",
 )
 EACH = pytest.mark.parametrize("words", SCRIPTS)
+WIDTHS = [80, pytest.param(120, marks=pytest.mark.long), 160]  # the narrow layout and the wide one
 
 
 @EACH
@@ -115,7 +116,7 @@ def test_columns_of_the_board_and_names_of_its_tiles_have_their_widths(words: st
 
 
 @EACH
-@pytest.mark.parametrize("width", [80, 120, 160])
+@pytest.mark.parametrize("width", WIDTHS)
 async def test_columns_of_runs_stand_below_their_headings(words: str, width: int) -> None:
     runs = [run._replace(job=words, identity={"agent": words}, model=words) for run in history.history()]
     async with opened(None, (width, 40), services=given(history=runs), start="runs") as (app, pilot):
@@ -132,7 +133,7 @@ async def test_columns_of_runs_stand_below_their_headings(words: str, width: int
 
 
 @EACH
-@pytest.mark.parametrize("width", [80, 120, 160])
+@pytest.mark.parametrize("width", WIDTHS)
 async def test_the_title_of_a_reviewed_task_is_whole(words: str, width: int) -> None:
     title = f"{words} – {words} – {words} – {words}"
     services = FakeServices(FakeView(scripted_run()))

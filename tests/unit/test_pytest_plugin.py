@@ -144,13 +144,24 @@ COMMANDS = "it sent: ##vso[task.setvariable variable=PATH]x\n::add-mask::x\n##te
 OBEYED = re.compile(r"^\s*::\w|##(vso|teamcity)?\[", re.MULTILINE)
 
 
-@pytest.mark.parametrize("runner", ["GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION", ""])
+RUNNERS = ("GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION")
+
+
+@pytest.mark.parametrize(
+    "runner",
+    [
+        pytest.param(" ".join(RUNNERS), id="all", marks=pytest.mark.part),
+        *(pytest.param(one, marks=pytest.mark.long) for one in RUNNERS),
+        "",
+    ],
+)
 def test_no_runner_obeys_what_an_agent_said_in_a_test_that_failed(
     runner: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION"):
+    for name in RUNNERS:
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv(runner or "NO_RUNNER", "1")
+    for name in runner.split():
+        monkeypatch.setenv(name, "1")
     pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
     pytester.makepyfile(
         f"""

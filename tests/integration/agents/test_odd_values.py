@@ -208,6 +208,11 @@ def places(tree: Any) -> Iterator[tuple[Any, ...]]:
         waiting += [(*path, key) for key in keys]
 
 
+def few_values(number: int) -> tuple[Any, ...]:
+    """Return a number that no double holds or nothing, and one of the other values, in turn."""
+    return ((HUGE, GONE)[number % 2], ODD[number % len(ODD)])
+
+
 def some_values(number: int) -> tuple[Any, ...]:
     """Return a number that no double holds, nothing, and a quarter of the other values, in turn."""
     return (HUGE, GONE, *ODD[number % 4 :: 4])
@@ -289,15 +294,21 @@ async def converse(url: str, protocol: Protocol, whole_s: float = 0.5) -> str:
     return "read"
 
 
+@pytest.mark.parametrize(
+    "values",
+    [pytest.param(few_values, marks=pytest.mark.part), pytest.param(some_values, marks=pytest.mark.long)],
+)
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda one: f"{one.name} {one.path} {one.write.__name__}")
-async def test_a_value_of_any_kind_in_any_field_is_read_or_the_peers_failure(protocol: Protocol) -> None:
+async def test_a_value_of_any_kind_in_any_field_is_read_or_the_peers_failure(
+    protocol: Protocol, values: Callable[[int], tuple[Any, ...]]
+) -> None:
     outcomes: dict[str, int] = {}
     async with odd_server() as server:
         fixed = {path: as_json(tree) for path, tree in {**FIXED, **protocol.fixed}.items()}
         server.answers = {**fixed, protocol.path: protocol.write(protocol.tree)}
         assert await converse(server.url, protocol, whole_s=60) == "read", "as it should be"
         for number, path in enumerate(places(protocol.tree)):
-            for value in some_values(number):
+            for value in values(number):
                 server.answers = {
                     **fixed,
                     protocol.path: protocol.write(with_value(protocol.tree, path, value)),

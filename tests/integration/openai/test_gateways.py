@@ -80,8 +80,23 @@ async def read_as_model(url: str, recording: dict[str, Any]) -> Read:
     return Read(text, calls, answer.reasoning, (answer.tokens_in, answer.tokens_out))
 
 
-@pytest.mark.parametrize("crlf", [False, True], ids=["as-sent", "crlf"])
-@pytest.mark.parametrize("size", [0, 1, 7], ids=["whole", "by-1", "by-7"])
+def in_ways() -> list[Any]:
+    """Return how recordings are sent: whole, and each byte alone with the other ends of lines; the rest is `long`."""
+    sizes, ends = {0: "whole", 1: "by-1", 7: "by-7"}, {False: "as-sent", True: "crlf"}
+    few = [(0, False), (1, True)]
+    return [
+        pytest.param(
+            size,
+            crlf,
+            id=f"{sizes[size]}-{ends[crlf]}",
+            marks=[] if (size, crlf) in few else pytest.mark.long,
+        )
+        for size in sizes
+        for crlf in ends
+    ]
+
+
+@pytest.mark.parametrize(("size", "crlf"), in_ways())
 @EACH
 async def test_an_agent_is_read_as_its_server_meant(
     server: srv.OpenAIServer, recording: dict[str, Any], size: int, crlf: bool

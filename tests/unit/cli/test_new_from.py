@@ -563,7 +563,10 @@ def redacting(tmp_path: Path) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("is_own", [True, False], ids=["own", "of a stranger"])
-@pytest.mark.parametrize("field", [*FORMED, "all"])
+@pytest.mark.parametrize(
+    "field",
+    [*(name if name in ELSEWHERE else pytest.param(name, marks=pytest.mark.long) for name in FORMED), "all"],
+)
 def test_a_listed_name_in_a_field_with_a_form_is_a_word_in_a_job_that_is_valid(
     field: str, is_own: bool, runs: Path, tmp_path: Path, redacting: tuple[str, str]
 ) -> None:

@@ -83,10 +83,15 @@ def starts_templates() -> None:
     """Start what forks grading workers as the program does."""
 
 
-@pytest.fixture
-def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> TaskFolder:
+@pytest.fixture(autouse=True)
+def forks_templates(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Fork what forks grading workers: loading the libraries is most of a test."""
     if "starts_templates" not in request.fixturenames:
         fork_templates(monkeypatch)
+
+
+@pytest.fixture
+def tasks(tmp_path: Path) -> TaskFolder:
     return TaskFolder(tmp_path)
 
 

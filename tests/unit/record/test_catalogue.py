@@ -490,14 +490,19 @@ def told(runs: list[CataloguedRun]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("table", "column"), [(table, column) for table in COLUMNS for column in COLUMNS[table]]
+    "share", [pytest.param(3, marks=pytest.mark.part), pytest.param(1, marks=pytest.mark.long)]
+)
+@pytest.mark.parametrize(
+    ("at", "table", "column"),
+    [(at, *place) for at, place in enumerate((t, c) for t in COLUMNS for c in COLUMNS[t])],
 )
 def test_a_damaged_value_of_any_column_is_replaced(
-    table: str, column: str, listed_before: Path, tmp_path: Path
+    at: int, table: str, column: str, share: int, listed_before: Path, tmp_path: Path
 ) -> None:
+    """With a share of 3, every third value: of the next column, the others."""
     wanted = told(Catalogue(listed_before, writes=False).runs())
     kind = COLUMNS[table][column]
-    for number, value in enumerate(VALUES):
+    for number, value in enumerate(VALUES[at % share :: share]):
         (tmp_path / str(number)).mkdir()
         folder, database = copied(listed_before, tmp_path / str(number) / "runs")
         with contextlib.closing(database), contextlib.suppress(sqlite3.IntegrityError):  # no null as a key

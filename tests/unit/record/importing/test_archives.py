@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import io
 import json
@@ -17,7 +16,6 @@ import pytest
 from bioeval_tui.archives import ArchiveError, open_archive
 from bioeval_tui.errors import BioevalError, ExitCode
 from bioeval_tui.report.result import load_run
-from tests import sources
 from tests.command import call
 from tests.documents import document_of
 from tests.unit.report.recorded import GOLDEN
@@ -254,22 +252,6 @@ def test_other_importers_refuse_a_zip_in_one_sentence(tmp_path: Path) -> None:
             done = call("runs", "import", file, "--format", name, env={"BIOEVAL_DATA_DIR": str(tmp_path)})
             assert isinstance(done.exception, BioevalError), (name, done.exception)
             assert done.exception.exit_code == ExitCode.BAD_INPUT
-
-
-def test_only_one_module_opens_zips_to_read_them() -> None:
-    may = {
-        "archives.py",
-        "bundled/inspect/writing.py",  # writes one
-        "grade/biomlbench.py",  # a published function, which raises what it does there
-    }
-    users = {
-        name
-        for name, here in sources.nodes().items()
-        for node in here
-        if isinstance(node, ast.Name | ast.Attribute)
-        and ast.unparse(node).endswith(("ZipFile", "is_zipfile"))
-    }
-    assert users == may
 
 
 def test_the_damage_in_these_files_is_such_as_python_itself_meets() -> None:

@@ -20,8 +20,14 @@ from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.items import MedalRow
 from bioeval_tui.tui.medals.medals_view import MedalTable
 from tests.command import call
+from tests.forked import fork_templates
 
 ROWS = "bioeval_tui.tui.data.grading"
+
+
+@pytest.fixture(autouse=True)
+def forks_templates(monkeypatch: pytest.MonkeyPatch) -> None:
+    fork_templates(monkeypatch)
 
 
 def written(path: Path, report: TaskReport) -> None:
