@@ -20,7 +20,6 @@ from textual.content import Content
 from bioeval_tui.consoles import CellColumn, plain_console, write_table
 from bioeval_tui.evaluation.engine.interface import Resolved
 from bioeval_tui.grade.task_report import table as section
-from bioeval_tui.record.names import spoken
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.beside import BesideEachOther
 from bioeval_tui.tui.beside import lines as beside_lines
@@ -218,7 +217,7 @@ def test_bars_of_a_waterfall_begin_on_one_axis(words: str, width: int) -> None:
 @EACH
 def test_scores_of_two_agents_stand_below_their_conditions(words: str) -> None:
     pair = BesideEachOther(
-        ("facts withheld", words), ((words, (0.25, 0.75)), ("plain", (0.5, 1.0))), "", "", "", (), "yes"
+        ("without the facts", words), ((words, (0.25, 0.75)), ("plain", (0.5, 1.0))), "", "", "", (), "yes"
     )
     head, *rows = texts(beside_lines(pair))[:3]
     ends = [cell_len(head[: head.index(name) + len(name)]) for name in map(spoken, pair.conditions)]

@@ -427,7 +427,7 @@ def _how_it_ended(result: RunResult | None, code: ExitCode, *, live: bool) -> li
         return ["the run was interrupted; its engine and its servers have stopped"]
     if result is None:
         return [NEVER_STARTED.what]
-    lines = [*(f"{label:<6}{text}" for label, text in result.answer.lines), mean_line(result)]
+    lines = [*(padded(label, 6) + text for label, text in result.answer.lines), mean_line(result)]
     if code == ExitCode.NOT_MEASURED:
         reasons = (
             talk.why_no_score for talk in result.conversations if talk.is_scored and talk.score is None

@@ -259,7 +259,7 @@ def test_an_assertion_without_weight_that_could_not_be_checked_has_not_failed(tm
     done = call("runs", "gate", run.write(tmp_path), "--fail-on-assertion")
     assert done.return_value == 3
     assert done.stdout.startswith(
-        "? job · facts withheld: assertion “check 1” (trial 1: could not be checked)"
+        "? job · without the facts: assertion “check 1” (trial 1: could not be checked)"
     )
     failed = Recorded([Talk(holds=(None,), weight=0.0), Talk(holds=(False,), weight=0.0)])
     assert [check.status for check in gate(failed, fail_on_assertion=True).checks] == [
