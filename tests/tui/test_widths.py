@@ -220,7 +220,7 @@ def test_scores_of_two_agents_stand_below_their_conditions(words: str) -> None:
         ("without the facts", words), ((words, (0.25, 0.75)), ("plain", (0.5, 1.0))), "", "", "", (), "yes"
     )
     head, *rows = texts(beside_lines(pair))[:3]
-    ends = [cell_len(head[: head.index(name) + len(name)]) for name in map(spoken, pair.conditions)]
+    ends = [cell_len(head[: head.index(name) + len(name)]) for name in pair.conditions]
     for row, (_, scores) in zip(rows, pair.scores, strict=True):
         shown = [f"{score:.2f}" for score in scores if score is not None]
         assert [_at(row, score) + 4 for score in shown] == ends
