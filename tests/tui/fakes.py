@@ -265,11 +265,11 @@ class FakeServices:
         """Return a job that can run, or the one that was given."""
         return next((job for job in self.job_items if job.path == path), JobItem(path, path.stem))
 
-    async def repeated(self, run_id: str) -> tuple[Path, RunForm]:
+    async def repeated(self, *run_ids: str) -> tuple[Path, RunForm]:
         """Return the job and form that were given; without, there is no job."""
-        self.asked.append(("again", run_id))
+        self.asked.append(("again", *run_ids))
         if self.again is None:
-            raise UsageError(f"the job file of run {run_id} is gone: /jobs/gone.yml")
+            raise UsageError(f"the job file of run {run_ids[0]} is gone: /jobs/gone.yml")
         return self.again
 
     async def job_file(self, run_id: str) -> Path:
@@ -325,7 +325,11 @@ class FakeServices:
 
     async def conclude(self, *run_ids: str) -> tuple[Answer, list[list[Cell]]]:
         """Return an answer, and why points were lost."""
-        found = Answer(ModelsWithinChance(), f"What {len(run_ids)} of them found.", "no: nobody knows")
+        compare = (Step("compare", run_ids),) if len(run_ids) == 2 else ()
+        steps = (*compare, Step("trials", trials=4, total=5, each=True))
+        found = Answer(
+            ModelsWithinChance(), f"What {len(run_ids)} of them found.", "no: nobody knows", "", steps
+        )
         return found, [[Cell("small lost most: it named a dose.")]]
 
     async def compare(self, a: str, b: str) -> Comparison:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from batches import NOW, glances
 from driving import NARROW, SIZES, WIDE, is_a, loaded, opened, screen_text, until
 from fakes import FakeServices, FakeView
-from history import history
+from history import filled_services, history
 from run_script import run_of_trials, scripted_run
 from textual.widgets import Static
 
@@ -17,6 +18,7 @@ from bioeval_tui.evaluation.engine.interface import Intent
 from bioeval_tui.record import events
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.answer import answer_batch
+from bioeval_tui.tui.job_dialogs import RunForm
 from bioeval_tui.tui.runs.batch_view import CELL_WIDTH, Rank, arrange, glances_of, lines_of, planned
 from bioeval_tui.tui.runs.grid import conclude
 from tests.unit.report.recorded import Recorded, Talk
@@ -255,6 +257,22 @@ async def test_the_history_opens_the_batch_of_a_run() -> None:
         await shown(app, pilot)
         await pilot.press("escape")  # up to where the batch was opened from, not to the conversation again
         await until(pilot, lambda: app.current_mode == "runs" and not is_a(app.screen, "GridScreen"))
+
+
+async def test_an_ended_batch_is_compared_and_run_again_with_as_many_trials_as_would_do() -> None:
+    services = filled_services(None)
+    services.glances = [[replace(glance, rank=Rank.DONE) for glance in glances()]]
+    services.again = Path("/jobs/dose.yml"), RunForm(url="http://a:1", agent="url", models="small, large")
+    async with opened(None, (120, 40), services=services, start="runs") as (app, pilot):
+        app.push_screen(app.grid_of("b1"))
+        await until(pilot, lambda: "= compare the two  r 4 more trials of each" in screen_text(app))
+        await pilot.press("equals_sign")
+        await until(pilot, lambda: is_a(app.screen, "CompareDialog"))
+        await pilot.press("escape", "r")
+        await until(pilot, lambda: is_a(app.screen, "RunDialog"))
+        assert "5 trials" in screen_text(app)
+    runs = dict.fromkeys(glance.key.run_id for glance in services.glances[0])
+    assert [asked for asked in services.asked if asked[0] == "again"] == [("again", *runs)]
 
 
 def test_a_batch_says_why_each_model_lost_most() -> None:

@@ -217,7 +217,7 @@ def test_bars_of_a_waterfall_begin_on_one_axis(words: str, width: int) -> None:
 @EACH
 def test_scores_of_two_agents_stand_below_their_conditions(words: str) -> None:
     pair = BesideEachOther(
-        ("without the facts", words), ((words, (0.25, 0.75)), ("plain", (0.5, 1.0))), "", "", "", (), "yes"
+        ("without the facts", words), ((words, (0.25, 0.75)), ("plain", (0.5, 1.0))), "", "", "", ()
     )
     head, *rows = texts(beside_lines(pair))[:3]
     ends = [cell_len(head[: head.index(name) + len(name)]) for name in pair.conditions]

@@ -388,6 +388,16 @@ def test_a_medal_table_has_an_answer() -> None:
     assert answer_medals([]).what == "Nothing is graded."
 
 
+def test_a_batch_without_a_score_says_why_and_what_can_be_done() -> None:
+    failed = Talk(reason="agent_failed", latencies_ms=(), tasks=None)
+    runs = [Recorded([failed], [failed], "dose", f"20260102-030405-{at}").loaded() for at in "ab"]
+    found = answer_batch(runs)
+    assert found.what == "No run of this batch could be measured, so nothing can be compared."
+    assert found.why == runs[0].answer.what
+    assert "nothing was measured" in found.why
+    assert found.step("again") is not None
+
+
 def test_no_sentence_claims_more_than_its_result_set_shows() -> None:
     """`scripts/validate-statistics sentences` prints the table of tests/golden, of which docs/validation.md shows rows."""
     root = Path(__file__).parents[3]
