@@ -267,6 +267,21 @@ def test_what_is_exported_comes_back(name: str, tmp_path: Path) -> None:
     assert (read.started.agent, read.started.model) == (run.started.agent, run.started.model)
 
 
+def test_calls_that_only_the_agents_own_spans_tell_come_back(tmp_path: Path) -> None:
+    """An export has these spans as they came, below the answer, and no call of its own for them."""
+    run = load_run(import_file(GOLDEN / "demo-run.jsonl", tmp_path / "before").path)
+    line = json.loads(str(document_of("otlp", run)).splitlines()[0])
+    spans = line["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    answer = next(each for each in spans if each["name"] == "invoke_agent")
+    told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "weather",
+            "gen_ai.tool.call.arguments": '{"city": "Paris"}', "gen_ai.tool.call.result": "sunny in Paris"}  # fmt: skip
+    own = {**span(77, **told), "traceId": answer["traceId"], "parentSpanId": answer["spanId"]}
+    linked = [{"key": "bioeval.link", "value": {"stringValue": "as told"}}]
+    own["links"] = [{"traceId": f"{5:032x}", "spanId": f"{77:016x}", "attributes": linked}]
+    line["resourceSpans"] += traces(own)["resourceSpans"]
+    assert CALL in import_of(written(tmp_path / "run.otlp.jsonl", [line])).calls()
+
+
 def calls(message: Any) -> list[Any]:
     return [(one.name, one.arguments, out and out.value) for one, out in calls_of(message.generation)]
 
