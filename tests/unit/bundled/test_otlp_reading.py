@@ -207,6 +207,14 @@ def test_older_instrumentations_have_messages_in_events_or_numbered_attributes(t
     assert "conversations by trace" in read.said
 
 
+def test_a_span_that_came_twice_counts_once(tmp_path: Path) -> None:
+    """Exporters send again what was not confirmed, so that a collector's file may have it twice."""
+    read = import_of(written(tmp_path / "t.jsonl", [traces(*INFERENCE), traces(*INFERENCE[1:])]))
+    assert read.calls() == [CALL]
+    assert read.run.conversations[0].messages[1].tokens == (7, 3)
+    assert "2 steps that came twice, counted once" in read.said
+
+
 def test_what_is_missing_of_a_file_is_said(tmp_path: Path) -> None:
     """Half a file is no half run that looks like a whole one."""
     cut = written(tmp_path / "cut.json", traces(INFERENCE[0], span(9, trace=9, parent=8, name="alone")))
