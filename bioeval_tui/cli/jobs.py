@@ -40,6 +40,7 @@ from bioeval_tui.evaluation.job.template import (
     script_for,
 )
 from bioeval_tui.evaluation.wiring.cases import CaseChoice, read_cases
+from bioeval_tui.evaluation.wiring.cases_from_run import cases_from, is_unjudged
 from bioeval_tui.evaluation.wiring.check_job import CheckedJob, check_job
 from bioeval_tui.evaluation.wiring.graphs import is_embedded, open_graph, require_name
 from bioeval_tui.evaluation.wiring.job_from_run import job_from
@@ -232,10 +233,15 @@ def _cypher(query: str, options: dict[str, Any]) -> int:
     "source",
     metavar="RUN",
     shell_complete=complete_run,
-    help="Write a job from a failed conversation of this run, recorded or imported: the same requests and facts, and an assertion for what went wrong.",
+    help="Write a job from a failed conversation of this run, recorded or imported: the same requests and facts, and an assertion for what went wrong. Of an imported run without scores, each conversation becomes a case.",
 )
 @click.option(
     "--trial", type=click.IntRange(1), help="With --from: this trial [the one with the lowest score]."
+)
+@click.option(
+    "--each",
+    is_flag=True,
+    help="With --from: make each conversation a case, of what its user asked first and told after, in a table beside the job.",
 )
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 def new(
@@ -245,9 +251,10 @@ def new(
     cases: Path | None,
     source: str | None,
     trial: int | None,
+    each: bool,
     force: bool,
 ) -> int:
-    """Create a job file with comments, from a few questions or from a failed conversation."""
+    """Create a job file with comments, from a few questions or from recorded conversations."""
     if job.exists() and not force:
         raise UsageError(f"{job} exists; give --force to overwrite it")
     if not job.parent.is_dir():
@@ -258,10 +265,16 @@ def new(
         raise UsageError("give --from alone: the job it writes has both a script and a model")
     if trial is not None and source is None:
         raise UsageError("--trial needs --from RUN")
+    if each and (source is None or trial is not None):
+        raise UsageError("--each needs --from RUN, without --trial")
     if source is not None:
         path = Path(source)
         recording = path if path.is_file() else find_run(source)[1]
-        text = job_from(recording, Settings.from_environment().runs_dir, trial)
+        runs_dir = Settings.from_environment().runs_dir
+        if each or (trial is None and is_unjudged(recording, runs_dir)):
+            text = _with_table_of_cases(job, recording, force)
+        else:
+            text = job_from(recording, runs_dir, trial)
     elif cases is not None:
         text = _cases_text(job, cases)
     else:
@@ -287,6 +300,19 @@ def new(
             f"machine{instead}{env_file_hint()}"
         )
     return ExitCode.BAD_INPUT if checked.errors else ExitCode.OK
+
+
+def _with_table_of_cases(job: Path, recording: Path, force: bool) -> str:
+    """Write a run's conversations as a table of cases beside the job, and return the job."""
+    table = job.with_name(f"{job.stem}.cases.jsonl")
+    if table.exists() and not force:
+        raise UsageError(f"{table} exists; give --force to overwrite it")
+    made = cases_from(recording, table.name)
+    write_named(table, made.table, mode=0o600)
+    for note in made.notes:
+        say(f"note: {note}", err=True)
+    say(f"wrote {table}")
+    return made.job
 
 
 def _cases_text(job: Path, cases: Path) -> str:

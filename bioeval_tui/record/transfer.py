@@ -436,7 +436,7 @@ def format_of(file: Path, name: str | None = None) -> ImportFormat | None:
         return None if name == OWN else plugins.find(ImportFormat, "importers", FORMATS, name)
     if file.exists() and not file.is_file():
         raise RecordingError(f"{file}: cannot be read twice, as an import has to: save it as a file first")
-    own = known()
+    own = [each for each in known() if not each.is_general]
     try:
         look = FileLook.at(file, lambda seen: any(each.holds(seen) for each in own))
     except OSError as error:
@@ -447,9 +447,9 @@ def format_of(file: Path, name: str | None = None) -> ImportFormat | None:
         return None  # damaged: a recording of this program may be, and then says so itself
     if look.shape == "lines" and {"kind", "run_id", "seq"} <= look.first.keys():
         return None
-    fitting = next(
-        (each for each in chain(own, plugins.usable(ImportFormat, "importers")) if each.holds(look)), None
-    )
+    general = (each for each in known() if each.is_general)
+    formats = chain(own, plugins.usable(ImportFormat, "importers"), general)
+    fitting = next((each for each in formats if each.holds(look)), None)
     if fitting is None and look.shape in ("zip", "list"):
         raise RecordingError(
             f"{file}: unknown format; known are {join_names(names())}; set it with --format. {_nearest(look)}"

@@ -487,6 +487,7 @@ fails = ImportFormat("fails", "raises", lambda look: False, lambda file: {}["key
 
 IMPORTS = [
     ('{"name": "a", "diary": ["Hello", "Open wide"]}', [], "diary a dentist ↓ imported"),
+    ('{"name": "a", "diary": ["Hi"], "question": "Hi", "answer": "Hello"}', [], "diaries: 2 conversations"),
     ('{"name": "a", "dairy": ["Hello", "Open wide"]}', ["--format", "diary"], "line 1: must have `diary`"),
     ('{"name": "a", "dairy": []}', ["--format", "fails"], "the importer plug-in fails failed: KeyError: 'key'"),
     ('{"name": "a"}', [], ", away, diary, fails; if it is one of them, name it with --format"),

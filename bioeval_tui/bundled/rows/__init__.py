@@ -11,6 +11,7 @@ messages_reader = ImportFormat(
     place=20,
     shape='[{"role": "user", "content": "…"}, {"role": "assistant", "content": "…"}], or CSV with "role", "content" and, '
     'for several conversations, "conversation_id"',
+    is_general=True,
 )
 questions_reader = ImportFormat(
     "questions",
@@ -19,4 +20,5 @@ questions_reader = ImportFormat(
     _READING + "read_questions",
     place=21,
     shape='CSV or JSON with "question" and "answer" in each row',
+    is_general=True,
 )

@@ -209,6 +209,47 @@ aspirationalAverage: {answers.seconds * 1000:g}   # the average latency you wish
 {_PUBLISHED if published else _OF_A_ROW.replace('"PLACE"', _quote(f"{{{{ {_first_but(name, places)} }}}}"))}"""
 
 
+_AS_WANTED = "The agent does what the user wants, and asks for what it needs to know instead of guessing"
+
+
+def conversation_cases_text(
+    answers: Answers, file: str, title: str, *, has_facts: bool, has_expected: bool
+) -> str:
+    """Return the commented YAML of a job whose cases are real conversations: their first message, and what users told later.
+
+    With `has_expected`, a row may have criteria of its own as `expected`.
+    """
+    criteria = f"{{{{ case.expected | default('{_AS_WANTED}', true) }}}}" if has_expected else _AS_WANTED
+    facts = (
+        'facts: ["{{ case.told }}"]       # withheld in the first conversation, given when asked in the second'
+        if has_facts
+        else "facts: []                        # nobody told anything after the first message: run --condition supplied"
+    )
+    return f"""\
+# A job from {title}: what users asked first is the request of each case, what they told after it are its facts.
+# Read the table of cases: real people wrote it. Edit what is expected, then: bioeval-tui check FILE, bioeval-tui run FILE
+# yaml-language-server: $schema=job.schema.json
+
+cases: {{file: {_quote(file)}, id: case}}
+
+target:
+  user: {_quote(answers.user)}
+  chatbot: {_quote(answers.chatbot)}
+  url: {_quote(answers.url)}
+  protocol: {answers.protocol}              # {_protocols()} (docs/agents.md), or a plug-in
+
+aspirationalAverage: {answers.seconds * 1000:g}   # the average latency you wish for, in milliseconds
+maxTurns: 20                     # messages of both sides together, at most
+greetings: ["{{{{ case.asked }}}}"]
+
+tasks:
+  - task: "{{{{ case.asked }}}}"
+    # How to tell that it was done well; the evaluator never sees it. Name what is right, in a column of each row.
+    acceptanceCriteria: {_quote(criteria)}
+{facts}
+"""
+
+
 def _first_but(name: str, places: Sequence[str]) -> str:
     """Return the first place in a row but that of its id; the id's, if there is no other."""
     return next((place for place in places if place != f"case.{name}"), places[0])

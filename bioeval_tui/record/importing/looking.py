@@ -397,7 +397,8 @@ class ImportFormat:
     """One format: a line of the table below, or the entry point of a plug-in.
 
     `fits` and `reads` are functions; as `module:function` they are imported only when they are called. `shape` shows in
-    a few words, with every key in quotes, what such a file has: who has a file that fits nothing is shown the nearest.
+    a few words, with every key in quotes, what such a file has: who has a file that fits nothing is shown the nearest. One that
+    `is_general`, which fits whatever has usual keys, is tried after those of other packages.
     """
 
     name: str
@@ -406,6 +407,7 @@ class ImportFormat:
     reads: Function
     place: int = 100
     shape: str = ""
+    is_general: bool = False
 
     def holds(self, look: FileLook) -> bool:
         """Return whether a file is of this format.

@@ -70,9 +70,15 @@ def conversations_of(steps: Iterable[Step], needed: str = "") -> Iterator[Header
         InputError: nothing was said in any trace; the message says with `needed` what a file of this format must have.
     """
     traces: dict[str, list[Step]] = {}
-    for step in steps:
-        traces.setdefault(step.trace, []).append(step)
+    seen: set[tuple[str, str]] = set()
     reading = _Reading()
+    for step in steps:
+        key = (step.trace, step.id)
+        if step.id and key in seen:  # exporters try again, and files are joined
+            reading.doubled += 1
+            continue
+        seen.add(key)
+        traces.setdefault(step.trace, []).append(step)
     sessions: dict[tuple[bool, str], list[_Trace]] = {}
     for name, spans in traces.items():
         trace = _Trace(name, spans)
@@ -96,7 +102,7 @@ class _Reading:
         self.fields: dict[str, Counter[str]] = {"session": Counter(), "input": Counter(), "output": Counter()}
         self.agents: Counter[str] = Counter()
         self.models: Counter[str] = Counter()
-        self.tools = self.orphans = self.alone = self.silent = 0
+        self.tools = self.orphans = self.alone = self.silent = self.doubled = 0
 
     def take(self, trace: _Trace) -> None:
         known = {step.id for step in trace.steps}
@@ -117,6 +123,8 @@ class _Reading:
             if counted := self.fields[key]:
                 words = ", ".join(f"{name} ({many})" for name, many in counted.most_common(4))
                 note(f"so it was read: {what}, from {words}")
+        if self.doubled:
+            note(f"{plural(self.doubled, 'step')} that came twice, counted once")
         if self.orphans:
             note(f"{plural(self.orphans, 'step')} whose parent is not in the file, which may be cut off")
         if self.silent:

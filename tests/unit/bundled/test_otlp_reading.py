@@ -207,6 +207,14 @@ def test_older_instrumentations_have_messages_in_events_or_numbered_attributes(t
     assert "conversations by trace" in read.said
 
 
+def test_a_span_that_came_twice_counts_once(tmp_path: Path) -> None:
+    """Exporters send again what was not confirmed, so that a collector's file may have it twice."""
+    read = import_of(written(tmp_path / "t.jsonl", [traces(*INFERENCE), traces(*INFERENCE[1:])]))
+    assert read.calls() == [CALL]
+    assert read.run.conversations[0].messages[1].tokens == (7, 3)
+    assert "2 steps that came twice, counted once" in read.said
+
+
 def test_what_is_missing_of_a_file_is_said(tmp_path: Path) -> None:
     """Half a file is no half run that looks like a whole one."""
     cut = written(tmp_path / "cut.json", traces(INFERENCE[0], span(9, trace=9, parent=8, name="alone")))
@@ -265,6 +273,21 @@ def test_what_is_exported_comes_back(name: str, tmp_path: Path) -> None:
             assert new.verdict is not None
             assert {task.title: task.score for task in new.verdict.tasks} == pytest.approx(given)
     assert (read.started.agent, read.started.model) == (run.started.agent, run.started.model)
+
+
+def test_calls_that_only_the_agents_own_spans_tell_come_back(tmp_path: Path) -> None:
+    """An export has these spans as they came, below the answer, and no call of its own for them."""
+    run = load_run(import_file(GOLDEN / "demo-run.jsonl", tmp_path / "before").path)
+    line = json.loads(str(document_of("otlp", run)).splitlines()[0])
+    spans = line["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    answer = next(each for each in spans if each["name"] == "invoke_agent")
+    told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "weather",
+            "gen_ai.tool.call.arguments": '{"city": "Paris"}', "gen_ai.tool.call.result": "sunny in Paris"}  # fmt: skip
+    own = {**span(77, **told), "traceId": answer["traceId"], "parentSpanId": answer["spanId"]}
+    linked = [{"key": "bioeval.link", "value": {"stringValue": "as told"}}]
+    own["links"] = [{"traceId": f"{5:032x}", "spanId": f"{77:016x}", "attributes": linked}]
+    line["resourceSpans"] += traces(own)["resourceSpans"]
+    assert CALL in import_of(written(tmp_path / "run.otlp.jsonl", [line])).calls()
 
 
 def calls(message: Any) -> list[Any]:

@@ -13,6 +13,7 @@ from bioeval_tui.errors import BioevalError
 from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.result import load_run
 from tests.documents import document_of
+from tests.unit.bundled.test_assistants import CHATGPT, CLAUDE
 from tests.unit.bundled.test_otlp_reading import INFERENCE, traces
 from tests.unit.bundled.test_promptfoo import document, result
 from tests.unit.bundled.test_rows import CALLING, GEMINI, LANGCHAIN, RESPONSES
@@ -20,6 +21,8 @@ from tests.unit.bundled.test_sharegpt import TALK
 from tests.unit.bundled.test_traces_of_others import RUNS, TRACES, mlflow
 
 FILES: dict[str, Any] = {
+    "chatgpt": [CHATGPT],
+    "claude": [CLAUDE],
     "langfuse": TRACES,
     "langsmith": RUNS,
     "messages": [CALLING, RESPONSES, LANGCHAIN, GEMINI],
