@@ -220,7 +220,7 @@ async def test_the_job_check_and_the_run_say_that_rules_find_words(tmp_path: Pat
     assert "judge rules, which find words and read no meaning" in done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("shows", ["calls", "state"])
+@pytest.mark.parametrize("shows", ["calls", pytest.param("state", marks=pytest.mark.long)])
 async def test_a_job_from_a_careless_conversation_tells_them_apart(shows: str, tmp_path: Path) -> None:
     job = new(tmp_path, "--yes", "--offline")
     code, result = await evaluated(job, CARELESS_WORDS["asks and sets"], shows=shows)

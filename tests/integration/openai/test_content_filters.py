@@ -80,10 +80,16 @@ async def gated(folder: Path, objecting: str, objects: srv.Answer) -> Any:
         return await run_job(folder, job(server.url), *GATE, **keys)
 
 
-@pytest.mark.parametrize("name", FILTERS)
-@pytest.mark.parametrize("objecting", ["judge-1", "user-1"])
+def who_objects_how() -> list[Any]:
+    """Return each filter with the judge, and the first with the user, which is read by the same client; the rest is `long`."""
+    first, *others = FILTERS
+    of_user = [("user-1", first), *(pytest.param("user-1", name, marks=pytest.mark.long) for name in others)]
+    return [*(("judge-1", name) for name in FILTERS), *of_user]
+
+
+@pytest.mark.parametrize(("objecting", "name"), who_objects_how())
 async def test_a_conversation_that_a_provider_objects_to_is_in_no_allowance(
-    name: str, objecting: str, tmp_path: Path
+    objecting: str, name: str, tmp_path: Path
 ) -> None:
     done = await gated(tmp_path, objecting, FILTERS[name])
     assert done.returncode == 3, done.stdout + done.stderr
