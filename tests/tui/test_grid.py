@@ -265,6 +265,7 @@ async def test_an_ended_batch_is_compared_and_run_again_with_as_many_trials_as_w
     services.again = Path("/jobs/dose.yml"), RunForm(url="http://a:1", agent="url", models="small, large")
     async with opened(None, (120, 40), services=services, start="runs") as (app, pilot):
         app.push_screen(app.grid_of("b1"))
+        services.next_look.set()  # there are no more looks: the batch is over
         await until(pilot, lambda: "= compare the two  r 4 more trials of each" in screen_text(app))
         await pilot.press("equals_sign")
         await until(pilot, lambda: is_a(app.screen, "CompareDialog"))
