@@ -912,7 +912,7 @@ def _(finding: of.NotExcused) -> str:
 @write.register
 def _(finding: of.PassShareBasis) -> str:
     if finding.measured:
-        return f"over {finding.tasks} tasks"
+        return f"over {plural(finding.tasks, 'task')}"
     if not finding.tasks:
         return "the job has no tasks"
     return f"{finding.k} trials are needed, there are {finding.most}"

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from bioeval_tui import score as composite
-from bioeval_tui.record.events import Fault, TaskScored
+from bioeval_tui.record.events import AssertionChecked, CheckStatus, Fault, TaskScored
 from bioeval_tui.record.names import PUBLISHED_NAMES
 from bioeval_tui.score import assertion_part, compose, judged_part, task_part, timing_part
+from tests.unit.evaluation.conversation.fakes import where
 
 DOCS = Path(__file__).parents[2] / "docs" / "scoring.md"
 unit = st.floats(0, 1)
@@ -140,6 +141,28 @@ def test_of_two_that_are_at_fault_the_one_that_no_gate_allows_for_is_named(
 ) -> None:
     """What an agent may have caused comes before a task that was not asked for, and both before what nobody reports."""
     assert composite.blame(faults, judged) == at_fault
+
+
+@pytest.mark.parametrize(
+    ("checks", "share"),
+    [
+        ([("passed", 1), ("not_measured", 5)], 1.0),
+        ([("failed", 1), ("not_measured", 5)], 0.0),
+        ([("passed", 3), ("failed", 1), ("not_measured", 5)], 0.75),
+        ([("not_measured", 1)], None),
+        ([("passed", 0)], None),
+    ],
+)
+def test_the_share_that_passed_is_of_what_was_measured_by_weight(
+    checks: list[tuple[CheckStatus, float]], share: float | None
+) -> None:
+    given = [
+        AssertionChecked(
+            **where(index=n), title="t", weight=weight, after_turn=1, status=status, observed=1, expected=1
+        )
+        for n, (status, weight) in enumerate(checks)
+    ]
+    assert composite.passed_share(given) == share
 
 
 def test_a_part_that_reaches_a_target_only_if_it_is_perfect_needs_exactly_1() -> None:

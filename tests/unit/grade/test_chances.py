@@ -33,6 +33,23 @@ def test_no_chance_is_0_or_1(lead: float, board: str) -> None:
     assert (gold > 0.9) == (lead > 0)
 
 
+@pytest.mark.parametrize(
+    ("better", "medal"),
+    [(0, "gold"), (9, "gold"), (10, "silver"), (19, "silver"), (20, "bronze"), (39, "bronze"), (40, None)],
+)
+@pytest.mark.parametrize("board", ["scored anew", "as it is"])
+def test_a_score_that_is_all_but_certain_has_the_medal_of_its_place(
+    better: int, medal: str | None, board: str
+) -> None:
+    """Of a hundred entries, the first 10 have gold, 20 silver, 40 bronze: with ten better, a file is the eleventh."""
+    entries = np.linspace(1.0, 0.01, 100)
+    scores = np.array([1.005 - better / 100, *entries])
+    drawn = scores + np.random.default_rng(1).normal(scale=1e-6, size=(200, 101))
+    chances = medal_chances(scores, drawn if board == "scored anew" else drawn[:, :1], 100)
+    likely = dict(zip(("gold", "silver", "bronze"), chances, strict=True))
+    assert [name for name, chance in likely.items() if chance > 0.9] == ([medal] if medal else [])
+
+
 def test_entries_whose_errors_are_shared_keep_their_places(tasks: Any) -> None:
     """A hard set of rows costs all entries the same: only with their predictions is that known."""
     random = np.random.default_rng(2)

@@ -53,6 +53,13 @@ def test_the_score_stays_and_the_report_says_on_how_many_rows(two: TaskReport) -
     assert TaskReport.from_dict(two.to_dict()).rows_words == TWO
 
 
+@pytest.mark.parametrize("rows", [ROWS - 1, ROWS])
+def test_one_missing_row_is_a_part_of_the_rows(ready: TaskGrading, tasks, rows: int) -> None:
+    report = ready.grade(tasks.submit(table(rows), "2025_run-group_sly/s.csv"))
+    assert isinstance(report, TaskReport)
+    assert ("1 score over only a part of the rows" in medals_of("md", [report])) is (rows < ROWS)
+
+
 def test_every_view_and_ranking_marks_the_row(two: TaskReport, tmp_path: Path) -> None:
     whole = replace(two, extra=replace(two.extra, rows_scored=ROWS, agent="fair"))  # type: ignore[type-var]
     file = tmp_path / "r.json"

@@ -75,6 +75,15 @@ def test_rows_by_place_in_order(grade) -> None:
     assert not sentences(grade(ROWS_BY_PLACE, ANSWERS))
 
 
+@pytest.mark.parametrize("place", ["last", "first"])
+def test_rows_that_the_answers_lack_come_last_in_their_order(grade, place: str) -> None:
+    first_rows = ROWS_BY_PLACE.replace(".to_numpy() - ", ".to_numpy()[: len(answers)] - ")
+    (head, rows), more = ANSWERS.split("\n", 1), "w1,0.5\nw2,0.5\n"
+    report = grade(first_rows, f"{head}\n{rows}{more}" if place == "last" else f"{head}\n{more}{rows}")
+    found = [(doubt.kind, doubt.rearranged) for doubt in report.doubts]
+    assert found == ([] if place == "last" else [("order", 0.0)])
+
+
 def test_rows_by_name_in_any_order(grade) -> None:
     assert not sentences(grade(COLUMNS_BY_NAME, shuffled(ANSWERS)))
 

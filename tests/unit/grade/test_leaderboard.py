@@ -35,6 +35,8 @@ RISING = [n / 10 for n in range(60)]
                 "gold and silver are both first place on a leaderboard this small",
             ),
         ),
+        (RISING[:49], {}, ("the leaderboard has only 49 entries: one more can change the medals",)),
+        (RISING[:50], {}, ()),
         ([*RISING, float("nan")], {}, ("1 leaderboard row without a score left out",)),
         (
             [0.5] * len(RISING),

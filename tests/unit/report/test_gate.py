@@ -106,6 +106,24 @@ def test_a_task_of_a_conversation_that_does_not_count_is_neither_passed_nor_fail
     assert gate(Recorded([lost]), "task1:0").exit_code == 3
 
 
+def test_a_threshold_of_a_part_is_also_of_a_condition_in_which_nothing_has_run_yet() -> None:
+    run = Recorded([Talk()], started={"conditions": ("withheld", "supplied")})
+    result = gate(run, "assertion:1")
+    assert [(check.condition, check.status) for check in result.checks] == [
+        ("withheld", "passed"),
+        ("supplied", "not_measured"),
+    ]
+    assert result.exit_code == 3
+
+
+def test_response_times_of_a_conversation_that_does_not_count_are_in_no_threshold() -> None:
+    """It has a timing part of its own, which was measured; the graph was away at the end."""
+    lost = Talk(holds=(None,), latencies_ms=(9000.0,))
+    run = Recorded([Talk()] * 19 + [lost])
+    assert gate(run, "timing:1").exit_code == 0
+    assert gate(Recorded([Talk()] * 19 + [Talk(latencies_ms=(9000.0,))]), "timing:1").exit_code == 1
+
+
 def test_a_gate_fails_if_any_job_is_below_its_threshold() -> None:
     runs = [Recorded([scoring(1.0)], job="good"), Recorded([scoring(0.4)], job="bad")]
     result = gate(runs, "withheld:0.6")
@@ -276,7 +294,8 @@ def test_a_pass_k_threshold_counts_trials_that_all_pass(option: str, code: int) 
 
 def test_the_task_with_the_fewest_trials_says_how_many_there_are_for_pass_k() -> None:
     run = Recorded([Talk()] * 5, cases=2)  # three trials of one case, two of the other
-    assert gate(run, min_pass_k=["2:1"]).exit_code == 0
+    assert gate(run, min_pass_k=["2:1"]).checks[0].words == "over 2 tasks"
+    assert gate(Recorded([Talk()] * 2), min_pass_k=["2:1"]).checks[0].words == "over 1 task"
     short = gate(run, min_pass_k=["3:0.1"])
     assert (short.exit_code, short.checks[0].words) == (3, "3 trials are needed, there are 2")
 

@@ -124,6 +124,17 @@ def test_of_a_batch_that_could_stop_the_interval_decides(steps: list[float], ver
     assert found.verdict == verdict
 
 
+@pytest.mark.parametrize("stopped", [(True, False), (False, True), (True, True), (False, False)])
+def test_a_difference_of_batches_of_which_one_could_stop_is_one_of_a_batch_that_could(
+    stopped: tuple[bool, bool],
+) -> None:
+    first, second = (
+        Sample("job", value, stopped=one) for value, one in zip((0.2, 0.9), stopped, strict=True)
+    )
+    (found,) = differences([(first, second)])
+    assert found.stopped is any(stopped)
+
+
 def of_cases(*steps: float) -> Difference:
     return difference([Sample("job", step, case=str(case)) for case, step in enumerate(steps)])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -105,6 +106,13 @@ def test_the_same_seed_draws_the_same_reviews_in_proportion() -> None:
 
 
 @pytest.mark.long
+def test_reviews_that_no_whole_share_gives_go_to_the_largest_remainders() -> None:
+    strata = {f"{name}{n}": name for name, size in (("a", 6), ("b", 3), ("c", 1)) for n in range(size)}
+    # Shares of three are 1.8, 0.9 and 0.3.
+    assert Counter(strata[item] for item in draw_reviews(strata, 3, seed=1)) == {"a": 2, "b": 1}
+    assert len(draw_reviews(strata, 11, seed=1)) == 10
+
+
 def test_the_corrected_interval_contains_the_physicians_mean_and_the_judges_own_does_not() -> None:
     for stratified in (False, True):
         found = table_coverage(300, scale=20, stratified=stratified)

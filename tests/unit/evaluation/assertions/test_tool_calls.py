@@ -154,6 +154,16 @@ def test_tool_calls_are_checked_per_turn_or_over_all_turns() -> None:
     assert check({"mustNotCall": ["lookUp"], "turn": 4}, *turns).passed is True
 
 
+@pytest.mark.parametrize("kept", [2, 1, 0])
+def test_results_without_ids_are_those_of_the_first_calls_that_have_none(kept: int) -> None:
+    """The last calls have not been answered yet."""
+    calls = [call_event("a", {}), call_event("b", {})]
+    results = [result_event("A"), result_event("B", failed=True)][:kept]
+    transcript = [{"role": "user", "events": []}, {"role": "assistant", "events": [*calls, *results]}]
+    found = [(call.name, call.result, call.failed) for call in calls_of(transcript) if call.has_result]
+    assert found == [("a", "A", False), ("b", "B", True)][:kept]
+
+
 def test_an_order_names_each_tool_once() -> None:
     with pytest.raises(ValidationError, match="names a tool twice"):
         ToolCallsConfig.model_validate({"order": ["a", "b", "b"]}, strict=False)

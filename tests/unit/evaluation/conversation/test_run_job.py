@@ -226,6 +226,33 @@ async def test_a_judge_that_answers_now_and_then_does_not_end_the_run() -> None:
     assert state.ended.status == "completed"
 
 
+@pytest.mark.parametrize(
+    ("why", "ended", "counted"),
+    [
+        ((), ("agent_failed", "agent"), 1),
+        (("disagrees",), ("cancelled", "unclear"), 0),
+        (("crowded",), ("cancelled", "unclear"), 0),
+        (("exhausted",), ("cancelled", "infrastructure"), 0),
+        (("exhausted", "crowded", "disagrees"), ("cancelled", "infrastructure"), 0),
+    ],
+)
+async def test_only_what_the_agent_did_counts_against_it(
+    why: tuple[str, ...], ended: tuple[str, str], counted: int
+) -> None:
+    """A machine without free sockets sent nothing, whatever else the failure looks like."""
+    failed = PeerError("agent", "no answer", **dict.fromkeys(why, True))
+    stage = Stage(
+        job(),
+        agents={"withheld": FakeAgent(["hi", failed])},
+        evaluators={"withheld": FakeEvaluator(["do it"])},
+    )
+    talk = (await stage.run(conditions=("withheld",))).conversation("withheld")
+    assert talk is not None
+    assert talk.ended is not None
+    assert (talk.ended.reason, talk.ended.fault) == ended
+    assert talk.failures == counted
+
+
 def reset() -> PeerError:
     return PeerError("agent", "bot closed the connection before its answer was complete", broken=True)
 

@@ -109,6 +109,20 @@ def test_recorded_starting_states_are_compared_after_a_resume() -> None:
     assert earlier.compared == (frozenset(starts[0]) if len(starts) > 1 else None)
 
 
+def test_a_trial_of_which_one_conversation_is_finished_has_compared_nothing_yet() -> None:
+    events = [event for event in recorded() if event.kind != "run_ended"]
+    one = [event for event in events if event.condition in (None, "withheld")]
+    assert resumption_of(folded(one)).earlier.compared is None
+    both = resumption_of(folded(events)).earlier.compared
+    assert both
+    second = [
+        event.model_copy(update={"trial": 2} | ({"digests": {}} if event.kind == "state_observed" else {}))
+        for event in one
+        if event.condition is not None
+    ]
+    assert resumption_of(folded([*events, *second])).earlier.compared == both
+
+
 async def test_trials_that_the_judge_could_not_score_can_be_rerun() -> None:
     stage = Stage(job(), judge=FakeJudge(NotMeasuredError("no verdict")), options={"trials": 2})
     state = await stage.run()
