@@ -123,7 +123,7 @@ def write_replay(
         frames = asyncio.run(replay_frames(path, services, cells, theme, timing))
     finally:
         services.close()
-    job, sentence = loaded.brief.job, loaded.answer.what
+    job, sentence = loaded.brief.job, loaded.answer.what_and_why
     for kind, file in files.items():
         if kind == "cast":
             write_private(file, asciicast(frames, cells, f"{job}: {sentence}"))

@@ -88,6 +88,11 @@ class Answer:
         """What can be done about it, in words and as commands."""
         return list(map(sentences.step, self.steps))
 
+    @property
+    def what_and_why(self) -> str:
+        """What came out and why, in one text."""
+        return " ".join(filter(None, (self.what, self.why)))
+
     def step(self, action: of.StepAction) -> of.Step | None:
         """Return the step with this action; None if it is none of what to do next."""
         return next((step for step in self.steps if step.action == action), None)
@@ -112,16 +117,16 @@ def answer_run(run: RecordedRun, summary: Summary) -> Answer:
     """Return a run's answer."""
     finding = _without_end(run) or _missing_score(run) or _broken_by_agent(run) or _about_facts(run, summary)
     what = _scores_of(run, summary) if sentences.has_scores(finding) else finding
-    broke = sentences.sentence(finding) if isinstance(finding, of.AgentBroke) else ""
-    decided = None if broke else _deciding(run.lowest, what)
-    why = broke or _why(run, run.lowest, decided)
+    failed = sentences.cause(finding)
+    decided = None if failed else _deciding(run.lowest, what)
+    why = failed or _why(run, run.lowest, decided)
     is_rehearsal = run.started.rehearsal and run.ended is not None
     return Answer(
         finding,
         sentences.sentence(what),
         sentences.sure(finding, rehearsal=is_rehearsal),
         why,
-        _steps(run, finding, bool(why) and not broke),
+        _steps(run, finding, bool(why) and not failed),
         decided,
     )
 

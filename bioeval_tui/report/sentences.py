@@ -82,13 +82,14 @@ TEXTS: dict[type, str] = {
     of.NothingRun: "no conversation was run",
     of.ConditionNotRun: "the job was not run with {0.title}",
     of.ConversationsPart: "The conversations differ from here. Until now, they were the same, word for word.",
+    of.CouldNotStart: "The run could not be started.",
     of.StillUnfinished: "The run has not ended: {0:scored} scored.",
     of.WasCancelled: "The run was cancelled{0.detail:bracket} with {0:scored} scored, so it has no result.",
     of.NothingScored: "{0.place:Conversation} nothing was scored, so the run has no result.",
-    of.AgentUnreached: "The agent could not be reached, so nothing was measured: {0.cause:short}.",
-    of.NoConversation: "No conversation took place, so nothing was measured: {0.cause:short}.",
-    of.NoScoreAnywhere: "No conversation has a score: {0.cause:short}.",
-    of.NoScoreThere: "{0.place:Conversation} the agent has no score: {0.cause:short}.",
+    of.AgentUnreached: "The agent could not be reached, so nothing was measured.",
+    of.NoConversation: "No conversation took place, so nothing was measured.",
+    of.NoScoreAnywhere: "No conversation has a score.",
+    of.NoScoreThere: "{0.place:Conversation} the agent has no score.",
     of.SameStart: "both conditions started from the same {0.shared:and}",
     of.WasResumed: "the run was interrupted and resumed {0.times:time}",
     of.NewerEvents: "events of a newer version are not shown: {0.kinds:comma}",
@@ -136,11 +137,6 @@ def write(finding: object) -> str:
 
 
 # Why a run has no result
-
-
-@write.register
-def _(finding: of.CouldNotStart) -> str:
-    return f"The run could not be started: {_short(finding.detail or 'no reason was recorded')}."
 
 
 @write.register
@@ -313,6 +309,18 @@ def sure(finding: of.ConclusionFinding, *, rehearsal: bool = False) -> str:
     if not rehearsal:
         return words
     return f"no: only a rehearsal, without any model; {words.removeprefix('no: ').removeprefix('yes: ')}"
+
+
+def cause(finding: of.ConclusionFinding) -> str:
+    """Return why there is no score, or a low one, if no turn of the conversation says it; else nothing."""
+    match finding:
+        case of.AgentBroke():
+            return sentence(finding)
+        case of.CouldNotStart():
+            return _short(finding.detail or "no reason was recorded")
+        case of.AgentUnreached() | of.NoConversation() | of.NoScoreAnywhere() | of.NoScoreThere():
+            return _short(finding.cause)
+    return ""
 
 
 def has_scores(finding: of.ConclusionFinding) -> bool:

@@ -173,3 +173,14 @@ async def test_quitting_while_a_box_opens_is_no_crash(tmp_path: Path) -> None:
         app.live.action_score_card()
         app.exit()
     assert app.crash is None
+
+
+async def test_a_presentation_of_the_demo_leaves_the_conversation_its_place(tmp_path: Path) -> None:
+    async with demo(tmp_path, speed=1.0) as (app, pilot):
+        await pilot.press("space")
+        app._run_shown.seek(20)
+        await until(pilot, lambda: "the user knows no facts" in screen_text(app))
+        await pilot.press("p")
+        await until(pilot, lambda: app.live.watched.presenting)
+        await loaded(app, pilot)
+        assert app.live.conversations.size.width > app.size.width / 3

@@ -204,7 +204,7 @@ class ScoreCard(Dialog[CardEvidence]):
         yield Static(id="since", markup=False)
         if self._is_empty:
             why = Labelled(id="why")
-            why.show(score_card_view.why_empty(self._trial, self._answer.what))
+            why.show(score_card_view.why_empty(self._trial, self._answer.what_and_why))
             yield why
         yield Static(id="reviewed", markup=False)
         with Horizontal(id="columns"):
@@ -407,6 +407,8 @@ class ScoreCard(Dialog[CardEvidence]):
     @work(group="since")
     async def _show_since(self, run_id: str) -> None:
         """Say what changed since the last run of the job."""
+        if not self._result.measured:
+            return  # there is nothing to compare
         services = self.bioeval.services
         try:
             runs = await services.in_thread(lambda: services.run_list.runs())

@@ -199,7 +199,7 @@ def notes(result: RunResult) -> list[Cell]:
             unmeasured.setdefault(talk.reason, []).append(side(result, talk.condition))
     for reason, names in unmeasured.items():
         cause = reason.removeprefix("not measured: ")
-        if cause.removeprefix("evaluator failed: ") not in result.answer.what:
+        if cause.removeprefix("evaluator failed: ") not in result.answer.what_and_why:
             listed = " and ".join(dict.fromkeys(names))
             cells.append(Cell(f"{listed}: could not be measured: {cause}", "bad"))
     told = result.answer.outcome in ("agent_failed", "timed_out")

@@ -73,7 +73,7 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
         ([FAILS] * 5, [Talk(tasks=None, fact=True), *[KNOWS] * 4], "too_few", "no: 4 of 5 trials with both scores are too few to tell what the facts change; 5 would do"),
         ([Talk(ends=False)], [Talk(ends=False)], "not_measured", "nothing was scored, so the run has no result. SURE no: nothing was measured"),
         ([Talk(tasks=None)] * 3, [Talk(tasks=None)] * 3, "judge_failed", "failed in 6 of 6 conversations, first in the conversation without"),
-        ([Talk(holds=(None,))], [Talk(holds=(None,))], "not_measured", "No conversation has a score: assertion not measured"),
+        ([Talk(holds=(None,))], [Talk(holds=(None,))], "not_measured", "No conversation has a score. SURE no: nothing was measured WHY assertion not measured"),
         ([Talk(reason="timed_out")], [Talk(reason="agent_failed", failures=1)], "agent_failed", "and the conversation ran out of time at"),
         ([Talk(reason="agent_failed", failures=2)], [Talk(reason="agent_failed", failures=1)], "agent_failed",
          "WHAT The agent failed in 2 of 2 conversations: 0.50 → 0.70 with the facts. SURE yes: the agent failed; what it would have scored otherwise is not known WHY the "
@@ -82,7 +82,7 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
         ([FAILS, KNOWS], [], "one_condition", "SURE no: 2 trials, too few for an interval"),
         ([FAILS], [], "one_condition", "WHAT 0.43 without the facts. Fails at the end: “check 1”. SURE no: one trial"),
         ([Talk(tasks=None)], [KNOWS], "judge_failed", "The judge failed in the conversation without the facts (the judge was away)"),
-        ([Talk()], [Talk(holds=(None,))], "not_measured", "In the conversation with the facts the agent has no score: assertion not measured"),
+        ([Talk()], [Talk(holds=(None,))], "not_measured", "In the conversation with the facts the agent has no score. SURE no: one condition says nothing of the other WHY assertion not measured"),
         ([Talk(reason="agent_failed", fault="agent")], [KNOWS], "agent_failed", "failed at turn 1 in the conversation without the facts"),
         ([replace(FAILS, failures=1)], [Talk(reason="agent_failed", fault="agent", failures=3, fact=True)], "agent_failed",
          "WHAT The agent failed in 1 of 2 conversations: 0.13 → 0.50 with the facts. "),
@@ -93,7 +93,7 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
          "stepped out of its role at turn 2 in the conversation without the facts of trial 1 (leak: x) and failed in 4 of 10 "
          "conversations, first at turn 1 in the conversation without the facts of trial 2 (cut off), so they say nothing"),
         ([Talk(reason="max_turns", holds=(None,), detail="6 messages without a sign-off")] * 2, [], "not_measured",
-         "No conversation has a score: assertion not measured: 1 of 1 assertions could not be measured."),
+         "No conversation has a score. SURE no: nothing was measured WHY assertion not measured: 1 of 1 assertions could not be measured"),
         ([Talk(reason="evaluator_failed", fault="infrastructure")], [KNOWS], "evaluator_failed", "The simulated user failed at turn 1"),
     ],
 )  # fmt: skip
@@ -216,7 +216,7 @@ def test_starting_states_that_were_not_seen_leave_no_uplift(tmp_path: Path) -> N
     [
         ("cancelled", "", "cancelled", "The run was cancelled with 2 of 2 conversations scored"),
         ("cancelled", "the budget of 3 calls is spent", "cancelled", "cancelled (the budget of 3 calls is spent)"),
-        ("failed", "the disk is full", "not_run", "could not be started: the disk is full."),
+        ("failed", "the disk is full", "not_run", "could not be started. SURE no: nothing was measured WHY the disk is full"),
     ],
 )  # fmt: skip
 def test_a_run_that_did_not_complete_says_how_it_ended(
@@ -242,8 +242,8 @@ def test_a_run_in_progress_says_how_far_it_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("unreachable", "outcome", "says"),
     [
-        (True, "agent_unreached", "The agent could not be reached, so nothing was measured: "),
-        (False, "agent_failed", "No conversation took place, so nothing was measured: "),
+        (True, "agent_unreached", "The agent could not be reached, so nothing was measured."),
+        (False, "agent_failed", "No conversation took place, so nothing was measured."),
     ],
 )
 def test_an_agent_that_answered_with_an_error_is_not_called_unreachable(

@@ -71,10 +71,10 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.StillUnfinished(1, 2), "The run has not ended: 1 of 2 conversations scored."),
     (of.WasCancelled("", 1, 2), "The run was cancelled with 1 of 2 conversations scored, so it has no result."),
     (of.WasCancelled("the budget is spent", 0, 1), "The run was cancelled (the budget is spent) with 0 of 1 conversation scored, so it has no result."),
-    (of.CouldNotStart(""), "The run could not be started: no reason was recorded."),
+    (of.CouldNotStart(""), "The run could not be started."),
     (of.NothingScored(FIRST), "In the conversation without the facts of trial 1 nothing was scored, so the run has no result."),
-    (of.AgentUnreached("connection refused."), "The agent could not be reached, so nothing was measured: connection refused."),
-    (of.NoConversation("503"), "No conversation took place, so nothing was measured: 503."),
+    (of.AgentUnreached("connection refused."), "The agent could not be reached, so nothing was measured."),
+    (of.NoConversation("503"), "No conversation took place, so nothing was measured."),
     (of.EvaluatorFailures(of.Breakdown(ONE, "leak: x"), None),
      "The simulated user stepped out of its role at turn 3 in the conversation without the facts (leak: x), so that conversation says nothing about the agent."),
     (of.EvaluatorFailures(of.Breakdown(ONE, "leak: x"), of.Breakdown(SOME, "cut off")),
@@ -82,8 +82,8 @@ EXAMPLES: list[tuple[Finding, str]] = [
      "first at turn 3 in the conversation without the facts of trial 1 (cut off), so they say nothing about the agent."),
     (of.JudgeFailures(of.Breakdown(BOTH, "away")),
      "The judge failed in both conversations (away), so there is no score; the conversations are kept and can be judged again."),
-    (of.NoScoreAnywhere("assertion not measured"), "No conversation has a score: assertion not measured."),
-    (of.NoScoreThere(of.TalkPlace(NAMED, "", 1), "away"), "In the conversation “has the card” the agent has no score: away."),
+    (of.NoScoreAnywhere("assertion not measured"), "No conversation has a score."),
+    (of.NoScoreThere(of.TalkPlace(NAMED, "", 1), "away"), "In the conversation “has the card” the agent has no score."),
     (of.AgentBroke(of.Breakdown(BOTH, "500"), None, (of.SideScore(WITH, 0.5),)),
      "the agent failed at turn 3 in both conversations (500); failed requests lowered this by 0.50 with the facts"),
     (of.AgentBroke(None, of.Breakdown(of.Places((FIRST, SECOND), 2), ""), ()),
@@ -430,6 +430,15 @@ STEPS: list[tuple[NextFinding, str, str, str]] = [
 ]  # fmt: skip
 
 
+CAUSES: list[tuple[ConclusionFinding, str]] = [
+    (of.CouldNotStart(""), "no reason was recorded"),
+    (of.AgentUnreached("connection refused."), "connection refused"),
+    (of.NoScoreAnywhere("assertion not measured"), "assertion not measured"),
+    (of.AgentBroke(None, None, ()), ""),
+    (of.NoRunMeasured(), ""),
+]
+
+
 @pytest.mark.parametrize(("found", "words"), EXAMPLES)
 def test_a_finding_has_its_sentence(found: Finding, words: str) -> None:
     assert sentence(found) == words
@@ -483,6 +492,11 @@ def test_every_finding_has_a_writer_and_an_example() -> None:
     assert {type(found) for found, *_ in STEPS} == set(get_args(NextFinding)), (
         "a next step without an example"
     )
+
+
+@pytest.mark.parametrize(("finding", "words"), CAUSES)
+def test_a_cause_that_no_turn_says_is_the_answers_reason(finding: ConclusionFinding, words: str) -> None:
+    assert sentences.cause(finding) == words
 
 
 def test_every_part_of_every_sentence_is_written_by_an_example() -> None:
@@ -558,6 +572,8 @@ def _lines_run() -> set[int]:
             sure(found)
             sure(found, rehearsal=True)
             has_scores(found)
+        for found, _ in CAUSES:
+            sentences.cause(found)
         for step, *_ in STEPS:
             next_step(step)
         for step, *_ in DO:
