@@ -79,6 +79,7 @@ def test_ctrl_z_gives_the_terminal_to_the_shell_until_it_continues_the_program(t
         terminal.shows(b"screens")
         terminal.press(b"\x11")  # ctrl+q
         terminal.shows(LEFT)
+        terminal.until_quiet()  # until the shell reads again: what is typed before may be the program's
         terminal.press(b"exit\n")
         assert terminal.left() == os.EX_OK
 
