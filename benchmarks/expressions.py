@@ -15,8 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.expressions import evaluate, parse
+from bioeval_tui.base.errors import ExpressionError
+from bioeval_tui.expressions import evaluate, parse
 
 CASES = Path(__file__).parent.parent / "tests" / "contract" / "test_expressions.py"
 BOUND_S, BOUND_MB = 0.5, 20.0

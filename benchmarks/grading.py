@@ -33,11 +33,11 @@ import pandas as pd
 import yaml
 from measure import RUNS
 
+from bioeval_tui.base.isolation import program_command
 from bioeval_tui.grade import GraderPool, Registry
 from bioeval_tui.grade.batch.containment import below
 from bioeval_tui.grade.batch.run import grade_batch
 from bioeval_tui.grade.leaderboard import rank
-from bioeval_tui.isolation import program_command
 
 GOLDEN = Path(__file__).parents[1] / "tests" / "golden"
 ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}

@@ -70,7 +70,7 @@ def cases(sizes: tuple[int, ...]) -> Iterator[Measure]:
     from measure import timed
     from throughput import JOB, TURNS, environment, peer
 
-    from bioeval_tui.isolation import program_command
+    from bioeval_tui.base.isolation import program_command
 
     def measure(url: str, folder: Path) -> float:
         data = Path(tempfile.mkdtemp(dir=folder))
@@ -168,7 +168,7 @@ def rows(sizes: tuple[int, ...]) -> Iterator[Measure]:
     """Grade one CSV file of so many rows by its AUC."""
     from grading import World, process_seconds
 
-    from bioeval_tui.isolation import program_command
+    from bioeval_tui.base.isolation import program_command
 
     def measure(world: Any) -> float:
         file = str(world.files / "auc" / "0.csv")

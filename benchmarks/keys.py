@@ -19,7 +19,7 @@ from pathlib import Path
 from live import Screen, agent, job
 from measure import percentile
 
-from bioeval_tui.isolation import program_command
+from bioeval_tui.base.isolation import program_command
 
 # What is looked for stands behind the first letter of an empty line: the cursor stands on that.
 KEYS: dict[str, tuple[bytes, bytes]] = {

@@ -40,7 +40,7 @@ from typing import Any
 
 from measure import RUNS, percentile
 
-from bioeval_tui.isolation import program_command
+from bioeval_tui.base.isolation import program_command
 
 HERE = Path(__file__).parent
 TICK_S = 0.01

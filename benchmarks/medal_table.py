@@ -26,9 +26,9 @@ from typing import Any, cast
 from measure import RUNS
 from textual import events
 
+from bioeval_tui.base.settings import Settings
 from bioeval_tui.grade.service import Grading
 from bioeval_tui.grade.task_report import TaskReport
-from bioeval_tui.settings import Settings
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.data.grading import report_rows
 from bioeval_tui.tui.data.services import AppServices

@@ -25,7 +25,7 @@ from typing import Any
 import measure  # noqa: F401 (its environment and the load)
 from aiohttp import web
 
-from bioeval_tui.isolation import program_command
+from bioeval_tui.base.isolation import program_command
 
 SEED = 20241211
 EXPERTS = ("asks", "first", "guesses")

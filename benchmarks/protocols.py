@@ -24,9 +24,9 @@ import measure  # noqa: F401 (its environment and the load)
 from aiohttp import web
 
 from bioeval_tui import plugins
-from bioeval_tui.evaluation.http import Arrivals, Timeouts, make_client
-from bioeval_tui.evaluation.job.models import TargetConfig
-from bioeval_tui.evaluation.seams import AgentTerms
+from bioeval_tui.jobs.models import TargetConfig
+from bioeval_tui.peers.http import Arrivals, Timeouts, make_client
+from bioeval_tui.peers.seams import AgentTerms
 
 WORDS = [f"word{number} " for number in range(20)]
 TEXT = "".join(WORDS)

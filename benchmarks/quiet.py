@@ -22,7 +22,7 @@ from pathlib import Path
 
 from measure import RUNS  # noqa: F401 - one environment for all programs
 
-from bioeval_tui.isolation import program_command
+from bioeval_tui.base.isolation import program_command
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.terminals import Terminal

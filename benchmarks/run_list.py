@@ -19,7 +19,7 @@ from pathlib import Path
 
 from measure import Taken, in_turn, spread, timed
 
-from bioeval_tui.isolation import program_command
+from bioeval_tui.base.isolation import program_command
 from bioeval_tui.record import events
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.events import write_event

@@ -26,7 +26,7 @@ from measure import RUNS, Taken, in_turn, ratio, spread, timed
 from replay import write
 from throughput import JOB, TURNS, environment, peer
 
-from bioeval_tui.isolation import program_command
+from bioeval_tui.base.isolation import program_command
 
 BARE_APP = """
 from textual.app import App

@@ -32,7 +32,7 @@ from typing import Any
 
 from measure import RUNS, Taken, in_turn, ratio, spread, timed
 
-from bioeval_tui.isolation import program_command
+from bioeval_tui.base.isolation import program_command
 
 HERE = Path(__file__).parent
 TURNS = 10
@@ -136,8 +136,8 @@ async def hold(
 
 async def bare(url: str, requests: list[dict[str, Any]], conversations: int) -> None:
     """Send the requests of so many conversations at once through the program's own HTTP client."""
-    from bioeval_tui.evaluation.http import Timeouts, make_client
-    from bioeval_tui.evaluation.models.model import MOST_CONNECTIONS
+    from bioeval_tui.peers.http import Timeouts, make_client
+    from bioeval_tui.peers.models.model import MOST_CONNECTIONS
 
     async def ask_model(body: dict[str, Any]) -> None:
         await models.post(f"{url}/v1/chat/completions", json=body)

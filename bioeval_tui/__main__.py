@@ -2,7 +2,7 @@
 
 import gc
 
-from bioeval_tui import isolation
+from bioeval_tui.base import isolation
 
 isolation.is_program = True
 isolation.leave_out_working_folder(run_by_name=__name__ == "__main__")

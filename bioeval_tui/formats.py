@@ -10,13 +10,14 @@ JSON Lines, a list or a document has. `messages_in` finds what was said in whate
 `conversations_of` makes conversations of traces, whose spans a reader gives as `Step`s.
 """
 
-from bioeval_tui.archives import (
+from bioeval_tui.base.archives import (
     Archive as Archive,
     ArchiveError as ArchiveError,
     is_archive as is_archive,
     open_archive as open_archive,
 )
-from bioeval_tui.errors import InputError as InputError
+from bioeval_tui.base.errors import InputError as InputError
+from bioeval_tui.base.text import compact_json as compact_json
 from bioeval_tui.record.conditions import ConditionConfig as ConditionConfig
 from bioeval_tui.record.events import Case as Case, EndReason as EndReason, Fault as Fault
 from bioeval_tui.record.importing.chat import (
@@ -75,4 +76,3 @@ from bioeval_tui.report.result import RunResult as RunResult, talks as talks
 from bioeval_tui.report.run import ConversationResult as ConversationResult, reason_of as reason_of
 from bioeval_tui.statistics.estimates import grouped as grouped
 from bioeval_tui.statistics.means import exact_mean as exact_mean
-from bioeval_tui.text import compact_json as compact_json

@@ -5,7 +5,22 @@
 write events that assertions, judges and reports understand, and the others clean what was received.
 """
 
-from bioeval_tui.evaluation.agents.connection import (
+from bioeval_tui.base.hosts import may_be_set as may_be_set
+from bioeval_tui.base.peer_limits import (
+    MAX_DEPTH as MAX_DEPTH,
+    MAX_ROUNDS as MAX_ROUNDS,
+    MAX_VALUES as MAX_VALUES,
+)
+from bioeval_tui.base.text import (
+    clean as clean,
+    clean_line as clean_line,
+    clean_value as clean_value,
+    count_of as count_of,
+    excess_of as excess_of,
+    shorten as shorten,
+    size_of as size_of,
+)
+from bioeval_tui.peers.agents.connection import (
     EVENT_STREAM as EVENT_STREAM,
     Connection as Connection,
     StateUrl as StateUrl,
@@ -17,15 +32,13 @@ from bioeval_tui.evaluation.agents.connection import (
     told_history as told_history,
     words_of_error as words_of_error,
 )
-from bioeval_tui.evaluation.agents.tools import NO_RESULT as NO_RESULT, DeclaredTools as DeclaredTools
-from bioeval_tui.evaluation.hosts import may_be_set as may_be_set
-from bioeval_tui.evaluation.http import (
+from bioeval_tui.peers.agents.tools import NO_RESULT as NO_RESULT, DeclaredTools as DeclaredTools
+from bioeval_tui.peers.http import (
     Timeouts as Timeouts,
     received_text as received_text,
     timeouts_of as timeouts_of,
 )
-from bioeval_tui.evaluation.sse import TAIL_S as TAIL_S, drain as drain
-from bioeval_tui.peer_limits import MAX_DEPTH as MAX_DEPTH, MAX_ROUNDS as MAX_ROUNDS, MAX_VALUES as MAX_VALUES
+from bioeval_tui.peers.sse import TAIL_S as TAIL_S, drain as drain
 from bioeval_tui.record.attachments import attachment_event as attachment_event, bytes_of as bytes_of
 from bioeval_tui.record.spans import LENGTH_LIMIT as LENGTH_LIMIT
 from bioeval_tui.record.tool_calls import (
@@ -34,13 +47,4 @@ from bioeval_tui.record.tool_calls import (
     request_of as request_of,
     result_event as result_event,
     result_of as result_of,
-)
-from bioeval_tui.text import (
-    clean as clean,
-    clean_line as clean_line,
-    clean_value as clean_value,
-    count_of as count_of,
-    excess_of as excess_of,
-    shorten as shorten,
-    size_of as size_of,
 )

@@ -20,13 +20,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from click import ClickException
 from pydantic import TypeAdapter, ValidationError
 
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.settings import Settings
+from bioeval_tui.base.text import clean_line
+from bioeval_tui.base.units import number
+from bioeval_tui.base.widths import padded
 from bioeval_tui.cli.headless import open_progress
 from bioeval_tui.cli.options import board, request_of
 from bioeval_tui.cli.run import run as command
-from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.interface import RunRequest, spec_of
 from bioeval_tui.evaluation.engine.processes import fair_loop
-from bioeval_tui.evaluation.spending import FILE_NAME, load_prices
 from bioeval_tui.evaluation.wiring.start import (
     conversations_in,
     hosts_of,
@@ -34,6 +37,7 @@ from bioeval_tui.evaluation.wiring.start import (
     run_followed,
     run_prepared,
 )
+from bioeval_tui.peers.spending import FILE_NAME, load_prices
 from bioeval_tui.record.catalogue import find_recording
 from bioeval_tui.record.events import checked_type
 from bioeval_tui.record.names import Condition
@@ -49,11 +53,7 @@ from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.sentences import effect_words, spread_words
 from bioeval_tui.report.summary import ConditionSummary, Summary, conditions_of, summarise_runs
 from bioeval_tui.sample.paths import find_job
-from bioeval_tui.settings import Settings
 from bioeval_tui.statistics.differences import Difference
-from bioeval_tui.text import clean_line
-from bioeval_tui.units import number
-from bioeval_tui.widths import padded
 
 if TYPE_CHECKING:
     import pandas

@@ -19,8 +19,8 @@ from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from pkgutil import resolve_name
 from typing import Any, Literal, Protocol, TypeVar
 
-from bioeval_tui.errors import BioevalError, UsageError
-from bioeval_tui.text import clean_line, join_names
+from bioeval_tui.base.errors import BioevalError, UsageError
+from bioeval_tui.base.text import clean_line, join_names
 
 Tells = Literal["pieces", "tool calls", "tool results", "tokens", "state"]
 Takes = Literal["history", "texts"]
@@ -65,7 +65,7 @@ class AgentProtocol:
         return self.uses is not None and key in self.uses
 
 
-_AGENTS = "bioeval_tui.evaluation.agents."
+_AGENTS = "bioeval_tui.peers.agents."
 PROTOCOLS: tuple[AgentProtocol, ...] = (
     AgentProtocol(
         "rest", "the embabel-agent-eval API", _AGENTS + "rest:RestAgent",

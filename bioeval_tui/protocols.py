@@ -1,7 +1,6 @@
-"""What a plug-in imports: what its agent or file format says of itself and is called with, the protocols of `bioeval_tui.evaluation.seams`, their types, and the current `traceparent`."""
+"""What a plug-in imports: what its agent or file format says of itself and is called with, the protocols of `bioeval_tui.peers.seams`, their types, and the current `traceparent`."""
 
-from bioeval_tui.evaluation.conversation.traces import traceparent as traceparent
-from bioeval_tui.evaluation.seams import (
+from bioeval_tui.peers.seams import (
     Agent as Agent,
     AgentTerms as AgentTerms,
     AssertionView as AssertionView,
@@ -24,6 +23,7 @@ from bioeval_tui.evaluation.seams import (
     Verdict as Verdict,
     Violation as Violation,
 )
+from bioeval_tui.peers.traces import traceparent as traceparent
 from bioeval_tui.plugins import AgentProtocol as AgentProtocol
 from bioeval_tui.record.importing.looking import ImportFormat as ImportFormat
 from bioeval_tui.record.names import Condition as Condition, Peer as Peer, Role as Role

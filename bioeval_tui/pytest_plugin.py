@@ -19,13 +19,13 @@ from typing import Any, Literal
 
 import pytest
 
-from bioeval_tui.errors import BioevalError
-from bioeval_tui.isolation import program_command
+from bioeval_tui.base.errors import BioevalError
+from bioeval_tui.base.isolation import program_command
+from bioeval_tui.base.streams import in_runner, without_commands
+from bioeval_tui.base.text import both_or_all, listed
+from bioeval_tui.base.units import number_beside
 from bioeval_tui.record.names import title_of
 from bioeval_tui.statistics.means import exact_mean, reaches
-from bioeval_tui.streams import in_runner, without_commands
-from bioeval_tui.text import both_or_all, listed
-from bioeval_tui.units import number_beside
 
 NotMeasured = Literal["fail", "skip"]
 INI = "bioeval_not_measured"

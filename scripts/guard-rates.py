@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from bioeval_tui.evaluation.guards.checks import Hit, check_transcripts
+from bioeval_tui.guards.checks import Hit, check_transcripts
 from bioeval_tui.record.events import ROLE_RULES
 from bioeval_tui.statistics.intervals import share_interval
 

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui.evaluation.conversation.transcript import only_goodbye
-from bioeval_tui.evaluation.guards.checks import check
-from bioeval_tui.evaluation.guards.content import newly_disclosed_facts
-from bioeval_tui.evaluation.job.models import EvaluationJob
-from bioeval_tui.evaluation.seams import EvaluatorView, TranscriptMessage, Violation
+from bioeval_tui.guards.checks import check
+from bioeval_tui.guards.content import newly_disclosed_facts
+from bioeval_tui.jobs.models import EvaluationJob
 from bioeval_tui.languages import LANGUAGES
+from bioeval_tui.peers.seams import EvaluatorView, TranscriptMessage, Violation
+from bioeval_tui.peers.transcript import only_goodbye
 
 DATA = Path(__file__).parent.parent / "tests" / "golden" / "guards" / "languages.jsonl"
 

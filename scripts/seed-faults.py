@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui.evaluation.guards.checks import Hit, check_transcripts
+from bioeval_tui.guards.checks import Hit, check_transcripts
 
 DATA = Path(__file__).parent.parent / "tests" / "golden" / "guards"
 HALVES = ("first", "second")

@@ -19,7 +19,7 @@ def call(*arguments: object, width: int | None = None, **options: Any) -> Result
 
     It prints as into a pipe, whose lines have no end, or as into a terminal of this width.
     """
-    with patch("bioeval_tui.consoles.UNBOUND", width) if width else nullcontext():
+    with patch("bioeval_tui.base.consoles.UNBOUND", width) if width else nullcontext():
         return CliRunner().invoke(app, [*map(str, arguments)], standalone_mode=False, **options)
 
 

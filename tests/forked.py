@@ -32,7 +32,7 @@ import gc, json, os, runpy, sys, tempfile
 commands, before, here = json.loads(sys.argv[1])
 gc.set_threshold(200_000, 20, 20)  # as in __main__
 exec(before)
-from bioeval_tui import isolation
+from bioeval_tui.base import isolation
 from bioeval_tui.cli import main
 isolation.is_program = True
 gc.freeze()
@@ -387,7 +387,8 @@ if __name__ == "__main__":
         sys.argv[1:] = ["template"]
         run_to_end(worker.main)
     else:
-        from bioeval_tui import isolation, plugins
+        from bioeval_tui import plugins
+        from bioeval_tui.base import isolation
         from bioeval_tui.cli import main
 
         isolation.is_program = True
@@ -398,8 +399,8 @@ if __name__ == "__main__":
         # What most of them would load as soon as they begin.
         for name in (
             "apsw", "bioeval_tui.cli.runs", "bioeval_tui.bundled.a2a", "bioeval_tui.bundled.ag_ui",
-            "bioeval_tui.evaluation.agents.openai_chat", "bioeval_tui.evaluation.agents.rest",
-            "bioeval_tui.evaluation.models.judge", "bioeval_tui.evaluation.wiring.doctor", "bioeval_tui.grade.metrics",
+            "bioeval_tui.peers.agents.openai_chat", "bioeval_tui.peers.agents.rest",
+            "bioeval_tui.peers.models.judge", "bioeval_tui.evaluation.wiring.doctor", "bioeval_tui.grade.metrics",
             "httpcore2", "pandas", "sklearn.datasets", "sklearn.metrics",
         ):  # fmt: skip
             importlib.import_module(name)

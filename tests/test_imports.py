@@ -25,7 +25,7 @@ HEAVY = {
 RUN = "import sys, bioeval_tui.cli.main as c; sys.argv = ['bioeval-tui', {!r}]; c.main()"
 SCREENS = "import bioeval_tui.tui.app, bioeval_tui.tui.data.services, bioeval_tui.tui.runs.runs"
 BATCH = "import bioeval_tui.cli.grade, bioeval_tui.grade.console, bioeval_tui.grade.batch.output, bioeval_tui.grade.batch.pool"
-LIST = "import bioeval_tui.cli.runs, bioeval_tui.record.catalogue, bioeval_tui.settings"
+LIST = "import bioeval_tui.cli.runs, bioeval_tui.record.catalogue, bioeval_tui.base.settings"
 MODELS = {"pydantic.main", "jinja2"}
 LOADS: dict[str, tuple[str, Set[str], Set[str]]] = {
     "the command line": ("import bioeval_tui.cli.main", HEAVY, set()),

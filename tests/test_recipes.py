@@ -14,7 +14,7 @@ import click
 import pytest
 
 from bioeval_tui import plugins
-from bioeval_tui.evaluation.guards import checks
+from bioeval_tui.guards import checks
 from bioeval_tui.protocols import EvaluatorView, Violation
 from bioeval_tui.report.formats.registry import FORMATS, choose, known
 from tests.command import call, group
@@ -113,7 +113,7 @@ def test_adding_a_plugin_takes_one_file_and_one_entry_point(
 A_NEW_PROTOCOL = """
 import sys, time, types
 from bioeval_tui import plugins
-plugins.PROTOCOLS += (plugins.AgentProtocol("echo", "says it again", "bioeval_tui.evaluation.agents.echo:make_agent", tells={}),)  # the line
+plugins.PROTOCOLS += (plugins.AgentProtocol("echo", "says it again", "bioeval_tui.peers.agents.echo:make_agent", tells={}),)  # the line
 plugins.BUILT_IN = {**plugins.BUILT_IN, "agents": tuple(one.name for one in plugins.PROTOCOLS)}  # as when it is loaded
 from bioeval_tui.protocols import Reply
 
@@ -125,7 +125,7 @@ class Echo:  # the file
     async def seed_history(self, role, content): return True
     async def aclose(self): pass
 
-module = types.ModuleType("bioeval_tui.evaluation.agents.echo")
+module = types.ModuleType("bioeval_tui.peers.agents.echo")
 module.make_agent = Echo
 sys.modules[module.__name__] = module
 """

@@ -11,12 +11,12 @@ from typing import Any
 import click
 from typing_extensions import TypedDict
 
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.settings import Settings
+from bioeval_tui.base.terminal import print_json, say
 from bioeval_tui.cli.terminal import code_of_signal, end_with_stdin
-from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph, available, graph_id
+from bioeval_tui.graphs.embedded import EmbeddedGraph, available, graph_id
 from bioeval_tui.sample.agent.service import run_sample_agent
-from bioeval_tui.settings import Settings
-from bioeval_tui.terminal import print_json, say
 
 
 class PrintedAgent(TypedDict):

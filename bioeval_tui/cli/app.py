@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from bioeval_tui.base.errors import ExitCode, ScreenCrashError, UsageError
+from bioeval_tui.base.settings import Settings
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.cli.options import BOARD, WHERE, settings_for, with_runs
 from bioeval_tui.cli.terminal import need_terminal
-from bioeval_tui.errors import ExitCode, ScreenCrashError, UsageError
-from bioeval_tui.settings import Settings
-from bioeval_tui.text import clean_line
 from bioeval_tui.tui.app import BioevalApp, OnQuit
 from bioeval_tui.tui.data.services import AppServices
 

@@ -9,12 +9,12 @@ from typing import Annotated, Any
 import click
 from typing_extensions import TypedDict
 
+from bioeval_tui.base.errors import ExitCode
+from bioeval_tui.base.printed import Fields
+from bioeval_tui.base.terminal import print_json, say
 from bioeval_tui.cli.grade import ready_shipped, registry_of
 from bioeval_tui.cli.options import JSON, TASK, WHERE
-from bioeval_tui.errors import ExitCode
 from bioeval_tui.grade.baselines import KINDS, BaselineFile, run_baselines
-from bioeval_tui.printed import Fields
-from bioeval_tui.terminal import print_json, say
 
 
 class PrintedBaselines(TypedDict):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval_tui.streams import PLAIN
+from bioeval_tui.base.streams import PLAIN
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -139,7 +139,7 @@ def _use_plain(context: click.Context, parameter: click.Parameter, plain: bool) 
 def _read(context: click.Context, parameter: click.Parameter, path: Path | None) -> None:
     if path is None or context.resilient_parsing:
         return
-    from bioeval_tui.settings import read_env_file  # --help does not need it
+    from bioeval_tui.base.settings import read_env_file  # --help does not need it
 
     read_env_file(path)
 
@@ -188,9 +188,9 @@ def _use_rules(context: click.Context, parameter: click.Parameter, path: Path | 
     if path is None:
         return
     # Needed only for masking.
+    from bioeval_tui.base.settings import Settings
     from bioeval_tui.record.masking import use
     from bioeval_tui.record.masking.mask import Mask
     from bioeval_tui.record.masking.rules import load_rules
-    from bioeval_tui.settings import Settings
 
     use(Mask(load_rules(path, Settings.from_environment().data_dir)), path)

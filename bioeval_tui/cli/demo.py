@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bioeval_tui.base.errors import ExitCode, UsageError
+from bioeval_tui.base.installation import need_local_model
+from bioeval_tui.base.settings import Settings
+from bioeval_tui.base.streams import is_plain
 from bioeval_tui.cli.options import HEADLESS
-from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.engine.interface import RunRequest, spec_of
-from bioeval_tui.installation import need_local_model
 from bioeval_tui.record.runs import recording_path
 from bioeval_tui.sample.paths import DEMO_JOB, GUESSING, LOCAL_MODEL_JOB, careful_recording, sample_jobs
-from bioeval_tui.settings import Settings
-from bioeval_tui.streams import is_plain
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.attach import FollowedRun

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from bioeval_tui.errors import ExitCode
+from bioeval_tui.base.errors import ExitCode
+from bioeval_tui.base.settings import Settings
 from bioeval_tui.evaluation.wiring.start import run_spec_file
 from bioeval_tui.report.deciding import decider_of
-from bioeval_tui.settings import Settings
 
 
 @click.command(hidden=True)

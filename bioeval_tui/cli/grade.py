@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 from typing_extensions import TypedDict
 
+from bioeval_tui.base.consoles import plain_console
+from bioeval_tui.base.errors import BioevalError, ExitCode, UsageError
+from bioeval_tui.base.streams import keep_exit_code
+from bioeval_tui.base.terminal import print_json, say
+from bioeval_tui.base.text import clean_line, plural
 from bioeval_tui.cli.options import BOARD, FOLLOW, JSON, TASK, WHERE, need_file, options
-from bioeval_tui.consoles import plain_console
-from bioeval_tui.errors import BioevalError, ExitCode, UsageError
 from bioeval_tui.grade import GraderPool, Invalid, NotGraded, Registry
 from bioeval_tui.grade.batch.pool import DEFAULT_MEMORY_LIMIT_MB, DEFAULT_TIME_LIMIT_S
 from bioeval_tui.grade.batch.run import explanations, grade_batch, rewrite, uncertainties
@@ -32,9 +35,6 @@ from bioeval_tui.grade.tasks.task import default_data_dir, own_folder
 from bioeval_tui.report.answer import answer_grading, answer_medals
 from bioeval_tui.report.formats.console import print_answer
 from bioeval_tui.sample.paths import find_list, find_submission
-from bioeval_tui.streams import keep_exit_code
-from bioeval_tui.terminal import print_json, say
-from bioeval_tui.text import clean_line, plural
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.batch.feeding import Backend

@@ -11,12 +11,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bioeval_tui.consoles import plain_console
-from bioeval_tui.errors import ExitCode, RecordingError
+from bioeval_tui.base.consoles import plain_console
+from bioeval_tui.base.errors import ExitCode, RecordingError
+from bioeval_tui.base.settings import Settings
+from bioeval_tui.base.streams import keep_exit_code
+from bioeval_tui.base.terminal import print_json, print_json_piecewise
+from bioeval_tui.base.text import clean_line, compact_json, plural, shorten
+from bioeval_tui.base.units import DASH, number
+from bioeval_tui.base.widths import padded
 from bioeval_tui.evaluation.conversation.resume import excluded_trials
 from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.engine.processes import run_fairly
-from bioeval_tui.evaluation.spending import FILE_NAME, Prices, load_prices
 from bioeval_tui.evaluation.wiring.prepare import estimate_batch
 from bioeval_tui.evaluation.wiring.start import (
     Show,
@@ -27,6 +32,7 @@ from bioeval_tui.evaluation.wiring.start import (
     run_prepared,
     who_receives,
 )
+from bioeval_tui.peers.spending import FILE_NAME, Prices, load_prices
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.masking import masked
@@ -51,12 +57,6 @@ from bioeval_tui.report.plans import print_estimates
 from bioeval_tui.report.result import RunResult, result_of
 from bioeval_tui.report.summary import condition_title, conditions_of, rankings, summarise_runs
 from bioeval_tui.report.words import summary_lines
-from bioeval_tui.settings import Settings
-from bioeval_tui.streams import keep_exit_code
-from bioeval_tui.terminal import print_json, print_json_piecewise
-from bioeval_tui.text import clean_line, compact_json, plural, shorten
-from bioeval_tui.units import DASH, number
-from bioeval_tui.widths import padded
 
 
 class BatchProgress:

@@ -12,15 +12,15 @@ from typing_extensions import TypedDict
 
 import bioeval_tui
 from bioeval_tui import plugins
+from bioeval_tui.base.errors import ExitCode, UsageError
+from bioeval_tui.base.settings import Settings
+from bioeval_tui.base.streams import has_screen
+from bioeval_tui.base.terminal import print_json, say
+from bioeval_tui.base.text import clean_line
+from bioeval_tui.base.widths import padded
 from bioeval_tui.cli.options import JSON_LIST, with_options
-from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.sample.paths import agent_names, copy_samples, find_job, job_names, list_names
-from bioeval_tui.settings import Settings
-from bioeval_tui.streams import has_screen
-from bioeval_tui.terminal import print_json, say
-from bioeval_tui.text import clean_line
-from bioeval_tui.widths import padded
 
 
 @click.command(

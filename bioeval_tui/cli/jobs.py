@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from bioeval_tui import plugins
-from bioeval_tui.cli.options import JSON_LIST, OutputFile, complete_run, find_run, with_options
-from bioeval_tui.cli.schemas import schema_text
-from bioeval_tui.errors import (
+from bioeval_tui.base.errors import (
     ExitCode,
     ExpressionError,
     InputError,
@@ -24,12 +22,24 @@ from bioeval_tui.errors import (
     QueryError,
     UsageError,
 )
+from bioeval_tui.base.files import below, write_named, write_whole
+from bioeval_tui.base.printed import Fields
+from bioeval_tui.base.settings import Settings, env_file_hint
+from bioeval_tui.base.terminal import print_json, say
+from bioeval_tui.base.text import clean_line, compact_json, listed, plural, shorten
+from bioeval_tui.base.units import count
+from bioeval_tui.cli.options import JSON_LIST, OutputFile, complete_run, find_run, with_options
+from bioeval_tui.cli.schemas import schema_text
 from bioeval_tui.evaluation.assertions import compare
-from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript, recorded_signoff, sent_messages
 from bioeval_tui.evaluation.engine.interface import EngineSpec
-from bioeval_tui.evaluation.expressions import caret, evaluate, explain, parse, scope
-from bioeval_tui.evaluation.job.loading import recorded_job
-from bioeval_tui.evaluation.job.template import (
+from bioeval_tui.evaluation.wiring.cases import CaseChoice, read_cases
+from bioeval_tui.evaluation.wiring.cases_from_run import cases_from, is_unjudged
+from bioeval_tui.evaluation.wiring.check_job import CheckedJob, check_job
+from bioeval_tui.evaluation.wiring.graphs import is_embedded, open_graph, require_name
+from bioeval_tui.evaluation.wiring.job_from_run import job_from
+from bioeval_tui.expressions import caret, evaluate, explain, parse, scope
+from bioeval_tui.jobs.loading import recorded_job
+from bioeval_tui.jobs.template import (
     ASKS_FIRST,
     Answers,
     Script,
@@ -39,26 +49,16 @@ from bioeval_tui.evaluation.job.template import (
     job_text,
     script_for,
 )
-from bioeval_tui.evaluation.wiring.cases import CaseChoice, read_cases
-from bioeval_tui.evaluation.wiring.cases_from_run import cases_from, is_unjudged
-from bioeval_tui.evaluation.wiring.check_job import CheckedJob, check_job
-from bioeval_tui.evaluation.wiring.graphs import is_embedded, open_graph, require_name
-from bioeval_tui.evaluation.wiring.job_from_run import job_from
-from bioeval_tui.files import below, write_named, write_whole
-from bioeval_tui.printed import Fields
+from bioeval_tui.peers.transcript import SpokenTranscript, recorded_signoff, sent_messages
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.events import RunStarted
 from bioeval_tui.record.names import PUBLISHED_NAMES, Condition
 from bioeval_tui.record.reading import started_run
 from bioeval_tui.record.state import ConversationState
 from bioeval_tui.sample.paths import find_job
-from bioeval_tui.settings import Settings, env_file_hint
-from bioeval_tui.terminal import print_json, say
-from bioeval_tui.text import clean_line, compact_json, listed, plural, shorten
-from bioeval_tui.units import count
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluation.expressions import Part
+    from bioeval_tui.expressions import Part
 
 
 _NO_OPTION = re.compile(r"-(?!-?[a-z][a-z-]*(?:=|$)|$)")

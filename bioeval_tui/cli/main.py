@@ -12,6 +12,15 @@ from typing import NoReturn
 import click
 
 from bioeval_tui import __version__
+from bioeval_tui.base.errors import (
+    BioevalError,
+    ExitCode,
+    InputError,
+    NotMeasuredError,
+    ScreenCrashError,
+    exhausted,
+)
+from bioeval_tui.base.streams import has_screen, lost_stdout, make_lasting, needs_stdout
 from bioeval_tui.cli.common_options import (
     COMMANDS_THAT_SHOW,
     LazyGroup,
@@ -21,15 +30,6 @@ from bioeval_tui.cli.common_options import (
     with_env_file,
     with_redact,
 )
-from bioeval_tui.errors import (
-    BioevalError,
-    ExitCode,
-    InputError,
-    NotMeasuredError,
-    ScreenCrashError,
-    exhausted,
-)
-from bioeval_tui.streams import has_screen, lost_stdout, make_lasting, needs_stdout
 
 COMMANDS: Table = {
     "app": ("app", "Open the terminal application."),
@@ -112,7 +112,7 @@ def main() -> NoReturn:
     make_lasting()
     code = _run(debug="--debug" in sys.argv[1:])
     if (lost := lost_stdout()) is not None:
-        from bioeval_tui.files import storage_error  # only then
+        from bioeval_tui.base.files import storage_error  # only then
 
         _write(f"error: {storage_error('stdout', lost)}")
         if code == ExitCode.OK and needs_stdout():
@@ -154,7 +154,7 @@ def _run(*, debug: bool) -> int:
 
 
 def _write(text: str, *, err: bool = True) -> None:
-    from bioeval_tui.terminal import say  # `--help` needs none of it and is a tenth faster without
+    from bioeval_tui.base.terminal import say  # `--help` needs none of it and is a tenth faster without
 
     say(text, err=err)
 
@@ -176,7 +176,7 @@ def _masked(text: str) -> str:
 def _missing_package(error: ModuleNotFoundError) -> BioevalError | None:
     """Return an error that names the missing package; None if the module is not a dependency of this program."""
     # Here and below: imported only after a failure.
-    from bioeval_tui.installation import install_command, package_of
+    from bioeval_tui.base.installation import install_command, package_of
 
     package = package_of(error.name or "")
     if package is None:
@@ -198,8 +198,8 @@ def _write_error(sentence: str) -> None:
 
 def _defect(error: Exception) -> None:
     """Write the traceback to a log file; show the user one sentence with its path."""
-    from bioeval_tui import files, settings
-    from bioeval_tui.text import clean_line, home_relative
+    from bioeval_tui.base import files, settings
+    from bioeval_tui.base.text import clean_line, home_relative
 
     try:
         folder = files.private_dir(settings.Settings.from_environment().logs_dir)

@@ -10,12 +10,16 @@ from typing import Any
 
 import click
 
+from bioeval_tui.base.consoles import CellColumn, plain_console, write_table
+from bioeval_tui.base.errors import ExitCode, InputError
+from bioeval_tui.base.files import write_or_print
+from bioeval_tui.base.settings import Settings
+from bioeval_tui.base.streams import has_screen
+from bioeval_tui.base.terminal import print_json, say
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.cli.grade import ready_shipped, with_additions
 from bioeval_tui.cli.options import BOARD, FOLLOW, WHERE, OutputFile, settings_for, with_runs
 from bioeval_tui.cli.terminal import need_terminal
-from bioeval_tui.consoles import CellColumn, plain_console, write_table
-from bioeval_tui.errors import ExitCode, InputError
-from bioeval_tui.files import write_or_print
 from bioeval_tui.grade import GraderPool, Outcome, Registry, TaskReport
 from bioeval_tui.grade.console import LISTED, long_work, medal_table
 from bioeval_tui.grade.report_files import Graded, Loaded, graded_now, read_outcomes, unread_sentence
@@ -27,11 +31,7 @@ from bioeval_tui.report.formats.console import print_answer
 from bioeval_tui.report.formats.medal_pages import AGENT_COLUMNS, AGENTS_NOTE, agent_rows, medals_dicts
 from bioeval_tui.report.formats.registry import choose, names
 from bioeval_tui.report.reviews import marks_at
-from bioeval_tui.settings import Settings
 from bioeval_tui.statistics.estimates import grouped
-from bioeval_tui.streams import has_screen
-from bioeval_tui.terminal import print_json, say
-from bioeval_tui.text import clean_line
 from bioeval_tui.tui.data.services import AppServices
 
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from bioeval_tui.errors import UsageError
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.settings import Settings
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.run_options import Kind, as_held, kinds
 from bioeval_tui.report.formats.registry import known
 from bioeval_tui.sample.paths import find_job
-from bioeval_tui.settings import Settings
-from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.runs import Runs

@@ -7,22 +7,22 @@ from pathlib import Path
 
 import click
 
+from bioeval_tui.base.consoles import plain_console
+from bioeval_tui.base.errors import ExitCode
+from bioeval_tui.base.settings import Settings
+from bioeval_tui.base.streams import has_screen, is_plain
+from bioeval_tui.base.terminal import say
+from bioeval_tui.base.text import clean_line
+from bioeval_tui.base.units import number
 from bioeval_tui.cli.app import run_app
 from bioeval_tui.cli.options import complete_run
 from bioeval_tui.cli.terminal import need_terminal
-from bioeval_tui.consoles import plain_console
-from bioeval_tui.errors import ExitCode
 from bioeval_tui.record.catalogue import find_recording
 from bioeval_tui.report.correction import draw
 from bioeval_tui.report.result import load_run
-from bioeval_tui.settings import Settings
-from bioeval_tui.streams import has_screen, is_plain
-from bioeval_tui.terminal import say
-from bioeval_tui.text import clean_line
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.items import ReviewSource
-from bioeval_tui.units import number
 
 
 @click.command(

@@ -8,6 +8,9 @@ from typing import Any
 
 import click
 
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.settings import Settings
+from bioeval_tui.base.streams import has_screen
 from bioeval_tui.cli.options import (
     HEADLESS,
     OPTIONS,
@@ -21,10 +24,7 @@ from bioeval_tui.cli.options import (
     with_thresholds,
 )
 from bioeval_tui.cli.terminal import end_with_stdin
-from bioeval_tui.errors import UsageError
 from bioeval_tui.evaluation.engine.interface import RunRequest, spec_of
-from bioeval_tui.settings import Settings
-from bioeval_tui.streams import has_screen
 
 DEFAULT_JOB = "data/eval/agent.yml"
 GROUPS = {

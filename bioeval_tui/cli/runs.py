@@ -9,17 +9,17 @@ from typing import Annotated, Any
 
 import click
 
+from bioeval_tui.base.consoles import CellColumn, plain_console, write_table
+from bioeval_tui.base.errors import ExitCode
+from bioeval_tui.base.printed import Fields
+from bioeval_tui.base.settings import Settings
+from bioeval_tui.base.terminal import print_json_text, say
+from bioeval_tui.base.text import clean_line
+from bioeval_tui.base.units import date, number
 from bioeval_tui.cli.common_options import LazyGroup, Table, with_env_file, with_redact
-from bioeval_tui.consoles import CellColumn, plain_console, write_table
-from bioeval_tui.errors import ExitCode
-from bioeval_tui.printed import Fields
 from bioeval_tui.record.catalogue import Catalogue, RunFilter, parse_time
 from bioeval_tui.record.names import PUBLISHED_NAMES
 from bioeval_tui.record.runs import CataloguedRun
-from bioeval_tui.settings import Settings
-from bioeval_tui.terminal import print_json_text, say
-from bioeval_tui.text import clean_line
-from bioeval_tui.units import date, number
 
 SHOWN = 50
 """The default number of rows in the terminal."""

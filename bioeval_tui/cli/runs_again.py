@@ -14,6 +14,13 @@ from typing import Annotated, Any
 import click
 from typing_extensions import TypedDict
 
+from bioeval_tui.base.consoles import plain_console
+from bioeval_tui.base.errors import ExitCode, UsageError
+from bioeval_tui.base.printed import Fields
+from bioeval_tui.base.settings import Settings
+from bioeval_tui.base.streams import has_screen
+from bioeval_tui.base.terminal import print_json, say
+from bioeval_tui.base.text import plural
 from bioeval_tui.cli.options import (
     HEADLESS,
     JOB_FILE,
@@ -23,8 +30,6 @@ from bioeval_tui.cli.options import (
     with_job_file,
     with_options,
 )
-from bioeval_tui.consoles import plain_console
-from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.conversation.scoring import sentinel_contents
 from bioeval_tui.evaluation.engine.attach import sender_name
 from bioeval_tui.evaluation.wiring.rescore import (
@@ -37,7 +42,6 @@ from bioeval_tui.evaluation.wiring.rescore import (
     draw,
 )
 from bioeval_tui.evaluation.wiring.start import rerun_offer, resume_spec
-from bioeval_tui.printed import Fields
 from bioeval_tui.record.catalogue import find_recording
 from bioeval_tui.record.events import SentinelsJudged
 from bioeval_tui.record.masking import current, masked
@@ -64,10 +68,6 @@ from bioeval_tui.report.judge_checks import (
 )
 from bioeval_tui.report.result import load_run
 from bioeval_tui.report.reviews import PrintedJudging, judged_again_dicts
-from bioeval_tui.settings import Settings
-from bioeval_tui.streams import has_screen
-from bioeval_tui.terminal import print_json, say
-from bioeval_tui.text import plural
 
 
 @click.command(

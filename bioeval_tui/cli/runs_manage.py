@@ -11,20 +11,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bioeval_tui import plugins, units
+from bioeval_tui import plugins
+from bioeval_tui.base import units
+from bioeval_tui.base.errors import ExitCode, UsageError
+from bioeval_tui.base.settings import Settings
+from bioeval_tui.base.terminal import say
+from bioeval_tui.base.text import plural
 from bioeval_tui.cli.options import complete_run, find_run, with_job_file
-from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.conversation.control import RECORD_TO, send_intent
 from bioeval_tui.evaluation.engine.attach import sender_name
-from bioeval_tui.evaluation.job.loading import job_snapshot, load_job
+from bioeval_tui.jobs.loading import job_snapshot, load_job
 from bioeval_tui.record.catalogue import Catalogue, RunFilter, parse_time
 from bioeval_tui.record.importing import looking
 from bioeval_tui.record.importing.writing import ImportOptions
 from bioeval_tui.record.runs import read_live
 from bioeval_tui.record.transfer import delete_runs, deletions, empty, import_file
-from bioeval_tui.settings import Settings
-from bioeval_tui.terminal import say
-from bioeval_tui.text import plural
 
 if TYPE_CHECKING:
     from bioeval_tui.record.transfer import Deletion

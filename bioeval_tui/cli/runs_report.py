@@ -11,6 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval_tui import plugins
+from bioeval_tui.base.consoles import plain_console
+from bioeval_tui.base.errors import ExitCode, UsageError
+from bioeval_tui.base.files import below, folder_below, write_or_print, write_whole
+from bioeval_tui.base.settings import Settings
+from bioeval_tui.base.streams import keep_exit_code
+from bioeval_tui.base.terminal import print_json, say
+from bioeval_tui.base.text import clean_line, plural
 from bioeval_tui.cli.options import (
     AS_RECORDED,
     JSON,
@@ -22,12 +29,9 @@ from bioeval_tui.cli.options import (
     with_gate_files,
     with_thresholds,
 )
-from bioeval_tui.consoles import plain_console
-from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.conversation.resume import excluded_trials
-from bioeval_tui.evaluation.spending import FILE_NAME, load_prices
 from bioeval_tui.evaluation.wiring.start import rerun_offer
-from bioeval_tui.files import below, folder_below, write_or_print, write_whole
+from bioeval_tui.peers.spending import FILE_NAME, load_prices
 from bioeval_tui.record.catalogue import Catalogue, find_recording
 from bioeval_tui.record.conditions import conditions_in
 from bioeval_tui.record.runs import overlay_path, recording_path
@@ -49,11 +53,7 @@ from bioeval_tui.report.gate import Gate, GateRules, print_checks, with_people
 from bioeval_tui.report.plans import planned, print_plan
 from bioeval_tui.report.result import load_run
 from bioeval_tui.report.summary import ranking_dicts, rankings, summarise_runs
-from bioeval_tui.settings import Settings
 from bioeval_tui.statistics.planning import ASSUMED, VarianceComponents
-from bioeval_tui.streams import keep_exit_code
-from bioeval_tui.terminal import print_json, say
-from bioeval_tui.text import clean_line, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

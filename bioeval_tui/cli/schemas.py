@@ -18,13 +18,13 @@ from click.shell_completion import CompletionItem
 from pydantic import TypeAdapter
 from pydantic.alias_generators import to_camel
 
-from bioeval_tui.errors import ExitCode, UsageError
-from bioeval_tui.evaluation.job import models
-from bioeval_tui.files import file_in, folder_below, write_whole
-from bioeval_tui.printed import describe
+from bioeval_tui.base.errors import ExitCode, UsageError
+from bioeval_tui.base.files import file_in, folder_below, write_whole
+from bioeval_tui.base.printed import describe
+from bioeval_tui.base.terminal import print_document, say
+from bioeval_tui.base.text import plural
+from bioeval_tui.jobs import models
 from bioeval_tui.record import conditions
-from bioeval_tui.terminal import print_document, say
-from bioeval_tui.text import plural
 
 VERSION = 1
 """It rises when a key goes or changes its meaning; new keys do not change it."""

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import click
 
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.isolation import program_command
+from bioeval_tui.base.settings import Settings
+from bioeval_tui.base.terminal import say
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.cli.options import complete_run
 from bioeval_tui.cli.terminal import code_of_signal
-from bioeval_tui.errors import UsageError
-from bioeval_tui.isolation import program_command
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.masking import rules_path
 from bioeval_tui.serve.access import is_loopback
 from bioeval_tui.serve.server import ServeOptions, serving
-from bioeval_tui.settings import Settings
-from bioeval_tui.terminal import say
-from bioeval_tui.text import clean_line
 from bioeval_tui.tui.data.services import Preferences
 
 

@@ -7,15 +7,15 @@ from dataclasses import replace
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
+from bioeval_tui.base.consoles import plain_console
+from bioeval_tui.base.errors import ExitCode
+from bioeval_tui.base.files import below, private_dir, write_whole
+from bioeval_tui.base.settings import Settings
 from bioeval_tui.cli.app import opener_of, run_app
 from bioeval_tui.cli.terminal import need_terminal
-from bioeval_tui.consoles import plain_console
-from bioeval_tui.errors import ExitCode
 from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
-from bioeval_tui.files import below, private_dir, write_whole
 from bioeval_tui.record.replay import reading_times, side_by_side
 from bioeval_tui.sample.paths import careful_recording, sample_recordings
-from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.demo_app import PACES, BatchDemoApp, DemoApp, Pace
 

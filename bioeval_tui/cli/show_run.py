@@ -10,14 +10,14 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from bioeval_tui.base.errors import ScreenCrashError
+from bioeval_tui.base.settings import Settings
+from bioeval_tui.base.terminal import say
 from bioeval_tui.cli.terminal import need_terminal
-from bioeval_tui.errors import ScreenCrashError
 from bioeval_tui.evaluation.engine.attach import FollowedRun
 from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.engine.processes import start_engine, stop_run
 from bioeval_tui.record.runs import recording_path
-from bioeval_tui.settings import Settings
-from bioeval_tui.terminal import say
 
 
 def show_run(

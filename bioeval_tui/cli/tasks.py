@@ -10,13 +10,13 @@ from typing import Any, Literal, NotRequired
 import click
 from typing_extensions import TypedDict
 
+from bioeval_tui.base.errors import BioevalError, ExitCode, UsageError
+from bioeval_tui.base.terminal import print_json, say
 from bioeval_tui.cli.grade import pool_of, registry_of, say_progress
 from bioeval_tui.cli.options import BOARD, JSON, JSON_LIST, TASK, WHERE
-from bioeval_tui.errors import BioevalError, ExitCode, UsageError
 from bioeval_tui.grade import console, prepare_task
 from bioeval_tui.grade.batch.pool import DEFAULT_MEMORY_LIMIT_MB
 from bioeval_tui.grade.tasks.split import PARTS, split_task
-from bioeval_tui.terminal import print_json, say
 
 
 class PrintedAnswersPart(TypedDict):

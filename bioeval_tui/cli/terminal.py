@@ -9,8 +9,8 @@ import select
 import signal
 import threading
 
-from bioeval_tui.errors import ExitCode, UsageError
-from bioeval_tui.streams import has_screen, is_dumb, make_lasting_for_screens
+from bioeval_tui.base.errors import ExitCode, UsageError
+from bioeval_tui.base.streams import has_screen, is_dumb, make_lasting_for_screens
 
 _TERMINAL = 0
 """Standard input, which Textual reads."""

@@ -10,18 +10,18 @@ from typing import Any, TypeVar
 
 import click
 
+from bioeval_tui.base.errors import ExitCode, UsageError
+from bioeval_tui.base.files import write_private
+from bioeval_tui.base.settings import Settings
+from bioeval_tui.base.terminal import say
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.cli.app import opener_of, show
 from bioeval_tui.cli.options import OutputFile, complete_run
 from bioeval_tui.cli.terminal import need_terminal
-from bioeval_tui.errors import ExitCode, UsageError
 from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
-from bioeval_tui.files import write_private
 from bioeval_tui.record.catalogue import Catalogue, find_recording
 from bioeval_tui.record.replay import reading_times, replay_times
 from bioeval_tui.record.runs import is_live
-from bioeval_tui.settings import Settings
-from bioeval_tui.terminal import say
-from bioeval_tui.text import clean_line
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.data.services import AppServices
 

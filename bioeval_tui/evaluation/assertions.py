@@ -13,9 +13,11 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from bioeval_tui.errors import BioevalError, ExpressionError, QueryError
-from bioeval_tui.evaluation.expressions import Expression, Limits, Part, evaluate, explain, parse, scope
-from bioeval_tui.evaluation.expressions.tree import (
+from bioeval_tui.base.errors import BioevalError, ExpressionError, QueryError
+from bioeval_tui.base.patterns import is_always_found
+from bioeval_tui.base.text import clean_line, compact_json, plural, shorten
+from bioeval_tui.expressions import Expression, Limits, Part, evaluate, explain, parse, scope
+from bioeval_tui.expressions.tree import (
     Argument,
     Binary,
     Branch,
@@ -28,7 +30,7 @@ from bioeval_tui.evaluation.expressions.tree import (
     Node,
     Unary,
 )
-from bioeval_tui.evaluation.job.models import (
+from bioeval_tui.jobs.models import (
     Assertion,
     CallConfig,
     CypherAssertion,
@@ -37,10 +39,8 @@ from bioeval_tui.evaluation.job.models import (
     ToolCallsAssertion,
     ToolCallsConfig,
 )
-from bioeval_tui.evaluation.seams import AssertionView, CheckResult, KnowledgeGraph, PeerError
-from bioeval_tui.patterns import is_always_found
+from bioeval_tui.peers.seams import AssertionView, CheckResult, KnowledgeGraph, PeerError
 from bioeval_tui.record.tool_calls import ToolCall, call_text, calls_of, result_of, tool_calls_text
-from bioeval_tui.text import clean_line, compact_json, plural, shorten
 
 _LIMITS = Limits(steps=10_000, seconds=0.05)
 """Limits for one condition; beyond them the question stays open, so that any job is checked quickly."""

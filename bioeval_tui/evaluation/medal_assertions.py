@@ -8,14 +8,14 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bioeval_tui.errors import BioevalError
-from bioeval_tui.evaluation.job.models import MedalAssertion
-from bioeval_tui.evaluation.seams import CheckResult
+from bioeval_tui.base.errors import BioevalError
+from bioeval_tui.base.settings import Settings
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.grade.ledger import file_hash
 from bioeval_tui.grade.outcomes import Invalid, NotGraded
 from bioeval_tui.grade.service import Grading
-from bioeval_tui.settings import Settings
-from bioeval_tui.text import clean_line
+from bioeval_tui.jobs.models import MedalAssertion
+from bioeval_tui.peers.seams import CheckResult
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.outcomes import Outcome

@@ -12,7 +12,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from bioeval_tui.errors import InvalidSubmissionError
+from bioeval_tui.base.errors import InvalidSubmissionError
 from bioeval_tui.grade.task_report import TaskReport
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from bioeval_tui.errors import InvalidSubmissionError, NotMeasuredError, Problem
+from bioeval_tui.base.errors import InvalidSubmissionError, NotMeasuredError, Problem
+from bioeval_tui.base.text import clean, clean_line, plural
 from bioeval_tui.grade.tables import HUGE_EXPONENT
-from bioeval_tui.text import clean, clean_line, plural
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

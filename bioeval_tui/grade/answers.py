@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bioeval_tui.errors import InputError
-from bioeval_tui.text import clean_line
+from bioeval_tui.base.errors import InputError
+from bioeval_tui.base.text import clean_line
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.metrics import Metric

@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bioeval_tui.errors import InputError
-from bioeval_tui.files import Target, below, file_in, folder_below, write_whole
+from bioeval_tui.base.errors import InputError
+from bioeval_tui.base.files import Target, below, file_in, folder_below, write_whole
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.grade.tasks.task import Task
-from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -27,7 +27,8 @@ import yaml
 from numpy.typing import NDArray
 
 from bioeval_tui import __version__
-from bioeval_tui.errors import InputError, InvalidSubmissionError
+from bioeval_tui.base.errors import InputError, InvalidSubmissionError
+from bioeval_tui.base.isolation import find_installed
 from bioeval_tui.grade.batch.run import grade_jsonl
 from bioeval_tui.grade.grade import (
     calculate_human_performance_metrics,
@@ -44,7 +45,6 @@ from bioeval_tui.grade.tasks import registry
 from bioeval_tui.grade.tasks.source_types import get_source, source_types
 from bioeval_tui.grade.tasks.task import Task
 from bioeval_tui.grade.tasks.task_code import NEEDS_POLARIS, MissingPackageError, load_as
-from bioeval_tui.isolation import find_installed
 
 _ROOT = "biomlbench"
 _SOURCES = f"{_ROOT}.data_sources"

@@ -23,13 +23,13 @@ from rich.table import Table
 from rich.text import Text
 from typing_extensions import ReadOnly, TypedDict
 
-from bioeval_tui.consoles import CellColumn, plain_console, write_table
-from bioeval_tui.errors import BioevalError, Problem
-from bioeval_tui.files import csv_text
+from bioeval_tui.base.consoles import CellColumn, plain_console, write_table
+from bioeval_tui.base.errors import BioevalError, Problem
+from bioeval_tui.base.files import csv_text
+from bioeval_tui.base.streams import is_plain
+from bioeval_tui.base.text import as_cell, clean, clean_line, plural, shorten
 from bioeval_tui.grade.submissions import UNKNOWN_AGENT
 from bioeval_tui.grade.tasks.sources import BoardSource, PublishedBoard
-from bioeval_tui.streams import is_plain
-from bioeval_tui.text import as_cell, clean, clean_line, plural, shorten
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.batch import run

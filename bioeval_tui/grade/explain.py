@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval_tui.errors import InputError, InvalidSubmissionError
+from bioeval_tui.base.errors import InputError, InvalidSubmissionError
+from bioeval_tui.base.text import clean_line, plural, shorten
 from bioeval_tui.grade.alignment import label_codes
 from bioeval_tui.grade.metrics import accuracy, average_ranks, concordance_index, roc_auc, spearman
 from bioeval_tui.grade.scorers import H5AD, CodeScorer, CsvScorer
 from bioeval_tui.grade.tables import read_frame
 from bioeval_tui.grade.task_report import PRIVATE, Section, table
-from bioeval_tui.text import clean_line, plural, shorten
 
 if TYPE_CHECKING:
     import pandas as pd

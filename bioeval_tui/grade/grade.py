@@ -19,7 +19,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bioeval_tui.errors import BioevalError, InputError, InvalidSubmissionError, NotMeasuredError, Problem
+from bioeval_tui.base.errors import (
+    BioevalError,
+    InputError,
+    InvalidSubmissionError,
+    NotMeasuredError,
+    Problem,
+)
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.grade import alignment, order
 from bioeval_tui.grade.alignment import Coverage, invalid
 from bioeval_tui.grade.answers import read_part
@@ -37,7 +44,6 @@ from bioeval_tui.grade.tables import read_as_published, read_frame
 from bioeval_tui.grade.task_report import ReportExtra, TaskReport, now, numpy_round, to_score
 from bioeval_tui.grade.tasks.task import Task
 from bioeval_tui.grade.tasks.task_code import NEEDS_NUMPY, MissingPackageError, import_problem
-from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

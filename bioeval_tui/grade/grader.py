@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from bioeval_tui.errors import InputError, InvalidSubmissionError
+from bioeval_tui.base.errors import InputError, InvalidSubmissionError
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.grade.answers import MetricSpec, metric_spec
 from bioeval_tui.grade.task_report import to_score
 from bioeval_tui.grade.tasks.task_code import load_function
-from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
     import pandas as pd

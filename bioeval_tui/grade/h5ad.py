@@ -21,14 +21,14 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from bioeval_tui.errors import InvalidSubmissionError, NotMeasuredError, Problem
-from bioeval_tui.files import below, written_by_path
+from bioeval_tui.base.errors import InvalidSubmissionError, NotMeasuredError, Problem
+from bioeval_tui.base.files import below, written_by_path
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.grade import alignment
 from bioeval_tui.grade.answers import MetricSpec
 from bioeval_tui.grade.batch import containment
 from bioeval_tui.grade.formats import other_format
 from bioeval_tui.grade.resampling import CannotResampleError, Draws, draws, of_row_losses
-from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval_tui.errors import InvalidSubmissionError
+from bioeval_tui.base.errors import InvalidSubmissionError
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.grade.grade import TaskGrading, grading_of
 from bioeval_tui.grade.leaderboard import Leaderboard, medal_places
 from bioeval_tui.grade.metrics import METRICS
@@ -41,7 +42,6 @@ from bioeval_tui.grade.resampling import (
 from bioeval_tui.grade.scorers import H5AD, CodeScorer
 from bioeval_tui.grade.tables import read_exactly
 from bioeval_tui.grade.task_report import Uncertainty, rows_words, to_score
-from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
     import pandas as pd

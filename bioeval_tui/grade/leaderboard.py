@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from bioeval_tui.errors import InputError
+from bioeval_tui.base.errors import InputError
+from bioeval_tui.base.text import clean_line, plural
 from bioeval_tui.grade.formats import other_format
 from bioeval_tui.grade.tables import read_as_published
 from bioeval_tui.grade.task_report import numpy_round
-from bioeval_tui.text import clean_line, plural
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -29,10 +29,10 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui.errors import InputError
-from bioeval_tui.files import Folder, file_in, folder_below, open_own, private_dir, write_fully
-from bioeval_tui.portable import BINARY, is_at, lock, read_at
-from bioeval_tui.text import clean_line
+from bioeval_tui.base.errors import InputError
+from bioeval_tui.base.files import Folder, file_in, folder_below, open_own, private_dir, write_fully
+from bioeval_tui.base.portable import BINARY, is_at, lock, read_at
+from bioeval_tui.base.text import clean_line
 
 NAME = "grading-ledger.jsonl"
 HEAD = "grading-ledger.head"

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bioeval_tui import plugins
-from bioeval_tui.errors import UsageError
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.text import join_names
 from bioeval_tui.statistics.intervals import CHANGE, UNIT, Bounds
-from bioeval_tui.text import join_names
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

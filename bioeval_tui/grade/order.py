@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.grade.alignment import as_index
 from bioeval_tui.grade.doubts import Doubt, DoubtKind
 from bioeval_tui.grade.task_report import to_score
-from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

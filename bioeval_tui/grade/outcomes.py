@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from math import fsum
 from typing import Any, Literal, Self, cast
 
-from bioeval_tui.errors import NotMeasuredError, Problem
+from bioeval_tui.base.errors import NotMeasuredError, Problem
+from bioeval_tui.base.text import plural
 from bioeval_tui.grade.submissions import agent_in
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.statistics.means import average_if_any
-from bioeval_tui.text import plural
 
 
 class NotGradedError(NotMeasuredError, ValueError):

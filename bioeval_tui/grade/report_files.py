@@ -19,7 +19,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bioeval_tui.errors import InputError
+from bioeval_tui.base.errors import InputError
+from bioeval_tui.base.text import clean_line, clean_value, join_names, json_problem, plural
 from bioeval_tui.grade.outcomes import Invalid, NotGraded, Outcome
 from bioeval_tui.grade.run_groups import METADATA, folder_agent, group_agent, is_run_folder, listed_runs
 from bioeval_tui.grade.submissions import (
@@ -30,7 +31,6 @@ from bioeval_tui.grade.submissions import (
     read_list,
 )
 from bioeval_tui.grade.task_report import ReportExtra, TaskReport, now, read_time
-from bioeval_tui.text import clean_line, clean_value, join_names, json_problem, plural
 
 JOURNAL = "_grading.jsonl"
 REPORT = "_grading_report.json"

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui.errors import InputError
+from bioeval_tui.base.errors import InputError
+from bioeval_tui.base.text import clean_line, json_problem
 from bioeval_tui.grade.submissions import RUN_GROUP, agent_in, lfs_words
-from bioeval_tui.text import clean_line, json_problem
 
 METADATA = "metadata.json"
 _MOST_BYTES = 50_000_000

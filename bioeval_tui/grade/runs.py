@@ -16,7 +16,8 @@ from pathlib import Path
 
 import platformdirs
 
-from bioeval_tui.errors import InputError
+from bioeval_tui.base.errors import InputError
+from bioeval_tui.base.text import clean_line, home_relative, plural
 from bioeval_tui.grade.report_files import Loaded, read_outcomes, report_files, short, submission_key
 from bioeval_tui.grade.run_groups import (
     METADATA,
@@ -27,7 +28,6 @@ from bioeval_tui.grade.run_groups import (
 )
 from bioeval_tui.grade.submissions import RUN_GROUP, Submission, read_submissions
 from bioeval_tui.grade.tasks.task import default_data_dir, default_tasks_dirs, tasks_root
-from bioeval_tui.text import clean_line, home_relative, plural
 
 _GROUP = f"*{RUN_GROUP}*"
 _LIST = "submission.jsonl"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import pandas as pd
 
-from bioeval_tui.errors import InvalidSubmissionError, NotMeasuredError, Problem
+from bioeval_tui.base.errors import InvalidSubmissionError, NotMeasuredError, Problem
 from bioeval_tui.grade import alignment, tables
 from bioeval_tui.grade.answers import AnswersPart, MetricSpec
 from bioeval_tui.grade.order import Difference, ExpectedForm

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bioeval_tui.errors import BioevalError, Problem
+from bioeval_tui.base.errors import BioevalError, Problem
+from bioeval_tui.base.settings import Settings
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.grade.batch.pool import GraderPool
 from bioeval_tui.grade.tasks.prepare import prepare_shipped
 from bioeval_tui.grade.tasks.registry import Registry
-from bioeval_tui.settings import Settings
-from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.outcomes import Outcome

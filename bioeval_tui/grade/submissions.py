@@ -12,8 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui.errors import InputError, Problem
-from bioeval_tui.text import clean_line, json_problem, plural
+from bioeval_tui.base.errors import InputError, Problem
+from bioeval_tui.base.text import clean_line, json_problem, plural
 
 RUN_GROUP = "_run-group_"
 """What the name of a run group's folder has before the agent's."""

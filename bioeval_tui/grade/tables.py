@@ -25,10 +25,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from bioeval_tui.errors import InvalidSubmissionError
+from bioeval_tui.base.errors import InvalidSubmissionError
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.grade.answers import MetricSpec
 from bioeval_tui.grade.formats import other_format
-from bioeval_tui.text import clean_line
 
 # Texts that pandas reads as missing values.
 _MISSING = (

@@ -14,10 +14,10 @@ from typing import Any, Self
 
 from rich.cells import cell_len
 
+from bioeval_tui.base.widths import fitted
 from bioeval_tui.grade.doubts import Doubt, score_text
 from bioeval_tui.grade.ledger import Looks
 from bioeval_tui.grade.submissions import extract_agent_from_submission_path
-from bioeval_tui.widths import fitted
 
 BAR_WIDTH = 24
 _EIGHTHS = " ▏▎▍▌▋▊▉"

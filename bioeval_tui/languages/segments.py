@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import regex
 
-from bioeval_tui.text import without_invisible
+from bioeval_tui.base.text import without_invisible
 
 _ACCENT = 10
 """Combining classes from here on are accents and vowel points; those of Kana and of the Indic scripts make other letters."""

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bioeval_tui.text import clean_line, compact_json, plural
-from bioeval_tui.units import size
+from bioeval_tui.base.text import clean_line, compact_json, plural
+from bioeval_tui.base.units import size
 
 SHORTEST_DATA = 200
 """Characters. Shorter data in a text is left there."""

@@ -28,8 +28,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import quote
 
-from bioeval_tui.errors import RecordingError, UsageError
-from bioeval_tui.files import below, check_database, database_files, make_database
+from bioeval_tui.base.errors import RecordingError, UsageError
+from bioeval_tui.base.files import below, check_database, database_files, make_database
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.record.masking import masked
 from bioeval_tui.record.names import is_name
 from bioeval_tui.record.runs import (
@@ -44,7 +45,6 @@ from bioeval_tui.record.runs import (
     recording_path,
 )
 from bioeval_tui.statistics.means import TINY, exact_difference
-from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:  # reading recordings is needed for new ones only, and its modules load slowly
     from bioeval_tui.record.reading import Outline

@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 from pydantic_core import PydanticCustomError
 
+from bioeval_tui.base.text import clean_line, shorten
 from bioeval_tui.record.names import IS_ORDER, PUBLISHED_NAMES, PUBLISHED_TITLES, Condition, first_in, is_name
-from bioeval_tui.text import clean_line, shorten
 
 LONGEST_WORDS = 20
 """Maximum number of characters of what a condition is called: screens have narrow columns for it."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from bioeval_tui import score as composite
+from bioeval_tui.record import score as composite
 from bioeval_tui.record.cases import counts_in, criteria_in, judged, question_of
 from bioeval_tui.record.conditions import Contrast, contrast_in
 from bioeval_tui.record.events import RunStarted, ScorePart, job_number

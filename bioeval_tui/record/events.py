@@ -17,13 +17,13 @@ from typing import Annotated, Any, Literal, get_type_hints
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
+from bioeval_tui.base.settings import DEFAULT_MODEL
+from bioeval_tui.base.text import clean_line, compact_json, shorten
+from bioeval_tui.base.units import number
 from bioeval_tui.record.conditions import ConditionName, Conditions, conditions_in
 from bioeval_tui.record.names import PUBLISHED_NAMES, Peer, Role
 from bioeval_tui.record.run_options import Kind, kinds
 from bioeval_tui.record.spans import AgentSpan
-from bioeval_tui.settings import DEFAULT_MODEL
-from bioeval_tui.text import clean_line, compact_json, shorten
-from bioeval_tui.units import number
 
 SCHEMA_VERSION = 2
 """Version 2 added the run's options and the authors of events; recordings of version 1 open unchanged."""

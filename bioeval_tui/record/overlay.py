@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from bioeval_tui.errors import Problem, RecordingError, StorageError
-from bioeval_tui.files import below, open_own, storage_error, sync_folder, write_fully
-from bioeval_tui.peer_limits import MAX_OVERLAY
-from bioeval_tui.portable import lock, read_at
+from bioeval_tui.base.errors import Problem, RecordingError, StorageError
+from bioeval_tui.base.files import below, open_own, storage_error, sync_folder, write_fully
+from bioeval_tui.base.peer_limits import MAX_OVERLAY
+from bioeval_tui.base.portable import lock, read_at
 from bioeval_tui.record import events
 from bioeval_tui.record.cases import judged_in
 from bioeval_tui.record.events import RunEvent, write_event

@@ -14,14 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui import score as composite
-from bioeval_tui.errors import Problem, RecordingError
-from bioeval_tui.peer_limits import MAX_DAMAGED, MAX_LINE
-from bioeval_tui.record import events
+from bioeval_tui.base.errors import Problem, RecordingError
+from bioeval_tui.base.peer_limits import MAX_DAMAGED, MAX_LINE
+from bioeval_tui.base.text import clean_value, compact_json, needs_cleaning
+from bioeval_tui.record import events, score as composite
 from bioeval_tui.record.events import RunEnded, RunEvent, RunResumed, StateObserved, read_event
 from bioeval_tui.record.masking import current, masking
 from bioeval_tui.record.state import NOT_CLEAN, ConversationKey, RunState, apply, apply_all, lighten
-from bioeval_tui.text import clean_value, compact_json, needs_cleaning
 
 FRAME_S = 1 / 60
 CHUNK, BLOCK = 1 << 20, 1 << 17

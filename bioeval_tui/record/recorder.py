@@ -20,9 +20,9 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui.errors import RecordingError, StorageError
-from bioeval_tui.files import below, open_own, private_dir, sync_folder
-from bioeval_tui.portable import is_at, lock
+from bioeval_tui.base.errors import RecordingError, StorageError
+from bioeval_tui.base.files import below, open_own, private_dir, sync_folder
+from bioeval_tui.base.portable import is_at, lock
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, write_event
 from bioeval_tui.record.runs import moved_to

@@ -27,7 +27,7 @@ from bioeval_tui.record.events import (
     SetupApplied,
 )
 from bioeval_tui.record.names import Condition, TurnMark
-from bioeval_tui.score import passed_share
+from bioeval_tui.record.score import passed_share
 
 FRAME_S = 1 / 30
 LONGEST_WAIT_S = 5.0

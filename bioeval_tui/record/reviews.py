@@ -11,8 +11,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bioeval_tui import score as composite, units
-from bioeval_tui.printed import Fields
+from bioeval_tui.base import units
+from bioeval_tui.base.printed import Fields
+from bioeval_tui.base.text import clean, clean_line
+from bioeval_tui.record import score as composite
 from bioeval_tui.record.cases import counts_in, judged, judged_in, question_of
 from bioeval_tui.record.events import (
     EXCUSED,
@@ -24,7 +26,6 @@ from bioeval_tui.record.events import (
 )
 from bioeval_tui.record.state import PASSED, ConversationKey
 from bioeval_tui.statistics.means import exact_mean
-from bioeval_tui.text import clean, clean_line
 
 if TYPE_CHECKING:
     from bioeval_tui.record.events import ConversationScored, Fault, Mark, RunEvent, ScorePart

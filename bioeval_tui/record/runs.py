@@ -14,10 +14,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from bioeval_tui.errors import RecordingError, StorageError
-from bioeval_tui.files import below, read_small, write_whole
-from bioeval_tui.portable import BINARY, is_at, lock
-from bioeval_tui.text import clean_line
+from bioeval_tui.base.errors import RecordingError, StorageError
+from bioeval_tui.base.files import below, read_small, write_whole
+from bioeval_tui.base.portable import BINARY, is_at, lock
+from bioeval_tui.base.text import clean_line
 
 SUFFIX = ".jsonl"
 OVERLAY = ".overlay.jsonl"

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from bioeval_tui.text import clean_line
+from bioeval_tui.base.text import clean_line
 
 SpanKind = Literal["tool", "model", "agent", "retrieval", "other"]
 TraceId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
-from bioeval_tui import score as composite
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.languages.speech import asks_question
-from bioeval_tui.record import cases, events
+from bioeval_tui.record import cases, events, score as composite
 from bioeval_tui.record.attachments import has_contents
 from bioeval_tui.record.conditions import (
     ConditionConfig,
@@ -27,7 +27,6 @@ from bioeval_tui.record.conditions import (
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.names import Condition, Peer, Role, with_served
 from bioeval_tui.record.spans import AgentSpan, tokens_of, was_cut_off
-from bioeval_tui.text import clean_line
 
 Phase = Literal["waiting", "preparing", "evaluator", "agent", "checking", "judging", "ended"]
 

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bioeval_tui.peer_limits import MAX_EVENT_TEXT
-from bioeval_tui.text import clean_line, clean_value, excess_of, parse_json, shorten
+from bioeval_tui.base.peer_limits import MAX_EVENT_TEXT
+from bioeval_tui.base.text import clean_line, clean_value, excess_of, parse_json, shorten
 
 UNREAD = "the arguments of this call are not a JSON object"
 """The result of a call whose arguments cannot be read, if no other is reported."""

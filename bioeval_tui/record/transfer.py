@@ -17,11 +17,20 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from bioeval_tui import plugins
-from bioeval_tui.archives import ArchiveError
-from bioeval_tui.errors import InputError, Problem, RecordingError, StorageError, UsageError
-from bioeval_tui.files import below, open_own, private_dir, put_new, storage_error, sync_folder, write_whole
-from bioeval_tui.peer_limits import MAX_LINE, MAX_OVERLAY
-from bioeval_tui.portable import lock, read_at
+from bioeval_tui.base.archives import ArchiveError
+from bioeval_tui.base.errors import InputError, Problem, RecordingError, StorageError, UsageError
+from bioeval_tui.base.files import (
+    below,
+    open_own,
+    private_dir,
+    put_new,
+    storage_error,
+    sync_folder,
+    write_whole,
+)
+from bioeval_tui.base.peer_limits import MAX_LINE, MAX_OVERLAY
+from bioeval_tui.base.portable import lock, read_at
+from bioeval_tui.base.text import clean_value, compact_json, join_names, plural
 from bioeval_tui.record.events import SCHEMA_VERSION, Reviewed, RunStarted, write_event
 from bioeval_tui.record.importing.looking import FORMATS, OWN, FileLook, ImportFormat, known, names, nearest
 from bioeval_tui.record.importing.writing import ImportOptions, digest, recording_of, survey
@@ -37,7 +46,6 @@ from bioeval_tui.record.runs import (
     overlay_path,
     recording_path,
 )
-from bioeval_tui.text import clean_value, compact_json, join_names, plural
 
 
 def copy_to(descriptor: int, path: Path, folder: Path) -> io.FileIO:

@@ -15,18 +15,18 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from bioeval_tui.base.printed import Fields
+from bioeval_tui.base.text import plural
+from bioeval_tui.base.units import number1
 from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.grade.submissions import UNKNOWN_AGENT
 from bioeval_tui.grade.task_report import TaskReport
-from bioeval_tui.printed import Fields
 from bioeval_tui.report.findings import AgentRanksBasis, BehindNext
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.statistics.differences import AgentRank, Difference, difference, rank
 from bioeval_tui.statistics.estimates import Sample, grouped
 from bioeval_tui.statistics.intervals import FEWEST_UNITS, UNIT, Interval, Measured, mean_of
 from bioeval_tui.statistics.means import average, average_if_any
-from bioeval_tui.text import plural
-from bioeval_tui.units import number1
 
 
 @dataclass(frozen=True, slots=True)

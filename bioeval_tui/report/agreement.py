@@ -11,7 +11,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from bioeval_tui.errors import InputError
+from bioeval_tui.base.errors import InputError
+from bioeval_tui.base.text import clean_line, plural
 from bioeval_tui.record import reviews
 from bioeval_tui.record.events import Reviewed, TranscriptScored
 from bioeval_tui.record.names import Condition, is_name
@@ -30,7 +31,6 @@ from bioeval_tui.statistics.judges import (
     units_of,
 )
 from bioeval_tui.statistics.means import average, median
-from bioeval_tui.text import clean_line, plural
 
 if TYPE_CHECKING:
     from bioeval_tui.record.state import ConversationState

@@ -12,12 +12,14 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from bioeval_tui.base.text import clean_line, shorten
 from bioeval_tui.grade.outcomes import NotGraded, Tally
 from bioeval_tui.grade.submissions import UNKNOWN_AGENT
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.effect import NO_FACTS, NOT_RECORDED
 from bioeval_tui.record.events import EndReason
 from bioeval_tui.record.names import Condition
+from bioeval_tui.record.score import contributions
 from bioeval_tui.report import findings as of, rows, sentences
 from bioeval_tui.report.agents import entries_of, ranks_basis
 from bioeval_tui.report.findings import ConclusionFinding, Finding, Outcome
@@ -25,12 +27,10 @@ from bioeval_tui.report.run import ConversationResult, RecordedRun, lost_points
 from bioeval_tui.report.sentences import NextStep
 from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
 from bioeval_tui.report.words import sure_words
-from bioeval_tui.score import contributions
 from bioeval_tui.statistics.differences import Difference, difference, differences
 from bioeval_tui.statistics.estimates import Sample
 from bioeval_tui.statistics.intervals import FEWEST, FEWEST_UNITS
 from bioeval_tui.statistics.means import exact_mean
-from bioeval_tui.text import clean_line, shorten
 
 Standing = Literal["good", "bad", "unsure", "plain"]
 MOST_STEPS = 3

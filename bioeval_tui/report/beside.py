@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bioeval_tui.base.text import clean_line, shorten
 from bioeval_tui.report import rows
 from bioeval_tui.report.comparison import Comparison, ConditionComparison
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.run import ConversationResult
-from bioeval_tui.text import clean_line, shorten
 
 LONGEST = 160
 """The most characters of what somebody said."""

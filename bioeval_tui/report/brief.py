@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bioeval_tui.base.text import plural
 from bioeval_tui.record.cases import judged, without_placeholders
 from bioeval_tui.record.conditions import names_in
 from bioeval_tui.record.names import Condition
 from bioeval_tui.report.rows import criteria_words
-from bioeval_tui.text import plural
 
 if TYPE_CHECKING:
     from bioeval_tui.record.events import ImportedFrom, RunStarted

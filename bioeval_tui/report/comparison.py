@@ -9,8 +9,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Generic, Literal, TypeVar
 
+from bioeval_tui.base.text import clean_line, shorten
+from bioeval_tui.base.units import date, day, number
 from bioeval_tui.record.events import ConversationScored, ScorePart
 from bioeval_tui.record.names import Condition
+from bioeval_tui.record.score import Composite, assertion_part, contributions, judged_part, reweighted
 from bioeval_tui.record.state import PASSED, MessageState
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.answer import Answer
@@ -23,7 +26,6 @@ from bioeval_tui.report.reviews import verdicts_replaced
 from bioeval_tui.report.run import ConversationResult
 from bioeval_tui.report.sentences import PARTS, part_title, sentence, sure as sure_of, under
 from bioeval_tui.report.summary import condition_title
-from bioeval_tui.score import Composite, assertion_part, contributions, judged_part, reweighted
 from bioeval_tui.statistics.differences import (
     FOUND_AT,
     Difference,
@@ -40,8 +42,6 @@ from bioeval_tui.statistics.estimates import (
     proportion,
 )
 from bioeval_tui.statistics.means import average, exact_mean
-from bioeval_tui.text import clean_line, shorten
-from bioeval_tui.units import date, day, number
 
 _LISTED, _LONGEST = 3, 40
 """How many differences between two jobs a note lists, and the most characters of each path and value."""

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from bioeval_tui.base.text import compact_json
 from bioeval_tui.record.cases import asserted, counts_in, criteria_in, judged_in
 from bioeval_tui.record.names import Condition
-from bioeval_tui.text import compact_json
 
 OF_CASES = ("seeds", "setups", "greetings")
 """Parts of a job, besides facts and tasks, that belong to the contents of a case which fills them in."""

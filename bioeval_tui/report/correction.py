@@ -14,7 +14,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from bioeval_tui.errors import UsageError
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.text import compact_json, plural
+from bioeval_tui.base.units import number, number3
 from bioeval_tui.record.events import Drawn, ReviewsDrawn
 from bioeval_tui.record.overlay import append_numbered, read_overlay
 from bioeval_tui.report.agreement import JudgeId, RatedTask, rated_tasks
@@ -28,8 +30,6 @@ from bioeval_tui.statistics.judges import (
     draw_reviews,
 )
 from bioeval_tui.statistics.means import average
-from bioeval_tui.text import compact_json, plural
-from bioeval_tui.units import number, number3
 
 Strata = Literal["verdict", "condition", "job"]
 STRATA: tuple[Strata, ...] = ("verdict", "condition", "job")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from bioeval_tui.errors import UsageError
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.evaluation.engine.batch import PreparedRun
 from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
 from bioeval_tui.record.conditions import ConditionConfig, most_informed, named
@@ -15,7 +16,6 @@ from bioeval_tui.report.findings import StopDecision
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.statistics.means import exact_difference, exact_mean
 from bioeval_tui.statistics.planning import ConfidenceSequence
-from bioeval_tui.text import clean_line
 
 DIFFERENCE = "difference"
 """The decision for a batch of two models: which of them is better."""

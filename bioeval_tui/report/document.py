@@ -10,9 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from bioeval_tui import score
-from bioeval_tui.printed import Fields
-from bioeval_tui.record import events
+from bioeval_tui.base.printed import Fields
+from bioeval_tui.record import events, score
 from bioeval_tui.record.events import EndReason, Fault, RunStatus
 from bioeval_tui.record.names import Condition, Peer
 from bioeval_tui.record.reviews import REVIEWED

@@ -10,18 +10,18 @@ from rich.console import Console
 from rich.text import Text
 from typing_extensions import TypedDict
 
-from bioeval_tui import score as composite
-from bioeval_tui.errors import UsageError
-from bioeval_tui.printed import Fields
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.printed import Fields
+from bioeval_tui.base.units import number
+from bioeval_tui.record import score as composite
 from bioeval_tui.record.events import ScorePart
 from bioeval_tui.record.names import Condition
+from bioeval_tui.record.score import Needed, contributions, needed, reweighted
 from bioeval_tui.report.document import ConversationDocument
 from bioeval_tui.report.findings import PartNeeded
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.run import ConversationResult
 from bioeval_tui.report.sentences import PARTS, sentence
-from bioeval_tui.score import Needed, contributions, needed, reweighted
-from bioeval_tui.units import number
 
 BAR_WIDTH = 50
 _SIGNS = {"timing": "─", "task": "═", "assertion": "━", "penalty": "╌"}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, dataclass_transform
 from bioeval_tui.record.names import Condition, title_of
 
 if TYPE_CHECKING:
-    from bioeval_tui.score import Needed
+    from bioeval_tui.record.score import Needed
     from bioeval_tui.statistics.differences import Difference
     from bioeval_tui.statistics.estimates import Counted
     from bioeval_tui.statistics.intervals import Interval

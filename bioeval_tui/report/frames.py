@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from bioeval_tui import units
-from bioeval_tui.errors import UsageError
-from bioeval_tui.files import csv_text
+from bioeval_tui.base import units
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.files import csv_text
+from bioeval_tui.base.text import as_cell, clean_line, compact_json
 from bioeval_tui.record.importing.chat import chat_messages
 from bioeval_tui.record.importing.conversations import ImportedMessage, ImportedPart
 from bioeval_tui.record.spans import known_sum
@@ -22,7 +23,6 @@ from bioeval_tui.record.tool_calls import paired
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.run import ConversationResult, conversations_of, why_not_asked
-from bioeval_tui.text import as_cell, clean_line, compact_json
 
 if TYPE_CHECKING:
     import pandas

@@ -16,10 +16,12 @@ from rich.console import Console
 from rich.text import Text
 from typing_extensions import TypedDict
 
-from bioeval_tui import score, units
-from bioeval_tui.errors import ExitCode, UsageError
-from bioeval_tui.files import write_private
-from bioeval_tui.printed import Fields
+from bioeval_tui.base import units
+from bioeval_tui.base.errors import ExitCode, UsageError
+from bioeval_tui.base.files import write_private
+from bioeval_tui.base.printed import Fields
+from bioeval_tui.base.text import both_or_all, listed, plural
+from bioeval_tui.record import score
 from bioeval_tui.record.conditions import ConditionConfig, named, names_in
 from bioeval_tui.record.events import RunStarted
 from bioeval_tui.record.names import Condition, is_name, title_of
@@ -39,7 +41,6 @@ from bioeval_tui.statistics.estimates import (
     pass_k,
 )
 from bioeval_tui.statistics.means import percentile, reaches
-from bioeval_tui.text import both_or_all, listed, plural
 
 MOST_EXCLUDED = 0.10
 _PART = re.compile(

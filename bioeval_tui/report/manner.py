@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
+from bioeval_tui.base.units import number1, share
 from bioeval_tui.languages import language_of
 from bioeval_tui.languages.english import ENGLISH
 from bioeval_tui.record.events import ROLE_RULES
@@ -22,7 +23,6 @@ from bioeval_tui.report.run import ConversationResult, RecordedRun
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.report.summary import condition_title, conditions_of
 from bioeval_tui.statistics.intervals import FEWEST_UNITS, UNIT, Interval, mean_of
-from bioeval_tui.units import number1, share
 
 _HEDGES = (
     "a bit", "almost", "apparently", "approximately", "could be", "fairly", "guess", "hard to say", "i believe",
@@ -351,7 +351,7 @@ def _transcript(run: RecordedRun, talk: ConversationResult) -> UserTranscript:
     out: Collection[int] | None
     if not greeting:
         # Imported only for a foreign file, on which no guard ran: it takes a tenth of a second.
-        from bioeval_tui.evaluation.guards.checks import messages_out_of_role
+        from bioeval_tui.guards.checks import messages_out_of_role
 
         out = messages_out_of_role(messages)
     elif isinstance(evaluator, dict) and evaluator.get("guards") == "off":

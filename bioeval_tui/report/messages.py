@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Literal
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from bioeval_tui.peer_limits import MAX_TEXT
-from bioeval_tui.text import clean, clean_line
+from bioeval_tui.base.peer_limits import MAX_TEXT
+from bioeval_tui.base.text import clean, clean_line
 
 if TYPE_CHECKING:
     from bioeval_tui.report.result import Quotation  # screens need no result for it

@@ -13,8 +13,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bioeval_tui.consoles import plain_console
-from bioeval_tui.errors import UsageError
+from bioeval_tui.base.consoles import plain_console
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.text import clean_line, plural
+from bioeval_tui.base.units import DASH, count, dollars, number, number1, number3
 from bioeval_tui.evaluation.wiring.prepare import MESSAGE_TOKENS, PrintedEstimate, PrintedRole, total_cost
 from bioeval_tui.record.conditions import most_informed
 from bioeval_tui.report import findings as of
@@ -38,8 +40,6 @@ from bioeval_tui.statistics.planning import (
     trials_for_width,
     variance_components,
 )
-from bioeval_tui.text import clean_line, plural
-from bioeval_tui.units import DASH, count, dollars, number, number1, number3
 
 CORRELATION = 0.5
 """Assumed correlation of two agents' case means: cases that are hard for one tend to be hard for the other."""

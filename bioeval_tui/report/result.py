@@ -14,9 +14,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from bioeval_tui import score as composite
-from bioeval_tui.evaluation.spending import Prices, shipped_prices
+from bioeval_tui.base.text import clean_line, listed, plural
+from bioeval_tui.base.units import date, latency
 from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.peers.spending import Prices, shipped_prices
+from bioeval_tui.record import score as composite
 from bioeval_tui.record.attachments import file_words
 from bioeval_tui.record.conditions import names_in
 from bioeval_tui.record.effect import trial_difference
@@ -35,6 +37,7 @@ from bioeval_tui.record.reviews import (
     reviewed_scores,
     with_reviews,
 )
+from bioeval_tui.record.score import Needed, needed
 from bioeval_tui.record.state import ConversationState, MessageState, RunState
 from bioeval_tui.report import findings as of, rows
 from bioeval_tui.report.answer import Answer, answer_run, answer_trial
@@ -60,10 +63,7 @@ from bioeval_tui.report.summary import Summary, assertion_share, summarise_runs
 from bioeval_tui.report.words import (
     answer_notes,
 )
-from bioeval_tui.score import Needed, needed
 from bioeval_tui.statistics.estimates import Proportion
-from bioeval_tui.text import clean_line, listed, plural
-from bioeval_tui.units import date, latency
 
 
 @dataclass(frozen=True, slots=True)

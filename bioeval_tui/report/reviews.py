@@ -10,6 +10,8 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
+from bioeval_tui.base.text import clean_line
+from bioeval_tui.base.units import DASH
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record import reviews
 from bioeval_tui.record.cases import judged_in, question_of
@@ -26,8 +28,6 @@ from bioeval_tui.record.overlay import Judging, Overlay, counting, judgings, rea
 from bioeval_tui.record.runs import overlay_path
 from bioeval_tui.record.state import ConversationKey, RunState
 from bioeval_tui.report.findings import CriteriaChanged, VerdictsReplaced
-from bioeval_tui.text import clean_line
-from bioeval_tui.units import DASH
 
 
 @dataclass(frozen=True, slots=True)

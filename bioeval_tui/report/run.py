@@ -11,10 +11,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
-from bioeval_tui import score as composite
-from bioeval_tui.errors import Problem
-from bioeval_tui.evaluation.conversation.transcript import without_signoff
-from bioeval_tui.evaluation.spending import Prices, shipped_prices
+from bioeval_tui.base.errors import Problem
+from bioeval_tui.base.text import both_or_all, clean_line, shorten
+from bioeval_tui.peers.spending import Prices, shipped_prices
+from bioeval_tui.peers.transcript import without_signoff
+from bioeval_tui.record import score as composite
 from bioeval_tui.record.conditions import Contrast, condition_in, conditions_in, names_in
 from bioeval_tui.record.effect import (
     NOT_RECORDED,
@@ -61,7 +62,6 @@ from bioeval_tui.report.reviews import JudgedAgain, Review
 from bioeval_tui.report.sentences import LONGEST_LOSS, needs_all, sentence
 from bioeval_tui.statistics.estimates import LatencySummary, Sample
 from bioeval_tui.statistics.means import exact_mean
-from bioeval_tui.text import both_or_all, clean_line, shorten
 
 
 class ConversationResult:

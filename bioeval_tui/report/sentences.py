@@ -14,13 +14,13 @@ from functools import singledispatch
 from string import Formatter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bioeval_tui.base.text import both_or_all, clean_line, join_names, listed, plural, shorten, upper_first
+from bioeval_tui.base.units import latency, number, number1, number3, number_up, share, signed, signless
 from bioeval_tui.record.conditions import SUPPLIED, WITHHELD
 from bioeval_tui.record.names import PUBLISHED_TITLES, title_of
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Finding, NextFinding, Outcome
 from bioeval_tui.statistics.intervals import FEWEST
-from bioeval_tui.text import both_or_all, clean_line, join_names, listed, plural, shorten, upper_first
-from bioeval_tui.units import latency, number, number1, number3, number_up, share, signed, signless
 
 if TYPE_CHECKING:
     from bioeval_tui.statistics.differences import AgentRank, Difference

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from bioeval_tui.base.text import clean_line, shorten
+from bioeval_tui.base.units import date, number
 from bioeval_tui.report.comparison import Comparison, ConditionComparison, compare
-from bioeval_tui.text import clean_line, shorten
-from bioeval_tui.units import date, number
 
 if TYPE_CHECKING:
     from bioeval_tui.record.runs import CataloguedRun

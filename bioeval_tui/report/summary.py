@@ -10,15 +10,15 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
-from bioeval_tui import units
-from bioeval_tui.printed import Fields
+from bioeval_tui.base import units
+from bioeval_tui.base.printed import Fields
 from bioeval_tui.record.conditions import names_in
 from bioeval_tui.record.names import Condition, asked_and_served, title_of
+from bioeval_tui.record.score import rubric_score
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.findings import RanksBasis, Shared
 from bioeval_tui.report.run import ConversationResult, RecordedRun, shared_by
 from bioeval_tui.report.sentences import effect_words, rank_words, sentence
-from bioeval_tui.score import rubric_score
 from bioeval_tui.statistics.differences import (
     AgentRank,
     AgentRanking,

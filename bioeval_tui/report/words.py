@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bioeval_tui import units
+from bioeval_tui.base import units
+from bioeval_tui.base.text import compact_json, plural, shorten
+from bioeval_tui.base.units import DASH, count, dollars, number, number3
 from bioeval_tui.grade.task_report import NO_MEDAL, TaskReport
 from bioeval_tui.record.events import AssertionChecked, TaskScored
 from bioeval_tui.record.names import Condition
@@ -20,8 +22,6 @@ from bioeval_tui.report.sentences import (
 from bioeval_tui.report.summary import Asking, ConditionSummary, Summary
 from bioeval_tui.statistics.estimates import Estimate, LatencySummary, PassK
 from bioeval_tui.statistics.intervals import LEVEL
-from bioeval_tui.text import compact_json, plural, shorten
-from bioeval_tui.units import DASH, count, dollars, number, number3
 
 SHOWN_K = 5
 SIGNS = {"passed": "✓", "failed": "✗", "not_measured": "?"}

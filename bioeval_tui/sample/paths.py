@@ -9,9 +9,9 @@ from pathlib import Path
 
 import bioeval_tui
 from bioeval_tui import plugins
-from bioeval_tui.errors import BioevalError, UsageError
-from bioeval_tui.files import below, folder_below, write_whole
-from bioeval_tui.text import clean_line, join_names
+from bioeval_tui.base.errors import BioevalError, UsageError
+from bioeval_tui.base.files import below, folder_below, write_whole
+from bioeval_tui.base.text import clean_line, join_names
 
 DEMO_JOB = "medication_reminder.yml"
 LOCAL_MODEL_JOB = "missed_dose.yml"

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui.files import below, write_whole
+from bioeval_tui.base.files import below, write_whole
 
 
 def stable_order(count: int, seed: str) -> list[int]:

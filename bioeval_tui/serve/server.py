@@ -25,11 +25,11 @@ from typing import Any, NamedTuple
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
-from bioeval_tui.admission import BACKLOG, Admission, serve_app, why_not_bound
-from bioeval_tui.errors import BioevalError, UnavailableError, UsageError
-from bioeval_tui.peer_limits import MAX_TAB_MESSAGE, MAX_WEB_BODY
+from bioeval_tui.base.admission import BACKLOG, Admission, serve_app, why_not_bound
+from bioeval_tui.base.errors import BioevalError, UnavailableError, UsageError
+from bioeval_tui.base.peer_limits import MAX_TAB_MESSAGE, MAX_WEB_BODY
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.serve.access import Access, Hosts, same_origin
-from bioeval_tui.text import clean_line
 
 READY = b"__GANGLION__\n"
 """The line that Textual's driver writes before its first packet."""

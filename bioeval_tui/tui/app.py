@@ -21,9 +21,9 @@ from textual.filter import LineFilter
 from textual.widgets import Input
 from textual.worker import WorkerFailed
 
-from bioeval_tui.errors import BioevalError, StorageError
+from bioeval_tui.base.errors import BioevalError, StorageError
+from bioeval_tui.base.text import home_relative, listed
 from bioeval_tui.record.masking import current, masked, masking
-from bioeval_tui.text import home_relative, listed
 from bioeval_tui.tui import keys
 from bioeval_tui.tui.items import cannot_run
 from bioeval_tui.tui.keys import bindings

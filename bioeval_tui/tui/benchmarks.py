@@ -21,9 +21,11 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
-from bioeval_tui.errors import BioevalError
+from bioeval_tui.base.errors import BioevalError
+from bioeval_tui.base.text import clean_line, plural
+from bioeval_tui.base.units import duration
+from bioeval_tui.base.widths import padded
 from bioeval_tui.statistics.means import median
-from bioeval_tui.text import clean_line, plural
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Board, MedalRow
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live.transcript.markdown import TranscriptMarkdown
@@ -37,8 +39,6 @@ from bioeval_tui.tui.shared.dialogs import Dialog, PathDialog, Tell, WorkDialog
 from bioeval_tui.tui.shared.list_screen import ListScreen
 from bioeval_tui.tui.shared.list_table import Column, Key, Listing, number_key, text_key
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
-from bioeval_tui.units import duration
-from bioeval_tui.widths import padded
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.task_report import TaskReport

@@ -10,6 +10,8 @@ from rich.cells import cell_len
 from textual.binding import BindingType
 from textual.widget import Widget
 
+from bioeval_tui.base.units import number
+from bioeval_tui.base.widths import fitted, padded
 from bioeval_tui.report.beside import AgentSaid, BesideEachOther, beside
 from bioeval_tui.report.comparison import Comparison
 from bioeval_tui.tui.keys import bindings
@@ -18,8 +20,6 @@ from bioeval_tui.tui.shared.answer_block import answer_lines
 from bioeval_tui.tui.shared.cells import Cell, Line, score_tone
 from bioeval_tui.tui.shared.dialogs import Dialog, DialogText
 from bioeval_tui.tui.shared.rows_widget import Labelled
-from bioeval_tui.units import number
-from bioeval_tui.widths import fitted, padded
 
 
 class BesideDialog(Dialog[None]):

@@ -15,13 +15,13 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from bioeval_tui import installation
+from bioeval_tui.base import installation
+from bioeval_tui.base.widths import fitted
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import captions_view
 from bioeval_tui.tui.shared.cells import Cell
 from bioeval_tui.tui.shared.dialogs import Dialog
-from bioeval_tui.widths import fitted
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.attach import ReplayedRun

@@ -15,7 +15,10 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
 
-from bioeval_tui.errors import BioevalError
+from bioeval_tui.base.errors import BioevalError
+from bioeval_tui.base.text import home_relative, plural
+from bioeval_tui.base.units import ago, number
+from bioeval_tui.base.widths import fitted, padded
 from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.record.names import title_of
 from bioeval_tui.record.runs import AGENT_FAILED, NO_SCORE, NOT_MEASURED
@@ -23,7 +26,6 @@ from bioeval_tui.report.findings import CompareNext, RepeatNext, ReviewNext, Run
 from bioeval_tui.report.sentences import next_step
 from bioeval_tui.sample.paths import DEMO_JOB, GUESSING, SAMPLE_AGENT, sample_jobs
 from bioeval_tui.statistics.intervals import FEWEST_UNITS
-from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs import runs_view
@@ -42,8 +44,6 @@ from bioeval_tui.tui.shared.cells import (
 )
 from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, Labelled, RowList
-from bioeval_tui.units import ago, number
-from bioeval_tui.widths import fitted, padded
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.wiring.doctor import ComponentState

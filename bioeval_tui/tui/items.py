@@ -8,9 +8,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from bioeval_tui.errors import Problem
+from bioeval_tui.base.errors import Problem
+from bioeval_tui.base.text import plural
 from bioeval_tui.record.names import PUBLISHED_TITLES, Condition
-from bioeval_tui.text import plural
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.task_report import TaskReport

@@ -17,16 +17,18 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from bioeval_tui import plugins
-from bioeval_tui.addresses import url_hint
-from bioeval_tui.errors import BioevalError, UsageError
+from bioeval_tui.base.addresses import url_hint
+from bioeval_tui.base.errors import BioevalError, UsageError
+from bioeval_tui.base.text import both_or_all, clean_line, home_relative, listed, plural, shorten
+from bioeval_tui.base.units import dollars, duration
+from bioeval_tui.base.widths import fitted, padded
 from bioeval_tui.evaluation.engine.interface import Resolved, RunRequest
-from bioeval_tui.evaluation.job.template import ASKS_FIRST, Answers, script_for
+from bioeval_tui.jobs.template import ASKS_FIRST, Answers, script_for
 from bioeval_tui.record.names import PUBLISHED_TITLES
 from bioeval_tui.record.run_options import OTLP_PORT, options_of
 from bioeval_tui.report.plans import expected_interval
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.statistics.intervals import FEWEST, FEWEST_UNITS
-from bioeval_tui.text import both_or_all, clean_line, home_relative, listed, plural, shorten
 from bioeval_tui.tui.data.job_list import ENDINGS
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.keys import bindings
@@ -35,8 +37,6 @@ from bioeval_tui.tui.shared.cells import Cell, Line, paint_lines
 from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog
 from bioeval_tui.tui.shared.editor import job_file
 from bioeval_tui.tui.shared.rows_widget import Labelled
-from bioeval_tui.units import dollars, duration
-from bioeval_tui.widths import fitted, padded
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition

@@ -21,17 +21,17 @@ from textual.strip import Strip
 from textual.visual import Visual
 from textual.widget import Widget
 
-from bioeval_tui.errors import BioevalError, Problem
+from bioeval_tui.base.errors import BioevalError, Problem
+from bioeval_tui.base.text import home_relative, plural
+from bioeval_tui.base.units import number, when
+from bioeval_tui.base.widths import padded
 from bioeval_tui.sample.paths import plugin_jobs, sample_jobs
-from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.items import JobItem, cannot_run
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells import Cell, bulleted, paint, spark
 from bioeval_tui.tui.shared.list_screen import ListScreen
 from bioeval_tui.tui.shared.list_table import Column, Key, Listing, number_key
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList, title_lines
-from bioeval_tui.units import number, when
-from bioeval_tui.widths import padded
 
 if TYPE_CHECKING:
     from bioeval_tui.tui.job_dialogs import NewJob

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 from textual.actions import ActionParseResult
 from textual.dom import DOMNode
 
-from bioeval_tui.errors import UsageError
+from bioeval_tui.base.errors import UsageError
 from bioeval_tui.evaluation.engine.attach import FollowedRun
 from bioeval_tui.record.runs import is_run_id
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.data.services import AppServices
 
 if TYPE_CHECKING:
+    from bioeval_tui.base.settings import Settings
     from bioeval_tui.evaluation.engine.interface import Intent, RunView
-    from bioeval_tui.settings import Settings
     from bioeval_tui.tui.items import ReviewItem, ReviewSource
 
 REFUSED = "this session is read-only: it shows recordings"

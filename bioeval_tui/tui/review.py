@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from bioeval_tui.errors import BioevalError
+from bioeval_tui.base.errors import BioevalError
 from bioeval_tui.record.state import ConversationState
 from bioeval_tui.tui import review_view
 from bioeval_tui.tui.items import ItemId, NewReview, ReviewItem, ReviewSource

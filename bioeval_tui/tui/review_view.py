@@ -16,18 +16,18 @@ from textual.containers import Vertical
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from bioeval_tui.base.text import clean, for_terminal, shorten
+from bioeval_tui.base.units import date, number
+from bioeval_tui.base.widths import fitted
 from bioeval_tui.grade.outcomes import standing_of
 from bioeval_tui.record import reviews
 from bioeval_tui.record.names import title_of
 from bioeval_tui.report.messages import plain
-from bioeval_tui.text import clean, for_terminal, shorten
 from bioeval_tui.tui.items import NewReview, ReviewItem
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals.medals_view import MEDALS
 from bioeval_tui.tui.shared.cells import Cell, Line, condition_in
 from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog
-from bioeval_tui.units import date, number
-from bioeval_tui.widths import fitted
 
 if TYPE_CHECKING:
     from bioeval_tui.record.events import Mark, Reviewed

@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.expressions import evaluate, parse, scope
+from bioeval_tui.base.errors import ExpressionError
+from bioeval_tui.expressions import evaluate, parse, scope
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 STATE = json.loads((GOLDEN / "kotlin_state.json").read_text("utf-8"))

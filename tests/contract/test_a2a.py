@@ -21,8 +21,8 @@ from a2a.types import AgentCard, APIKeySecurityScheme, Part, SecurityScheme
 from rich.console import Console
 
 from bioeval_tui import plugins
-from bioeval_tui.evaluation.job.models import TargetConfig
 from bioeval_tui.evaluation.wiring.endpoints import may_call
+from bioeval_tui.jobs.models import TargetConfig
 from bioeval_tui.protocols import Agent, AgentTerms, Delta, Generation, PeerError, Reply
 from bioeval_tui.record.attachments import file_words
 from bioeval_tui.report.comparison import compare

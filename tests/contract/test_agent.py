@@ -15,7 +15,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph, available
+from bioeval_tui.graphs.embedded import EmbeddedGraph, available
 from bioeval_tui.protocols import Agent, Delta, Generation, PeerError, Reply
 from bioeval_tui.sample.agent.service import RunningAgent, run_sample_agent
 from tests.integration.program import run, started

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.expressions import LimitError, Limits, caret, evaluate, parse, scope
+from bioeval_tui.base.errors import ExpressionError
+from bioeval_tui.expressions import LimitError, Limits, caret, evaluate, parse, scope
 
 FOLDER = Path(__file__).parent
 STATE = json.loads((FOLDER / "expressions_state.json").read_text("utf-8"))

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.errors import QueryError
-from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph, available
+from bioeval_tui.base.errors import QueryError
+from bioeval_tui.graphs.embedded import EmbeddedGraph, available
 from bioeval_tui.protocols import KnowledgeGraph, PeerError
 from tests.integration.neo4j.server import empty_graph, require_server
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.expressions import evaluate, parse
-from bioeval_tui.evaluation.expressions.scope import CONSTANTS
-from bioeval_tui.evaluation.expressions.signatures import FUNCTIONS, METHODS, PROPERTIES
+from bioeval_tui.base.errors import ExpressionError
+from bioeval_tui.expressions import evaluate, parse
+from bioeval_tui.expressions.scope import CONSTANTS
+from bioeval_tui.expressions.signatures import FUNCTIONS, METHODS, PROPERTIES
 from tests.contract.kotlin import NAMES, Verdict, verdicts
 
 DOCS = (Path(__file__).parents[2] / "docs" / "assertions.md").read_text("utf-8")

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.evaluation.job.loading import job_from_data
-from bioeval_tui.evaluation.models.prompting import find_prompt
-from bioeval_tui.evaluation.offline import RulesJudge
+from bioeval_tui.base.text import clean
+from bioeval_tui.jobs.loading import job_from_data
+from bioeval_tui.peers.models.prompting import find_prompt
+from bioeval_tui.peers.offline import RulesJudge
 from bioeval_tui.protocols import JudgeView, TranscriptMessage
-from bioeval_tui.text import clean
 from tests.rendered import judge_prompt
 
 from .peers import ASKED, Agent, Models, completion, instead, serving, verdict

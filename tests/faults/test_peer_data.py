@@ -15,10 +15,11 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.evaluation import assertions, offline
-from bioeval_tui.evaluation.agents import connection, rest
-from bioeval_tui.evaluation.conversation import attempts, observe, run_job, scoring, transcript, turns
-from bioeval_tui.peer_limits import MAX_HEADER_BYTES, MAX_HEADERS
+from bioeval_tui.base.peer_limits import MAX_HEADER_BYTES, MAX_HEADERS
+from bioeval_tui.evaluation import assertions
+from bioeval_tui.evaluation.conversation import attempts, observe, run_job, scoring, turns
+from bioeval_tui.peers import offline, transcript
+from bioeval_tui.peers.agents import connection, rest
 
 from .peers import ASKED, Agent, Fault, Request, http, says, serving, status
 from .program import Outcome, Program

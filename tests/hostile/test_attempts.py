@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.errors import InputError, JobError, QueryError, UsageError
+from bioeval_tui.base.errors import InputError, JobError, QueryError, UsageError
 from bioeval_tui.evaluation.assertions import check_expression
-from bioeval_tui.evaluation.graphs import cypher as cypher_guard
-from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph
-from bioeval_tui.evaluation.job.loading import parse_job
-from bioeval_tui.evaluation.job.models import EvaluationJob
 from bioeval_tui.evaluation.medal_assertions import matching
-from bioeval_tui.evaluation.models.prompting import Prompt, find_prompt
+from bioeval_tui.graphs import cypher as cypher_guard
+from bioeval_tui.graphs.embedded import EmbeddedGraph
+from bioeval_tui.jobs.loading import parse_job
+from bioeval_tui.jobs.models import EvaluationJob
+from bioeval_tui.peers.models.prompting import Prompt, find_prompt
 from bioeval_tui.protocols import AssertionView, EvaluatorView, PeerError, TranscriptMessage
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.runs import is_run_id
@@ -159,7 +159,7 @@ def cypher(text: str, place: Place) -> None:
 
 async def _on_the_graph(text: str, place: Place) -> None:
     """Past the guard the second line of defence holds: what is asked for does not happen."""
-    from bioeval_tui.evaluation.graphs.embedded import Allowance, EmbeddedFile
+    from bioeval_tui.graphs.embedded import Allowance, EmbeddedFile
 
     graph = EmbeddedGraph(place.root / "graph" / "g.db")
     try:

@@ -1,7 +1,7 @@
 """Every door to which others send is flooded with bytes, depth, elements and text that is slow to read.
 
 Nothing takes more than its share of memory and processor time, no run breaks, and the party that flooded is named. The sizes
-are those of `bioeval_tui.peer_limits`. Time is this process's processor time, with the peer's own in it.
+are those of `bioeval_tui.base.peer_limits`. Time is this process's processor time, with the peer's own in it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ import pytest
 from aiohttp import web
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from bioeval_tui.errors import BioevalError
+from bioeval_tui.base.errors import BioevalError
+from bioeval_tui.base.peer_limits import MAX_INTENT, MAX_LINE, MAX_OTLP_BODY, MAX_TAB_MESSAGE, MAX_TRACE
 from bioeval_tui.evaluation.conversation.control import Control, listen, send_intent
-from bioeval_tui.evaluation.conversation.traces import ConversationTraces, Traces
 from bioeval_tui.evaluation.engine.span_receiver import receive_spans
 from bioeval_tui.evaluation.wiring.doctor import model_finding
-from bioeval_tui.peer_limits import MAX_INTENT, MAX_LINE, MAX_OTLP_BODY, MAX_TAB_MESSAGE, MAX_TRACE
+from bioeval_tui.peers.traces import ConversationTraces, Traces
 from bioeval_tui.record import events
 from bioeval_tui.record.runs import LiveInfo
 from bioeval_tui.record.transfer import import_file

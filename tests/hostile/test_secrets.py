@@ -14,7 +14,7 @@ import pytest
 import yaml
 from aiohttp import web
 
-from bioeval_tui.evaluation.job.loading import load_job
+from bioeval_tui.jobs.loading import load_job
 from tests.hostile.world import ROOT, make_world, program
 from tests.servers import openai_server as srv
 from tests.servers.models import StandIns
@@ -159,7 +159,7 @@ async def whole(root: Path) -> tuple[list[bytes], list[Processes], EchoingAgent,
 
 async def picture(environment: dict[str, str], root: Path) -> None:
     """Save a picture of the screens of the runs and of the score card, as the key `s` does."""
-    from bioeval_tui.settings import Settings
+    from bioeval_tui.base.settings import Settings
     from bioeval_tui.tui.app import BioevalApp
     from bioeval_tui.tui.data.services import AppServices
 

@@ -9,11 +9,11 @@ from typing import Any, cast
 
 import pytest
 
-from bioeval_tui.errors import BioevalError
+from bioeval_tui.base.errors import BioevalError
+from bioeval_tui.base.settings import Settings
 from bioeval_tui.evaluation.engine.attach import FollowedRun
 from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.sample.paths import DEMO_JOB, sample_jobs, sample_submissions
-from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
 from tests.forked import fork_templates
 

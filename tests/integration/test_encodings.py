@@ -22,7 +22,7 @@ from typing import IO, Any
 import click
 import pytest
 
-from bioeval_tui import streams
+from bioeval_tui.base import streams
 from bioeval_tui.cli.main import app, main
 from bioeval_tui.tui.shared.line_widgets import BigNumber
 from tests.forked import Program, fork_templates

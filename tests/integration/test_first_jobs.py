@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 import yaml
 
-from bioeval_tui.evaluation.job.loading import load_job
-from bioeval_tui.evaluation.job.models import ScriptLine
-from bioeval_tui.evaluation.job.template import Answers, script_for
+from bioeval_tui.base.settings import Settings
+from bioeval_tui.jobs.loading import load_job
+from bioeval_tui.jobs.models import ScriptLine
+from bioeval_tui.jobs.template import Answers, script_for
 from bioeval_tui.sample.paths import sample_jobs
-from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.job_dialogs import EXAMPLES
 from tests.command import call

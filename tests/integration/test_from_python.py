@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from bioeval_tui import Results, evaluate, evaluate_async, load_run
-from bioeval_tui.errors import JobError, UsageError
+from bioeval_tui.base.errors import JobError, UsageError
 from bioeval_tui.evaluation.wiring.start import resume_spec
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.run_options import kinds

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.errors import BioevalError
+from bioeval_tui.base.errors import BioevalError
+from bioeval_tui.base.settings import Settings
 from bioeval_tui.grade.ledger import HEAD, NAME, verify
 from bioeval_tui.grade.tasks.prepare import prepare_task
 from bioeval_tui.grading import Registry
-from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.run_list import RunList
 from bioeval_tui.tui.data.services import Preferences
 from tests.command import call
@@ -452,7 +452,7 @@ def test_a_log_of_another_kind_is_not_written(kind: str, home: Home) -> None:
 @pytest.mark.parametrize("beside", ["", "-journal", "-wal", "-shm"])
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_graph_of_another_kind_is_not_opened(beside: str, kind: str, home: Home) -> None:
-    embedded = pytest.importorskip("bioeval_tui.evaluation.graphs.embedded")
+    embedded = pytest.importorskip("bioeval_tui.graphs.embedded")
     put(home.data / f"graph.db{beside}", home.plants()[kind])
     graph = embedded.EmbeddedGraph(home.data / "graph.db")
     with pytest.raises(BioevalError, match=r"graph\.db cannot be opened"):
@@ -462,7 +462,7 @@ async def test_a_graph_of_another_kind_is_not_opened(beside: str, kind: str, hom
 
 
 async def test_a_graphs_journal_that_names_another_file_does_not_delete_it(home: Home) -> None:
-    embedded = pytest.importorskip("bioeval_tui.evaluation.graphs.embedded")
+    embedded = pytest.importorskip("bioeval_tui.graphs.embedded")
     path = made(home.data) / "graph.db"
     graph = embedded.EmbeddedGraph(path)
     await graph.execute("CREATE (:Check {n: 41})")

@@ -15,14 +15,14 @@ import pytest
 from pyarrow import parquet
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from bioeval_tui.archives import ZipFile, is_zipfile
-from bioeval_tui.evaluation.job.models import EvaluationJob, JobPart
+from bioeval_tui.base.archives import ZipFile, is_zipfile
+from bioeval_tui.base.settings import Settings
+from bioeval_tui.jobs.models import EvaluationJob, JobPart
 from bioeval_tui.record.conditions import ConditionConfig
 from bioeval_tui.record.masking import use
 from bioeval_tui.record.masking.mask import FREE, JOB_KEYS, Mask
 from bioeval_tui.record.masking.rules import load_rules
 from bioeval_tui.report.formats.registry import names
-from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
 from tests.command import call
 from tests.integration.marked import GOLDEN

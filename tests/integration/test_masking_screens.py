@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from bioeval_tui.base.settings import Settings
 from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.grade.runs import Runs
 from bioeval_tui.record.masking import masked, use
@@ -19,7 +20,6 @@ from bioeval_tui.record.masking.mask import Mask
 from bioeval_tui.record.masking.rules import load_rules
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.sample.paths import sample_submissions
-from bioeval_tui.settings import Settings
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.items import MedalRow, NewReview, ReviewSource

@@ -29,8 +29,8 @@ print(sys.modules["fcntl"], sys.modules["resource"], sys.modules["termios"])
 WRITE_AND_READ = """
 import asyncio, os, sys
 from pathlib import Path
-from bioeval_tui.errors import RecordingError
-from bioeval_tui.portable import lock, read_at
+from bioeval_tui.base.errors import RecordingError
+from bioeval_tui.base.portable import lock, read_at
 from bioeval_tui.record.transfer import copy_to
 from bioeval_tui.record.overlay import append_numbered, read_overlay
 from bioeval_tui.record.reading import read_recording

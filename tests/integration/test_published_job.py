@@ -13,8 +13,8 @@ import pytest
 import yaml
 from rich.console import Console
 
-from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph, available
-from bioeval_tui.evaluation.job.models import EvaluationJob, ScorerConfig
+from bioeval_tui.graphs.embedded import EmbeddedGraph, available
+from bioeval_tui.jobs.models import EvaluationJob, ScorerConfig
 from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.result import load_run
 from bioeval_tui.sample.agent.service import run_sample_agent

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from bioeval_tui.errors import JobError
-from bioeval_tui.evaluation.graphs.embedded import available
-from bioeval_tui.evaluation.job.loading import job_from_data
-from bioeval_tui.evaluation.job.models import EvaluationJob
+from bioeval_tui.base.errors import JobError
+from bioeval_tui.graphs.embedded import available
+from bioeval_tui.jobs.loading import job_from_data
+from bioeval_tui.jobs.models import EvaluationJob
 from tests.servers import openai_server as srv
 from tests.servers.models import StandIns
 from tests.servers.rest_agent import RestAgentServer

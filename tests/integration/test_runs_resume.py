@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.errors import RecordingError
+from bioeval_tui.base.errors import RecordingError
+from bioeval_tui.base.settings import Settings
 from bioeval_tui.evaluation.conversation.control import send_intent
 from bioeval_tui.evaluation.engine.batch import run_batch
 from bioeval_tui.evaluation.wiring.start import prepare_batch, resume_spec
 from bioeval_tui.record.runs import overlay_path, read_live
-from bioeval_tui.settings import Settings
 from tests.integration.program import environment, events_of, kinds_of, run, sample_agent, started, wait_for
 from tests.integration.test_first_light import JOBS, engine_spec
 

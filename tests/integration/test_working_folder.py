@@ -35,7 +35,8 @@ TASK = "oncology/breast-cancer"
 OWN = "lab/own"
 EVERY_COMMAND = """
 import importlib, pkgutil
-from bioeval_tui import cli, isolation
+from bioeval_tui import cli
+from bioeval_tui.base import isolation
 isolation.leave_out_working_folder(run_by_name=False)
 for module in pkgutil.iter_modules(cli.__path__, "bioeval_tui.cli."):
     importlib.import_module(module.name)

@@ -10,14 +10,14 @@ import pyte
 import pytest
 from rich.style import Style
 
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.settings import Settings
 from bioeval_tui.cli.watch import write_replay
-from bioeval_tui.errors import UsageError
 from bioeval_tui.record.events import MessageCompleted
 from bioeval_tui.record.masking import use
 from bioeval_tui.record.masking.mask import Mask
 from bioeval_tui.record.masking.rules import load_rules
 from bioeval_tui.record.reading import read_recording
-from bioeval_tui.settings import Settings
 from bioeval_tui.tui import casting
 from tests.unit.report.recorded import GOLDEN
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bioeval_tui import plugins
-from bioeval_tui.evaluation.job.models import TargetConfig
+from bioeval_tui.jobs.models import TargetConfig
 from bioeval_tui.protocols import Agent, AgentTerms
 
 

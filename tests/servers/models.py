@@ -15,8 +15,8 @@ from typing import Any
 
 from aiohttp import web
 
-from bioeval_tui.evaluation.job.models import EvaluationJob
-from bioeval_tui.evaluation.offline import ScriptedEvaluator
+from bioeval_tui.jobs.models import EvaluationJob
+from bioeval_tui.peers.offline import ScriptedEvaluator
 from bioeval_tui.protocols import EvaluatorView, TranscriptMessage, Utterance
 from tests.servers import openai_server as srv
 

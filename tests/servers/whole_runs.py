@@ -6,21 +6,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui.evaluation.conversation.traces import Traces
+from bioeval_tui.base.files import private_dir
+from bioeval_tui.base.settings import Secret, Settings
 from bioeval_tui.evaluation.engine.batch import run_batch
 from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
-from bioeval_tui.evaluation.job.loading import job_from_data
-from bioeval_tui.evaluation.job.models import EvaluationJob
-from bioeval_tui.evaluation.spending import CallBudget
 from bioeval_tui.evaluation.wiring.prepare import prepare_run
-from bioeval_tui.files import private_dir
+from bioeval_tui.jobs.loading import job_from_data
+from bioeval_tui.jobs.models import EvaluationJob
+from bioeval_tui.peers.spending import CallBudget
+from bioeval_tui.peers.traces import Traces
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.runs import new_run_ids, recording_path
 from bioeval_tui.record.state import RunState
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.result import load_run
-from bioeval_tui.settings import Secret, Settings
 
 PUBLISHED_JOB = """
 # The example of embabel-agent-eval's README: its keys, their order and kinds, its two assertions; other words.

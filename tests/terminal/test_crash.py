@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.errors import ExitCode
+from bioeval_tui.base.errors import ExitCode
 from tests.integration.program import recording_in, sample_agent
 
 from .screen import Screen

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.errors import ExitCode
+from bioeval_tui.base.errors import ExitCode
 from bioeval_tui.record.runs import process_start
 from tests.integration.program import recording_in, sample_agent, wait_for
 

@@ -15,7 +15,7 @@ import pyte
 import pytest
 from aiohttp import ClientSession, ClientWebSocketResponse, WSMsgType
 
-from bioeval_tui.errors import ExitCode
+from bioeval_tui.base.errors import ExitCode
 from tests.integration.program import started
 from tests.terminals import LONGEST_S
 

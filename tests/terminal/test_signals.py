@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.errors import ExitCode
+from bioeval_tui.base.errors import ExitCode
 from tests.integration.program import environment
 from tests.terminals import Terminal
 

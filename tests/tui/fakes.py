@@ -11,14 +11,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal
 
-from bioeval_tui.errors import UsageError
+from bioeval_tui.base.errors import UsageError
 from bioeval_tui.evaluation.engine.interface import Intent, Resolved, RunRequest, RunView
-from bioeval_tui.evaluation.job.template import Answers
 from bioeval_tui.evaluation.wiring.doctor import ComponentState
 from bioeval_tui.formats import RunResult
 from bioeval_tui.grade.outcomes import Validation
 from bioeval_tui.grade.task_report import PRIVATE, Section
 from bioeval_tui.grading import Uncertainty
+from bioeval_tui.jobs.template import Answers
 from bioeval_tui.record.events import Reviewed, RunEvent
 from bioeval_tui.record.reviews import Opinions, ReviewedScores, fold_reviews, reviewed_scores
 from bioeval_tui.record.runs import CataloguedRun

@@ -11,7 +11,7 @@ from typing import Any
 from fakes import FakeServices, FakeView
 from medal_rows import board as scores_of
 
-from bioeval_tui.errors import Problem
+from bioeval_tui.base.errors import Problem
 from bioeval_tui.formats import RunResult
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.runs import CataloguedRun, Status

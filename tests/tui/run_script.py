@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from bioeval_tui import score as composite
+from bioeval_tui.base.settings import Settings
 from bioeval_tui.protocols import Condition
-from bioeval_tui.record import events
+from bioeval_tui.record import events, score as composite
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.runs import recording_path
-from bioeval_tui.settings import Settings
 
 RUN_ID = "7f3a2c91"
 BEGAN = datetime(2026, 11, 20, 9, 0, 0, tzinfo=UTC)

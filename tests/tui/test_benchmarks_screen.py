@@ -23,7 +23,7 @@ from fakes import FakeServices
 from medal_rows import sample_rows
 from textual.widgets import Input
 
-from bioeval_tui.errors import BioevalError
+from bioeval_tui.base.errors import BioevalError
 from bioeval_tui.grade.outcomes import Validation
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.items import BenchmarkDetail

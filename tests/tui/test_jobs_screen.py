@@ -34,12 +34,12 @@ from textual.containers import Vertical
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from bioeval_tui.errors import BioevalError, Problem
+from bioeval_tui.base.errors import BioevalError, Problem
+from bioeval_tui.base.settings import Settings
 from bioeval_tui.evaluation.engine.interface import Resolved, RunRequest
-from bioeval_tui.evaluation.job.template import ASKS_FIRST, Answers
 from bioeval_tui.evaluation.wiring.doctor import ComponentState
+from bioeval_tui.jobs.template import ASKS_FIRST, Answers
 from bioeval_tui.sample.paths import sample_jobs
-from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.items import JobItem
 

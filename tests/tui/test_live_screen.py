@@ -11,7 +11,7 @@ from fakes import FakeServices, FakeView
 from run_script import BEGAN, RUN_ID, run_of_trials, scripted_run, scripted_run_of
 from textual.widgets import Input
 
-from bioeval_tui.errors import BioevalError
+from bioeval_tui.base.errors import BioevalError
 from bioeval_tui.evaluation.engine.interface import Intent
 from bioeval_tui.protocols import Condition
 from bioeval_tui.record import events

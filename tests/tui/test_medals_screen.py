@@ -16,7 +16,7 @@ from fakes import FakeServices
 from medal_rows import board, graded, invalid, sample_rows
 from textual.pilot import Pilot
 
-from bioeval_tui.errors import BioevalError
+from bioeval_tui.base.errors import BioevalError
 from bioeval_tui.grade.outcomes import Validation
 from bioeval_tui.grade.task_report import Section
 from bioeval_tui.grading import Uncertainty

@@ -27,6 +27,8 @@ from driving import WIDE, is_a, loaded, opened, screen_text, until
 from fakes import FakeServices, FakeView
 
 from bioeval_tui import load_run
+from bioeval_tui.base.settings import Settings
+from bioeval_tui.base.units import latency_short
 from bioeval_tui.evaluation.engine.interface import RunRequest, spec_of
 from bioeval_tui.evaluation.wiring.start import prepare_batch, run_prepared
 from bioeval_tui.pytest_plugin import Evaluation
@@ -34,10 +36,8 @@ from bioeval_tui.record.names import title_of
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.runs import recording_path
 from bioeval_tui.report import result
-from bioeval_tui.settings import Settings
 from bioeval_tui.tui.runs.batch_view import glances_of
 from bioeval_tui.tui.runs.grid import board
-from bioeval_tui.units import latency_short
 from tests.command import call
 
 CONDITIONS = ("withheld", "supplied")

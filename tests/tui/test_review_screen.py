@@ -15,7 +15,7 @@ from review_queue import kept_rows, submission_queue, task_queue
 from run_script import scripted_run
 from textual.pilot import Pilot
 
-from bioeval_tui.errors import RecordingError
+from bioeval_tui.base.errors import RecordingError
 from bioeval_tui.record.events import Reviewed
 from bioeval_tui.record.reviews import fold_reviews, score_of
 from bioeval_tui.record.state import RunState, apply_all

@@ -26,7 +26,7 @@ from driving import (
 from fakes import FakeServices, FakeView
 from run_script import scripted_run
 
-from bioeval_tui.errors import BioevalError
+from bioeval_tui.base.errors import BioevalError
 from bioeval_tui.record.events import MessageCompleted, RunEvent, TranscriptScored
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.comparison import compare

@@ -17,7 +17,8 @@ from rich.cells import cell_len
 from run_script import scripted_run
 from textual.content import Content
 
-from bioeval_tui.consoles import CellColumn, plain_console, write_table
+from bioeval_tui.base.consoles import CellColumn, plain_console, write_table
+from bioeval_tui.base.widths import fitted
 from bioeval_tui.evaluation.engine.interface import Resolved
 from bioeval_tui.grade.task_report import table as section
 from bioeval_tui.record.state import RunState, apply_all
@@ -32,7 +33,6 @@ from bioeval_tui.tui.runs.comparison import NUMBER, table
 from bioeval_tui.tui.runs.grid import board
 from bioeval_tui.tui.shared.cells import Cell, cut, wrapped
 from bioeval_tui.tui.shared.list_table import Column, ListTable, line_of
-from bioeval_tui.widths import fitted
 from tests.tui.test_live_spans import ROOT, received, span, traced_run
 from tests.tui.test_runs_screen import given
 from tests.unit.tui.lines import texts

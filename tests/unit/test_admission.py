@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from bioeval_tui.admission import Admission, AdmissionLimits
+from bioeval_tui.base.admission import Admission, AdmissionLimits
 
 
 class Echo(asyncio.Protocol):

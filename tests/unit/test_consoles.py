@@ -16,9 +16,9 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from bioeval_tui import consoles
-from bioeval_tui.consoles import plain_console, write_lines
-from bioeval_tui.terminal import print_document, print_json, print_json_piecewise, print_json_text, say
+from bioeval_tui.base import consoles
+from bioeval_tui.base.consoles import plain_console, write_lines
+from bioeval_tui.base.terminal import print_document, print_json, print_json_piecewise, print_json_text, say
 
 LONG = " ".join(f"word{number}" for number in range(200))
 
@@ -114,7 +114,7 @@ def test_printed_json_is_standard_json() -> None:
 def test_a_closed_pipe_neither_stops_the_work_nor_changes_the_exit_code() -> None:
     code = (
         "import sys\n"
-        "from bioeval_tui.consoles import plain_console\n"
+        "from bioeval_tui.base.consoles import plain_console\n"
         "from bioeval_tui.report.formats.console import say\n"
         "for stderr in (False, True):\n"
         "    console = plain_console(stderr=stderr)\n"

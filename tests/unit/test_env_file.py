@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.errors import UsageError
-from bioeval_tui.settings import read_env_file
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.settings import read_env_file
 from tests.forked import completed
 from tests.integration.program import environment, sample_agent
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui import files
-from bioeval_tui.errors import ExitCode, StorageError
-from bioeval_tui.files import (
+from bioeval_tui.base import files
+from bioeval_tui.base.errors import ExitCode, StorageError
+from bioeval_tui.base.files import (
     below,
     file_in,
     folder_below,
@@ -167,7 +167,7 @@ def test_a_full_disk_leaves_the_old_file_and_is_reported(tmp_path: Path) -> None
     path = tmp_path / "report.json"
     path.write_text("old")
     code = (
-        "import resource, signal, sys; from bioeval_tui.files import write_whole\n"
+        "import resource, signal, sys; from bioeval_tui.base.files import write_whole\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
         "try: write_whole(sys.argv[1], 'x' * 5000)\n"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui import installation
-from bioeval_tui.errors import UsageError
+from bioeval_tui.base import installation
+from bioeval_tui.base.errors import UsageError
 
 
 @pytest.fixture

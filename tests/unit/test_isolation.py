@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui import isolation
+from bioeval_tui.base import isolation
 
 
 def told(folder: Path, *arguments: str) -> object:

@@ -15,22 +15,22 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from bioeval_tui import text
-from bioeval_tui.errors import NotMeasuredError
-from bioeval_tui.evaluation.agents.connection import parse_message, parse_object
-from bioeval_tui.evaluation.conversation.transcript import without_signoff
-from bioeval_tui.evaluation.guards.checks import check
-from bioeval_tui.evaluation.guards.content import asks_for, asks_for_anything, disclosed_facts
-from bioeval_tui.evaluation.guards.specifics import Known
-from bioeval_tui.evaluation.hosts import Hider
-from bioeval_tui.evaluation.http import received_text
-from bioeval_tui.evaluation.job.models import EvaluationJob
-from bioeval_tui.evaluation.models import evaluator
-from bioeval_tui.evaluation.models.answer import AnswerReader, hide_keys, without_reasoning
-from bioeval_tui.evaluation.models.prompting import find_prompt, states_shown, tool_calls
-from bioeval_tui.evaluation.models.verdicts import MalformedAnswerError, Question, read_answer
-from bioeval_tui.evaluation.offline import RulesJudge
+from bioeval_tui.base import text
+from bioeval_tui.base.errors import NotMeasuredError
+from bioeval_tui.base.hosts import Hider
+from bioeval_tui.guards.checks import check
+from bioeval_tui.guards.content import asks_for, asks_for_anything, disclosed_facts
+from bioeval_tui.guards.specifics import Known
+from bioeval_tui.jobs.models import EvaluationJob
 from bioeval_tui.languages.speech import asks_question
+from bioeval_tui.peers.agents.connection import parse_message, parse_object
+from bioeval_tui.peers.http import received_text
+from bioeval_tui.peers.models import evaluator
+from bioeval_tui.peers.models.answer import AnswerReader, hide_keys, without_reasoning
+from bioeval_tui.peers.models.prompting import find_prompt, states_shown, tool_calls
+from bioeval_tui.peers.models.verdicts import MalformedAnswerError, Question, read_answer
+from bioeval_tui.peers.offline import RulesJudge
+from bioeval_tui.peers.transcript import without_signoff
 from bioeval_tui.protocols import EvaluatorView, JudgeView, PeerError, TranscriptMessage
 from bioeval_tui.record.masking.rules import LiteralRule, Rules
 from bioeval_tui.record.tool_calls import call_event, result_event

@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui import __version__, plugins
-from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.conversation.traces import Traces
-from bioeval_tui.evaluation.job.models import TargetConfig
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.settings import Secret, Settings
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.evaluation.wiring.doctor import examine
 from bioeval_tui.grading import GraderPool
+from bioeval_tui.jobs.models import TargetConfig
+from bioeval_tui.peers.traces import Traces
 from bioeval_tui.protocols import Delta, PeerError, Reply
-from bioeval_tui.settings import Secret, Settings
 from tests.forked import each
 from tests.servers.whole_runs import hold
 from tests.unit.report.recorded import GOLDEN
@@ -133,7 +133,7 @@ async def test_a_job_runs_with_the_documented_agent_and_a_plugins_graph(
 
 
 AWAY = """
-from bioeval_tui.evaluation.agents.rest import RestAgent
+from bioeval_tui.peers.agents.rest import RestAgent
 
 class Away:
     async def open(self): return "s1"
@@ -172,9 +172,9 @@ async def test_an_exception_in_a_plugin_is_the_plugins_fault(site, tmp_path_fact
 
 OPTIONS = """
 import time
-from bioeval_tui.evaluation.offline import ScriptedEvaluator
-from bioeval_tui.evaluation.offline import RulesJudge
-from bioeval_tui.evaluation.job.models import ScriptLine
+from bioeval_tui.peers.offline import ScriptedEvaluator
+from bioeval_tui.peers.offline import RulesJudge
+from bioeval_tui.jobs.models import ScriptLine
 from bioeval_tui.protocols import Reply, traceparent
 
 told = {}
@@ -375,7 +375,7 @@ def test_check_says_that_a_plugin_is_no_agent(own_protocols, tmp_path_factory):
 async def test_plugins_that_receive_transcripts_are_listed_and_refused_for_sensitive_jobs(
     example, shouting, site, tmp_path_factory
 ):
-    code = "from bioeval_tui.evaluation.offline import RulesJudge\ndef make(job): return RulesJudge()\n"
+    code = "from bioeval_tui.peers.offline import RulesJudge\ndef make(job): return RulesJudge()\n"
     install(site, "own-judge", "[bioeval_tui.judges]\nown = own_judge:make\n", own_judge=code)
     text = JOB.replace("kind: rules", "kind: own").partition("setups:")[0]
     run = await hold(text, tmp_path_factory.mktemp("run"), agent_url=shouting, graph="none")

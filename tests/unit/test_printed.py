@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 from pydantic import TypeAdapter
 
-from bioeval_tui.printed import Fields
+from bioeval_tui.base.printed import Fields
 
 
 @dataclass(frozen=True)

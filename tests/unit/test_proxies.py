@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bioeval_tui.errors import UsageError
-from bioeval_tui.proxies import is_loopback, proxies_of, proxy_for
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.proxies import is_loopback, proxies_of, proxy_for
 
 PROXY = "http://proxy.example.org:3128"
 HERE = [

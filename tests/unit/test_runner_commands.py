@@ -12,10 +12,10 @@ from random import Random
 
 import pytest
 
-from bioeval_tui.consoles import plain_console
-from bioeval_tui.files import write_whole
-from bioeval_tui.streams import CommandBreaker, without_commands
-from bioeval_tui.terminal import print_document, print_json, print_json_piecewise, print_json_text, say
+from bioeval_tui.base.consoles import plain_console
+from bioeval_tui.base.files import write_whole
+from bioeval_tui.base.streams import CommandBreaker, without_commands
+from bioeval_tui.base.terminal import print_document, print_json, print_json_piecewise, print_json_text, say
 
 OBEYED = re.compile(r"(?:^|(?<=\r))\s*::\w|##(?:vso|teamcity)?\[", re.MULTILINE | re.IGNORECASE)
 RUNNERS = ("GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION")
@@ -116,8 +116,8 @@ LOUD = "\n".join(
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "utf-8"])
 def test_what_becomes_a_command_only_in_the_streams_encoding_is_broken(encoding: str) -> None:
     script = (
-        "import sys; from bioeval_tui.streams import make_lasting; make_lasting()\n"
-        "from bioeval_tui.terminal import print_document, say\n"
+        "import sys; from bioeval_tui.base.streams import make_lasting; make_lasting()\n"
+        "from bioeval_tui.base.terminal import print_document, say\n"
         f"print({LOUD!r}); say({LOUD!r}); print_document({LOUD!r}); say({LOUD!r}, err=True)\n"
     )
     done = subprocess.run(
@@ -132,7 +132,7 @@ def test_what_becomes_a_command_only_in_the_streams_encoding_is_broken(encoding:
 @pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="a name for stdout")
 @pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1"])
 def test_a_file_that_stands_for_stdout_is_a_runners_log(name: str) -> None:
-    script = f"import pathlib; from bioeval_tui.files import write_named; write_named(pathlib.Path({name!r}), {EVIL!r})"
+    script = f"import pathlib; from bioeval_tui.base.files import write_named; write_named(pathlib.Path({name!r}), {EVIL!r})"
     run = [sys.executable, "-P", "-c", script]
     for runner, obeyed in (("", True), ("true", False)):
         done = subprocess.run(

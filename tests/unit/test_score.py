@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from bioeval_tui import score as composite
+from bioeval_tui.record import score as composite
 from bioeval_tui.record.events import AssertionChecked, CheckStatus, Fault, TaskScored
 from bioeval_tui.record.names import PUBLISHED_NAMES
-from bioeval_tui.score import assertion_part, compose, judged_part, task_part, timing_part
+from bioeval_tui.record.score import assertion_part, compose, judged_part, task_part, timing_part
 from tests.unit.evaluation.conversation.fakes import where
 
 DOCS = Path(__file__).parents[2] / "docs" / "scoring.md"

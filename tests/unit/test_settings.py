@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui import settings
+from bioeval_tui.base import settings
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.settings import Settings
 from bioeval_tui.cli.main import main
-from bioeval_tui.errors import UsageError
-from bioeval_tui.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = re.compile(r"\b(?:BIOEVAL|NEO|OPENAI)_[A-Z_]+\b")

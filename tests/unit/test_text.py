@@ -13,8 +13,7 @@ import pytest
 import regex
 from hypothesis import given, strategies as st
 
-from bioeval_tui.plugins import clean_line
-from bioeval_tui.text import (
+from bioeval_tui.base.text import (
     as_cell,
     clean,
     clean_value,
@@ -25,6 +24,7 @@ from bioeval_tui.text import (
     without_invisible,
     without_secret,
 )
+from bioeval_tui.plugins import clean_line
 
 
 @pytest.mark.parametrize(

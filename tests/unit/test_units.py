@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from rich.console import Console
 
-from bioeval_tui import units
+from bioeval_tui.base import units
 from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.words import summary_lines
 from bioeval_tui.tui.live.score_card_view import more_rows

@@ -10,15 +10,15 @@ from typing import Any
 
 from tenacity import AsyncRetrying
 
+from bioeval_tui.base.peer_limits import MAX_EVENT_TEXT, MAX_VALUES
+from bioeval_tui.base.text import clean, clean_line, clean_value, excess_of, shorten
 from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, RunLimits
-from bioeval_tui.evaluation.retry import RetryRule, attempts
-from bioeval_tui.evaluation.seams import Delta, Generation, PeerError, Reply, Utterance
-from bioeval_tui.evaluation.spending import SpendingBudget, Used, counting
-from bioeval_tui.peer_limits import MAX_EVENT_TEXT, MAX_VALUES
+from bioeval_tui.peers.retry import RetryRule, attempts
+from bioeval_tui.peers.seams import Delta, Generation, PeerError, Reply, Utterance
+from bioeval_tui.peers.spending import SpendingBudget, Used, counting
 from bioeval_tui.record import events
 from bioeval_tui.record.events import MAX_TOKENS
 from bioeval_tui.record.names import Peer
-from bioeval_tui.text import clean, clean_line, clean_value, excess_of, shorten
 
 JOIN_S = 0.033
 MAX_RECEIVED = 500

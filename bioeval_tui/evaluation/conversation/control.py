@@ -18,13 +18,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui.admission import BACKLOG, Admission, AdmissionLimits
-from bioeval_tui.errors import RecordingError
-from bioeval_tui.peer_limits import MAX_HELLO, MAX_INTENT
+from bioeval_tui.base.admission import BACKLOG, Admission, AdmissionLimits
+from bioeval_tui.base.errors import RecordingError
+from bioeval_tui.base.peer_limits import MAX_HELLO, MAX_INTENT
+from bioeval_tui.base.text import clean, clean_line, listed
 from bioeval_tui.record.names import PUBLISHED_NAMES, Condition
 from bioeval_tui.record.recorder import Recorder
 from bioeval_tui.record.runs import LiveInfo
-from bioeval_tui.text import clean, clean_line, listed
 
 INTENTS = ("pause", "resume", "step", "take_over", "say", "give_back", "cancel")
 

@@ -10,15 +10,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from bioeval_tui.errors import QueryError
+from bioeval_tui.base.errors import QueryError
+from bioeval_tui.base.peer_limits import MAX_EVENT_TEXT, MAX_STATE
+from bioeval_tui.base.text import clean_line, clean_value, compact_json, excess_of, is_large, shorten
 from bioeval_tui.evaluation.conversation.attempts import recorded_attempts
 from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, Parts, RunLimits
-from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript
-from bioeval_tui.evaluation.job.models import Assertion, CypherAssertion, ExpressionAssertion, MedalAssertion
-from bioeval_tui.evaluation.seams import Agent, AssertionView, CheckResult, GraphSnapshot, PeerError
-from bioeval_tui.peer_limits import MAX_EVENT_TEXT, MAX_STATE
+from bioeval_tui.jobs.models import Assertion, CypherAssertion, ExpressionAssertion, MedalAssertion
+from bioeval_tui.peers.seams import Agent, AssertionView, CheckResult, GraphSnapshot, PeerError
+from bioeval_tui.peers.transcript import SpokenTranscript
 from bioeval_tui.record import events
-from bioeval_tui.text import clean_line, clean_value, compact_json, excess_of, is_large, shorten
 
 OBJECT_CONTEXT = "object context"
 GRAPH = "graph"

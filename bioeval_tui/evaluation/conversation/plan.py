@@ -10,11 +10,10 @@ from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
 from bioeval_tui.evaluation.conversation.sessions import Sessions
-from bioeval_tui.evaluation.conversation.traces import RunTraces
 from bioeval_tui.evaluation.conversation.watchdog import Watchdog
-from bioeval_tui.evaluation.job.models import Assertion, EvaluationJob
-from bioeval_tui.evaluation.retry import AGENT_RULE, MODEL_RULE, RetryRule
-from bioeval_tui.evaluation.seams import (
+from bioeval_tui.jobs.models import Assertion, EvaluationJob
+from bioeval_tui.peers.retry import AGENT_RULE, MODEL_RULE, RetryRule
+from bioeval_tui.peers.seams import (
     Agent,
     AssertionView,
     CheckResult,
@@ -24,7 +23,8 @@ from bioeval_tui.evaluation.seams import (
     KnowledgeGraph,
     Violation,
 )
-from bioeval_tui.evaluation.spending import UNLIMITED, SpendingBudget
+from bioeval_tui.peers.spending import UNLIMITED, SpendingBudget
+from bioeval_tui.peers.traces import RunTraces
 from bioeval_tui.record.events import EventBase, JobCase, ModelServed, RunEvent
 from bioeval_tui.record.names import PUBLISHED_NAMES, Condition, Peer
 

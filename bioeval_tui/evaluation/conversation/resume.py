@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bioeval_tui import score as composite
 from bioeval_tui.evaluation.conversation.observe import Observation
-from bioeval_tui.evaluation.seams import GraphSnapshot
-from bioeval_tui.record import events
+from bioeval_tui.peers.seams import GraphSnapshot
+from bioeval_tui.record import events, score as composite
 from bioeval_tui.record.events import Fault
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import ConversationState, RunState

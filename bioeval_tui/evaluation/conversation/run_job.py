@@ -11,8 +11,11 @@ from typing import Any, TypeVar
 
 from tenacity import AsyncRetrying
 
-from bioeval_tui import __version__, score as composite
-from bioeval_tui.errors import BioevalError, NotMeasuredError, QueryError, exhausted
+from bioeval_tui import __version__
+from bioeval_tui.base.errors import BioevalError, NotMeasuredError, QueryError, exhausted
+from bioeval_tui.base.peer_limits import MAX_SESSION
+from bioeval_tui.base.text import clean_line, plural, shorten
+from bioeval_tui.base.units import duration
 from bioeval_tui.evaluation.conversation import scoring
 from bioeval_tui.evaluation.conversation.attempts import (
     count_attempt,
@@ -26,26 +29,23 @@ from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, Emitte
 from bioeval_tui.evaluation.conversation.resume import MOST_UNMEASURED, ConversationRecord, Earlier
 from bioeval_tui.evaluation.conversation.scoring import judge_sentinels
 from bioeval_tui.evaluation.conversation.sessions import APART, OverheardAgent, Session
-from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript, for_judge
 from bioeval_tui.evaluation.conversation.turns import Dialogue, Outcome
 from bioeval_tui.evaluation.conversation.watchdog import LONG_S, Gap
-from bioeval_tui.evaluation.job.loading import job_snapshot
-from bioeval_tui.evaluation.job.models import CypherAssertion, EvaluationJob, Seed, TextSeed
-from bioeval_tui.evaluation.seams import Agent, PeerError
-from bioeval_tui.evaluation.spending import (
+from bioeval_tui.jobs.loading import job_snapshot
+from bioeval_tui.jobs.models import CypherAssertion, EvaluationJob, Seed, TextSeed
+from bioeval_tui.peers.seams import Agent, PeerError
+from bioeval_tui.peers.spending import (
     TIMES_HELD,
     LimitReachedError,
     SpendingBudget,
     Used,
     counting,
 )
-from bioeval_tui.peer_limits import MAX_SESSION
-from bioeval_tui.record import events
+from bioeval_tui.peers.transcript import SpokenTranscript, for_judge
+from bioeval_tui.record import events, score as composite
 from bioeval_tui.record.cases import question_hash
 from bioeval_tui.record.events import AgentsGraph, Fault, TaskScored
 from bioeval_tui.record.names import Condition, with_served
-from bioeval_tui.text import clean_line, plural, shorten
-from bioeval_tui.units import duration
 
 Ended = TypeVar("Ended", bound=Outcome | None)
 GRAPH_S = 10.0

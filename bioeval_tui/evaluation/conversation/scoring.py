@@ -15,13 +15,12 @@ from typing import Any, Literal
 
 import yaml
 
-from bioeval_tui import score
-from bioeval_tui.errors import NotMeasuredError
-from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript, bids_farewell, without_signoff
-from bioeval_tui.evaluation.job.models import ConversationSeed, EvaluationJob, JobTask, RubricItem
-from bioeval_tui.evaluation.models.prompting import states_shown
-from bioeval_tui.evaluation.models.verdicts import MAX_QUOTE, locate, only_of_the_user
-from bioeval_tui.evaluation.seams import (
+from bioeval_tui.base.errors import NotMeasuredError
+from bioeval_tui.base.text import clean, clean_line, compact_json, shorten
+from bioeval_tui.jobs.models import ConversationSeed, EvaluationJob, JobTask, RubricItem
+from bioeval_tui.peers.models.prompting import states_shown
+from bioeval_tui.peers.models.verdicts import MAX_QUOTE, locate, only_of_the_user
+from bioeval_tui.peers.seams import (
     CheckResult,
     Evidence,
     Judge,
@@ -32,11 +31,12 @@ from bioeval_tui.evaluation.seams import (
     TranscriptMessage,
     Verdict,
 )
+from bioeval_tui.peers.transcript import SpokenTranscript, bids_farewell, without_signoff
+from bioeval_tui.record import score
 from bioeval_tui.record.conditions import SUPPLIED
 from bioeval_tui.record.events import EndReason, EvidenceQuoted, Fault, ScorePart, SentinelScored, TaskScored
 from bioeval_tui.record.names import Condition
 from bioeval_tui.statistics.means import average_if_any, exact_difference, exact_mean, median
-from bioeval_tui.text import clean, clean_line, compact_json, shorten
 
 
 @dataclass(frozen=True, slots=True)

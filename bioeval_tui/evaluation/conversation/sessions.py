@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Any
 
-from bioeval_tui.errors import NotMeasuredError
-from bioeval_tui.evaluation.seams import Agent, Delta, Generation, Reply
+from bioeval_tui.base.errors import NotMeasuredError
+from bioeval_tui.base.text import clean, clean_line, shorten
+from bioeval_tui.peers.seams import Agent, Delta, Generation, Reply
 from bioeval_tui.record.names import Role
-from bioeval_tui.text import clean, clean_line, shorten
 
 APART = (
     "run the conversations one after another, without --concurrency and `order: parallel`",

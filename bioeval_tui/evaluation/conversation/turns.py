@@ -10,7 +10,9 @@ from typing import Any
 from tenacity import AsyncRetrying
 
 from bioeval_tui import plugins
-from bioeval_tui.evaluation.conversation import traces
+from bioeval_tui.base.peer_limits import MAX_EVENT_TEXT, MAX_SESSION
+from bioeval_tui.base.text import clean, clean_line, clean_value, is_html, page_title, plural, shorten
+from bioeval_tui.base.units import duration, latency
 from bioeval_tui.evaluation.conversation.attempts import (
     DeltaJoiner,
     count_attempt,
@@ -21,9 +23,9 @@ from bioeval_tui.evaluation.conversation.attempts import (
 from bioeval_tui.evaluation.conversation.control import ConversationControl
 from bioeval_tui.evaluation.conversation.observe import Observation, Observer
 from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, Parts, RunPlan
-from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript, without_signoff
 from bioeval_tui.evaluation.conversation.watchdog import MOST_OF_A_LATENCY
-from bioeval_tui.evaluation.seams import (
+from bioeval_tui.peers import traces
+from bioeval_tui.peers.seams import (
     Agent,
     Evaluator,
     EvaluatorView,
@@ -34,13 +36,11 @@ from bioeval_tui.evaluation.seams import (
     Violation,
     for_evaluator,
 )
-from bioeval_tui.evaluation.spending import Used
-from bioeval_tui.peer_limits import MAX_EVENT_TEXT, MAX_SESSION
+from bioeval_tui.peers.spending import Used
+from bioeval_tui.peers.transcript import SpokenTranscript, without_signoff
 from bioeval_tui.record import events
 from bioeval_tui.record.events import Ending, Fault
 from bioeval_tui.record.names import Role
-from bioeval_tui.text import clean, clean_line, clean_value, is_html, page_title, plural, shorten
-from bioeval_tui.units import duration, latency
 
 ENOUGH = 3
 """A user who had this many messages, with the greeting, could have brought up a task."""

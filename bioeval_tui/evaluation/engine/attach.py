@@ -12,6 +12,7 @@ from pathlib import Path
 from time import monotonic, time
 from typing import Literal
 
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.evaluation.conversation.control import HOW_IS_IT, NO_ANSWER, send_intent, what_helps
 from bioeval_tui.evaluation.engine.interface import Intent
 from bioeval_tui.record.events import RunEnded, RunEvent, RunResumed, Warned
@@ -20,7 +21,6 @@ from bioeval_tui.record.names import TurnMark
 from bioeval_tui.record.reading import RecordedEvents, follow, read_recording
 from bioeval_tui.record.replay import Player, Timeline, Timing, replay_times
 from bioeval_tui.record.runs import is_live, read_live
-from bioeval_tui.text import clean_line
 
 QUIET_S = 2.0
 """After this many seconds without an event, ask the engine whether it can write."""

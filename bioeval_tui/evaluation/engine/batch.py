@@ -18,23 +18,23 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from bioeval_tui import __version__
-from bioeval_tui.errors import BioevalError, RecordingError, exhausted
+from bioeval_tui.base.errors import BioevalError, RecordingError, exhausted
+from bioeval_tui.base.terminal import say
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.evaluation.conversation.control import Control, RunCancelledError, listen, what_helps
 from bioeval_tui.evaluation.conversation.plan import Emitter, Parts, RunPlan
 from bioeval_tui.evaluation.conversation.resume import Earlier, Resumption
 from bioeval_tui.evaluation.conversation.run_job import JobRun, end_run, started_fields
 from bioeval_tui.evaluation.conversation.sessions import Sessions
-from bioeval_tui.evaluation.conversation.traces import RunTraces, Traces
 from bioeval_tui.evaluation.conversation.watchdog import Watchdog
-from bioeval_tui.evaluation.seams import wrap
-from bioeval_tui.evaluation.spending import CallBudget, Rates, RunBudget
+from bioeval_tui.peers.seams import wrap
+from bioeval_tui.peers.spending import CallBudget, Rates, RunBudget
+from bioeval_tui.peers.traces import RunTraces, Traces
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.names import CANCELLED_AT_START, Condition
 from bioeval_tui.record.recorder import Recorder
 from bioeval_tui.record.runs import LiveInfo, process_start, recording_path, remove_live, write_live
-from bioeval_tui.terminal import say
-from bioeval_tui.text import clean_line
 
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 30.0

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from bioeval_tui.files import below, private_dir, write_whole
+from bioeval_tui.base.files import below, private_dir, write_whole
 from bioeval_tui.record.run_options import RunOptions
 from bioeval_tui.record.runs import new_run_ids
 

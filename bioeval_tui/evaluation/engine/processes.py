@@ -20,18 +20,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from bioeval_tui import installation
-from bioeval_tui.errors import UnavailableError, UsageError
+from bioeval_tui.base import installation
+from bioeval_tui.base.errors import UnavailableError, UsageError
+from bioeval_tui.base.files import below, open_own, private_dir
+from bioeval_tui.base.isolation import code_command, module_command, program_command
+from bioeval_tui.base.portable import WITHOUT_CONSOLE
+from bioeval_tui.base.settings import Settings, plain_environment
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.evaluation.engine.attach import FollowedRun
 from bioeval_tui.evaluation.engine.interface import EngineSpec, Intent
-from bioeval_tui.files import below, open_own, private_dir
-from bioeval_tui.isolation import code_command, module_command, program_command
-from bioeval_tui.portable import WITHOUT_CONSOLE
 from bioeval_tui.record.events import RunEnded
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.runs import recording_path
-from bioeval_tui.settings import Settings, plain_environment
-from bioeval_tui.text import clean_line
 
 AGENT_START_S = 30.0
 INSIST_S = 8.0

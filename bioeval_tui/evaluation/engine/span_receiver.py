@@ -33,10 +33,9 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1 import trace_pb2
 
-from bioeval_tui.admission import BACKLOG, Admission, AdmissionLimits, serve_app, why_not_bound
-from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.conversation.traces import Traces
-from bioeval_tui.peer_limits import (
+from bioeval_tui.base.admission import BACKLOG, Admission, AdmissionLimits, serve_app, why_not_bound
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.peer_limits import (
     MAX_OTLP_BODY,
     MAX_OTLP_STRANGERS,
     MAX_OTLP_WAITING,
@@ -49,8 +48,9 @@ from bioeval_tui.peer_limits import (
     MOST_OTLP_PARTS,
     MOST_SPAN_ATTRIBUTES,
 )
+from bioeval_tui.base.text import clean_line, clean_value, parse_json, plural
+from bioeval_tui.peers.traces import Traces
 from bioeval_tui.record.spans import AgentSpan
-from bioeval_tui.text import clean_line, clean_value, parse_json, plural
 
 _ID_KEYS = {"traceId", "spanId", "parentSpanId", "trace_id", "span_id", "parent_span_id"}
 _STATUS = {trace_pb2.Status.STATUS_CODE_OK: "ok", trace_pb2.Status.STATUS_CODE_ERROR: "error"}

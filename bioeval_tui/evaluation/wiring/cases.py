@@ -17,14 +17,14 @@ from typing import Any, BinaryIO
 
 from pydantic import ValidationError
 
-from bioeval_tui.errors import JobError, NotMeasuredError, Problem, UsageError
-from bioeval_tui.evaluation.job import filling
-from bioeval_tui.evaluation.job.loading import LoadedJob, field_path, job_from_data, job_snapshot, message_of
-from bioeval_tui.evaluation.job.models import ConversationSeed, EvaluationJob
-from bioeval_tui.peer_limits import MAX_BLANK_LINES
+from bioeval_tui.base.errors import JobError, NotMeasuredError, Problem, UsageError
+from bioeval_tui.base.peer_limits import MAX_BLANK_LINES
+from bioeval_tui.base.text import clean_line, clean_value, excess_of, json_problem, plural
+from bioeval_tui.base.yaml_positions import Path as FieldPath, show_path
+from bioeval_tui.jobs import filling
+from bioeval_tui.jobs.loading import LoadedJob, field_path, job_from_data, job_snapshot, message_of
+from bioeval_tui.jobs.models import ConversationSeed, EvaluationJob
 from bioeval_tui.record.events import JobCase
-from bioeval_tui.text import clean_line, clean_value, excess_of, json_problem, plural
-from bioeval_tui.yaml_positions import Path as FieldPath, show_path
 
 MAX_BYTES = 256 << 20
 MAX_LINE = 4 << 20

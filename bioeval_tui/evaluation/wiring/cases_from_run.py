@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.conversation.transcript import without_signoff
-from bioeval_tui.evaluation.job.template import Answers, conversation_cases_text
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.text import clean, clean_line, plural
 from bioeval_tui.evaluation.wiring.cases import MOST_CASES
 from bioeval_tui.evaluation.wiring.persons import Persons
+from bioeval_tui.jobs.template import Answers, conversation_cases_text
+from bioeval_tui.peers.transcript import without_signoff
 from bioeval_tui.record.importing.chat import sentences
 from bioeval_tui.record.masking import masking
 from bioeval_tui.record.reading import started_run
 from bioeval_tui.record.runs import is_own
 from bioeval_tui.record.state import ConversationState, RunState
-from bioeval_tui.text import clean, clean_line, plural
 
 LONGEST_FACT = 500
 """Maximum number of characters of a sentence that is a fact."""

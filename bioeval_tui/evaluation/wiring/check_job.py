@@ -13,28 +13,35 @@ from jinja2 import TemplateSyntaxError
 from pydantic.alias_generators import to_camel
 
 from bioeval_tui import plugins
-from bioeval_tui.errors import ExpressionError, ForbiddenQueryError, JobError, Problem, QueryError, UsageError
-from bioeval_tui.evaluation import python_code
+from bioeval_tui.base.errors import (
+    ExpressionError,
+    ForbiddenQueryError,
+    JobError,
+    Problem,
+    QueryError,
+    UsageError,
+)
+from bioeval_tui.base.patterns import is_always_found, pattern_problem
+from bioeval_tui.base.text import clean_line, clean_value, shorten
+from bioeval_tui.base.yaml_positions import Path as FieldPath, YamlDocument, read_yaml, show_path
 from bioeval_tui.evaluation.assertions import (
     constant,
     parse_where,
 )
-from bioeval_tui.evaluation.expressions import parse
-from bioeval_tui.evaluation.graphs.cypher import asks_nothing, check_read_only, check_setup
-from bioeval_tui.evaluation.graphs.graphqlite import check_embedded
-from bioeval_tui.evaluation.guards.checks import NOT_LOOKED_FOR
-from bioeval_tui.evaluation.job.filling import has_placeholders
-from bioeval_tui.evaluation.job.loading import MAX_BYTES, NEEDS, LoadedJob, job_snapshot, load_job
-from bioeval_tui.evaluation.job.models import KINDS, ModelOptions
-from bioeval_tui.evaluation.models.prompting import find_prompt
-from bioeval_tui.evaluation.models.templates import Sandbox
 from bioeval_tui.evaluation.wiring.cases import CaseChoice, CaseJob, Cases
+from bioeval_tui.expressions import parse
+from bioeval_tui.graphs.cypher import asks_nothing, check_read_only, check_setup
+from bioeval_tui.graphs.graphqlite import check_embedded
+from bioeval_tui.guards.checks import NOT_LOOKED_FOR
+from bioeval_tui.jobs.filling import has_placeholders
+from bioeval_tui.jobs.loading import MAX_BYTES, NEEDS, LoadedJob, job_snapshot, load_job
+from bioeval_tui.jobs.models import KINDS, ModelOptions
+from bioeval_tui.jobs.templates import Sandbox
 from bioeval_tui.languages import LANGUAGES, language_of
 from bioeval_tui.languages.english import ENGLISH
-from bioeval_tui.patterns import is_always_found, pattern_problem
+from bioeval_tui.peers import python_code
+from bioeval_tui.peers.models.prompting import find_prompt
 from bioeval_tui.plugins import AgentProtocol
-from bioeval_tui.text import clean_line, clean_value, shorten
-from bioeval_tui.yaml_positions import Path as FieldPath, YamlDocument, read_yaml, show_path
 
 
 class JobSource:

@@ -22,25 +22,26 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from bioeval_tui import __version__, installation, plugins, units
-from bioeval_tui.addresses import url_problem
-from bioeval_tui.errors import BioevalError, UsageError
+from bioeval_tui import __version__, plugins
+from bioeval_tui.base import installation, units
+from bioeval_tui.base.addresses import url_problem
+from bioeval_tui.base.errors import BioevalError, UsageError
+from bioeval_tui.base.files import private_dir
+from bioeval_tui.base.hosts import OPENAI_URL, chat_url, host_of
+from bioeval_tui.base.peer_limits import MAX_MODEL_LIST
+from bioeval_tui.base.proxies import is_loopback, proxy_for, proxy_host
+from bioeval_tui.base.settings import RoleSettings, Secret, Settings, env_file_hint
+from bioeval_tui.base.text import clean_line, home_relative, join_names, parse_json, plural, shorten
 from bioeval_tui.evaluation.engine.interface import RunRequest, spec_of
-from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph, available
-from bioeval_tui.evaluation.hosts import OPENAI_URL, chat_url, host_of
-from bioeval_tui.evaluation.models.answer import hide_keys
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.evaluation.wiring.endpoints import ModelRole, openai_url
 from bioeval_tui.evaluation.wiring.graphs import neo4j_graph
 from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.evaluation.wiring.prepare import with_mode
-from bioeval_tui.files import private_dir
 from bioeval_tui.grade.service import Grading
-from bioeval_tui.peer_limits import MAX_MODEL_LIST
-from bioeval_tui.proxies import is_loopback, proxy_for, proxy_host
+from bioeval_tui.graphs.embedded import EmbeddedGraph, available
+from bioeval_tui.peers.models.answer import hide_keys
 from bioeval_tui.record.masking import masked
-from bioeval_tui.settings import RoleSettings, Secret, Settings, env_file_hint
-from bioeval_tui.text import clean_line, home_relative, join_names, parse_json, plural, shorten
 
 State = Literal["works", "broken", "absent"]
 PROBE_S = 3.0

@@ -13,11 +13,11 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from bioeval_tui import plugins
-from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.hosts import OPENAI_URL, host_of
-from bioeval_tui.evaluation.job.models import Api, EvaluatorConfig, ScorerConfig, TargetConfig
-from bioeval_tui.proxies import is_loopback
-from bioeval_tui.settings import Provider, Secret, Settings, env_file_hint
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.hosts import OPENAI_URL, host_of
+from bioeval_tui.base.proxies import is_loopback
+from bioeval_tui.base.settings import Provider, Secret, Settings, env_file_hint
+from bioeval_tui.jobs.models import Api, EvaluatorConfig, ScorerConfig, TargetConfig
 
 ModelRole = Literal["evaluator", "judge"]
 _ENDINGS = ("_API_KEY", "_TOKEN")
@@ -64,7 +64,7 @@ def model_url(role: ModelRole, asked: EvaluatorConfig | ScorerConfig, settings: 
     url, provider = model_place(role, asked, settings)
     if url is None:
         # the openai package knows where these are
-        from bioeval_tui.evaluation.models.model import provider_url
+        from bioeval_tui.peers.models.model import provider_url
 
         url = provider_url(provider)
     return url

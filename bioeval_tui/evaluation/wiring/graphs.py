@@ -6,17 +6,17 @@ import shlex
 from typing import TYPE_CHECKING, Protocol
 
 from bioeval_tui import plugins
-from bioeval_tui.addresses import NEO4J, url_problem
-from bioeval_tui.errors import UsageError
+from bioeval_tui.base.addresses import NEO4J, url_problem
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.files import private_dir
+from bioeval_tui.base.hosts import host_of
+from bioeval_tui.base.settings import Settings
+from bioeval_tui.base.text import clean_line, parse_json
 from bioeval_tui.evaluation.engine.interface import EngineSpec
-from bioeval_tui.evaluation.hosts import host_of
-from bioeval_tui.evaluation.seams import KnowledgeGraph, PeerError, Wrapped, from_plugin
-from bioeval_tui.files import private_dir
-from bioeval_tui.settings import Settings
-from bioeval_tui.text import clean_line, parse_json
+from bioeval_tui.peers.seams import KnowledgeGraph, PeerError, Wrapped, from_plugin
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluation.graphs.neo4j import Neo4jGraph
+    from bioeval_tui.graphs.neo4j import Neo4jGraph
 
 ABOUT_S, MAX_ABOUT = 2.0, 100_000
 """Timeout in seconds, and maximum bytes, of an agent's description of itself."""
@@ -57,7 +57,7 @@ async def open_graph(
         uri = settings.graph_uri.get_secret_value() if settings.graph_uri else ""
         return from_plugin("graph", choice, lambda: make(uri)), ""
 
-    from bioeval_tui.evaluation.graphs.embedded import (  # the engine alone opens graphs
+    from bioeval_tui.graphs.embedded import (  # the engine alone opens graphs
         EmbeddedGraph,
         available,
     )
@@ -71,7 +71,7 @@ async def open_graph(
 
 def neo4j_graph(settings: Settings, *, unrestricted: bool = False) -> Neo4jGraph:
     """Return the Neo4j of the settings; `unrestricted` as setups are."""
-    from bioeval_tui.evaluation.graphs.neo4j import Neo4jGraph  # its driver loads slowly
+    from bioeval_tui.graphs.neo4j import Neo4jGraph  # its driver loads slowly
 
     password = settings.neo_password.get_secret_value() if settings.neo_password else ""
     return Neo4jGraph(settings.neo_uri, settings.neo_username, password, unrestricted=unrestricted)
@@ -162,7 +162,7 @@ class ComparedGraph:
         return f"the agent says that it uses another knowledge graph than the run's {self._graph.identity}; {self._way_out()}"
 
     def _way_out(self) -> str:
-        from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph  # as above
+        from bioeval_tui.graphs.embedded import EmbeddedGraph  # as above
 
         if isinstance(self._graph, Wrapped):
             return "set BIOEVAL_GRAPH_URI to the agent's graph"
@@ -180,7 +180,7 @@ class ComparedGraph:
 async def agents_graph_id(agent_url: str) -> str | None:
     """Return the id of the graph that an agent says it uses; empty if it says none, None if it did not answer."""
     # Only in the engine, because the process that starts it has a screen to paint.
-    from bioeval_tui.evaluation import http
+    from bioeval_tui.peers import http
 
     if not agent_url:
         return ""

@@ -18,15 +18,16 @@ from typing import Any
 import yaml
 
 from bioeval_tui import plugins
-from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.conversation.transcript import without_signoff
-from bioeval_tui.evaluation.guards.content import asks_for, disclosed_facts
-from bioeval_tui.evaluation.guards.specifics import Known
-from bioeval_tui.evaluation.job.loading import LEFT_OUT, job_snapshot, recorded_job
-from bioeval_tui.evaluation.job.models import RUBRIC_PROMPT, EvaluationJob, Persona
-from bioeval_tui.evaluation.job.template import Answers
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.text import clean, clean_line, shorten
+from bioeval_tui.guards.content import asks_for, disclosed_facts
+from bioeval_tui.guards.specifics import Known
+from bioeval_tui.jobs.loading import LEFT_OUT, job_snapshot, recorded_job
+from bioeval_tui.jobs.models import RUBRIC_PROMPT, EvaluationJob, Persona
+from bioeval_tui.jobs.template import Answers
 from bioeval_tui.languages import language_of
 from bioeval_tui.languages.english import ENGLISH
+from bioeval_tui.peers.transcript import without_signoff
 from bioeval_tui.record.events import RunStarted
 from bioeval_tui.record.masking import masking
 from bioeval_tui.record.names import Condition
@@ -34,7 +35,6 @@ from bioeval_tui.record.reading import started_run
 from bioeval_tui.record.runs import is_own
 from bioeval_tui.record.state import ConversationState, RunState
 from bioeval_tui.sample.paths import SAMPLE_AGENT
-from bioeval_tui.text import clean, clean_line, shorten
 
 LONGEST_ANSWER = 80
 """Most characters of criteria that are read as the expected answer itself, not as a description of it."""

@@ -8,25 +8,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bioeval_tui import plugins
-from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation import python_code
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.hosts import host_of
+from bioeval_tui.base.proxies import is_loopback, proxies_of
+from bioeval_tui.base.settings import DEFAULT_MODEL, Settings
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.evaluation.assertions import Checker, holds_on_nothing
 from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.engine.interface import EngineSpec
-from bioeval_tui.evaluation.guards import checks, content
-from bioeval_tui.evaluation.hosts import host_of
-from bioeval_tui.evaluation.job.models import (
+from bioeval_tui.evaluation.wiring import endpoints
+from bioeval_tui.guards import checks, content
+from bioeval_tui.jobs.models import (
     EvaluationJob,
     EvaluatorConfig,
     MedalAssertion,
     ScorerConfig,
     TextSeed,
 )
-from bioeval_tui.evaluation.models.prompting import find_prompt, prompt_hashes, shown_to_judge, with_example
-from bioeval_tui.evaluation.offline import HUMAN, HumanEvaluator, RulesJudge, ScriptedEvaluator
-from bioeval_tui.evaluation.retry import MODEL_RULE
-from bioeval_tui.evaluation.seams import (
+from bioeval_tui.peers import python_code
+from bioeval_tui.peers.models.prompting import find_prompt, prompt_hashes, shown_to_judge, with_example
+from bioeval_tui.peers.offline import HUMAN, HumanEvaluator, RulesJudge, ScriptedEvaluator
+from bioeval_tui.peers.retry import MODEL_RULE
+from bioeval_tui.peers.seams import (
     Agent,
     AgentTerms,
     Evaluator,
@@ -35,16 +39,12 @@ from bioeval_tui.evaluation.seams import (
     for_evaluator,
     from_plugin,
 )
-from bioeval_tui.evaluation.spending import FILE_NAME, Price, Prices, Rates, load_prices
-from bioeval_tui.evaluation.wiring import endpoints
-from bioeval_tui.proxies import is_loopback, proxies_of
+from bioeval_tui.peers.spending import FILE_NAME, Price, Prices, Rates, load_prices
 from bioeval_tui.record.names import Condition
-from bioeval_tui.settings import DEFAULT_MODEL, Settings
-from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.medal_assertions import MedalGrader
-    from bioeval_tui.evaluation.models.model import ChatModel
+    from bioeval_tui.peers.models.model import ChatModel
 
 
 class Makers:
@@ -214,7 +214,7 @@ class Makers:
         given = self.spec.agent_function is not None
         if self._protocol is not None and self._protocol.is_function and target.function and not given:
             if (python := self._interpreter()) is not None:
-                from bioeval_tui.evaluation.agents.python_function import require_function
+                from bioeval_tui.peers.agents.python_function import require_function
 
                 require_function(target, python, code)
             else:
@@ -239,7 +239,7 @@ class Makers:
             evaluator: Evaluator = from_plugin("evaluator", job.evaluator.kind, lambda: make_evaluator(seen))
             return evaluator
         # Here and below: each run loads the parts that its job names, and no others.
-        from bioeval_tui.evaluation.models.evaluator import LLMEvaluator
+        from bioeval_tui.peers.models.evaluator import LLMEvaluator
 
         # Shared by all conversations of the run: its connections, and the options that a server is known to reject.
         self._evaluator_chat = self._evaluator_chat or self._chat("evaluator")
@@ -277,7 +277,7 @@ class Makers:
             make_judge: plugins.MakeJudge = plugins.load("judges", job.scorer.kind)
             judge: Judge = from_plugin("judge", job.scorer.kind, lambda: make_judge(job))
             return judge
-        from bioeval_tui.evaluation.models.judge import LLMJudge
+        from bioeval_tui.peers.models.judge import LLMJudge
 
         return LLMJudge(
             models=self.judge_models(),
@@ -445,7 +445,7 @@ class Makers:
         return self.settings.model_timeout_s if own_ms is None else own_ms / 1000
 
     def _chat(self, role: endpoints.ModelRole) -> ChatModel:
-        from bioeval_tui.evaluation.models.model import MODEL_TIMEOUTS, ChatModel
+        from bioeval_tui.peers.models.model import MODEL_TIMEOUTS, ChatModel
 
         where = self.endpoint(role)
         whole = self._timeout_s(role)

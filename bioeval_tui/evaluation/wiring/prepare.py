@@ -15,20 +15,27 @@ from typing import Any, Literal, NamedTuple
 from typing_extensions import TypedDict
 
 from bioeval_tui import plugins
-from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation import python_code
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.hosts import without_credentials
+from bioeval_tui.base.proxies import is_loopback
+from bioeval_tui.base.settings import Settings, plain_environment
+from bioeval_tui.base.text import clean_line, listed
 from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.conversation.scoring import sentinels
 from bioeval_tui.evaluation.engine.batch import PreparedRun
 from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
 from bioeval_tui.evaluation.engine.processes import local_model, sample_agent
-from bioeval_tui.evaluation.hosts import without_credentials
-from bioeval_tui.evaluation.job.models import EvaluationJob, MedalAssertion, ModelOptions
-from bioeval_tui.evaluation.offline import HUMAN
-from bioeval_tui.evaluation.retry import AGENT_RULE, MODEL_RULE
-from bioeval_tui.evaluation.seams import Judge
-from bioeval_tui.evaluation.spending import (
+from bioeval_tui.evaluation.wiring import graphs
+from bioeval_tui.evaluation.wiring.cases import CaseChoice, recorded_cases
+from bioeval_tui.evaluation.wiring.check_job import check_job
+from bioeval_tui.evaluation.wiring.makers import Makers
+from bioeval_tui.jobs.models import EvaluationJob, MedalAssertion, ModelOptions
+from bioeval_tui.peers import python_code
+from bioeval_tui.peers.offline import HUMAN
+from bioeval_tui.peers.retry import AGENT_RULE, MODEL_RULE
+from bioeval_tui.peers.seams import Judge
+from bioeval_tui.peers.spending import (
     FILE_NAME,
     NO_CALLS,
     Calls,
@@ -39,19 +46,12 @@ from bioeval_tui.evaluation.spending import (
     load_prices,
     sum_of,
 )
-from bioeval_tui.evaluation.wiring import graphs
-from bioeval_tui.evaluation.wiring.cases import CaseChoice, recorded_cases
-from bioeval_tui.evaluation.wiring.check_job import check_job
-from bioeval_tui.evaluation.wiring.makers import Makers
-from bioeval_tui.proxies import is_loopback
 from bioeval_tui.record.cases import in_turn
 from bioeval_tui.record.conditions import with_first
 from bioeval_tui.record.events import MOST_TRIALS
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.run_options import RunOptions
 from bioeval_tui.sample.paths import SAMPLE_AGENT
-from bioeval_tui.settings import Settings, plain_environment
-from bioeval_tui.text import clean_line, listed
 
 A_DAY_S = 86_400.0
 UNRESTRICTED_SETUP_S = 600.0

@@ -17,33 +17,32 @@ from pathlib import Path
 from random import Random
 from typing import Any, Literal
 
-from bioeval_tui import score as composite
-from bioeval_tui.errors import JobError, UsageError
+from bioeval_tui.base.errors import JobError, UsageError
+from bioeval_tui.base.proxies import is_loopback
+from bioeval_tui.base.settings import Settings
+from bioeval_tui.base.text import clean_line, plural, shorten
 from bioeval_tui.evaluation.conversation.scoring import (
     Held,
     counts_elsewhere,
     judge_sentinels,
     judge_transcript,
 )
-from bioeval_tui.evaluation.conversation.transcript import for_judge, sent_messages
 from bioeval_tui.evaluation.engine.interface import EngineSpec
-from bioeval_tui.evaluation.job.loading import job_snapshot, load_job, recorded_job
-from bioeval_tui.evaluation.job.models import EvaluationJob, JobTask, RubricItem
-from bioeval_tui.evaluation.models.prompting import find_prompt
-from bioeval_tui.evaluation.seams import Judge, JudgeView, TranscriptMessage
-from bioeval_tui.evaluation.spending import UNLIMITED, counting
 from bioeval_tui.evaluation.wiring.cases import CaseChoice, Cases
 from bioeval_tui.evaluation.wiring.makers import Makers
-from bioeval_tui.proxies import is_loopback
-from bioeval_tui.record import events
+from bioeval_tui.jobs.loading import job_snapshot, load_job, recorded_job
+from bioeval_tui.jobs.models import EvaluationJob, JobTask, RubricItem
+from bioeval_tui.peers.models.prompting import find_prompt
+from bioeval_tui.peers.seams import Judge, JudgeView, TranscriptMessage
+from bioeval_tui.peers.spending import UNLIMITED, counting
+from bioeval_tui.peers.transcript import for_judge, sent_messages
+from bioeval_tui.record import events, score as composite
 from bioeval_tui.record.cases import question_hash
 from bioeval_tui.record.names import Role, title_of, with_served
 from bioeval_tui.record.overlay import append_numbered, judgings, read_overlay
 from bioeval_tui.record.reading import started_run
 from bioeval_tui.record.runs import is_own, only_here
 from bioeval_tui.record.state import ConversationKey, ConversationState, RunState
-from bioeval_tui.settings import Settings
-from bioeval_tui.text import clean_line, plural, shorten
 
 AT_ONCE = 4
 KEPT_FROM = 10

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bioeval_tui.errors import BioevalError
+from bioeval_tui.base.errors import BioevalError
+from bioeval_tui.base.settings import Settings
+from bioeval_tui.base.text import clean_line, listed, plural
+from bioeval_tui.base.units import dollars
 from bioeval_tui.evaluation.engine.interface import Resolved, RunRequest, spec_of
-from bioeval_tui.evaluation.offline import HUMAN
 from bioeval_tui.evaluation.wiring.doctor import makers_of
 from bioeval_tui.evaluation.wiring.endpoints import ModelRole, url_setting
 from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.evaluation.wiring.prepare import PrintedEstimate, estimate_batch, total_cost
+from bioeval_tui.peers.offline import HUMAN
 from bioeval_tui.record.masking import masked
-from bioeval_tui.settings import Settings
-from bioeval_tui.text import clean_line, listed, plural
-from bioeval_tui.units import dollars
 
 GIVEN = "given here"
 """The source of what was typed for this run."""

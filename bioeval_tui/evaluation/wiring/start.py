@@ -17,7 +17,10 @@ from typing import Any
 import yaml
 
 from bioeval_tui import plugins
-from bioeval_tui.errors import JobError, RecordingError, UsageError
+from bioeval_tui.base.errors import JobError, RecordingError, UsageError
+from bioeval_tui.base.settings import Settings
+from bioeval_tui.base.terminal import say
+from bioeval_tui.base.text import clean_line, plural
 from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunPlan
 from bioeval_tui.evaluation.conversation.resume import (
@@ -27,7 +30,6 @@ from bioeval_tui.evaluation.conversation.resume import (
     resumption_of,
     trials_of,
 )
-from bioeval_tui.evaluation.conversation.traces import Traces
 from bioeval_tui.evaluation.engine.attach import FollowedRun
 from bioeval_tui.evaluation.engine.batch import PreparedRun, Stopping, run_batch
 from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
@@ -39,12 +41,13 @@ from bioeval_tui.evaluation.engine.processes import (
     stop_run as stop_run,
     stopping_at_signals,
 )
-from bioeval_tui.evaluation.job.loading import job_snapshot, load_job, recorded_job
-from bioeval_tui.evaluation.job.models import EvaluationJob
-from bioeval_tui.evaluation.spending import CallBudget
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.evaluation.wiring.prepare import assemble, prepare_run
+from bioeval_tui.jobs.loading import job_snapshot, load_job, recorded_job
+from bioeval_tui.jobs.models import EvaluationJob
+from bioeval_tui.peers.spending import CallBudget
+from bioeval_tui.peers.traces import Traces
 from bioeval_tui.record import events
 from bioeval_tui.record.events import Case, RunStarted
 from bioeval_tui.record.masking import masked
@@ -54,9 +57,6 @@ from bioeval_tui.record.run_options import options_of
 from bioeval_tui.record.runs import is_imported, is_live, recording_path
 from bioeval_tui.record.state import Change, RunState, apply
 from bioeval_tui.sample.paths import SAMPLE_AGENT
-from bioeval_tui.settings import Settings
-from bioeval_tui.terminal import say
-from bioeval_tui.text import clean_line, plural
 
 FRAME_S = 0.05
 SLOW_FRAME_S = 0.25

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
-from bioeval_tui import isolation
-from bioeval_tui.portable import resource
+from bioeval_tui.base import isolation
+from bioeval_tui.base.portable import resource
 
 LINUX = sys.platform.startswith("linux") and hasattr(os, "fork")
 """Whether the system supports this module."""

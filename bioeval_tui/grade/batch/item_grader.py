@@ -16,7 +16,8 @@ from typing import Any
 import pandas
 import pyarrow.csv
 
-from bioeval_tui.errors import InputError, NotMeasuredError
+from bioeval_tui.base.errors import InputError, NotMeasuredError
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.grade.batch.worker_process import WORKER_PYTHON, Wire
 from bioeval_tui.grade.biomlbench import install
 from bioeval_tui.grade.explain import attempts, explain
@@ -28,7 +29,6 @@ from bioeval_tui.grade.submissions import agent_in
 from bioeval_tui.grade.task_report import Section, TaskReport, Uncertainty
 from bioeval_tui.grade.tasks.registry import Registry
 from bioeval_tui.grade.tasks.task_code import MissingPackageError
-from bioeval_tui.text import clean_line
 
 INTERVALS = ("interval", "interval-code")
 """Kinds of items that ask for a score's uncertainty; the second may call a grader with code."""

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from bioeval_tui.errors import InputError, NotMeasuredError, StorageError, UsageError
-from bioeval_tui.files import (
+from bioeval_tui.base.errors import InputError, NotMeasuredError, StorageError, UsageError
+from bioeval_tui.base.files import (
     Folder,
     Target,
     file_in,
@@ -33,11 +33,11 @@ from bioeval_tui.files import (
     write_whole,
     writing_whole,
 )
+from bioeval_tui.base.portable import lock
+from bioeval_tui.base.text import plural
 from bioeval_tui.grade.outcomes import ReportTotals, percentile_with_zeros, report_text
 from bioeval_tui.grade.submissions import Submission, SubmissionList
 from bioeval_tui.grade.task_report import numpy_round
-from bioeval_tui.portable import lock
-from bioeval_tui.text import plural
 
 JOURNAL = "_grading.jsonl"
 _SYNC_EVERY_S = 1.0

@@ -20,7 +20,7 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import Literal, Self
 
-from bioeval_tui.errors import NotMeasuredError, Problem
+from bioeval_tui.base.errors import NotMeasuredError, Problem
 from bioeval_tui.grade.batch.containment import free_megabytes, hide_process
 from bioeval_tui.grade.batch.feeding import (
     BatchItem,

@@ -16,8 +16,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from bioeval_tui.errors import InputError, NotMeasuredError, UnavailableError
-from bioeval_tui.files import below, write_whole
+from bioeval_tui.base.errors import InputError, NotMeasuredError, UnavailableError
+from bioeval_tui.base.files import below, write_whole
+from bioeval_tui.base.installation import install_command
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.grade.batch.feeding import Backend, BatchItem, Result, not_graded_text
 from bioeval_tui.grade.batch.output import BatchOutput, BatchResult
 from bioeval_tui.grade.batch.pool import GraderPool, Isolate
@@ -26,8 +28,6 @@ from bioeval_tui.grade.outcomes import NotGraded, NotGradedError, Outcome, outco
 from bioeval_tui.grade.submissions import SubmissionList, read_submissions, why_not_followed
 from bioeval_tui.grade.task_report import Section, TaskReport, Uncertainty
 from bioeval_tui.grade.tasks.registry import Registry, registry as DEFAULT_REGISTRY
-from bioeval_tui.installation import install_command
-from bioeval_tui.text import clean_line
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.grade import TaskGrading

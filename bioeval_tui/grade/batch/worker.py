@@ -24,7 +24,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
-from bioeval_tui.files import write_fully
+from bioeval_tui.base.files import write_fully
 from bioeval_tui.grade.batch.containment import (
     CHECK_S,
     LINUX,

@@ -25,13 +25,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bioeval_tui.errors import NotMeasuredError
-from bioeval_tui.files import storage_error
+from bioeval_tui.base.errors import NotMeasuredError
+from bioeval_tui.base.files import storage_error
+from bioeval_tui.base.isolation import module_command
+from bioeval_tui.base.portable import BINARY, read_at, write_at
+from bioeval_tui.base.text import clean_line
+from bioeval_tui.base.units import duration
 from bioeval_tui.grade.batch.containment import LINUX, end_below, megabytes_of_group
-from bioeval_tui.isolation import module_command
-from bioeval_tui.portable import BINARY, read_at, write_at
-from bioeval_tui.text import clean_line
-from bioeval_tui.units import duration
 
 IDLE = -1
 """The number on the page while nothing is graded."""

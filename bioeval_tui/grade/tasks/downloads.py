@@ -30,16 +30,16 @@ from urllib.parse import urlsplit
 import httpx2
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential
 
-from bioeval_tui.addresses import url_problem
-from bioeval_tui.archives import ArchiveError, open_archive
-from bioeval_tui.errors import InputError, UsageError
-from bioeval_tui.files import Target, below, writing_whole
+from bioeval_tui.base.addresses import url_problem
+from bioeval_tui.base.archives import ArchiveError, open_archive
+from bioeval_tui.base.errors import InputError, UsageError
+from bioeval_tui.base.files import Target, below, writing_whole
+from bioeval_tui.base.installation import install_command
+from bioeval_tui.base.isolation import find_installed, script_command
+from bioeval_tui.base.proxies import proxy_for
+from bioeval_tui.base.settings import plain_environment
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.grade.tasks.sources import BoardRow, SourceError, required
-from bioeval_tui.installation import install_command
-from bioeval_tui.isolation import find_installed, script_command
-from bioeval_tui.proxies import proxy_for
-from bioeval_tui.settings import plain_environment
-from bioeval_tui.text import clean_line
 
 ATTEMPTS = 3
 BACKOFF_S = 0.2

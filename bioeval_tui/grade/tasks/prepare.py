@@ -31,9 +31,9 @@ from typing import Any
 
 import yaml
 
-from bioeval_tui.archives import ArchiveError, open_archive
-from bioeval_tui.errors import BioevalError, InputError, NotMeasuredError, StorageError
-from bioeval_tui.files import (
+from bioeval_tui.base.archives import ArchiveError, open_archive
+from bioeval_tui.base.errors import BioevalError, InputError, NotMeasuredError, StorageError
+from bioeval_tui.base.files import (
     Target,
     below,
     csv_text,
@@ -43,14 +43,14 @@ from bioeval_tui.files import (
     storage_error,
     write_whole,
 )
+from bioeval_tui.base.isolation import find_installed, module_command
+from bioeval_tui.base.settings import plain_environment
+from bioeval_tui.base.streams import make_lasting
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.grade.batch.containment import LINUX, enter_domain, hide_process, supervise
 from bioeval_tui.grade.tasks.source_types import BuiltinSource, get_source
 from bioeval_tui.grade.tasks.sources import TaskSource
 from bioeval_tui.grade.tasks.task import SHIPPED_TASKS, Task
-from bioeval_tui.isolation import find_installed, module_command
-from bioeval_tui.settings import plain_environment
-from bioeval_tui.streams import make_lasting
-from bioeval_tui.text import clean_line
 
 END_WITHIN_S = 10.0
 

@@ -57,7 +57,8 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from pathlib import Path
 
-from bioeval_tui.errors import InputError
+from bioeval_tui.base.errors import InputError
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.grade.tasks.task import (
     SHIPPED_TASKS,
     Task,
@@ -66,7 +67,6 @@ from bioeval_tui.grade.tasks.task import (
     default_tasks_dirs,
     tasks_root,
 )
-from bioeval_tui.text import clean_line
 
 WHERE_TASKS = "name it in BIOEVAL_TASKS_DIR, or with --tasks-dir"
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui.errors import InputError
+from bioeval_tui.base.errors import InputError
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.grade.tasks.sources import BoardRow, TaskSource
-from bioeval_tui.text import clean_line
 
 
 class BuiltinSource:

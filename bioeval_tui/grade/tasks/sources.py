@@ -18,8 +18,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from bioeval_tui.errors import InputError, UnavailableError
-from bioeval_tui.text import plural
+from bioeval_tui.base.errors import InputError, UnavailableError
+from bioeval_tui.base.text import plural
 
 
 class SourceError(UnavailableError):

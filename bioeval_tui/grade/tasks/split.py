@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bioeval_tui.errors import InputError, StorageError
-from bioeval_tui.files import checked_below, file_in, folder_below, write_whole
+from bioeval_tui.base.errors import InputError, StorageError
+from bioeval_tui.base.files import checked_below, file_in, folder_below, write_whole
 from bioeval_tui.grade.answers import PART_FILE, read_part
 
 if TYPE_CHECKING:

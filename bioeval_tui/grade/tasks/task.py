@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from bioeval_tui.errors import InputError, Problem
+from bioeval_tui.base.errors import InputError, Problem
+from bioeval_tui.base.settings import Settings
+from bioeval_tui.base.text import clean, clean_line, clean_value, plural
 from bioeval_tui.grade.grader import grader_from_config
 from bioeval_tui.grade.tasks.sources import BoardEntry, PublishedBoard, published_board
 from bioeval_tui.grade.tasks.task_code import load_function
-from bioeval_tui.settings import Settings
-from bioeval_tui.text import clean, clean_line, clean_value, plural
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.grader import Grader

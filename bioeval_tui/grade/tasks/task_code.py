@@ -21,9 +21,9 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from bioeval_tui.errors import InputError, NotMeasuredError
-from bioeval_tui.installation import install_command
-from bioeval_tui.text import clean_line
+from bioeval_tui.base.errors import InputError, NotMeasuredError
+from bioeval_tui.base.installation import install_command
+from bioeval_tui.base.text import clean_line
 
 NEEDS_POLARIS = (
     "install polaris-lib with pyarrow, scikit-learn, pyyaml and this program's version of pandas in an environment of "

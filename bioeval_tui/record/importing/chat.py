@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui.errors import InputError
+from bioeval_tui.base.errors import InputError
+from bioeval_tui.base.text import compact_json
 from bioeval_tui.record.conditions import SUPPLIED
 from bioeval_tui.record.importing.conversations import (
     ChatRole,
@@ -30,7 +31,6 @@ from bioeval_tui.record.importing.looking import FileLook, entries
 from bioeval_tui.record.importing.said import messages_in
 from bioeval_tui.record.names import is_name
 from bioeval_tui.record.tool_calls import paired
-from bioeval_tui.text import compact_json
 
 ROLES: dict[str, ChatRole] = {
     "system": "system",

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.record.conditions import ConditionConfig
 from bioeval_tui.record.events import EndReason, Fault
 from bioeval_tui.record.names import Condition
-from bioeval_tui.text import clean_line
 
 ChatRole = Literal["system", "user", "assistant", "tool"]
 

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from bioeval_tui import plugins
-from bioeval_tui.archives import is_archive, open_archive
-from bioeval_tui.errors import InputError
-from bioeval_tui.peer_limits import MAX_BLANK_LINES, MAX_LINE
-from bioeval_tui.text import is_too_deep, join_names, json_problem, plural
+from bioeval_tui.base.archives import is_archive, open_archive
+from bioeval_tui.base.errors import InputError
+from bioeval_tui.base.peer_limits import MAX_BLANK_LINES, MAX_LINE
+from bioeval_tui.base.text import is_too_deep, join_names, json_problem, plural
 
 if TYPE_CHECKING:
     from bioeval_tui.record.importing.conversations import Header, ImportedConversation

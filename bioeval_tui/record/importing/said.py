@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bioeval_tui.base.text import compact_json
 from bioeval_tui.record.importing.conversations import ChatRole, note, text_of
-from bioeval_tui.text import compact_json
 
 Message = dict[str, Any]
 

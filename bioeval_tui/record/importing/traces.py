@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from bioeval_tui.errors import InputError
+from bioeval_tui.base.errors import InputError
+from bioeval_tui.base.text import compact_json, plural
 from bioeval_tui.record.importing.chat import chat_pieces
 from bioeval_tui.record.importing.conversations import (
     GivenScore,
@@ -28,7 +29,6 @@ from bioeval_tui.record.importing.conversations import (
 )
 from bioeval_tui.record.importing.said import Message, messages_in
 from bioeval_tui.record.spans import SpanKind
-from bioeval_tui.text import compact_json, plural
 
 _EARLIEST = datetime(1, 1, 1, tzinfo=UTC)
 

@@ -11,10 +11,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui import __version__, score as composite
-from bioeval_tui.errors import InputError, RecordingError
-from bioeval_tui.peer_limits import MAX_LINE
-from bioeval_tui.record import events
+from bioeval_tui import __version__
+from bioeval_tui.base.errors import InputError, RecordingError
+from bioeval_tui.base.peer_limits import MAX_LINE
+from bioeval_tui.base.text import clean, clean_line, clean_value, compact_json, plural
+from bioeval_tui.record import events, score as composite
 from bioeval_tui.record.conditions import PUBLISHED, SUPPLIED, ConditionConfig, conditions_in, in_order
 from bioeval_tui.record.events import RunEvent, ScorePart
 from bioeval_tui.record.importing.conversations import (
@@ -26,7 +27,6 @@ from bioeval_tui.record.importing.conversations import (
 from bioeval_tui.record.importing.looking import ImportFormat
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.reading import CHUNK
-from bioeval_tui.text import clean, clean_line, clean_value, compact_json, plural
 
 UNKNOWN = "unknown"
 MAX_RECORD = MAX_LINE // 4

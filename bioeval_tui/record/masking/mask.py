@@ -14,10 +14,10 @@ from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 from pydantic import BaseModel
 
+from bioeval_tui.base.text import clean
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.masking.rules import HIDDEN, Rules, replaced
-from bioeval_tui.text import clean
 
 CONTEXT = 1000
 """Number of already emitted characters that are searched again, for patterns with look-behind."""

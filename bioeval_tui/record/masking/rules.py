@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 
 import regex
 
-from bioeval_tui.errors import InputError, NotMeasuredError, Problem
-from bioeval_tui.files import below, private_dir, read_small, write_new
-from bioeval_tui.patterns import find_all, pattern_problem, search
-from bioeval_tui.text import clean_line, without_invisible
-from bioeval_tui.yaml_positions import Path as FieldPath, YamlDocument, read_yaml
+from bioeval_tui.base.errors import InputError, NotMeasuredError, Problem
+from bioeval_tui.base.files import below, private_dir, read_small, write_new
+from bioeval_tui.base.patterns import find_all, pattern_problem, search
+from bioeval_tui.base.text import clean_line, without_invisible
+from bioeval_tui.base.yaml_positions import Path as FieldPath, YamlDocument, read_yaml
 
 
 class Folded(NamedTuple):

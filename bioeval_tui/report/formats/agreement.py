@@ -12,8 +12,10 @@ from rich.table import Table
 from rich.text import Text
 from typing_extensions import TypedDict
 
-from bioeval_tui.files import csv_text
-from bioeval_tui.printed import Fields
+from bioeval_tui.base.files import csv_text
+from bioeval_tui.base.printed import Fields
+from bioeval_tui.base.text import as_cell, plural, shorten
+from bioeval_tui.base.units import number, share, signed
 from bioeval_tui.record.events import Reviewed
 from bioeval_tui.report.agreement import (
     AgreementChange,
@@ -30,8 +32,6 @@ from bioeval_tui.report.judge_checks import Reaction, SentinelCheck, Stability, 
 from bioeval_tui.report.sentences import difference_words, p_words, sentence
 from bioeval_tui.statistics.intervals import Interval
 from bioeval_tui.statistics.judges import Agreement, CorrectedMean, Figure, JudgeAgreement
-from bioeval_tui.text import as_cell, plural, shorten
-from bioeval_tui.units import number, share, signed
 
 SHOWN = 12
 """Maximum number of disagreements of a pair that are listed in the terminal; CSV and JSON have all."""

@@ -16,9 +16,12 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from bioeval_tui import units
-from bioeval_tui.consoles import plain_console, write_lines
-from bioeval_tui.errors import BioevalError, ExitCode
+from bioeval_tui.base import units
+from bioeval_tui.base.consoles import plain_console, write_lines
+from bioeval_tui.base.errors import BioevalError, ExitCode
+from bioeval_tui.base.text import clean, plural, shorten
+from bioeval_tui.base.units import DASH, latency, number, signed
+from bioeval_tui.base.widths import padded
 from bioeval_tui.record import events
 from bioeval_tui.record.attachments import file_words, has_contents
 from bioeval_tui.record.names import CANCELLED_AT_START, SPEAKERS, Condition
@@ -42,9 +45,6 @@ from bioeval_tui.report.words import (
     verdict,
 )
 from bioeval_tui.statistics.estimates import Proportion
-from bioeval_tui.text import clean, plural, shorten
-from bioeval_tui.units import DASH, latency, number, signed
-from bioeval_tui.widths import padded
 
 NOT_AT_THE_END = "– not checked"
 """Assertions that passed during an invalid conversation say nothing about its outcome."""

@@ -19,11 +19,13 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from bioeval_tui import __version__, units
-from bioeval_tui.evaluation.spending import Prices
-from bioeval_tui.files import write_beside
+from bioeval_tui import __version__
+from bioeval_tui.base import units
+from bioeval_tui.base.files import write_beside
+from bioeval_tui.base.text import upper_first
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.languages import language_of
+from bioeval_tui.peers.spending import Prices
 from bioeval_tui.record import reviews
 from bioeval_tui.record.masking import masking
 from bioeval_tui.record.names import SPEAKERS, Condition
@@ -42,7 +44,6 @@ from bioeval_tui.report.sentences import (
     spread_words,
 )
 from bioeval_tui.report.summary import rankings, summarise_runs
-from bioeval_tui.text import upper_first
 
 
 def write_report(paths: Sequence[Path], folder: Path, prices: Prices | None = None) -> Path:

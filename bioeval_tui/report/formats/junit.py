@@ -16,7 +16,8 @@ from itertools import chain, count
 from typing import Literal
 from xml.etree import ElementTree as ET
 
-from bioeval_tui.errors import ExitCode
+from bioeval_tui.base.errors import ExitCode
+from bioeval_tui.base.units import latency, number
 from bioeval_tui.record.events import RESULT_REASONS
 from bioeval_tui.record.names import Condition, title_of
 from bioeval_tui.report.formats.registry import Asked
@@ -25,7 +26,6 @@ from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.run import ConversationResult, reason_of, why_not_asked
 from bioeval_tui.report.words import UNPROVED
 from bioeval_tui.statistics.means import average
-from bioeval_tui.units import latency, number
 
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LONGEST = 4000

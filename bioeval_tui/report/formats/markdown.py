@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from bioeval_tui import units
+from bioeval_tui.base import units
+from bioeval_tui.base.text import both_or_all, upper_first
 from bioeval_tui.record import reviews
 from bioeval_tui.record.events import TaskScored
 from bioeval_tui.record.masking import masking
@@ -29,7 +30,6 @@ from bioeval_tui.report.summary import (
     summarise_runs,
 )
 from bioeval_tui.report.words import summary_lines, tag_lines
-from bioeval_tui.text import both_or_all, upper_first
 
 _ESCAPED = str.maketrans(
     {character: f"\\{character}" for character in "\\`*_{}[]|~$#!"}

@@ -9,7 +9,8 @@ from typing import Any, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from bioeval_tui import __version__
-from bioeval_tui.files import csv_text
+from bioeval_tui.base.files import csv_text
+from bioeval_tui.base.units import DASH, number1, share
 from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.grade.submissions import UNKNOWN_AGENT
 from bioeval_tui.grade.task_report import ReportExtra, TaskReport, Uncertainty
@@ -21,7 +22,6 @@ from bioeval_tui.report.frames import csv_cell
 from bioeval_tui.report.sentences import rank_words
 from bioeval_tui.report.words import medal_word, next_words
 from bioeval_tui.statistics.differences import AgentRank
-from bioeval_tui.units import DASH, number1, share
 
 COLUMNS = (
     "task_id", "agent", "medal", "score", "lower_is_better", "leaderboard_percentile", "place", "leaderboard_size",

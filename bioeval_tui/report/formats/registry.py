@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from bioeval_tui import plugins
-from bioeval_tui.errors import UsageError
+from bioeval_tui.base.errors import UsageError
 
 Content = Literal["run", "runs", "gate", "comparison", "medals"]
 """The kinds of content of a document. Its writer is called as

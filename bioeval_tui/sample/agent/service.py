@@ -18,8 +18,9 @@ from typing import Any
 
 from aiohttp import web
 
-from bioeval_tui.admission import BACKLOG, Admission, AdmissionLimits, serve_app
-from bioeval_tui.errors import BioevalError, UnavailableError
+from bioeval_tui.base.admission import BACKLOG, Admission, AdmissionLimits, serve_app
+from bioeval_tui.base.errors import BioevalError, UnavailableError
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.sample.agent.dialogue import (
     DRIP_SLOWER,
     INTRODUCTION,
@@ -30,7 +31,6 @@ from bioeval_tui.sample.agent.dialogue import (
 )
 from bioeval_tui.sample.agent.records import AgentGraph, GraphRecords, MemoryRecords, Records, learn
 from bioeval_tui.sample.paths import GUESSING
-from bioeval_tui.text import clean_line
 
 _PIECES = re.compile(r"\s*\S+\s*?(?=\s|$)|\s+$")
 

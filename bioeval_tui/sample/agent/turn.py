@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+from bioeval_tui.base.text import compact_json
 from bioeval_tui.sample.agent.facts import Knowledge
 from bioeval_tui.sample.agent.language import ReadMessage, SpokenTime
 from bioeval_tui.sample.agent.records import Records
-from bioeval_tui.text import compact_json
 
 
 def _function(name: str, description: str, view: str, **parameters: str) -> dict[str, Any]:

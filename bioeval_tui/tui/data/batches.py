@@ -11,6 +11,7 @@ from heapq import merge
 from pathlib import Path
 from time import monotonic
 
+from bioeval_tui.base.settings import Settings
 from bioeval_tui.evaluation.conversation.control import send_intent
 from bioeval_tui.evaluation.engine.attach import FollowedRun, sender_name
 from bioeval_tui.evaluation.engine.interface import EngineSpec
@@ -20,7 +21,6 @@ from bioeval_tui.record.names import PUBLISHED_NAMES
 from bioeval_tui.record.reading import LineReader, read_recording
 from bioeval_tui.record.runs import is_live, read_live, recording_path
 from bioeval_tui.record.state import RunState, apply
-from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.run_list import RunList
 from bioeval_tui.tui.runs.batch_view import Glance, Rank, glances_of, is_running, planned
 from bioeval_tui.tui.shared.cells import Cell

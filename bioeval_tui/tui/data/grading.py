@@ -16,8 +16,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bioeval_tui.errors import BioevalError, InputError, NotMeasuredError
-from bioeval_tui.files import write_beside
+from bioeval_tui.base.errors import BioevalError, InputError, NotMeasuredError
+from bioeval_tui.base.files import write_beside
+from bioeval_tui.base.isolation import program_command
+from bioeval_tui.base.settings import Settings
+from bioeval_tui.base.text import clean, clean_line
 from bioeval_tui.grade.outcomes import Invalid, NotGraded, Validation, aggregate_reports, validation_of
 from bioeval_tui.grade.report_files import (
     JOURNAL,
@@ -35,11 +38,8 @@ from bioeval_tui.grade.submissions import (
 )
 from bioeval_tui.grade.task_report import ReportExtra, TaskReport, now
 from bioeval_tui.grade.tasks.prepare import remove_drafts
-from bioeval_tui.isolation import program_command
 from bioeval_tui.record.masking import masked, masking
 from bioeval_tui.report.reviews import reports_folder, submission_key
-from bioeval_tui.settings import Settings
-from bioeval_tui.text import clean, clean_line
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Board, MedalRow
 
 if TYPE_CHECKING:

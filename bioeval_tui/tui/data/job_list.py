@@ -13,18 +13,18 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from bioeval_tui.errors import Problem
-from bioeval_tui.evaluation.job.template import Answers, job_text
+from bioeval_tui.base.errors import Problem
+from bioeval_tui.base.files import write_named
+from bioeval_tui.base.text import clean, clean_line
 from bioeval_tui.evaluation.wiring.cases import CaseChoice
 from bioeval_tui.evaluation.wiring.check_job import check_job
-from bioeval_tui.files import write_named
+from bioeval_tui.jobs.template import Answers, job_text
 from bioeval_tui.record.masking import masked
 from bioeval_tui.sample.paths import plugin_jobs, sample_jobs
-from bioeval_tui.text import clean, clean_line
 from bioeval_tui.tui.items import JobItem
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluation.job.models import EvaluationJob
+    from bioeval_tui.jobs.models import EvaluationJob
     from bioeval_tui.record.runs import CataloguedRun
     from bioeval_tui.tui.data.run_list import RunList
 

@@ -14,7 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui.errors import UsageError
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.settings import Settings
+from bioeval_tui.base.text import clean, clean_line
 from bioeval_tui.evaluation.conversation.resume import is_finished
 from bioeval_tui.grade.service import Grading
 from bioeval_tui.grade.task_report import TaskReport
@@ -31,8 +33,6 @@ from bioeval_tui.report.result import load_run
 from bioeval_tui.report.reviews import REPORT_REVIEWS, report_reviews
 from bioeval_tui.report.rows import criteria_words
 from bioeval_tui.report.run import reason_of
-from bioeval_tui.settings import Settings
-from bioeval_tui.text import clean, clean_line
 from bioeval_tui.tui.data.grading import rows_at
 from bioeval_tui.tui.items import ItemId, Judgement, MedalRow, NewReview, ReviewItem, ReviewSource
 

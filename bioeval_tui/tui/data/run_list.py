@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bioeval_tui.errors import UsageError
-from bioeval_tui.files import private_dir
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.files import private_dir
+from bioeval_tui.base.settings import Settings
+from bioeval_tui.base.text import plural
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.runs import CataloguedRun, is_live, is_run_id, only_here, recording_path
 from bioeval_tui.record.transfer import deletions, folder_name
-from bioeval_tui.settings import Settings
-from bioeval_tui.text import plural
 
 
 class RunList:
@@ -47,7 +47,7 @@ class RunList:
             StorageError: the disk is full, or the folder cannot be written.
         """
         # All statistics: the list of runs needs none.
-        from bioeval_tui.evaluation.spending import FILE_NAME, load_prices
+        from bioeval_tui.peers.spending import FILE_NAME, load_prices
         from bioeval_tui.report.formats.html import write_report
 
         prices = load_prices(self._data_dir / FILE_NAME)

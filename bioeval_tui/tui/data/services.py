@@ -12,12 +12,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from bioeval_tui.errors import StorageError
+from bioeval_tui.base.errors import StorageError
+from bioeval_tui.base.files import below, private_dir, read_small, write_whole
 from bioeval_tui.evaluation.engine.interface import EngineSpec, RunRequest, spec_of
-from bioeval_tui.files import below, private_dir, read_small, write_whole
 from bioeval_tui.record.masking import masked
 
 if TYPE_CHECKING:
+    from bioeval_tui.base.settings import Settings
     from bioeval_tui.evaluation.engine.attach import FollowedRun
     from bioeval_tui.evaluation.engine.interface import Resolved, RunView
     from bioeval_tui.evaluation.wiring.doctor import ComponentState
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from bioeval_tui.grade.service import Grading
     from bioeval_tui.grade.submissions import Submission
     from bioeval_tui.grade.task_report import Section
-    from bioeval_tui.settings import Settings
     from bioeval_tui.tui.data.batches import Batches
     from bioeval_tui.tui.data.grading import Benchmarks
     from bioeval_tui.tui.data.job_list import JobList

@@ -13,11 +13,11 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.widget import Widget
 
+from bioeval_tui.base.text import plural
 from bioeval_tui.record.names import PUBLISHED_NAMES
 from bioeval_tui.report import rows
 from bioeval_tui.report.brief import Brief, brief_of
 from bioeval_tui.report.messages import pattern_of
-from bioeval_tui.text import plural
 from bioeval_tui.tui.live import heads_view, spans
 from bioeval_tui.tui.live.heads_view import Head
 from bioeval_tui.tui.live.spans import Waterfall

@@ -9,14 +9,14 @@ from textual.binding import BindingType
 from textual.widget import Widget
 from textual.widgets import Static
 
+from bioeval_tui.base.text import compact_json, plural
+from bioeval_tui.base.widths import padded
 from bioeval_tui.record.cases import asserted, asserted_text, assertion_title
-from bioeval_tui.text import compact_json, plural
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.shared.cells import Cell, Tone, paint_lines
 from bioeval_tui.tui.shared.dialogs import Dialog, DialogText
 from bioeval_tui.tui.shared.rows_widget import Labelled
-from bioeval_tui.widths import padded
 
 if TYPE_CHECKING:
     from bioeval_tui.record.events import AssertionChecked, StateObserved

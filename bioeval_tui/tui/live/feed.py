@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
-from bioeval_tui.errors import BioevalError
+from bioeval_tui.base.errors import BioevalError
 from bioeval_tui.evaluation.engine.interface import Intent, IntentKind
 from bioeval_tui.record.names import PUBLISHED_NAMES
 from bioeval_tui.tui.live.heads_view import LinkState

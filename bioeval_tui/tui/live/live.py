@@ -13,9 +13,9 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from bioeval_tui.base.text import plural
 from bioeval_tui.record.names import SPEAKERS
 from bioeval_tui.report.brief import brief_of
-from bioeval_tui.text import plural
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view, operator
 from bioeval_tui.tui.live.conversations_widget import Conversations, FindLine

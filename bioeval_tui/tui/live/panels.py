@@ -14,6 +14,8 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message
 
+from bioeval_tui.base.units import latency_short
+from bioeval_tui.base.widths import fitted, padded
 from bioeval_tui.record.effect import shared_criteria, trial_difference
 from bioeval_tui.report import rows
 from bioeval_tui.report.run import counted_shared
@@ -23,8 +25,6 @@ from bioeval_tui.tui.live.heads_view import conditions
 from bioeval_tui.tui.shared.cells import Cell, Tone, joined, left, paint, right, spread, uplift as uplift_cell
 from bioeval_tui.tui.shared.line_widgets import TabLine
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, LinePainter, RowList, RowPainter, title_lines
-from bioeval_tui.units import latency_short
-from bioeval_tui.widths import fitted, padded
 
 if TYPE_CHECKING:
     from bioeval_tui.record.events import AssertionChecked, TaskScored

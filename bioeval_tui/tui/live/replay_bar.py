@@ -14,12 +14,12 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
 
+from bioeval_tui.base.units import clock
 from bioeval_tui.record.names import TurnMark
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells import Cell, Tone, eighth, joined, paint
 from bioeval_tui.tui.shared.dialogs import Dialog
 from bioeval_tui.tui.shared.rows_widget import RowList
-from bioeval_tui.units import clock
 
 if TYPE_CHECKING:
     from bioeval_tui.record.state import RunState

@@ -13,11 +13,12 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from bioeval_tui.errors import BioevalError
+from bioeval_tui.base.errors import BioevalError
+from bioeval_tui.base.text import plural, shorten
+from bioeval_tui.base.units import signed
 from bioeval_tui.report.result import RunResult, result_of, reviewed
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.report.since import run_before, since_last
-from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view, score_card_view
@@ -28,7 +29,6 @@ from bioeval_tui.tui.shared.cells import Cell, left, paint, paint_lines, right, 
 from bioeval_tui.tui.shared.dialogs import Dialog
 from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, Labelled, RowList, title_lines
-from bioeval_tui.units import signed
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 
+from bioeval_tui.base.text import plural, shorten
+from bioeval_tui.base.units import duration, latency, number
+from bioeval_tui.base.widths import padded
 from bioeval_tui.report import rows as report_rows, words
 from bioeval_tui.report.messages import plain
 from bioeval_tui.report.run import reason_of, why_not_asked
 from bioeval_tui.report.sentences import shared_words
-from bioeval_tui.text import plural, shorten
 from bioeval_tui.tui.live import panels
 from bioeval_tui.tui.shared.cells import Cell, Tone, left, packed, paint, score_tone, uplift, who_and_what
-from bioeval_tui.units import duration, latency, number
-from bioeval_tui.widths import padded
 
 if TYPE_CHECKING:
     from textual.content import Content

@@ -10,15 +10,15 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from bioeval_tui.base.text import compact_json, plural, shorten
+from bioeval_tui.base.units import latency
+from bioeval_tui.base.widths import fitted, padded
 from bioeval_tui.record.spans import AgentSpan, absent_parents, meaning_of, ordered
 from bioeval_tui.record.tool_calls import call_text
-from bioeval_tui.text import compact_json, plural, shorten
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.shared.cells import Cell, Tone, cut, paint_lines
 from bioeval_tui.tui.shared.dialogs import Dialog, DialogText
-from bioeval_tui.units import latency
-from bioeval_tui.widths import fitted, padded
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition

@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
+from bioeval_tui.base.units import number
 from bioeval_tui.report import rows
 from bioeval_tui.report.brief import brief_of
 from bioeval_tui.tui.live import heads_view, panels
@@ -19,7 +20,6 @@ from bioeval_tui.tui.shared.answer_block import AnswerBlock
 from bioeval_tui.tui.shared.cells import Cell, left, right, score_tone
 from bioeval_tui.tui.shared.line_widgets import BigNumber
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, hanging
-from bioeval_tui.units import number
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from bioeval_tui.text import plural
+from bioeval_tui.base.text import plural
+from bioeval_tui.base.widths import padded
 from bioeval_tui.tui.medals.medals_view import number
 from bioeval_tui.tui.shared.cells import Cell, Line, Tone, eighth, joined
-from bioeval_tui.widths import padded
 
 MEDALS = ("bronze", "silver", "gold")
 TONES: dict[str, Tone] = {

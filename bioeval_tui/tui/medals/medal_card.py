@@ -17,11 +17,12 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from bioeval_tui.base.text import for_terminal, home_relative, plural
+from bioeval_tui.base.widths import padded
 from bioeval_tui.grade.ledger import ordinal
 from bioeval_tui.grade.outcomes import Validation, standing_of
 from bioeval_tui.grade.task_report import NO_MEDAL, PRIVATE, percent
 from bioeval_tui.report.answer import Answer, answer_grading, answer_not_graded
-from bioeval_tui.text import for_terminal, home_relative, plural
 from bioeval_tui.tui import review_view
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals import histogram_view, medals_view
@@ -31,7 +32,6 @@ from bioeval_tui.tui.shared.cells import Cell, Line, Tone, packed, paint
 from bioeval_tui.tui.shared.dialogs import Dialog, DialogText, Tell, WorkDialog
 from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import Labelled
-from bioeval_tui.widths import padded
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.task_report import Section, TaskReport, Uncertainty

@@ -18,11 +18,11 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from bioeval_tui.errors import BioevalError, StorageError
-from bioeval_tui.files import write_beside
+from bioeval_tui.base.errors import BioevalError, StorageError
+from bioeval_tui.base.files import write_beside
+from bioeval_tui.base.text import home_relative, plural
 from bioeval_tui.grade.outcomes import Validation, standing_of
 from bioeval_tui.report.formats.registry import Format
-from bioeval_tui.text import home_relative, plural
 from bioeval_tui.tui.items import MedalRow, ReviewSource
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals import medals_view

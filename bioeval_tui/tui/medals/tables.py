@@ -15,7 +15,9 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.message import Message
 
-from bioeval_tui.errors import BioevalError
+from bioeval_tui.base.errors import BioevalError
+from bioeval_tui.base.units import DASH, number1
+from bioeval_tui.base.widths import padded
 from bioeval_tui.grade.outcomes import Tally
 from bioeval_tui.record.reviews import mark_of
 from bioeval_tui.report.agents import (
@@ -34,8 +36,6 @@ from bioeval_tui.tui.review_view import with_mark
 from bioeval_tui.tui.shared.cells import Cell, Tone, paint
 from bioeval_tui.tui.shared.list_table import Column, ListTable, Sorting, TableHead
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, RowList
-from bioeval_tui.units import DASH, number1
-from bioeval_tui.widths import padded
 
 if TYPE_CHECKING:
     from bioeval_tui.record.reviews import Opinions

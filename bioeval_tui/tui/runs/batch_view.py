@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 
+from bioeval_tui.base.text import for_terminal, plural
+from bioeval_tui.base.units import duration, latency_short, number
+from bioeval_tui.base.widths import fitted
 from bioeval_tui.record.effect import shared_criteria, trial_difference
 from bioeval_tui.record.names import PUBLISHED_NAMES, title_of
 from bioeval_tui.report import rows
@@ -20,11 +23,8 @@ from bioeval_tui.report.sentences import rank_words
 from bioeval_tui.statistics.differences import rank as ranking_of
 from bioeval_tui.statistics.estimates import Sample
 from bioeval_tui.statistics.intervals import FEWEST_UNITS
-from bioeval_tui.text import for_terminal, plural
 from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.shared.cells import FEWEST_DRAWN, Cell, Tone, condition_in, cut, spark
-from bioeval_tui.units import duration, latency_short, number
-from bioeval_tui.widths import fitted
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition

@@ -12,6 +12,9 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
 
+from bioeval_tui.base.text import plural
+from bioeval_tui.base.units import latency, latency_change, number, number3, share, signed
+from bioeval_tui.base.widths import fitted
 from bioeval_tui.report import sentences
 from bioeval_tui.report.comparison import (
     AssertionComparison,
@@ -23,14 +26,11 @@ from bioeval_tui.report.comparison import (
 )
 from bioeval_tui.statistics.differences import Difference
 from bioeval_tui.statistics.estimates import Proportion
-from bioeval_tui.text import plural
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.answer_block import answer_lines, step_keys
 from bioeval_tui.tui.shared.cells import Cell, Line, Tone, paint, wrapped
 from bioeval_tui.tui.shared.dialogs import Dialog, Tell, WorkDialog
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
-from bioeval_tui.units import latency, latency_change, number, number3, share, signed
-from bioeval_tui.widths import fitted
 
 if TYPE_CHECKING:
     from bioeval_tui.record.runs import CataloguedRun

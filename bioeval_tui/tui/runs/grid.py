@@ -16,13 +16,15 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from bioeval_tui.errors import BioevalError
+from bioeval_tui.base.errors import BioevalError
+from bioeval_tui.base.text import plural
+from bioeval_tui.base.units import clock, latency_short, number, signed
+from bioeval_tui.base.widths import fitted
 from bioeval_tui.report.answer import Answer, answer_batch
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.statistics.estimates import Estimate, Sample, estimate
 from bioeval_tui.statistics.intervals import CHANGE
 from bioeval_tui.statistics.means import percentile
-from bioeval_tui.text import plural
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs import batch_view
 from bioeval_tui.tui.runs.batch_view import Glance, Rank, condition_of, conditions_of
@@ -43,8 +45,6 @@ from bioeval_tui.tui.shared.cells import (
 from bioeval_tui.tui.shared.line_widgets import FilterLine
 from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import Labelled, hanging
-from bioeval_tui.units import clock, latency_short, number, signed
-from bioeval_tui.widths import fitted
 
 NARROWEST, ROOMY = 60, 110
 """Minimum widths for the table, and for its long words."""

@@ -13,8 +13,8 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
 
-from bioeval_tui.errors import BioevalError
-from bioeval_tui.text import home_relative, plural
+from bioeval_tui.base.errors import BioevalError
+from bioeval_tui.base.text import home_relative, plural
 from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live.replay_bar import ReplayDialog

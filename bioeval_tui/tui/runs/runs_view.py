@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
+from bioeval_tui.base.text import both_or_all, clean_line, plural, shorten
+from bioeval_tui.base.units import ago, date, number, signed, when
+from bioeval_tui.base.widths import fitted
 from bioeval_tui.record.names import PUBLISHED_NAMES, title_of
 from bioeval_tui.record.runs import REHEARSAL
 from bioeval_tui.statistics.means import average_if_any
-from bioeval_tui.text import both_or_all, clean_line, plural, shorten
 from bioeval_tui.tui.shared.answer_block import answer_lines
 from bioeval_tui.tui.shared.cells import (
     FEWEST_DRAWN,
@@ -26,8 +28,6 @@ from bioeval_tui.tui.shared.cells import (
     who_and_what,
 )
 from bioeval_tui.tui.shared.list_table import Column, Key, Listing, Sorting, number_key, text_key
-from bioeval_tui.units import ago, date, number, signed, when
-from bioeval_tui.widths import fitted
 
 if TYPE_CHECKING:
     from bioeval_tui.record.runs import CataloguedRun, Status

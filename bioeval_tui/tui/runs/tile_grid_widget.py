@@ -16,11 +16,11 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
 
+from bioeval_tui.base.widths import fitted
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs.batch_view import CELL_HEIGHT, CELL_WIDTH
 from bioeval_tui.tui.shared.cells import STYLES, Cell
 from bioeval_tui.tui.shared.themes import readable
-from bioeval_tui.widths import fitted
 
 MOST_KEPT = 1000
 """Number of drawn tile slices kept."""

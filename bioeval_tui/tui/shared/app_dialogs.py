@@ -18,14 +18,14 @@ from textual.types import IgnoreReturnCallbackType
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from bioeval_tui.text import home_relative
+from bioeval_tui.base.text import home_relative
+from bioeval_tui.base.widths import padded
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.base import hints
 from bioeval_tui.tui.shared.cells import Cell, paint
 from bioeval_tui.tui.shared.dialogs import Behind, Choice, Dialog, DialogText, FormDialog
 from bioeval_tui.tui.shared.output import Copied, Kept, Picture
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
-from bioeval_tui.widths import padded
 
 if TYPE_CHECKING:
     from typing import Self

@@ -20,7 +20,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from bioeval_tui.text import plural
+from bioeval_tui.base.text import plural
 from bioeval_tui.tui.keys import SCREENS, KeyOwners, key_name, order
 from bioeval_tui.tui.shared.cells import Cell, paint, paint_lines, spread
 

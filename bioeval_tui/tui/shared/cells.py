@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from rich.cells import cell_len, chop_cells
 from textual.content import Content
 
-from bioeval_tui.units import signed
-from bioeval_tui.widths import fitted, padded
+from bioeval_tui.base.units import signed
+from bioeval_tui.base.widths import fitted, padded
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition

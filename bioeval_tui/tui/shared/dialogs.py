@@ -31,14 +31,14 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 from textual.worker import Worker
 
-from bioeval_tui.errors import BioevalError
+from bioeval_tui.base.errors import BioevalError
+from bioeval_tui.base.text import clean_line, home_relative, plural
+from bioeval_tui.base.units import duration
 from bioeval_tui.report.formats.registry import Format, format_of
-from bioeval_tui.text import clean_line, home_relative, plural
 from bioeval_tui.tui.keys import bindings, set_keys
 from bioeval_tui.tui.shared.base import AnyScreen, KeysFooter, Result
 from bioeval_tui.tui.shared.cells import Cell, paint
 from bioeval_tui.tui.shared.line_widgets import OneLine
-from bioeval_tui.units import duration
 
 if TYPE_CHECKING:
     from typing import Self

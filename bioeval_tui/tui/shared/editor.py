@@ -9,12 +9,12 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bioeval_tui.errors import UsageError
-from bioeval_tui.files import read_small
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.files import read_small
+from bioeval_tui.base.text import clean, home_relative
+from bioeval_tui.base.yaml_positions import read_yaml
 from bioeval_tui.record.masking import masking
 from bioeval_tui.record.runs import is_imported
-from bioeval_tui.text import clean, home_relative
-from bioeval_tui.yaml_positions import read_yaml
 
 if TYPE_CHECKING:
     from bioeval_tui.report.findings import Gain

@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Digits, Input, Static
 
-from bioeval_tui.streams import draws_unicode
+from bioeval_tui.base.streams import draws_unicode
 
 
 class BigNumber(Digits):

@@ -11,8 +11,8 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from bioeval_tui.errors import BioevalError
-from bioeval_tui.text import plural
+from bioeval_tui.base.errors import BioevalError
+from bioeval_tui.base.text import plural
 from bioeval_tui.tui.shared.base import AtRest, RefreshedScreen, unreadable
 from bioeval_tui.tui.shared.cells import Cell
 from bioeval_tui.tui.shared.line_widgets import FilterLine

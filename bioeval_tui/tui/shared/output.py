@@ -17,8 +17,8 @@ from textual.drivers.web_driver import WebDriver
 from textual.filter import LineFilter
 from textual.screen import Screen
 
-from bioeval_tui.files import write_beside
-from bioeval_tui.text import plural
+from bioeval_tui.base.files import write_beside
+from bioeval_tui.base.text import plural
 from bioeval_tui.tui.shared.rows_widget import RowList
 
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]")

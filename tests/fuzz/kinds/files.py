@@ -16,8 +16,8 @@ import yaml
 from hypothesis import strategies as st
 from rich.console import Console
 
-from bioeval_tui.errors import BioevalError, UsageError
-from bioeval_tui.text import clean
+from bioeval_tui.base.errors import BioevalError, UsageError
+from bioeval_tui.base.text import clean
 from tests.documents import comparison_of, document_of
 from tests.fuzz.kinds.base import ROOT, Kind
 from tests.fuzz.mutate import bytes_of, to_json, tokens_of, trees_of
@@ -70,11 +70,11 @@ class Jobs(_Files):
         self.path.write_bytes(case)
 
     def run(self, case: bytes) -> str:
+        from bioeval_tui.base.hosts import host_of, without_credentials
         from bioeval_tui.evaluation.assertions import holds_on_nothing
-        from bioeval_tui.evaluation.hosts import host_of, without_credentials
-        from bioeval_tui.evaluation.job.loading import job_from_data, job_snapshot
-        from bioeval_tui.evaluation.models.prompting import find_prompt
         from bioeval_tui.evaluation.wiring.check_job import check_job
+        from bioeval_tui.jobs.loading import job_from_data, job_snapshot
+        from bioeval_tui.peers.models.prompting import find_prompt
         from bioeval_tui.protocols import EvaluatorView, JudgeView, TranscriptMessage
         from tests.rendered import evaluator_prompt, judge_prompt
 

@@ -200,8 +200,8 @@ class Answers(Kind):
             await agent.aclose()
 
     async def _chat(self) -> None:
-        from bioeval_tui.evaluation.http import Timeouts
-        from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
+        from bioeval_tui.peers.http import Timeouts
+        from bioeval_tui.peers.models.model import ChatModel, ChatRequest
 
         limits = Timeouts(2, 4)
         model = ChatModel("judge", api_key="k", base_url=f"http://127.0.0.1:{self.port}/v1", timeouts=limits)

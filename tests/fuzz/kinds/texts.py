@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from bioeval_tui.errors import QueryError
+from bioeval_tui.base.errors import QueryError
 from bioeval_tui.protocols import AssertionView, PeerError
 from tests.fuzz.kinds.base import ROOT, Kind
 from tests.fuzz.mutate import bytes_of, tokens_of
@@ -81,7 +81,7 @@ class Cypher(Kind):
 
     def __init__(self, folder: Path, watch: Watch) -> None:
         super().__init__(folder, watch)
-        from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph
+        from bioeval_tui.graphs.embedded import EmbeddedGraph
         from tests.unit.evaluation.graphs import test_cypher as known
 
         self.loop = asyncio.new_event_loop()
@@ -119,7 +119,7 @@ class Cypher(Kind):
         ]
 
     def run(self, case: bytes) -> str:
-        from bioeval_tui.evaluation.graphs import cypher
+        from bioeval_tui.graphs import cypher
 
         text = _text(case)
         column = 0

@@ -16,8 +16,8 @@ from aiohttp import web
 from pydantic import TypeAdapter, ValidationError
 
 from bioeval_tui import plugins
-from bioeval_tui.evaluation.agents import connection
-from bioeval_tui.evaluation.job.models import TargetConfig, ToolConfig
+from bioeval_tui.jobs.models import TargetConfig, ToolConfig
+from bioeval_tui.peers.agents import connection
 from bioeval_tui.protocols import Agent, AgentTerms, Delta, Generation, PeerError, Reply
 from bioeval_tui.record.tool_calls import calls_of
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from bioeval_tui.peer_limits import MAX_DEPTH, MAX_VALUES
+from bioeval_tui.base.peer_limits import MAX_DEPTH, MAX_VALUES
 from tests.integration.program import run_job
 from tests.integration.test_key_hosts import job
 from tests.servers.rest_agent import RestAgentServer

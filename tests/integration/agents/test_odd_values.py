@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from bioeval_tui.base.peer_limits import MAX_EVENT_TEXT
+from bioeval_tui.base.text import clean, clean_value
 from bioeval_tui.evaluation.assertions import check_expression, check_tool_calls
 from bioeval_tui.evaluation.conversation.attempts import stream_whole
-from bioeval_tui.evaluation.job.models import ToolCallsConfig
-from bioeval_tui.evaluation.seams import AssertionView, Reply
-from bioeval_tui.peer_limits import MAX_EVENT_TEXT
+from bioeval_tui.jobs.models import ToolCallsConfig
+from bioeval_tui.peers.seams import AssertionView, Reply
 from bioeval_tui.protocols import PeerError
-from bioeval_tui.text import clean, clean_value
 from tests.servers.agents import agent_of, terms
 
 HUGE = 10**400

@@ -10,11 +10,11 @@ import pytest
 from aiohttp import web
 from rich.console import Console
 
-from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph, graph_id
-from bioeval_tui.evaluation.seams import from_plugin
 from bioeval_tui.evaluation.wiring import graphs
 from bioeval_tui.evaluation.wiring.graphs import ComparedGraph
 from bioeval_tui.evaluation.wiring.start import rerun_offer
+from bioeval_tui.graphs.embedded import EmbeddedGraph, graph_id
+from bioeval_tui.peers.seams import from_plugin
 from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.result import load_run
 from tests.servers.rest_agent import RestAgentServer

@@ -9,9 +9,9 @@ import httpx2
 import pytest
 import yaml
 
-from bioeval_tui.evaluation.conversation.traces import Traces
-from bioeval_tui.evaluation.http import BoundedTransport
 from bioeval_tui.formats import paired
+from bioeval_tui.peers.http import BoundedTransport
+from bioeval_tui.peers.traces import Traces
 from tests.servers.one_conversation import PROTOCOLS, served
 from tests.servers.whole_runs import WholeRun, hold
 

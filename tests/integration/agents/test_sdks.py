@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
-from bioeval_tui.evaluation.conversation.traces import Traces
 from bioeval_tui.evaluation.engine.span_receiver import receive_spans
 from bioeval_tui.formats import paired
+from bioeval_tui.peers.traces import Traces
 from tests.integration.agents.test_same_conversation import JOB
 from tests.servers.one_conversation import answer
 from tests.servers.openai_server import OpenAIServer, call_tool, say

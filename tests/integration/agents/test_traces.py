@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.evaluation.conversation.traces import Traceparent, Traces
 from bioeval_tui.evaluation.engine.span_receiver import receive_spans
+from bioeval_tui.peers.traces import Traceparent, Traces
 from bioeval_tui.record.spans import meaning_of
 from tests.servers.traced_agent import TracedAgent
 from tests.servers.whole_runs import WholeRun, hold

@@ -18,7 +18,7 @@ from uuid import UUID
 import pytest
 from click.testing import Result
 
-from bioeval_tui.errors import InputError, UsageError
+from bioeval_tui.base.errors import InputError, UsageError
 from tests.command import call
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.errors import UnavailableError
+from bioeval_tui.base.errors import UnavailableError
 from bioeval_tui.grade.batch.run import grade_batch
 
 distributed = pytest.importorskip("distributed")

@@ -236,7 +236,7 @@ def test_a_preparer_cannot_read_the_environment_of_its_program(tasks) -> None:
     (tasks.root / task / "prepare.py").write_text(PREPARER)
     code = (
         "import sys; from bioeval_tui.grade import Registry; from bioeval_tui.grade.tasks.prepare import prepare_task\n"
-        "from bioeval_tui.errors import BioevalError\n"
+        "from bioeval_tui.base.errors import BioevalError\n"
         "try: prepare_task(Registry([sys.argv[1]], sys.argv[2]).get_task(sys.argv[3]), force=True)\n"
         "except BioevalError as error: print(error)\n"
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.errors import NotMeasuredError
+from bioeval_tui.base.errors import NotMeasuredError
 from bioeval_tui.grade.batch import feeding
 from bioeval_tui.grade.batch.run import grade_batch
 from bioeval_tui.grading import GraderPool, Invalid, NotGraded, TaskReport

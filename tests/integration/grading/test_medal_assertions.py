@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from bioeval_tui.evaluation.job.models import MedalAssertion
 from bioeval_tui.evaluation.medal_assertions import matching, medal_result, newest
 from bioeval_tui.grading import Invalid, NotGraded, TaskReport
+from bioeval_tui.jobs.models import MedalAssertion
 from tests.servers.rest_agent import RestAgentServer
 from tests.servers.whole_runs import WholeRun, hold
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from bioeval_tui.base.isolation import find_installed
 from bioeval_tui.grade.batch.item_grader import LIBRARIES
 from bioeval_tui.grade.batch.run import explanations, uncertainties
 from bioeval_tui.grade.batch.worker_process import worker_environment
 from bioeval_tui.grading import GraderPool, NotGraded, TaskReport
-from bioeval_tui.isolation import find_installed
 from tests.command import call
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX processes")

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bioeval_tui.evaluation.graphs.neo4j import Neo4jGraph
+from bioeval_tui.graphs.neo4j import Neo4jGraph
 
 from .server import Server, empty_graph, require_server
 

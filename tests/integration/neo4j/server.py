@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.evaluation.graphs.neo4j import Neo4jGraph
+from bioeval_tui.graphs.neo4j import Neo4jGraph
 
 SCRIPT = Path(__file__).parents[3] / "scripts" / "neo4j-for-tests"
 REQUIRED = os.environ.get("BIOEVAL_REQUIRE_REAL") == "1"

@@ -10,12 +10,12 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from bioeval_tui.errors import JobError
-from bioeval_tui.evaluation.graphs.neo4j import Neo4jGraph
+from bioeval_tui.base.errors import JobError
+from bioeval_tui.base.settings import Secret
 from bioeval_tui.evaluation.wiring import graphs
+from bioeval_tui.graphs.neo4j import Neo4jGraph
 from bioeval_tui.sample.agent.service import RunningAgent, run_sample_agent
 from bioeval_tui.sample.paths import DEMO_JOB, sample_jobs
-from bioeval_tui.settings import Secret
 from tests.servers import openai_server as srv
 from tests.servers.models import StandIns
 from tests.servers.whole_runs import (

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.errors import QueryError
-from bioeval_tui.evaluation.graphs.neo4j import Neo4jGraph
+from bioeval_tui.base.errors import QueryError
+from bioeval_tui.graphs.neo4j import Neo4jGraph
 from bioeval_tui.protocols import Agent, PeerError, Reply
 from bioeval_tui.sample.agent.service import run_sample_agent
 from tests.servers.agents import rest_agent
@@ -29,7 +29,7 @@ async def test_a_wrong_password_is_refused_at_once_and_not_shown(server: Server)
 async def test_neo4j_refuses_a_write_that_passed_the_check(
     graph: Neo4jGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bioeval_tui.evaluation.graphs.neo4j.check_read_only", lambda *_, **__: None)
+    monkeypatch.setattr("bioeval_tui.graphs.neo4j.check_read_only", lambda *_, **__: None)
     with pytest.raises(QueryError, match="writes"):
         await graph.query("CREATE (n:Sneaked) RETURN n")
     assert (await graph.snapshot()).labels == {}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.evaluation.job.models import EvaluationJob
+from bioeval_tui.jobs.models import EvaluationJob
 from bioeval_tui.protocols import TranscriptMessage
 from tests.servers.openai_server import OpenAIServer
 

@@ -8,7 +8,7 @@ import json
 import pytest
 from aiohttp import web
 
-from bioeval_tui.errors import UsageError
+from bioeval_tui.base.errors import UsageError
 from bioeval_tui.protocols import Delta, Generation, PeerError, Reply
 from bioeval_tui.record.attachments import file_words
 from tests.servers import openai_server as srv

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.errors import NotMeasuredError
+from bioeval_tui.base.errors import NotMeasuredError
 from bioeval_tui.evaluation.conversation.attempts import require_usable
-from bioeval_tui.evaluation.job.models import ToolConfig
 from bioeval_tui.http_agents import MAX_DEPTH, MAX_ROUNDS, NO_RESULT, clean
+from bioeval_tui.jobs.models import ToolConfig
 from bioeval_tui.protocols import Agent, Delta, Generation, PeerError, Reply
 from bioeval_tui.record.tool_calls import calls_of
 from tests.servers import openai_server as srv

@@ -6,7 +6,7 @@ import asyncio
 import json
 from pathlib import Path
 
-from bioeval_tui.evaluation.job.loading import load_job
+from bioeval_tui.jobs.loading import load_job
 from tests.forked import completed
 from tests.integration.program import environment
 from tests.servers.models import StandIns

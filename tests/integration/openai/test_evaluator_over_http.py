@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.models.evaluator import LLMEvaluator
-from bioeval_tui.evaluation.models.model import MODEL_TIMEOUTS, ChatModel
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.peers.models.evaluator import LLMEvaluator
+from bioeval_tui.peers.models.model import MODEL_TIMEOUTS, ChatModel
 from bioeval_tui.protocols import Delta, EvaluatorView, PeerError, Utterance
 from tests.servers import openai_server as srv
 

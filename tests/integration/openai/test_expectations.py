@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from bioeval_tui.base.settings import Secret, Settings
 from bioeval_tui.evaluation.wiring.rescore import JudgeTester
 from bioeval_tui.protocols import TaskVerdict, Verdict
 from bioeval_tui.report.formats.console import print_score_card
@@ -16,7 +17,6 @@ from bioeval_tui.report.frames import to_frame
 from bioeval_tui.report.result import load_run, result_of
 from bioeval_tui.report.words import summary_lines
 from bioeval_tui.sample.paths import sample_recordings
-from bioeval_tui.settings import Secret, Settings
 from bioeval_tui.tui.live import score_card_view
 from tests.documents import document_of
 from tests.servers import openai_server as srv

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from bioeval_tui.evaluation.job.models import ModelOptions
-from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
+from bioeval_tui.jobs.models import ModelOptions
+from bioeval_tui.peers.models.model import ChatModel, ChatRequest
 from bioeval_tui.protocols import Delta, PeerError, Reply
 from bioeval_tui.record.tool_calls import calls_of
 from tests.servers import openai_server as srv

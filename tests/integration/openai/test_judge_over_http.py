@@ -7,10 +7,10 @@ import json
 import pytest
 from aiohttp import web
 
-from bioeval_tui.errors import NotMeasuredError
-from bioeval_tui.evaluation.models.judge import LLMJudge
-from bioeval_tui.evaluation.models.model import ChatModel
-from bioeval_tui.evaluation.retry import RetryRule
+from bioeval_tui.base.errors import NotMeasuredError
+from bioeval_tui.peers.models.judge import LLMJudge
+from bioeval_tui.peers.models.model import ChatModel
+from bioeval_tui.peers.retry import RetryRule
 from bioeval_tui.protocols import JudgeView, PeerError, TranscriptMessage
 from tests.servers import openai_server as srv
 

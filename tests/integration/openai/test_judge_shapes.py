@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.errors import NotMeasuredError
-from bioeval_tui.evaluation.models.judge import LLMJudge
-from bioeval_tui.evaluation.models.model import ChatModel
+from bioeval_tui.base.errors import NotMeasuredError
+from bioeval_tui.peers.models.judge import LLMJudge
+from bioeval_tui.peers.models.model import ChatModel
 from bioeval_tui.protocols import JudgeView
 from tests.servers import openai_server as srv
 

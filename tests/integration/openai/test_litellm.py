@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.evaluation.job.models import ModelOptions
-from bioeval_tui.evaluation.models.answer import ChatAnswer
-from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
+from bioeval_tui.jobs.models import ModelOptions
+from bioeval_tui.peers.models.answer import ChatAnswer
+from bioeval_tui.peers.models.model import ChatModel, ChatRequest
 from bioeval_tui.protocols import Reply
 from tests.servers.agents import chat_agent
 from tests.servers.litellm_proxy import KEY, SAYS, litellm_proxy

@@ -12,11 +12,11 @@ import pytest
 from aiohttp import web
 
 from bioeval_tui.evaluation.conversation.scoring import judge_transcript
-from bioeval_tui.evaluation.job.models import EvaluationJob
-from bioeval_tui.evaluation.models.evaluator import LLMEvaluator
-from bioeval_tui.evaluation.models.judge import LLMJudge
-from bioeval_tui.evaluation.models.model import ChatModel
-from bioeval_tui.evaluation.retry import RetryRule
+from bioeval_tui.jobs.models import EvaluationJob
+from bioeval_tui.peers.models.evaluator import LLMEvaluator
+from bioeval_tui.peers.models.judge import LLMJudge
+from bioeval_tui.peers.models.model import ChatModel
+from bioeval_tui.peers.retry import RetryRule
 from bioeval_tui.protocols import EvaluatorView, JudgeView, TranscriptMessage, Utterance
 from bioeval_tui.report.result import load_run
 from tests.documents import document_of

@@ -9,8 +9,8 @@ from typing import Any, get_args
 import pytest
 from openai.types.shared import ReasoningEffort as OpenAIsEffort
 
-from bioeval_tui.evaluation.job.models import ReasoningEffort
 from bioeval_tui.evaluation.wiring.check_job import check_job
+from bioeval_tui.jobs.models import ReasoningEffort
 from bioeval_tui.report.comparison import compare, run_notes
 from bioeval_tui.report.result import load_run
 from bioeval_tui.report.sentences import sentence

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from openai import providers
 
-from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest, provider_url
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.peers.models.model import ChatModel, ChatRequest, provider_url
 from tests.servers import openai_server as srv
 from tests.unit.evaluation.agents.raw_server import http, raw_server
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.peers.models.model import ChatModel, ChatRequest
 from bioeval_tui.protocols import PeerError
 from tests.forked import completed
 from tests.integration.program import environment, run_job

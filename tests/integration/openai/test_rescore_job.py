@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.errors import ExitCode, UsageError
+from bioeval_tui.base.errors import ExitCode, UsageError
+from bioeval_tui.base.settings import Settings
 from bioeval_tui.evaluation.wiring import rescore
 from bioeval_tui.evaluation.wiring.rescore import Rescorer
 from bioeval_tui.record import events
@@ -26,7 +27,6 @@ from bioeval_tui.report.agreement import change, rated_tasks
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.result import RunResult, load_run
-from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.grading import Grading
 from bioeval_tui.tui.data.reviews import ReviewDesk
 from bioeval_tui.tui.items import NewReview, ReviewSource

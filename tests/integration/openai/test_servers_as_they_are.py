@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.errors import NotMeasuredError
-from bioeval_tui.evaluation.job.models import EvaluationJob
-from bioeval_tui.evaluation.models.judge import LLMJudge
-from bioeval_tui.evaluation.models.model import ChatModel
+from bioeval_tui.base.errors import NotMeasuredError
+from bioeval_tui.jobs.models import EvaluationJob
+from bioeval_tui.peers.models.judge import LLMJudge
+from bioeval_tui.peers.models.model import ChatModel
 from bioeval_tui.protocols import JudgeView, PeerError
 from tests.servers import openai_server as srv
 from tests.servers.agents import chat_agent

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from bioeval_tui.evaluation.models.evaluator import SHORTER, LLMEvaluator, Stream, read, whole_sentences
-from bioeval_tui.evaluation.models.model import ChatModel
+from bioeval_tui.peers.models.evaluator import SHORTER, LLMEvaluator, Stream, read, whole_sentences
+from bioeval_tui.peers.models.model import ChatModel
 from bioeval_tui.protocols import Delta, EvaluatorView, PeerError, Utterance
 from tests.integration.openai.conftest import make_job
 from tests.servers import openai_server as srv

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from bioeval_tui.base.files import private_dir
+from bioeval_tui.base.settings import Settings
 from bioeval_tui.evaluation.wiring.rescore import Rescorer
-from bioeval_tui.files import private_dir
 from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.agreement import rated_tasks
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.result import RunResult, load_run
-from bioeval_tui.settings import Settings
 from tests.command import call
 from tests.documents import document_of
 from tests.servers import openai_server as srv

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.evaluation.job.loading import load_job
+from bioeval_tui.jobs.loading import load_job
 from tests.forked import completed
 from tests.integration.program import environment, events_of, of_kind, recording_in
 from tests.servers import openai_server as srv

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bioeval_tui.base.settings import Settings
 from bioeval_tui.formats import RunResult, calls_of
 from bioeval_tui.report.result import load_run
-from bioeval_tui.settings import Settings
 from tests.command import call
 
 

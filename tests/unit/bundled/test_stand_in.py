@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bioeval_tui import plugins
-from bioeval_tui.evaluation.job.loading import job_from_data
+from bioeval_tui.jobs.loading import job_from_data
 from bioeval_tui.protocols import EvaluatorView, TranscriptMessage, Utterance
 
 FACTS = (

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.errors import UsageError
+from bioeval_tui.base.errors import UsageError
 from tests.command import call
 
 JOB = """

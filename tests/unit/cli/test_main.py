@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
-from bioeval_tui.evaluation.graphs.embedded import available
+from bioeval_tui.graphs.embedded import available
 from tests.command import call, group
 from tests.forked import completed
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.errors import UsageError
+from bioeval_tui.base.errors import UsageError
 from tests.command import call
 
 

@@ -13,9 +13,9 @@ import yaml
 from aiohttp import web
 from pydantic import BaseModel
 
-from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.job.loading import job_from_data, load_job
-from bioeval_tui.evaluation.job.models import EvaluationJob, ExpressionAssertion
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.jobs.loading import job_from_data, load_job
+from bioeval_tui.jobs.models import EvaluationJob, ExpressionAssertion
 from bioeval_tui.record.masking import use
 from bioeval_tui.record.masking.mask import Mask
 from bioeval_tui.record.names import title_of

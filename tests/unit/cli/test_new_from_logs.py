@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.job.loading import load_job
+from bioeval_tui.base.errors import UsageError
 from bioeval_tui.evaluation.wiring.persons import Persons
+from bioeval_tui.jobs.loading import load_job
 from tests.command import call
 
 GOLDEN = Path(__file__).parents[2] / "golden"

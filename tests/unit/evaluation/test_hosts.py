@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.hosts import host_of, without_credentials
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.hosts import host_of, without_credentials
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.evaluation.retry import AGENT_RULE, MODEL_RULE, RetryRule, attempts, retry_after
+from bioeval_tui.peers.retry import AGENT_RULE, MODEL_RULE, RetryRule, attempts, retry_after
 from bioeval_tui.protocols import PeerError
 
 NOON = 1795262400.0  # 2026-11-21T12:00:00Z

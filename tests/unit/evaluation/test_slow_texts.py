@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.evaluation.job.models import EvaluationJob
-from bioeval_tui.evaluation.offline import RulesJudge, ScriptedEvaluator
-from bioeval_tui.evaluation.seams import EvaluatorView, JudgeView, PeerError
+from bioeval_tui.base.text import parse_json
+from bioeval_tui.jobs.models import EvaluationJob
+from bioeval_tui.peers.offline import RulesJudge, ScriptedEvaluator
+from bioeval_tui.peers.seams import EvaluatorView, JudgeView, PeerError
 from bioeval_tui.protocols import TranscriptMessage
 from bioeval_tui.record.events import EXCUSED
-from bioeval_tui.text import parse_json
 
 SLOW = "(a|aa)+$"
 SAID = (TranscriptMessage(1, "user", "Hi"), TranscriptMessage(2, "assistant", "a" * 4_000 + "b"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.errors import InputError
+from bioeval_tui.base.errors import InputError
 from bioeval_tui.grading import NotGradedError, TaskReport, grade_jsonl, grade_submission, validate_submission
 
 RETURNS = """

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from bioeval_tui.errors import InputError
+from bioeval_tui.base.errors import InputError
 from bioeval_tui.grade.explain import attempts, explain
 from bioeval_tui.grade.grade import TaskGrading
 from bioeval_tui.grade.task_report import PRIVATE, Section, bar_text, table

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from bioeval_tui.errors import InputError
+from bioeval_tui.base.errors import InputError
 from bioeval_tui.grade.tables import read_as_published
 from bioeval_tui.grading import load_leaderboard, medal_places, rank
 

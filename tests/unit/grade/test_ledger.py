@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.errors import InputError
-from bioeval_tui.files import write_fully
+from bioeval_tui.base.errors import InputError
+from bioeval_tui.base.files import write_fully
 from bioeval_tui.grade.ledger import FIRST, HEAD, NAME, Ledger, ordinal, verify
 from bioeval_tui.grade.task_report import ReportExtra
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.errors import InputError
+from bioeval_tui.base.errors import InputError
 from bioeval_tui.grade.grade import leaderboard_of
 from bioeval_tui.grading import NotGradedError, Registry, Task, TaskReport, grade_submission
 

@@ -12,7 +12,7 @@ from uuid import UUID
 
 import pytest
 
-from bioeval_tui.errors import InputError
+from bioeval_tui.base.errors import InputError
 from bioeval_tui.grading import load_reports
 from tests.command import call
 

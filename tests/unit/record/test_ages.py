@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.errors import UsageError
+from bioeval_tui.base.errors import UsageError
 from tests.command import call
 from tests.unit.report import recorded
 from tests.unit.report.recorded import Recorded, Talk

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.errors import RecordingError, UsageError
+from bioeval_tui.base.errors import RecordingError, UsageError
+from bioeval_tui.base.settings import Settings
 from bioeval_tui.record import catalogue
 from bioeval_tui.record.catalogue import Catalogue, RunFilter
 from bioeval_tui.record.events import Reviewed, RunEvent, RunResumed, write_event
@@ -31,7 +32,6 @@ from bioeval_tui.record.runs import (
     write_live,
 )
 from bioeval_tui.record.state import RunState, apply_all
-from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.run_list import RunList
 from tests.command import call
 from tests.journals import write_hostile_journal

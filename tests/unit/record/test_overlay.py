@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.errors import RecordingError
+from bioeval_tui.base.errors import RecordingError
 from bioeval_tui.formats import ConversationKey
 from bioeval_tui.record import events
 from bioeval_tui.record.overlay import (

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.errors import RecordingError
+from bioeval_tui.base.errors import RecordingError
 from bioeval_tui.evaluation.engine.attach import ReplayedRun
 from bioeval_tui.record import reading
 from bioeval_tui.record.events import MessageCompleted, RunEvent

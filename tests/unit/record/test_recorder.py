@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.errors import RecordingError
-from bioeval_tui.peer_limits import MAX_DAMAGED
+from bioeval_tui.base.errors import RecordingError
+from bioeval_tui.base.peer_limits import MAX_DAMAGED
 from bioeval_tui.record import events, reading, recorder as recorder_module
 from bioeval_tui.record.reading import follow, read_recording
 from bioeval_tui.record.recorder import Recorder

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui import score as composite
 from bioeval_tui.formats import ConversationKey
-from bioeval_tui.record import events
+from bioeval_tui.record import events, score as composite
 from bioeval_tui.record.reviews import (
     ReviewedScores,
     TaskKey,

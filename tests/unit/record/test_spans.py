@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.evaluation.conversation.traces import traced_calls
+from bioeval_tui.base.peer_limits import MOST_SPANS
 from bioeval_tui.formats import AgentSpan
-from bioeval_tui.peer_limits import MOST_SPANS
+from bioeval_tui.peers.traces import traced_calls
 from bioeval_tui.record.spans import (
     absent_parents,
     meaning_of,

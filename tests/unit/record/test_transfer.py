@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.errors import RecordingError
+from bioeval_tui.base.errors import RecordingError
 from bioeval_tui.record import transfer
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.events import Reviewed

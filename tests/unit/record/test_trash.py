@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.errors import UsageError
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.settings import Settings
 from bioeval_tui.record.transfer import deletions, folder_name
-from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
 from tests.command import call
 from tests.unit.report.recorded import Recorded, Talk

@@ -9,9 +9,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui import score as composite
 from bioeval_tui.formats import RunResult
-from bioeval_tui.record import events
+from bioeval_tui.record import events, score as composite
 from bioeval_tui.record.conditions import PUBLISHED
 from bioeval_tui.record.events import RunEvent, write_event
 from bioeval_tui.record.names import PUBLISHED_NAMES

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.errors import ExitCode, InputError, UsageError
+from bioeval_tui.base.errors import ExitCode, InputError, UsageError
 from bioeval_tui.record import events
 from bioeval_tui.record.overlay import append_numbered, append_reviews
 from bioeval_tui.record.runs import overlay_path

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.evaluation.job.loading import job_from_data, load_job
+from bioeval_tui.jobs.loading import job_from_data, load_job
 from bioeval_tui.record.events import read_event, write_event
 from bioeval_tui.report.beside import BesideEachOther, beside
 from bioeval_tui.report.comparison import compare

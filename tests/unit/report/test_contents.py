@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.evaluation.job.models import KINDS, AssertionPart
+from bioeval_tui.jobs.models import KINDS, AssertionPart
 from bioeval_tui.record.cases import OF_EVERY_ASSERTION
 from bioeval_tui.report.contents import contents_of, in_common
 

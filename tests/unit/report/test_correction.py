@@ -12,14 +12,14 @@ from random import Random
 
 import pytest
 
-from bioeval_tui.errors import InputError, UsageError
+from bioeval_tui.base.errors import InputError, UsageError
+from bioeval_tui.base.settings import Settings
 from bioeval_tui.record import events
 from bioeval_tui.record.overlay import append_numbered, append_reviews
 from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.agreement import agreement_report, rated_tasks, with_labels
 from bioeval_tui.report.correction import corrections, draw, last_draw, progress
 from bioeval_tui.report.result import load_run
-from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.items import ReviewSource
 from tests.command import call

@@ -6,15 +6,15 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from bioeval_tui.evaluation.spending import Price, Prices
+from bioeval_tui.base.units import dollars
 from bioeval_tui.formats import RunResult
+from bioeval_tui.peers.spending import Price, Prices
 from bioeval_tui.record.events import RequestFailed
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.result import result_of
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.words import cost_words, token_words, why_unknown
-from bioeval_tui.units import dollars
 from tests.documents import comparison_of, document_of
 from tests.unit.report.recorded import START, Recorded, Talk
 

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from bioeval_tui.errors import UsageError
+from bioeval_tui.base.errors import UsageError
 from bioeval_tui.evaluation.engine.interface import RunSpec
 from bioeval_tui.protocols import Condition
 from bioeval_tui.record.conditions import PUBLISHED, ConditionConfig

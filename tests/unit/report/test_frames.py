@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 from bioeval_tui import Results, load_run
-from bioeval_tui.errors import UsageError
+from bioeval_tui.base.errors import UsageError
 from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.frames import OF_EVERY_TABLE, TABLES, FrameColumn, TableName
 from bioeval_tui.report.sentences import difference_words

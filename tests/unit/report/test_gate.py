@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from bioeval_tui.errors import UsageError
+from bioeval_tui.base.errors import UsageError
 from bioeval_tui.record.conditions import PUBLISHED
 from bioeval_tui.record.events import Fault, Warned, write_event
 from bioeval_tui.record.state import RunState

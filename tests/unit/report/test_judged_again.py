@@ -10,9 +10,8 @@ from typing import Any
 
 from rich.console import Console
 
-from bioeval_tui import score as composite
 from bioeval_tui.evaluation.wiring.start import rerun_offer
-from bioeval_tui.record import events
+from bioeval_tui.record import events, score as composite
 from bioeval_tui.record.catalogue import Catalogue, RunFilter
 from bioeval_tui.record.overlay import append_numbered
 from bioeval_tui.report.comparison import compare

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.errors import RecordingError, UsageError
+from bioeval_tui.base.errors import RecordingError, UsageError
 from bioeval_tui.record.catalogue import find_recording
 from bioeval_tui.report.result import load_run
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk, scoring

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.files import private_dir
+from bioeval_tui.base.files import private_dir
 from bioeval_tui.record.events import RunEnded
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.report.comparison import compare

@@ -13,10 +13,10 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
+from bioeval_tui.record.score import Needed
 from bioeval_tui.report import findings as of, sentences
 from bioeval_tui.report.findings import ConclusionFinding, Finding, NextFinding
 from bioeval_tui.report.sentences import has_scores, interval_words, next_step, sentence, sure
-from bioeval_tui.score import Needed
 from bioeval_tui.statistics.differences import AgentRank, Difference, difference, differences
 from bioeval_tui.statistics.estimates import Counted, Sample, estimate, summarise
 from bioeval_tui.statistics.intervals import Interval

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.errors import UsageError
+from bioeval_tui.base.errors import UsageError
 from bioeval_tui.report.findings import Gain
 from bioeval_tui.report.result import load_run
 from bioeval_tui.report.since import since_last

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from bioeval_tui import units
-from bioeval_tui.evaluation.conversation.transcript import sent_messages
+from bioeval_tui.base import units
 from bioeval_tui.grade.task_report import ReportExtra
+from bioeval_tui.peers.transcript import sent_messages
 from bioeval_tui.record.attachments import attachment_event, file_words
 from bioeval_tui.record.names import PUBLISHED_NAMES
 from bioeval_tui.report import words

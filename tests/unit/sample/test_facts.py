@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph, available
+from bioeval_tui.graphs.embedded import EmbeddedGraph, available
 from bioeval_tui.sample.agent.service import run_sample_agent
 
 pytestmark = pytest.mark.skipif(available() is not None, reason=str(available()))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.errors import UnavailableError
+from bioeval_tui.base.errors import UnavailableError
 from bioeval_tui.serve import server
 from bioeval_tui.serve.server import TabProcess, bounded
 

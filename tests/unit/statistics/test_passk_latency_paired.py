@@ -8,10 +8,10 @@ from itertools import combinations
 import pytest
 from hypothesis import given, strategies as st
 
-from bioeval_tui import score as composite
+from bioeval_tui.record import score as composite
 from bioeval_tui.record.events import ScorePart
+from bioeval_tui.record.score import needed, reweighted
 from bioeval_tui.report.sentences import concurrency_words, difference_words
-from bioeval_tui.score import needed, reweighted
 from bioeval_tui.statistics.differences import FOUND_AT, Difference, corrected, difference, differences
 from bioeval_tui.statistics.estimates import (
     Sample,

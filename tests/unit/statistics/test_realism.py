@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.evaluation.guards.checks import messages_out_of_role
+from bioeval_tui.guards.checks import messages_out_of_role
 from bioeval_tui.report.manner import REFERENCES, UserTranscript, realism
 
 PUBLISHED = Path(__file__).parents[2] / "golden" / "published"

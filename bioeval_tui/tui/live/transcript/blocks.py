@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from bioeval_tui.base.text import clean_line, compact_json, plural
+from bioeval_tui.base.units import duration, latency
 from bioeval_tui.record import events
 from bioeval_tui.record.attachments import file_words
 from bioeval_tui.record.names import SPEAKERS
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.record.tool_calls import call_text
 from bioeval_tui.report.words import CUT_OFF, EMPTY
-from bioeval_tui.text import clean_line, compact_json, plural
 from bioeval_tui.tui.live import heads_view, spans
 from bioeval_tui.tui.live.transcript.markdown import Chunk, cut, pieces
-from bioeval_tui.units import duration, latency
 
 if TYPE_CHECKING:
     from textual.strip import Strip

@@ -19,13 +19,13 @@ from textual.scrollbar import ScrollBar
 from textual.selection import Selection
 from textual.strip import Strip
 
+from bioeval_tui.base.text import clean
+from bioeval_tui.base.units import latency_short
 from bioeval_tui.report.messages import pattern_of
-from bioeval_tui.text import clean
 from bioeval_tui.tui.live.transcript.blocks import Block, Line, Mark
 from bioeval_tui.tui.live.transcript.document import Document, Spot
 from bioeval_tui.tui.live.transcript.paint import MARK_CELLS, STYLE_NAMES, Painter
 from bioeval_tui.tui.shared.rows_widget import QuickBar
-from bioeval_tui.units import latency_short
 
 
 class Match(NamedTuple):

@@ -14,7 +14,7 @@ from rich.text import Text
 from rich.theme import Theme
 from textual.strip import Strip
 
-from bioeval_tui.text import for_terminal
+from bioeval_tui.base.text import for_terminal
 from bioeval_tui.tui.live.transcript.blocks import Block, Line, Mark
 from bioeval_tui.tui.live.transcript.markdown import TranscriptMarkdown, close_marks, highlight_code
 

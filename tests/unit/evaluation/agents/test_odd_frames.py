@@ -14,7 +14,7 @@ from aiohttp import web
 from hypothesis import given, strategies as st
 
 from bioeval_tui import plugins
-from bioeval_tui.evaluation.job.models import TargetConfig, ToolConfig
+from bioeval_tui.jobs.models import TargetConfig, ToolConfig
 from bioeval_tui.protocols import Agent, AgentTerms, Delta, Generation, PeerError, Reply
 
 THERE, ASKED = "http://127.0.0.1:9", "@@@"

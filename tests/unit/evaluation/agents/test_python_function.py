@@ -14,9 +14,9 @@ from venv import EnvBuilder
 
 import pytest
 
-from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.job.models import TargetConfig
+from bioeval_tui.base.errors import UsageError
 from bioeval_tui.evaluation.wiring.check_job import check_job
+from bioeval_tui.jobs.models import TargetConfig
 from bioeval_tui.protocols import Agent, AgentTerms, Delta, Generation, PeerError, Reply
 from bioeval_tui.record.tool_calls import calls_of
 from tests.servers.agents import agent_of

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.errors import QueryError
+from bioeval_tui.base.errors import QueryError
 from bioeval_tui.evaluation.assertions import Checker, holds_on_nothing
-from bioeval_tui.evaluation.job.models import CypherAssertion, ExpressionAssertion, MedalAssertion
+from bioeval_tui.jobs.models import CypherAssertion, ExpressionAssertion, MedalAssertion
 from bioeval_tui.protocols import AssertionView, CheckResult, PeerError, Rows
 from tests.unit.evaluation.conversation.fakes import FakeGraph
 

@@ -11,8 +11,8 @@ from hypothesis import given, strategies as st
 from pydantic import ValidationError
 
 from bioeval_tui.evaluation.assertions import _match_up, check_tool_calls, holds_on_nothing
-from bioeval_tui.evaluation.job.models import ToolCallsAssertion, ToolCallsConfig
 from bioeval_tui.evaluation.wiring.check_job import check_job
+from bioeval_tui.jobs.models import ToolCallsAssertion, ToolCallsConfig
 from bioeval_tui.protocols import AssertionView, CheckResult
 from bioeval_tui.record.tool_calls import call_event, call_text, calls_of, parse_arguments, result_event
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.evaluation.job.models import (
+from bioeval_tui.jobs.models import (
     ConversationSeed,
     CypherAssertion,
     ExpressionAssertion,

@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from bioeval_tui.base.settings import Settings
 from bioeval_tui.evaluation.engine.interface import RunRequest, spec_of
 from bioeval_tui.evaluation.wiring.start import (
     owed_reruns,
@@ -24,7 +25,6 @@ from bioeval_tui.record.state import apply
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.result import load_run
 from bioeval_tui.report.summary import summarise_runs, tag_samples
-from bioeval_tui.settings import Settings
 from tests.documents import document_of
 
 AGENT = "def answer(message):\n    return f'Rest, and mind the {message[-5:]}.'\n"

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.job.loading import load_job
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.jobs.loading import load_job
 from tests.command import call
 from tests.servers.rest_agent import RestAgentServer
 from tests.servers.whole_runs import hold

@@ -13,13 +13,13 @@ from typing import Any
 
 import yaml
 
-from bioeval_tui.errors import NotMeasuredError
+from bioeval_tui.base.errors import NotMeasuredError
 from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Emitter, Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.conversation.run_job import JobRun, started_fields
-from bioeval_tui.evaluation.job.loading import job_from_data
-from bioeval_tui.evaluation.job.models import Assertion, EvaluationJob
-from bioeval_tui.evaluation.retry import RetryRule
+from bioeval_tui.jobs.loading import job_from_data
+from bioeval_tui.jobs.models import Assertion, EvaluationJob
+from bioeval_tui.peers.retry import RetryRule
 from bioeval_tui.protocols import (
     AssertionView,
     CheckResult,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from bioeval_tui.errors import NotMeasuredError
+from bioeval_tui.base.errors import NotMeasuredError
 from bioeval_tui.evaluation.assertions import Checker, holds_on_nothing
 from bioeval_tui.evaluation.conversation.plan import RunLimits
 from bioeval_tui.protocols import (

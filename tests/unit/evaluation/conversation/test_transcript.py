@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.evaluation.conversation.transcript import SpokenTranscript
+from bioeval_tui.peers.transcript import SpokenTranscript
 from bioeval_tui.protocols import TranscriptMessage
 from tests.unit.evaluation.conversation.fakes import job
 from tests.unit.evaluation.traces.spans import span, tool

@@ -1,6 +1,6 @@
 """An evaluator sees nothing that could contain a withheld fact."""
 
-from bioeval_tui.evaluation.job.models import EvaluationJob
+from bioeval_tui.jobs.models import EvaluationJob
 from tests.unit.evaluation.conversation.fakes import FakeGraph, Stage
 
 SECRET = "Zurich"

@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.errors import RecordingError, UnavailableError
+from bioeval_tui.base.errors import RecordingError, UnavailableError
 from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.conversation.resume import Resumption, missing_conversations, resumption_of
 from bioeval_tui.evaluation.engine.batch import PreparedRun, run_batch
-from bioeval_tui.evaluation.spending import CallBudget
+from bioeval_tui.peers.spending import CallBudget
 from bioeval_tui.protocols import CheckResult, PeerError
 from bioeval_tui.record import events
 from bioeval_tui.record.reading import read_recording

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bioeval_tui.evaluation.spending import (
+from bioeval_tui.peers.spending import (
     CallBudget,
     LimitReachedError,
     Price,

@@ -10,7 +10,7 @@ import pytest
 
 from bioeval_tui.evaluation.engine import batch as pace_module
 from bioeval_tui.evaluation.engine.batch import LONGEST_PAUSE_S, Pace
-from bioeval_tui.evaluation.seams import ListedFaults, wrap
+from bioeval_tui.peers.seams import ListedFaults, wrap
 from tests.unit.evaluation.conversation.fakes import FakeAgent, FakeJudge
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bioeval_tui.errors import NotMeasuredError
+from bioeval_tui.base.errors import NotMeasuredError
 from bioeval_tui.evaluation.conversation.resume import (
     excluded_trials,
     is_finished,

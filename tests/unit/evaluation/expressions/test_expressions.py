@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from bioeval_tui.errors import ExpressionError
-from bioeval_tui.evaluation.expressions import (
+from bioeval_tui.base.errors import ExpressionError
+from bioeval_tui.expressions import (
     LimitError,
     Limits,
     caret,

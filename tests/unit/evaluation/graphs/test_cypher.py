@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bioeval_tui.errors import QueryError
-from bioeval_tui.evaluation.graphs.cypher import check_read_only, check_setup
-from bioeval_tui.evaluation.graphs.graphqlite import check_embedded
+from bioeval_tui.base.errors import QueryError
+from bioeval_tui.graphs.cypher import check_read_only, check_setup
+from bioeval_tui.graphs.graphqlite import check_embedded
 
 READING = [
     "MATCH (n) RETURN n",

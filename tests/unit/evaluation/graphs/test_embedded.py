@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.errors import QueryError
-from bioeval_tui.evaluation.graphs import embedded
-from bioeval_tui.evaluation.graphs.embedded import Allowance, EmbeddedFile, EmbeddedGraph, available
+from bioeval_tui.base.errors import QueryError
+from bioeval_tui.graphs import embedded
+from bioeval_tui.graphs.embedded import Allowance, EmbeddedFile, EmbeddedGraph, available
 from bioeval_tui.protocols import PeerError
 
 pytestmark = pytest.mark.skipif(available() is not None, reason=str(available()))
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(available() is not None, reason=str(available())
 WRITER = """
 import asyncio, sys
 from pathlib import Path
-from bioeval_tui.evaluation.graphs.embedded import EmbeddedGraph
+from bioeval_tui.graphs.embedded import EmbeddedGraph
 
 async def main():
     graph = EmbeddedGraph(Path(sys.argv[1]))
@@ -139,7 +139,7 @@ async def test_sqlite_stops_a_write_that_passed_the_checks(
     graph: EmbeddedGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for check in ("check_read_only", "check_embedded"):
-        monkeypatch.setattr(f"bioeval_tui.evaluation.graphs.embedded.{check}", lambda *_: None)
+        monkeypatch.setattr(f"bioeval_tui.graphs.embedded.{check}", lambda *_: None)
     await graph.execute("CREATE (:Drug {name: 'x'})")
     with pytest.raises(QueryError):
         await graph.query("MATCH (d:Drug) DETACH DELETE d")

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 
-from bioeval_tui.evaluation.guards.checks import RULES, check, keeps_saying_goodbye
-from bioeval_tui.evaluation.guards.content import brings_up_nothing
-from bioeval_tui.evaluation.job.models import EvaluationJob, JobTask, Persona
-from bioeval_tui.evaluation.models.prompting import Prompt, find_prompt
+from bioeval_tui.guards.checks import RULES, check, keeps_saying_goodbye
+from bioeval_tui.guards.content import brings_up_nothing
+from bioeval_tui.jobs.models import EvaluationJob, JobTask, Persona
+from bioeval_tui.peers.models.prompting import Prompt, find_prompt
 from bioeval_tui.protocols import EvaluatorView, TranscriptMessage
 
 PROMPT = find_prompt("eval/socrates", None)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from bioeval_tui.evaluation.guards.content import asks_for, disclosed_facts
-from bioeval_tui.evaluation.guards.specifics import Known
+from bioeval_tui.guards.content import asks_for, disclosed_facts
+from bioeval_tui.guards.specifics import Known
 
 FACTS = (
     "The user takes the pill at 8:15 pm",

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bioeval_tui.evaluation.guards import checks
+from bioeval_tui.guards import checks
 from tests.command import call
 
 

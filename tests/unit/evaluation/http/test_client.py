@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Iterable
 import httpx2
 import pytest
 
-from bioeval_tui.evaluation.http import BoundedTransport, Timeouts
-from bioeval_tui.evaluation.sse import read_events
+from bioeval_tui.peers.http import BoundedTransport, Timeouts
+from bioeval_tui.peers.sse import read_events
 from bioeval_tui.protocols import PeerError
 
 STREAM = (
@@ -75,7 +75,7 @@ async def test_server_sent_events_are_the_same_however_the_bytes_are_split(size:
 
 
 async def test_cookies_are_never_sent_back() -> None:
-    from bioeval_tui.evaluation.http import make_client
+    from bioeval_tui.peers.http import make_client
     from tests.unit.evaluation.agents.raw_server import http, raw_server
 
     async def handler(writer, number):

@@ -10,8 +10,8 @@ import httpx2
 import pytest
 from aiohttp import web
 
-from bioeval_tui.evaluation.hosts import HIDDEN, Hider
-from bioeval_tui.evaluation.http import BoundedTransport, Timeouts
+from bioeval_tui.base.hosts import HIDDEN, Hider
+from bioeval_tui.peers.http import BoundedTransport, Timeouts
 from bioeval_tui.protocols import Agent, PeerError, Reply
 from tests.servers.agents import rest_agent
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bioeval_tui.evaluation.sse import EventDecoder, ServerSentEvent
+from bioeval_tui.peers.sse import EventDecoder, ServerSentEvent
 
 MESSAGE = "message"
 STANDARD = {

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from bioeval_tui.evaluation import http
-from bioeval_tui.evaluation.models.model import ChatModel, ChatRequest
+from bioeval_tui.peers import http
+from bioeval_tui.peers.models.model import ChatModel, ChatRequest
 from bioeval_tui.protocols import PeerError, Reply
 from tests.servers.agents import rest_agent
 from tests.servers.openai_server import OpenAIServer

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.errors import JobError
-from bioeval_tui.evaluation.job.loading import job_from_data, job_snapshot, load_job, parse_job
-from bioeval_tui.evaluation.job.models import (
+from bioeval_tui.base.errors import JobError
+from bioeval_tui.jobs.loading import job_from_data, job_snapshot, load_job, parse_job
+from bioeval_tui.jobs.models import (
     ConversationSeed,
     CypherAssertion,
     ExpressionAssertion,

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.evaluation.job.template import (
+from bioeval_tui.base.patterns import search
+from bioeval_tui.evaluation.wiring.check_job import check_job
+from bioeval_tui.jobs.template import (
     ASKS_FOR_A_ZONE,
     CLAIMS_A_REMINDER,
     Answers,
@@ -15,8 +17,6 @@ from bioeval_tui.evaluation.job.template import (
     in_first_person,
     job_text,
 )
-from bioeval_tui.evaluation.wiring.check_job import check_job
-from bioeval_tui.patterns import search
 from tests.command import call, schema_of
 
 

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from bioeval_tui.evaluation.job.models import JobTask
-from bioeval_tui.evaluation.models.judge import enough
-from bioeval_tui.evaluation.models.verdicts import (
+from bioeval_tui.jobs.models import JobTask
+from bioeval_tui.peers.models.judge import enough
+from bioeval_tui.peers.models.verdicts import (
     Question,
     answer_schema,
     locate,

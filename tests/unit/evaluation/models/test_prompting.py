@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.conversation.transcript import for_judge
-from bioeval_tui.evaluation.job.models import EvaluationJob
-from bioeval_tui.evaluation.models import prompting
-from bioeval_tui.evaluation.models.prompting import (
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.jobs.models import EvaluationJob
+from bioeval_tui.peers.models import prompting
+from bioeval_tui.peers.models.prompting import (
     Prompt,
     find_prompt,
     prompt_hashes,
@@ -20,6 +19,7 @@ from bioeval_tui.evaluation.models.prompting import (
     turns,
     with_example,
 )
+from bioeval_tui.peers.transcript import for_judge
 from bioeval_tui.protocols import EvaluatorView, JudgeView, TranscriptMessage
 from bioeval_tui.record.attachments import attachment_event
 from tests.rendered import evaluator_prompt, judge_prompt

@@ -6,15 +6,15 @@ import asyncio
 
 import pytest
 
-from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.models import templates
-from bioeval_tui.evaluation.models.prompting import (
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.jobs import templates
+from bioeval_tui.jobs.templates import Templates
+from bioeval_tui.peers.models.prompting import (
     Prompt,
     evaluator_context,
     find_prompt,
     render_prompt,
 )
-from bioeval_tui.evaluation.models.templates import Templates
 from tests.rendered import evaluator_prompt
 from tests.unit.evaluation.models.test_prompting import evaluator_view
 

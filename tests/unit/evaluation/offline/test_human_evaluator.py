@@ -2,7 +2,7 @@
 
 import asyncio
 
-from bioeval_tui.evaluation.offline import HumanEvaluator
+from bioeval_tui.peers.offline import HumanEvaluator
 from bioeval_tui.protocols import EvaluatorView, Utterance
 from tests.unit.evaluation.offline.test_scripted_evaluator import job
 

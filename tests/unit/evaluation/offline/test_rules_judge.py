@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from bioeval_tui.errors import NotMeasuredError
-from bioeval_tui.evaluation.job.models import EvaluationJob
-from bioeval_tui.evaluation.offline import RulesJudge
-from bioeval_tui.evaluation.seams import PeerError
+from bioeval_tui.base.errors import NotMeasuredError
+from bioeval_tui.jobs.models import EvaluationJob
+from bioeval_tui.peers.offline import RulesJudge
+from bioeval_tui.peers.seams import PeerError
 from bioeval_tui.protocols import JudgeView, TranscriptMessage
 from tests.command import call
 

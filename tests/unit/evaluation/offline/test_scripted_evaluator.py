@@ -2,8 +2,8 @@
 
 import pytest
 
-from bioeval_tui.evaluation.job.models import EvaluationJob
-from bioeval_tui.evaluation.offline import ScriptedEvaluator
+from bioeval_tui.jobs.models import EvaluationJob
+from bioeval_tui.peers.offline import ScriptedEvaluator
 from bioeval_tui.protocols import Delta, EvaluatorView, PeerError, TranscriptMessage, Utterance
 
 LINES = [

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.evaluation.conversation.traces import traced_calls
 from bioeval_tui.formats import AgentSpan
+from bioeval_tui.peers.traces import traced_calls
 from bioeval_tui.record.tool_calls import OWN_ID, call_event, call_text, calls_of, result_event
 from tests.unit.evaluation.traces.spans import span, tool
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from bioeval_tui.evaluation.conversation import traces
-from bioeval_tui.evaluation.conversation.traces import RunTraces, Traceparent, Traces
 from bioeval_tui.formats import AgentSpan
+from bioeval_tui.peers import traces
+from bioeval_tui.peers.traces import RunTraces, Traceparent, Traces
 from bioeval_tui.record import events
 from tests.unit.evaluation.traces.spans import span, tool
 

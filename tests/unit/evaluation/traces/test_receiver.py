@@ -16,11 +16,11 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 
-from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.conversation.traces import Traces
+from bioeval_tui.base.errors import UsageError
 from bioeval_tui.evaluation.engine import span_receiver
 from bioeval_tui.evaluation.engine.span_receiver import receive_spans
 from bioeval_tui.formats import AgentSpan
+from bioeval_tui.peers.traces import Traces
 
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
 TRACE, SPAN, PARENT = "5b8efff798038103d269b633813fc60c", "eee19b7ec3c1b174", "eee19b7ec3c1b173"

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from bioeval_tui.base.settings import Settings
 from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.evaluation.wiring import doctor
 from bioeval_tui.evaluation.wiring.doctor import connections, why_no_key
 from bioeval_tui.sample.paths import DEMO_JOB, sample_jobs
-from bioeval_tui.settings import Settings
 
 JOB = sample_jobs() / DEMO_JOB
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.errors import UsageError
-from bioeval_tui.evaluation.job.models import EvaluatorConfig, ScorerConfig, TargetConfig
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.settings import Settings
 from bioeval_tui.evaluation.wiring.endpoints import Endpoint, agent_key, model_endpoint, model_url
-from bioeval_tui.settings import Settings
+from bioeval_tui.jobs.models import EvaluatorConfig, ScorerConfig, TargetConfig
 
 OPENAI = {"OPENAI_API_KEY": "sk-openai"}
 LOCAL = {**OPENAI, "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.evaluation.graphs.embedded import graph_id
 from bioeval_tui.evaluation.wiring import graphs
+from bioeval_tui.graphs.embedded import graph_id
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
 

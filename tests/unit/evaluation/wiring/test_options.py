@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from bioeval_tui.base.settings import Secret, Settings
 from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
 from bioeval_tui.evaluation.wiring.prepare import prepare_run
-from bioeval_tui.settings import Secret, Settings
 
 JOB = """
 target: {user: ada, chatbot: bot, url: "http://127.0.0.1:1"}

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from bioeval_tui.base.settings import Secret, Settings
 from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
 from bioeval_tui.evaluation.wiring.prepare import prepare_run
 from bioeval_tui.evaluation.wiring.start import prepare_resumed, resume_spec
-from bioeval_tui.settings import Secret, Settings
 from tests.unit.record.test_versions import GOLDEN
 
 JOB = """

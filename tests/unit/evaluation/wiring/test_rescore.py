@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.errors import RecordingError, UsageError
+from bioeval_tui.base.errors import RecordingError, UsageError
+from bioeval_tui.base.settings import Secret, Settings
 from bioeval_tui.evaluation.wiring.rescore import Rescorer
 from bioeval_tui.record.events import write_event
 from bioeval_tui.record.overlay import read_overlay
@@ -18,7 +19,6 @@ from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.transfer import import_recording
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.result import load_run
-from bioeval_tui.settings import Secret, Settings
 from tests.servers import openai_server as srv
 from tests.unit.record.test_versions import GOLDEN
 

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.errors import RecordingError, UsageError
+from bioeval_tui.base.errors import RecordingError, UsageError
+from bioeval_tui.base.settings import Settings
 from bioeval_tui.evaluation.engine.batch import run_batch
-from bioeval_tui.evaluation.models.prompting import find_prompt
-from bioeval_tui.evaluation.spending import CallBudget
 from bioeval_tui.evaluation.wiring.start import owed_reruns, prepare_resumed, rerun_offer, resume_spec
+from bioeval_tui.peers.models.prompting import find_prompt
+from bioeval_tui.peers.spending import CallBudget
 from bioeval_tui.record.runs import LiveInfo, process_start, write_live
 from bioeval_tui.record.transfer import import_recording
 from bioeval_tui.report.agreement import rated_tasks
 from bioeval_tui.report.result import load_run
-from bioeval_tui.settings import Settings
 from tests.integration.test_first_light import JOBS
 from tests.integration.test_published_promises import JOB, TASKS, script
 from tests.servers.models import StandIns

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.errors import UsageError
+from bioeval_tui.base.errors import UsageError
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.sample.paths import (
     copy_samples,

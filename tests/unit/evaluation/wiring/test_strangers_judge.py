@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.errors import UsageError
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.settings import Secret, Settings
 from bioeval_tui.evaluation.wiring.rescore import Rescorer
 from bioeval_tui.record.transfer import import_recording
-from bioeval_tui.settings import Secret, Settings
 from tests.servers import openai_server as srv
 from tests.unit.evaluation.wiring.test_rescore import verdict
 from tests.unit.record.test_versions import GOLDEN

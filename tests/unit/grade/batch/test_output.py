@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui import files
-from bioeval_tui.errors import InputError, StorageError, UsageError
+from bioeval_tui.base import files
+from bioeval_tui.base.errors import InputError, StorageError, UsageError
 from bioeval_tui.grade.batch.feeding import BatchItem, Result
 from bioeval_tui.grade.batch.run import InProcess, grade_batch
 from bioeval_tui.grading import TaskReport, aggregate_reports, load_reports

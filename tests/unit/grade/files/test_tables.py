@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from bioeval_tui.errors import InvalidSubmissionError
+from bioeval_tui.base.errors import InvalidSubmissionError
 from bioeval_tui.grade import tables
 from bioeval_tui.grade.grade import TaskGrading
 from bioeval_tui.grade.tables import float_of_pandas_2, read_exactly, read_frame

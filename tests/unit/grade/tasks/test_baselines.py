@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bioeval_tui.errors import ExitCode, InputError
+from bioeval_tui.base.errors import ExitCode, InputError
 from bioeval_tui.grading import Registry, Task, grade_submission, prepare_task
 from tests.command import call
 

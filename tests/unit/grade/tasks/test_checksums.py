@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 import pytest
 
-from bioeval_tui.errors import InputError
+from bioeval_tui.base.errors import InputError
 from bioeval_tui.grade.tasks.prepare import (
     CONTENT,
     file_checksum,

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from bioeval_tui.errors import InputError
+from bioeval_tui.base.errors import InputError
 from bioeval_tui.grade.grade import OTHER_ROWS, TaskGrading
 from bioeval_tui.grading import Invalid, Registry, Task, TaskReport
 from tests.command import call

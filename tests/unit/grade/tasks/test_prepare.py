@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.errors import BioevalError, InputError
+from bioeval_tui.base.errors import BioevalError, InputError
 from bioeval_tui.grade.tasks.prepare import UNFINISHED, PrepareError, remove_drafts
 from bioeval_tui.grade.tasks.source_types import get_source
 from bioeval_tui.grade.tasks.sources import BoardRow, SourceError

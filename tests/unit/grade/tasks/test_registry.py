@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.errors import InputError
+from bioeval_tui.base.errors import InputError
 from bioeval_tui.grading import Grader, Registry, grade_submission
 
 from .conftest import SHIPPED

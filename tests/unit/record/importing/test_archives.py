@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.archives import ArchiveError, open_archive
-from bioeval_tui.errors import BioevalError, ExitCode
+from bioeval_tui.base.archives import ArchiveError, open_archive
+from bioeval_tui.base.errors import BioevalError, ExitCode
 from bioeval_tui.report.result import load_run
 from tests.command import call
 from tests.documents import document_of

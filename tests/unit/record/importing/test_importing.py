@@ -13,9 +13,9 @@ import click
 import pytest
 
 from bioeval_tui import plugins
-from bioeval_tui.errors import BioevalError, RecordingError
+from bioeval_tui.base.errors import BioevalError, RecordingError
+from bioeval_tui.base.peer_limits import MAX_BLANK_LINES
 from bioeval_tui.formats import ConversationKey, RunResult
-from bioeval_tui.peer_limits import MAX_BLANK_LINES
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.transfer import format_of, import_file
 from bioeval_tui.report.document import run_document

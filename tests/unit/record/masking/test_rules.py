@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from bioeval_tui.errors import InputError
+from bioeval_tui.base.errors import InputError
 from bioeval_tui.record.masking.mask import _Growing
 from bioeval_tui.record.masking.rules import HIDDEN, MOST_SLOW, PatternRule, Rules, load_rules
 

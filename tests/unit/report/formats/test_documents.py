@@ -20,7 +20,7 @@ import pytest
 from markdown_it import MarkdownIt
 from rich.console import Console
 
-from bioeval_tui.errors import UsageError
+from bioeval_tui.base.errors import UsageError
 from bioeval_tui.formats import RunResult
 from bioeval_tui.grade.task_report import now
 from bioeval_tui.grading import TaskReport

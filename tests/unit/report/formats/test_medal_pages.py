@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.errors import UsageError
+from bioeval_tui.base.errors import UsageError
 from bioeval_tui.grade.task_report import ReportExtra, now
 from bioeval_tui.grading import TaskReport
 from tests.command import call

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from run_script import run_of_trials
 
+from bioeval_tui.base.settings import Settings
 from bioeval_tui.evaluation.engine.attach import FollowedRun
 from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, write_event
-from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.runs.batch_view import Glance, Rank
 

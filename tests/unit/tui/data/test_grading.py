@@ -12,10 +12,10 @@ from uuid import UUID
 import pytest
 from medal_rows import sample_rows
 
+from bioeval_tui.base.settings import Settings
 from bioeval_tui.grade.runs import find_runs
 from bioeval_tui.grading import TaskReport
 from bioeval_tui.sample.paths import sample_submissions
-from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.items import MedalRow
 from bioeval_tui.tui.medals.medals_view import MedalTable

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from bioeval_tui.base.settings import Settings
 from bioeval_tui.record.events import RunEnded, write_event
 from bioeval_tui.record.masking import use
 from bioeval_tui.record.masking.mask import Mask
 from bioeval_tui.record.masking.rules import LiteralRule, Rules
 from bioeval_tui.record.runs import LiveInfo, process_start, write_live
 from bioeval_tui.sample.paths import sample_jobs
-from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.shared.editor import edit

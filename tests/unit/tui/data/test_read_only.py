@@ -9,13 +9,13 @@ from typing import cast
 
 import pytest
 
-from bioeval_tui.errors import UsageError
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.settings import Settings
 from bioeval_tui.evaluation.engine.interface import Intent
 from bioeval_tui.evaluation.wiring import doctor
 from bioeval_tui.record.runs import LiveInfo, process_start, write_live
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.result import reviewed
-from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.batches import Batches
 from bioeval_tui.tui.data.grading import Benchmarks
 from bioeval_tui.tui.data.job_list import JobList

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.errors import UsageError
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.settings import Settings
 from bioeval_tui.grading import TaskReport
 from bioeval_tui.record.masking import use
 from bioeval_tui.record.masking.mask import Mask
@@ -19,7 +20,6 @@ from bioeval_tui.record.overlay import read_overlay
 from bioeval_tui.record.reviews import mark_of
 from bioeval_tui.record.runs import overlay_path
 from bioeval_tui.report.result import load_run
-from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.items import MedalRow, NewReview, ReviewItem, ReviewSource
 from tests.command import call

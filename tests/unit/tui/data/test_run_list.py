@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from run_script import write_runs
 
-from bioeval_tui.errors import BioevalError, UsageError
+from bioeval_tui.base.errors import BioevalError, UsageError
+from bioeval_tui.base.settings import Settings
 from bioeval_tui.record.runs import LiveInfo, overlay_path, process_start, recording_path, write_live
-from bioeval_tui.settings import Settings
 from bioeval_tui.tui.data.services import AppServices
 
 IDS = ["20261120-090000-aaaa", "20261120-100000-bbbb"]

@@ -3,7 +3,7 @@
 import pytest
 from run_script import scripted_run
 
-from bioeval_tui import score
+from bioeval_tui.record import score
 from bioeval_tui.record.events import Warned
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.frames import table_rows

@@ -2,8 +2,8 @@
 
 import pytest
 
+from bioeval_tui.base.units import clock, duration, number, signed
 from bioeval_tui.tui.shared.cells import Cell, packed, spark, uplift
-from bioeval_tui.units import clock, duration, number, signed
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.errors import ExitCode, InputError
+from bioeval_tui.base.errors import ExitCode, InputError
 from bioeval_tui.grade.tasks import downloads
 from bioeval_tui.grade.tasks.downloads import (
     POLARIS_PYTHON,

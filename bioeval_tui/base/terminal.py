@@ -1,0 +1,128 @@
+"""The only module that writes to stdout and stderr. It removes control sequences from untrusted text.
+
+Tables and colours go through `consoles`, which cleans in the same way. `tests/test_house.py` checks that nothing else
+prints.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from functools import partial
+from re import Match
+from typing import Any
+
+from bioeval_tui.base.streams import COMMAND_IN_JSON, for_log, in_runner, without_commands, writes_unicode
+from bioeval_tui.base.text import UNSAFE, clean, for_terminal
+
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_PLAIN = bytes(range(0x20, 0x7F)) + b"\t\n"
+
+
+def say(text: str = "", *, err: bool = False) -> None:
+    """Print lines of text, cleaned, on stdout or stderr."""
+    _write(f"{cleaned(text)}\n", err=err)
+
+
+def print_json(value: Any, *, indent: int | None = None) -> None:
+    """Print a value as standard JSON (no NaN), indented, with control characters escaped.
+
+    Raises:
+        ValueError: a number is NaN or infinite.
+    """
+    print_json_text(json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False))
+
+
+def print_json_text(text: str) -> None:
+    """Print JSON text, with control characters escaped, and all but ASCII if stdout is not Unicode."""
+    _write(f"{_as_json(text)}\n")
+
+
+def print_json_piecewise(value: Any) -> None:
+    """Print a value as JSON, indented by 2; what an iterator in it yields is printed as a list, item by item."""
+    for piece in _pieces(value, "\n"):
+        sys.stdout.write(_as_json(piece))
+    _write("\n")
+
+
+def _pieces(value: Any, newline: str) -> Iterator[str]:
+    inner = f"{newline}  "
+    if isinstance(value, Iterator):
+        before = "["
+        for item in value:
+            yield before + inner
+            yield from _pieces(item, inner)
+            before = ","
+        yield "[]" if before == "[" else f"{newline}]"
+    elif isinstance(value, dict) and value:
+        before = "{"
+        for key, item in value.items():
+            yield f"{before}{inner}{json.dumps(key, ensure_ascii=False)}: "
+            yield from _pieces(item, inner)
+            before = ","
+        yield f"{newline}}}"
+    else:
+        yield json.dumps(value, indent=2, ensure_ascii=False).replace("\n", newline)
+
+
+def print_document(document: str | bytes) -> None:
+    """Print a document as it would be in a file: in UTF-8, whatever the encoding of stdout is, unless it is a terminal.
+
+    JSON, which can say the same in ASCII, does so.
+    """
+    if isinstance(document, str):
+        document = as_printed(document)
+    if isinstance(document, str) and (writes_unicode() or sys.stdout.isatty()):
+        _write(document)
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(document.encode() if isinstance(document, str) else document)
+        sys.stdout.buffer.flush()
+
+
+def as_printed(document: str) -> str:
+    """Return a document as it may be printed: without control characters, and without commands to a CI runner.
+
+    JSON has escapes for both, and stays the same data.
+    """
+    if document.startswith(("{", "[")):
+        return _as_json(document)
+    clean_lines = cleaned if sys.stdout.isatty() else partial(clean, limit=len(document))
+    document = "\r\n".join(map(clean_lines, document.split("\r\n")))
+    return without_commands(document) if in_runner() else document
+
+
+def cleaned(text: str) -> str:
+    """Return a text of any length as it may be printed."""
+    return text if _is_plain(text) else for_terminal(text, len(text))
+
+
+def _write(text: str, *, err: bool = False) -> None:
+    stream = for_log(sys.stderr if err else sys.stdout)
+    stream.write(text)
+    stream.flush()
+
+
+def _as_json(text: str) -> str:
+    if "##" in text and in_runner():
+        text = COMMAND_IN_JSON.sub(_escaped, text)
+    if _is_plain(text):
+        return text
+    text = UNSAFE.sub(_escaped, text)
+    return text if writes_unicode() else _NOT_ASCII.sub(_escaped, text)
+
+
+def _is_plain(text: str) -> bool:
+    return text.isascii() and not text.encode("ascii").translate(None, _PLAIN)
+
+
+def _escaped(match: Match[str]) -> str:
+    if match.group() == "\n":
+        return "\n"
+    code = ord(match.group())
+    if code > 0xFFFF:
+        high, low = divmod(code - 0x10000, 0x400)
+        return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"
+    return f"\\u{code:04x}"

@@ -1,0 +1,174 @@
+"""YAML to plain values with their positions, so that every problem can name its line and column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from bioeval_tui.base.errors import Problem
+from bioeval_tui.base.text import clean_line
+
+MAX_NODES = 30_000
+MAX_DEPTH = 50
+
+Path = tuple[str | int, ...]
+_TAG = "tag:yaml.org,2002:"
+# The parser in C is ten times as fast. Its composer recurses without a limit, so depth is counted before it.
+LONGEST_NUMBER = 40
+"""Maximum length of a number in characters. Longer ones cost time, and `1:30:00` would be a number of base 60."""
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The position of a scalar or collection; lines and columns count from 1. `style` is YAML's quoting."""
+
+    line: int
+    column: int
+    style: str | None = None
+
+    def inside(self, text: str, column: int) -> tuple[int, int]:
+        """Return the line and column of the `column`th character (from 1) of a scalar's `text`.
+
+        Exact for plain and quoted scalars on one line; block scalars give the right line.
+        """
+        if self.style in ("|", ">"):
+            return self.line + 1 + text.count("\n", 0, max(0, column - 1)), 0
+        return self.line, self.column + (1 if self.style else 0) + max(0, column - 1)
+
+
+@dataclass
+class YamlDocument:
+    """The values of a file, with the position of each key and value by path."""
+
+    value: Any
+    keys: dict[Path, Place] = field(default_factory=dict)
+    values: dict[Path, Place] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+    def place(self, path: Path, *, key: bool = False) -> Place:
+        """Return the position of `path`, or of its nearest known ancestor."""
+        table = self.keys if key else self.values
+        while path:
+            if path in table:
+                return table[path]
+            path = path[:-1]
+            table = self.values
+        return self.values.get((), Place(0, 0))
+
+
+def read_yaml(text: str, file: str, needs: str) -> YamlDocument:
+    """Parse `text`. Syntax errors, duplicate keys and unsupported tags are problems, never exceptions.
+
+    `needs` says what to write into an empty file, as the end of a sentence.
+    """
+    document = YamlDocument(None)
+    try:
+        _refuse_depth(text)
+        node = yaml.compose(text, Loader=_LOADER)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        problem = clean_line(" ".join(part for part in (error.problem, error.context) if part))
+        line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
+        document.problems.append(Problem(f"not valid YAML: {problem}", file, line, column))
+        return document
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        document.problems.append(Problem(f"not valid YAML: {clean_line(str(error))}", file))
+        return document
+    if node is None:
+        document.problems.append(Problem(f"the file is empty; {needs}", file))
+        return document
+    document.value = _Builder(document, file).build(node, ())
+    return document
+
+
+def _refuse_depth(text: str) -> None:
+    """Raise `YAMLError` for a document that is nested too deeply or too large."""
+    depth = nodes = 0
+    event: Any
+    for event in yaml.parse(text, Loader=_LOADER):
+        nodes += isinstance(event, yaml.NodeEvent)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH or nodes > 2 * MAX_NODES:
+            problem = f"too large or too deep: at most {MAX_NODES:,} values and {MAX_DEPTH} levels"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
+
+
+class _Builder:
+    def __init__(self, document: YamlDocument, file: str) -> None:
+        self.document = document
+        self.file = file
+        self.nodes = 0
+
+    def build(self, node: yaml.Node, path: Path) -> Any:
+        mark = node.start_mark
+        style = node.style if isinstance(node, yaml.ScalarNode) else None
+        self.document.values[path] = Place(mark.line + 1, mark.column + 1, style)
+        self.nodes += 1
+        if self.nodes > MAX_NODES or len(path) > MAX_DEPTH:
+            if self.nodes <= MAX_NODES + 1:
+                self._problem(
+                    node, path, f"too large or too deep: at most {MAX_NODES:,} values and {MAX_DEPTH} levels"
+                )
+            self.nodes = MAX_NODES + 2
+            return None
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, path)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.build(item, (*path, index)) for index, item in enumerate(node.value)]
+        return self._scalar(node, path)
+
+    def _mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            if self.nodes > MAX_NODES:
+                break
+            if not isinstance(key_node, yaml.ScalarNode) or key_node.tag == _TAG + "merge":
+                self._problem(key_node, path, "a key must be plain text (merge keys are not supported)")
+                continue
+            key = key_node.value
+            if key in values:
+                first = self.document.keys[(*path, key)].line
+                self._problem(key_node, (*path, key), f"duplicate key, first given in line {first}")
+                continue
+            mark = key_node.start_mark
+            self.document.keys[(*path, key)] = Place(mark.line + 1, mark.column + 1)
+            values[key] = self.build(value_node, (*path, key))
+        return values
+
+    def _scalar(self, node: yaml.Node, path: Path) -> Any:
+        text = str(node.value)
+        kind = node.tag.removeprefix(_TAG)
+        if kind in ("str", "timestamp", "binary", "value"):
+            return text
+        if kind in ("int", "float") and (len(text) > LONGEST_NUMBER or ":" in text):
+            self._problem(
+                node,
+                path,
+                f"`{clean_line(text, 40)}` is not a short decimal number; put text in quotes",
+            )
+            return None
+        try:
+            return yaml.SafeLoader("").construct_object(node, deep=True)
+        except (yaml.YAMLError, ValueError):
+            self._problem(node, path, f"the tag {clean_line(node.tag, 60)} is not supported")
+            return None
+
+    def _problem(self, node: yaml.Node, path: Path, message: str) -> None:
+        mark = node.start_mark
+        self.document.problems.append(
+            Problem(message, self.file, mark.line + 1, mark.column + 1, show_path(path))
+        )
+
+
+def show_path(path: Path) -> str:
+    """Return `tasks[0].acceptanceCriteria` for `("tasks", 0, "acceptanceCriteria")`."""
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            text += ("." if text else "") + clean_line(part, 80)
+    return text

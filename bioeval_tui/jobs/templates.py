@@ -1,0 +1,292 @@
+"""Renders templates in a sandbox, and untrusted ones in a process without keys or files, which can be killed.
+
+The sandbox rejects escapes and most templates that run long or grow large. What it cannot count (loops in loops,
+recursion, filters that multiply) is stopped by the limits of the process. Callers keep a `Templates`, which starts it for
+the first template that is not this program's own. Messages in both directions are the length as 4 bytes, then JSON.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import json
+import math
+import signal
+import struct
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, BinaryIO
+
+from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError
+from jinja2.exceptions import SecurityError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.isolation import module_command
+from bioeval_tui.base.portable import resource
+from bioeval_tui.base.settings import plain_environment
+from bioeval_tui.base.text import clean_line
+
+CPU_S = 3
+"""Maximum processor time of one rendering, in seconds; a usual one takes about a millisecond."""
+WALL_S = 30.0
+"""Timeout of one rendering, in seconds, if the system cannot limit processor time or the machine is very busy."""
+MAX_ANSWER = 16 << 20
+LENGTH = struct.Struct(">I")
+"""The prefix of each message between the processes, which is JSON."""
+
+
+class Templates:
+    """Renders untrusted templates, one after another. Belongs to one event loop; the process starts with the first template."""
+
+    def __init__(self) -> None:
+        self._process: asyncio.subprocess.Process | None = None
+        self._turn = asyncio.Lock()
+
+    async def render(self, name: str, text: str, context: Mapping[str, Any]) -> str:
+        """Render the template `text`, called `name`, with `context`.
+
+        Raises:
+            UsageError: the template is wrong, is rejected by the sandbox, or takes too much time or memory.
+        """
+        where = f"prompt `{clean_line(name, 100)}`"
+        asked = json.dumps({"name": name, "text": text, "context": context}).encode()
+        async with self._turn:
+            try:
+                async with asyncio.timeout(WALL_S):
+                    answer = await self._ask(asked)
+            except TimeoutError:
+                await self._kill()
+                raise UsageError(f"{where}: it takes longer than {WALL_S:g} s to render") from None
+            except (asyncio.IncompleteReadError, ConnectionError):
+                raise UsageError(f"{where}: {await self._why_it_ended()}") from None
+            except OSError as error:
+                raise UsageError(f"{where}: cannot be rendered: {error.strerror}") from None
+            except BaseException:  # cancelled: nobody waits for its answer any more
+                await self._kill()
+                raise
+        if "error" in answer:
+            raise UsageError(str(answer["error"]))
+        return str(answer["text"])
+
+    async def aclose(self) -> None:
+        """End the process, if one was started."""
+        await self._kill()
+
+    async def _ask(self, asked: bytes) -> dict[str, Any]:
+        if self._process is None:
+            self._process = await asyncio.create_subprocess_exec(
+                *module_command("bioeval_tui.jobs.templates", str(CPU_S)),
+                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+                env=plain_environment(), start_new_session=True,
+            )  # fmt: skip
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        stdin.write(LENGTH.pack(len(asked)) + asked)
+        await stdin.drain()
+        (length,) = LENGTH.unpack(await stdout.readexactly(LENGTH.size))
+        if length > MAX_ANSWER:
+            raise ConnectionError
+        answer: dict[str, Any] = json.loads(await stdout.readexactly(length))
+        return answer
+
+    async def _why_it_ended(self) -> str:
+        code = await self._kill()
+        if code == -getattr(signal, "SIGXCPU", 0):
+            return f"it takes more than {CPU_S} s of processor time to render"
+        return "it takes too much time or memory to render"
+
+    async def _kill(self) -> int | None:
+        process, self._process = self._process, None
+        if process is None:
+            return None
+        if process.stdin is not None:
+            process.stdin.close()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0.2):  # a process that died by itself gives the reason
+                return await process.wait()
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        return await process.wait()
+
+
+MAX_PROMPT = 2_000_000
+MEMORY = 512 << 20
+MAX_STEPS = 100_000
+MAX_KEPT = 2_000
+"""Maximum length of a text in the cache for the next prompt, in characters."""
+_UNSAFE_STRING_METHODS = frozenset(
+    {"center", "ljust", "rjust", "zfill", "format", "format_map", "expandtabs", "translate"}
+)
+_UNSAFE_FILTERS = ("center", "format", "indent")
+_USUAL = (
+    "{{ nope }}",
+    "{% if %}",
+    "{{ '\\n\u00e9' ~ 1.5 }}",
+    "{{ [1] | pprint | upper }}",
+    "{{ lipsum(n=1) | striptags }}",
+)
+"""Rendered before access to files ends, because Python and Jinja import some modules only when needed."""
+
+
+def render(name: str, text: str, context: Mapping[str, Any]) -> str:
+    """Render the template `text`, called `name`, with `context`.
+
+    Raises:
+        UsageError: the template is wrong, or is rejected by the sandbox.
+    """
+    parts: list[str] = []
+    length = 0
+    where = f"prompt `{clean_line(name, 100)}`"
+    try:
+        for part in _compile_anew(text).generate(context):
+            length += len(part)
+            if length > MAX_PROMPT:
+                raise UsageError(f"{where}: the result is longer than {MAX_PROMPT:,} characters")
+            parts.append(part)
+    except TemplateSyntaxError as problem:
+        raise UsageError(
+            f"{where}, line {problem.lineno}: {clean_line(problem.message or 'wrong syntax')}"
+        ) from None
+    except SecurityError as problem:
+        raise UsageError(f"{where}: not allowed: {clean_line(str(problem))}") from None
+    except TemplateError as problem:
+        raise UsageError(f"{where}: {clean_line(problem.message or str(problem))}") from None
+    except MemoryError:
+        raise UsageError(f"{where}: it takes too much memory") from None
+    except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError, AttributeError) as problem:
+        raise UsageError(f"{where}: {clean_line(str(problem))}") from None
+    return "".join(parts).strip()
+
+
+@functools.lru_cache(maxsize=32)
+def _compile(text: str) -> tuple[Sandbox, Template]:
+    """Compile a template once, because that takes ten times as long as rendering it."""
+    environment = Sandbox()
+    return environment, environment.from_string(text)
+
+
+def _compile_anew(text: str) -> Template:
+    """Return the template, with all its steps before it. Raises what Jinja raises."""
+    environment, template = _compile(text)
+    environment.steps = 0
+    return template
+
+
+def _as_json(value: Any) -> str:
+    if isinstance(value, str) and len(value) <= MAX_KEPT:
+        return _text_as_json(value)
+    if isinstance(value, dict) and list(value) == ["role", "content"]:
+        role, content = value.values()
+        if isinstance(role, str) and isinstance(content, str) and len(content) <= MAX_KEPT:
+            return _message_as_json(role, content)
+    return json.dumps(value, ensure_ascii=False)
+
+
+# Each prompt contains every previous message of the conversation again.
+@functools.lru_cache(maxsize=4096)
+def _text_as_json(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+@functools.lru_cache(maxsize=4096)
+def _message_as_json(role: str, content: str) -> str:
+    return json.dumps({"role": role, "content": content}, ensure_ascii=False)
+
+
+class Sandbox(ImmutableSandboxedEnvironment):
+    """A sandbox in which a template can neither run long nor grow large."""
+
+    intercepted_binops = frozenset({"*", "**", "%"})
+
+    def __init__(self, finalize: Callable[[Any], Any] | None = None) -> None:
+        """`finalize` converts the value of an expression to text."""
+        super().__init__(
+            undefined=StrictUndefined, trim_blocks=False, lstrip_blocks=False, keep_trailing_newline=False,
+            finalize=finalize,
+        )  # fmt: skip
+        self.steps = 0
+        self.globals["range"] = self._range
+        self.filters["as_json"] = _as_json
+        for name in _UNSAFE_FILTERS:
+            self.filters.pop(name, None)
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        """Reject string methods that create large results from small arguments."""
+        if isinstance(obj, str) and attr in _UNSAFE_STRING_METHODS:
+            return False
+        return super().is_safe_attribute(obj, attr, value)
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        """Allow only arithmetic on numbers of ordinary size.
+
+        Raises:
+            SecurityError: an operand is too large, or not a number.
+        """
+        for operand in (left, right):
+            if not isinstance(operand, int | float) or abs(operand) > 1e6:
+                raise SecurityError(f"`{operator}` works on numbers up to 1,000,000")
+        if operator == "**" and abs(right) > 16:
+            raise SecurityError("`**` works up to 16")
+        return super().call_binop(context, operator, left, right)
+
+    def _range(self, *bounds: int) -> range:
+        numbers = range(*bounds)
+        self.steps += len(numbers)
+        if self.steps > MAX_STEPS:
+            raise SecurityError(f"more than {MAX_STEPS:,} steps of range")
+        return numbers
+
+
+def main() -> None:
+    """Render the requests on stdin until it ends."""
+    for text in _USUAL:
+        _answer_request({"name": "", "text": text, "context": {}})
+    _limit()
+    seconds = int(sys.argv[1])
+    source, sink = sys.stdin.buffer, sys.stdout.buffer
+    while (head := source.read(LENGTH.size)) and len(head) == LENGTH.size:
+        asked = json.loads(source.read(LENGTH.unpack(head)[0]))
+        _allow_cpu(seconds)
+        _answer(sink, _answer_request(asked))
+
+
+def _answer_request(asked: dict[str, Any]) -> dict[str, str]:
+    try:
+        return {"text": render(asked["name"], asked["text"], asked["context"])}
+    except UsageError as error:
+        return {"error": str(error)}
+    except OSError:
+        return {"error": f"prompt `{clean_line(asked['name'], 100)}`: not allowed: a template opens no files"}
+
+
+def _answer(sink: BinaryIO, answer: dict[str, str]) -> None:
+    data = json.dumps(answer).encode()
+    sink.write(LENGTH.pack(len(data)) + data)
+    sink.flush()
+
+
+def _limit() -> None:
+    """Remove access to what no template needs: memory, files, and processes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl+C is for who asked
+    if resource is None:  # Windows: the time alone is limited, by who asked
+        return
+    for kind, most in (("RLIMIT_AS", MEMORY), ("RLIMIT_NOFILE", 3), ("RLIMIT_FSIZE", 0), ("RLIMIT_CORE", 0)):
+        with contextlib.suppress(ValueError, OSError, AttributeError):
+            resource.setrlimit(getattr(resource, kind), (most, most))
+
+
+def _allow_cpu(seconds: int) -> None:
+    """Let the system end this process if it computes for too long."""
+    if resource is None:
+        return
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    with contextlib.suppress(ValueError, OSError):
+        most = math.ceil(used.ru_utime + used.ru_stime) + seconds
+        resource.setrlimit(resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+
+
+if __name__ == "__main__":
+    main()

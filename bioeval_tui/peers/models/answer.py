@@ -1,0 +1,809 @@
+"""Reads an endpoint's response, whole or streamed, into an answer, and its error into one sentence without the key; takes
+the reasoning away that a model or its server leaves before the answer."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ValidationError
+
+from bioeval_tui.base.peer_limits import MAX_TEXT
+from bioeval_tui.base.text import (
+    ExcessiveJsonError,
+    clean,
+    clean_line,
+    excess_of,
+    parse_json,
+    shorten,
+    without_secret,
+)
+from bioeval_tui.peers.retry import may_retry, retry_after
+from bioeval_tui.peers.seams import PeerError
+from bioeval_tui.peers.sse import ServerSentEvent
+from bioeval_tui.record.events import MAX_TOKENS
+from bioeval_tui.record.names import Peer
+from bioeval_tui.record.tool_calls import parse_arguments
+
+if TYPE_CHECKING:  # the guards, which know the tags of reasoning, need no client
+    import openai
+
+SMALLEST_CONTEXT = 256
+"""No server has a smaller context, in tokens: lower counts leave out what was cached, or are made up."""
+SURELY_LONGER = 1.3
+"""Texts of one job whose lengths differ more than this do not have equally many tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelToolCall:
+    """A function call from the model. `written` is the original text of the arguments; `arguments` is that text if it is no JSON object."""
+
+    name: str
+    arguments: Any
+    id: str = ""
+    written: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatAnswer:
+    """A whole answer. Times are monotonic seconds; `first_token` is None if it was not streamed.
+
+    It is what a server's `_Message` means, in whatever form that came, and a model's, where a `Reply` is any agent's.
+    """
+
+    content: str
+    started: float
+    ended: float
+    first_token: float | None = None
+    finish: str | None = None
+    refusal: str = ""
+    tool_calls: tuple[ModelToolCall, ...] = ()
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    tokens_cached: int = 0
+    """Tokens of the prompt that were cached: in some servers' `tokens_in`, beside it in others'."""
+    model: str | None = None
+    items: tuple[Mapping[str, Any], ...] = ()
+    """Other items of the Responses API: reasoning, searches, calls of remote tools."""
+    parts: tuple[Mapping[str, Any], ...] = ()
+    """What its content has besides text and reasoning: pictures, files."""
+    reasoning: str = ""
+    """What the model thought, as far as the server tells it apart from the text."""
+
+
+def text_of(answer: ChatAnswer, peer: Peer) -> str:
+    """Return an answer's text. Raises `PeerError` if there is no usable text."""
+
+    def unusable(message: str, received: str, *, retryable: bool = False) -> PeerError:
+        return PeerError(peer, message, retryable=retryable, received=received, unusable=True)
+
+    def objects(message: str, received: str) -> PeerError:
+        return PeerError(peer, message, received=received, unusable=True, over_content=True)
+
+    if answer.refusal:
+        raise objects(f"the model refused: {shorten(answer.refusal, 200)}", answer.refusal)
+    if _CONTENT_FINISHES & set(re.split(r"\W+", (answer.finish or "").lower())):
+        raise objects("the provider's content filter stopped the answer", answer.content[:300])
+    if answer.finish == "length":
+        message = (
+            f"the answer was cut off at the model's length limit after {len(answer.content):,} characters"
+        )
+        raise unusable(message, answer.content[:300])
+    if not answer.content.strip():
+        if answer.tool_calls:
+            names = ", ".join(clean_line(call.name, 60) for call in answer.tool_calls[:3])
+            raise unusable(f"the model called a tool ({names}) instead of answering with text", "")
+        # A model may give a text on a second attempt, but an agent is measured by its first answer.
+        why = ": it only reasoned" if answer.reasoning else ""
+        raise unusable(f"the model's answer was empty{why}", "", retryable=peer != "agent")
+    return answer.content
+
+
+class PromptCheck:
+    """Notices a server that silently cuts prompts to its context, as Ollama does, by the tokens that it counts."""
+
+    def __init__(self, peer: Peer, host: str) -> None:
+        self._peer = peer
+        self._host = host
+        self._largest: dict[str, tuple[int, int]] = {}
+        """For each model, the largest count of tokens so far, and the characters of the shortest prompt that had it."""
+
+    def require_whole(self, answer: ChatAnswer, model: str, messages: Sequence[Mapping[str, Any]]) -> None:
+        """Raise `PeerError` if the server has read only part of these messages.
+
+        Tokens never reach across a space, so a prompt has at least as many of them as words (scripts that separate words
+        otherwise have more). A cut prompt has as many tokens as the context, the most that any prompt has, however long
+        it is.
+        """
+        count = answer.tokens_in
+        if count is None or count < SMALLEST_CONTEXT:
+            return
+        texts = [str(message.get("content") or "") for message in messages]
+        words, length = sum(len(text.split()) for text in texts), sum(map(len, texts))
+        largest, shortest = self._largest.get(model, (0, 0))
+        if count > largest or (count == largest and length < shortest):
+            self._largest[model] = count, length
+        if count + answer.tokens_cached < words:
+            why = f"{count:,} tokens for {words:,} words"
+        elif count == largest and length > SURELY_LONGER * shortest:
+            why = f"{count:,} tokens for {length:,} characters and for {shortest:,}"
+        else:
+            return
+        raise PeerError(
+            self._peer,
+            f"the server read only part of the prompt ({self._host} counted {why}); "
+            "give the model a larger context, such as 8,192 tokens: num_ctx or OLLAMA_CONTEXT_LENGTH for Ollama, "
+            "--ctx-size for llama.cpp",
+            too_long=True,
+        )
+
+
+class _Function(BaseModel):
+    name: str | None = None
+    arguments: Any = None
+
+
+class _Call(BaseModel):
+    index: int | None = None
+    id: str | None = None
+    function: _Function = _Function()
+
+
+def _as_list(value: Any) -> Any:
+    """Return a list of calls; some servers send one without a list around it."""
+    return [value] if isinstance(value, Mapping) else value
+
+
+class _Message(BaseModel):
+    content: str | list[str | dict[str, Any]] | None = None
+    refusal: str | None = None
+    tool_calls: Annotated[list[_Call] | None, BeforeValidator(_as_list)] = None
+    items: list[dict[str, Any]] | None = None
+    reasoning_content: Any = None
+    reasoning: Any = None
+
+
+class _Choice(BaseModel):
+    message: _Message | None = None
+    delta: _Message | None = None
+    finish_reason: str | None = None
+    error: Any = None
+
+
+def _as_count(value: Any) -> Any:
+    """Return a number of tokens; None for one that cannot be: servers that do not count send -1 or 0."""
+    whole = isinstance(value, int | float) and not isinstance(value, bool) and float(value).is_integer()
+    return int(value) if whole and 0 < value <= MAX_TOKENS else None
+
+
+_Count = Annotated[int | None, BeforeValidator(_as_count)]
+
+
+class _Usage(BaseModel):
+    prompt_tokens: _Count = None
+    completion_tokens: _Count = None
+    prompt_tokens_details: Any = None
+
+    @property
+    def cached(self) -> int:
+        """The tokens that were cached, as far as the server says."""
+        details = self.prompt_tokens_details
+        count = details.get("cached_tokens") if isinstance(details, Mapping) else None
+        return count if isinstance(count, int) and count > 0 else 0
+
+    def with_later(self, later: _Usage) -> _Usage:
+        """Return the counts after another usage of the same answer, which may leave out what is known."""
+        return self.model_copy(update={name: value for name, value in later if value is not None})
+
+
+class _Completion(BaseModel):
+    """The fields that are read of a chat completion or one of its chunks."""
+
+    choices: list[_Choice] | None = None
+    usage: _Usage | None = None
+    model: str | None = None
+    error: Any = None
+
+
+@dataclass(slots=True)
+class _Pieces:
+    """A text as it arrives. Only `joined` takes time for what came before."""
+
+    length: int = 0
+    _texts: list[str] = field(default_factory=list)
+
+    def add(self, text: str) -> None:
+        """Add a piece."""
+        if text:
+            self._texts.append(text)
+            self.length += len(text)
+
+    def joined(self) -> str:
+        """Return the text so far."""
+        return "".join(self._texts)
+
+    def rest_of(self, told: str, *, is_last: bool) -> str:
+        """Return what a text adds to this one: nothing, if it is the whole of it in other words or spaces."""
+        if len(told) < self.length and not is_last:
+            return told
+        known = self.joined()
+        if told.startswith(known):
+            return told[len(known) :]
+        return "" if is_last and len(told.strip()) >= len(known.strip()) else told
+
+
+@dataclass(slots=True)
+class _CallPieces:
+    """A function call as it arrives: streams send it in pieces."""
+
+    id: str = ""
+    name: list[str] = field(default_factory=list)
+    arguments: _Pieces = field(default_factory=_Pieces)
+
+    def is_other(self, call: _Call) -> bool:
+        """Return whether a piece begins another call, although it has this one's place: another name, or a name after all of the
+        arguments."""
+        name = call.function.name
+        if not name or not self.name:
+            return False
+        return [name] != self.name or _is_object(self.arguments.joined())
+
+    def has(self, written: str) -> bool:
+        """Return whether these are all of the arguments, which came before: some servers send them again at the end."""
+        return (
+            len(written) == self.arguments.length
+            and written == self.arguments.joined()
+            and _is_object(written)
+        )
+
+    def whole(self) -> ModelToolCall:
+        written = self.arguments.joined() or "{}"
+        return ModelToolCall("".join(self.name), parse_arguments(written), self.id, written)
+
+
+def _written(call: _Call) -> str:
+    """Return the arguments of a piece as they are written; some servers send an object."""
+    given = call.function.arguments or ""
+    return given if isinstance(given, str) else json.dumps(given)
+
+
+def _is_object(written: str) -> bool:
+    return isinstance(parse_arguments(written), Mapping) and bool(written.strip())
+
+
+class AnswerReader:
+    """Builds an answer. Raises `PeerError` for data that no chat endpoint should send."""
+
+    def __init__(
+        self, peer: Peer, host: str, started: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`clock` says when the newest bytes arrived, in monotonic seconds."""
+        self._peer = peer
+        self._host = host
+        self._started = started
+        self._clock = clock
+        self._arrived = started
+        self._first: float | None = None
+        self._text = _Pieces()
+        self._refusal = _Pieces()
+        self._calls: list[_CallPieces] = []
+        self._places: dict[int, _CallPieces] = {}
+        """The newest call at each index of a stream."""
+        self._reasoning = _Pieces()
+        self._parts: list[dict[str, Any]] = []
+        self._items: list[dict[str, Any]] = []
+        self.length = 0
+        """The characters received so far."""
+        self._finish: str | None = None
+        self._usage = _Usage()
+        self._model: str | None = None
+        self._stranger: Any = None
+        """The last data, if they have no choices: they tell of something else than the answer, or are another API's."""
+
+    def add(self, data: Any) -> str:
+        """Add one chunk of a stream, or a whole completion; return its text.
+
+        Raises:
+            PeerError: the provider reports an error, or the data is not a completion.
+        """
+        self._arrived = self._clock()
+        if excess := excess_of(data):
+            raise self.odd(f"JSON {excess}", data)
+        try:
+            chunk = _Completion.model_validate(data)
+        except ValidationError as error:
+            what = f"something that is not a chat completion{_first_problem(error)}"
+            raise self.odd(what, data) from None
+        if chunk.usage is not None:
+            self._usage = self._usage.with_later(chunk.usage)
+        if chunk.error:
+            raise self.failed(chunk.error)
+        self._model = chunk.model or self._model
+        self._stranger = data if chunk.choices is None and data else None
+        for choice in (chunk.choices or ())[:1]:
+            if choice.error or (choice.finish_reason or "").lower() == "error":
+                raise self.failed(choice.error or 'finish_reason is "error"')
+            was_finished = self._finish is not None
+            self._finish = choice.finish_reason or self._finish
+            if choice.delta is not None:
+                return self._add(choice.delta, pieces=True)
+            if choice.message is not None and not (was_finished and self.length):
+                news = self._news_of(choice.message, is_last=self._finish is not None)
+                return self._add(news, pieces=False)
+        return ""
+
+    def _news_of(self, message: _Message, *, is_last: bool) -> _Message:
+        """Return what a message within a stream adds: servers send the whole answer behind its pieces, the answer so far each
+        time, or a piece by the name of a message."""
+        content: str | list[str | dict[str, Any]] | None = message.content
+        if isinstance(content, str):
+            content = self._text.rest_of(content, is_last=is_last)
+        elif self._text.length:
+            content = None
+        thought = _first_thought(message.reasoning_content, message.reasoning)
+        return message.model_copy(
+            update={
+                "content": content,
+                "refusal": self._refusal.rest_of(message.refusal or "", is_last=is_last),
+                "reasoning_content": self._reasoning.rest_of(thought, is_last=is_last),
+                "reasoning": None,
+                "tool_calls": [call for call in message.tool_calls or () if not self._knows(call)],
+            }
+        )
+
+    def _knows(self, call: _Call) -> bool:
+        """Return whether a whole call came before."""
+        name, written = call.function.name, _written(call)
+        return any(
+            call.id == known.id if call.id and known.id else known.name == [name] and known.has(written)
+            for known in self._calls
+        )
+
+    def data_of(self, event: ServerSentEvent) -> Any:
+        """Return the JSON of an event of a stream; an empty object for a ping, which is no event of the API.
+
+        Raises:
+            PeerError: it is not JSON, or the provider reports an error.
+        """
+        if not event.data.strip():
+            return {}
+        try:
+            data = parse_json(event.data)
+        except ExcessiveJsonError as error:
+            raise self.odd(f"JSON {error} in {event.place}", event.data) from None
+        except ValueError:
+            if event.event == "error":
+                raise self.failed(event.data) from None
+            if event.event != "message":
+                return {}
+            raise self.odd(f"something that is not JSON in {event.place}", event.data) from None
+        first = data[0] if isinstance(data, list) and data else data  # Google lists its errors
+        told = first if isinstance(first, Mapping) else {}
+        if told.get("error"):
+            raise self.failed(told["error"])
+        if event.event == "error" or told.get("object") == "error":
+            raise self.failed(told or data)
+        return data
+
+    def whole(self, body: bytes, as_chat: Callable[[Any], Any] = lambda data: data) -> ChatAnswer:
+        """Return the answer in the body of a response that was not streamed.
+
+        Raises:
+            PeerError: the body is not JSON, or has no choices.
+        """
+        try:
+            data = as_chat(parse_json(body))
+        except ValueError as error:
+            what = f"JSON {error}" if isinstance(error, ExcessiveJsonError) else "something that is not JSON"
+            raise self.odd(what, body[:2000].decode("utf-8", "replace")) from None
+        text = self.add(data)
+        if not data.get("choices"):
+            raise self.odd("an answer without choices", data)
+        self._first = None
+        return self._answer(text)
+
+    def streamed(self, *, ended: bool = False) -> ChatAnswer:
+        """Return the answer after the stream has ended, with `ended` by its end mark.
+
+        Raises:
+            PeerError: the stream was cut off, as one without a finish reason was, or had no answer.
+        """
+        received = self._text.joined()
+        if self._finish is not None:
+            return self._answer(received)
+        if self._stranger is not None:
+            which = "an unfinished stream with" if self.length or self._calls else "a stream of"
+            raise self.odd(f"{which} data without choices", self._stranger)
+        message = f"the stream of {self._host} ended before the answer was finished"
+        if ended:
+            message = f"{self._host} sent [DONE] without a finish_reason, so the answer may not be whole"
+        raise PeerError(self._peer, message, received=clean_line(received, 300))
+
+    @property
+    def tokens(self) -> tuple[int | None, int | None]:
+        """The tokens (input, output) that were reported so far; None if unknown."""
+        return self._usage.prompt_tokens, self._usage.completion_tokens
+
+    @property
+    def model(self) -> str | None:
+        """The model that the answer names as its own, so far."""
+        return clean_line(self._model, 100) if self._model else None
+
+    def failed(self, error: Any) -> PeerError:
+        """Return the error for an error object instead of an answer."""
+        message = error.get("message") if isinstance(error, Mapping) else error
+        shown = hide_keys(str(message or json.dumps(error, default=str, ensure_ascii=False)), None)
+        codes = {str(error.get("code")), str(error.get("type"))} if isinstance(error, Mapping) else ()
+        if is_context_full(codes, shown):
+            return context_full(self._peer, self._host, shown)
+        if is_over_content(codes, shown):
+            return _over_content(self._peer, self._host, shown)
+        message = f"{self._host} ended its answer with an error: {shown}"
+        return PeerError(self._peer, message, retryable=True, received=shown)
+
+    def odd(self, what: str, received: Any) -> PeerError:
+        """Return the error for malformed data."""
+        if not isinstance(received, str):
+            received = json.dumps(received, default=str, ensure_ascii=False)
+        shown = clean_line(received, 300)
+        return PeerError(self._peer, f"{self._host} sent {what}: {shorten(shown, 120)}", received=shown)
+
+    def _add(self, message: _Message, *, pieces: bool) -> str:
+        thought = _first_thought(message.reasoning_content, message.reasoning)
+        self._reasoning.add(thought)
+        text, refusal = self._text_in(message.content), message.refusal or ""
+        self._items += message.items or ()
+        self._refusal.add(refusal)
+        self.length += len(text) + len(refusal) + len(thought)
+        for call in message.tool_calls or ():
+            known = self._call_of(call, pieces=pieces)
+            known.id = known.id or call.id or ""
+            name, written = call.function.name or "", _written(call)
+            if name and known.name != [name]:  # some servers repeat it in each chunk
+                known.name.append(name)
+                self.length += len(name)
+            if not known.has(written):
+                known.arguments.add(written)
+                self.length += len(written)
+        if self.length > MAX_TEXT:
+            raise PeerError(self._peer, f"{self._host} sent an answer of more than {MAX_TEXT:,} characters")
+        if text:
+            self._first = self._first or self._arrived
+            self._text.add(text)
+        return text
+
+    def _call_of(self, call: _Call, *, pieces: bool) -> _CallPieces:
+        """Return the call that a piece belongs to, a new one if it begins one.
+
+        By its id, if it is known; else by its index; without either, it belongs to the newest call, and so does a piece with an
+        index of its own but neither id nor name. Servers leave the index out, give each call the index 0, or repeat a call's
+        id and name in each piece.
+        """
+        known: _CallPieces | None = None
+        if pieces and self._calls:
+            by_id = [each for each in self._calls if call.id and each.id == call.id]
+            place = None if call.index is None else self._places.get(call.index)
+            continues = call.index is None or not (call.id or call.function.name)
+            newest = place or (self._calls[-1] if continues else None)
+            known = by_id[-1] if by_id else newest
+            begins = call.id and known is not None and known.id and call.id != known.id and call.function.name
+            if not by_id and known is not None and (begins or known.is_other(call)):
+                known = None
+        if known is None:
+            known = _CallPieces()
+            self._calls.append(known)
+        if call.index is not None:
+            self._places[call.index] = known
+        return known
+
+    def _text_in(self, content: str | list[str | dict[str, Any]] | None) -> str:
+        """Return the text of a content; of a list, that of its text parts. Reasoning and the other parts are kept apart."""
+        if content is None or isinstance(content, str):
+            return content or ""
+        texts = []
+        for part in content:
+            if isinstance(part, str):
+                texts.append(part)
+                continue
+            text, kind = part.get("text"), part.get("type")
+            if isinstance(text, str) and (kind is None or str(kind).endswith("text")):
+                texts.append(text)
+            elif kind in _REASONING_PARTS:
+                thought = _first_thought(
+                    *(part.get(key) for key in ("thinking", "reasoning", "summary", "text"))
+                )
+                self._reasoning.add(thought)
+                self.length += len(thought)
+            else:
+                self._parts.append(part)
+        return "".join(texts)
+
+    def _answer(self, content: str) -> ChatAnswer:
+        return ChatAnswer(
+            content=clean(content),
+            started=self._started,
+            ended=self._arrived,
+            first_token=self._first,
+            finish=self._finish,
+            refusal=clean_line(self._refusal.joined()),
+            tool_calls=tuple(call.whole() for call in self._calls),
+            tokens_in=self.tokens[0],
+            tokens_out=self.tokens[1],
+            tokens_cached=self._usage.cached,
+            model=self.model,
+            items=tuple(self._items),
+            parts=tuple(self._parts),
+            reasoning=clean(self._reasoning.joined()),
+        )
+
+
+_REASONING_PARTS = ("thinking", "reasoning", "redacted_thinking")
+
+
+def _first_thought(*told: Any) -> str:
+    """Return the first text among fields for reasoning: servers have it as a text, an object with one, or a list of such."""
+    for each in told:
+        listed = each if isinstance(each, list) else [each]
+        texts = [one.get("text") if isinstance(one, Mapping) else one for one in listed]
+        if thought := "".join(text for text in texts if isinstance(text, str)):
+            return thought
+    return ""
+
+
+def _first_problem(error: ValidationError) -> str:
+    """Return which field of a completion is wrong, in brackets: ` (choices.0.message.content)`; empty if all of it is."""
+    place = ".".join(map(str, error.errors(include_url=False, include_input=False)[0]["loc"]))
+    return f" ({clean_line(place, 150)})" if place else ""
+
+
+_REFUSING_STATUS = frozenset({400, 422, 500, 501})
+"""Statuses of servers that do not know an option; llama-cpp-python answers 500."""
+_DISAGREEING_STATUS = frozenset({400, 404, 405, 415, 422, 501})
+"""Statuses that say that this program asked for something that the endpoint does not have or understand."""
+_OPTIONS = {
+    "temperature": "temperature",
+    "stream_options": "stream_options|include_usage",
+    "max_tokens": "max_completion_tokens",
+    "stream": r"stream(?:ing)?",
+    "system": r"system[ _](?:role|message|prompt|instruction)s?|role ['\"]?system|developer instructions?",
+    "response_format": r"response_?format|json_?schema|json_object|text\.format|structured[ _]outputs?|grammar",
+}
+"""The words with which servers name an option that a request may do without, or the other name of `max_tokens`."""
+_NAMED = (
+    r"""(?<!\w)['"`](?:[\w.]{{1,40}}\.)?(?:{0})(?:[.\[][\w.\[\]]{{1,40}})?['"`](?!\s*[:=])"""
+    r"|\b(?:unsupported|unknown|unrecogni[sz]ed|invalid|unexpected|extra|bad|wrong|support\w*|accept\w*|allow\w*"
+    r"|permit\w*|understand|recogni[sz]e|implement\w*|fail\w*|verified|use|remove|without|disabled?|parameters?|arguments?|field|option"
+    r""")\b[^.;?!]{{0,60}}?\b(?:{0})\b"""
+    r"|\b(?:{0})\b[^.;?!]{{0,60}}?(?:\bnot\b|n't\b|\b(?:unsupported|unknown|unrecogni[sz]ed|invalid|only|must|cannot"
+    r"|unavailable|forbidden|disabled|fail\w*)\b)"
+)
+"""How servers name a parameter: in quotes of its own, or beside what is wrong with it."""
+_NAMING = {option: re.compile(_NAMED.format(names)) for option, names in _OPTIONS.items()}
+_ECHOED = re.compile(r"""(?<!\w)(['"`])[^'"`]*\s[^'"`]*\1(?!\w)""")
+"""Several words in quotes: they may be anybody's."""
+_CONTEXT_CODES = frozenset(
+    {"context_length_exceeded", "exceed_context_size_error", "context_window_exceeded"}
+)
+_CONTEXT_FULL = re.compile(
+    r"context[ _-]?(?:length|size|window|limit)|maximum context|prompt is too long|exceeds? .{0,40}\bn_ctx\b"
+    r"|token count .{0,40}exceeds|tokens \+ `?max_new_tokens|reduce the length of (?:the|your) (?:messages|prompt)",
+    re.IGNORECASE,
+)
+"""The words of vLLM, llama.cpp, LM Studio, Anthropic, Google, TGI and Groq for a request that is too long for a model."""
+_CONTENT_FINISHES = frozenset(
+    {
+        "content_filter",
+        "content_filtered",
+        "refusal",
+        "safety",
+        "blocklist",
+        "prohibited_content",
+        "recitation",
+        "spii",
+        "sensitive",
+        "guardrail_intervened",
+    }
+)
+"""The reasons for which OpenAI, Azure, Bedrock, Anthropic, Google and Zhipu end an answer over what is said in it."""
+_CONTENT_CODES = frozenset(
+    {
+        "content_filter",
+        "content_policy_violation",
+        "responsibleaipolicyviolation",
+        "invalid_prompt",
+        "data_inspection_failed",
+        "datainspectionfailed",
+        "guardrail_intervened",
+        "1301",
+    }
+)
+"""The codes with which OpenAI, Azure, Alibaba, Bedrock and Zhipu refuse a request over what is said in it."""
+_CONTENT_WORDS = re.compile(
+    r"content (?:management|filter|policy|moderation|safety)|content_?filter|safety (?:system|filter|policy|guidelines)|usage guidelines"
+    r"|(?:usage|safety|content) polic(?:y|ies)|content exists risk|inappropriate content|unsafe or sensitive|requires moderation|was flagged"
+    r"|block_?reason|prohibited_content",
+    re.IGNORECASE,
+)
+"""The words of Azure, OpenAI, DeepSeek, Alibaba, Zhipu, xAI, OpenRouter and Google for the same."""
+_MEANINGS = {
+    400: "did not understand the request",
+    401: "rejected the API key",
+    403: "does not allow this request",
+    404: "does not know this URL or model",
+    413: "found the request too large",
+    422: "did not understand the request",
+    429: "is rate-limiting",
+}
+_KEY_LIKE = re.compile(r"\b(?:sk|key|bearer)[-_ ][\w*.-]{4,}", re.IGNORECASE)
+_LONGEST_RECEIVED = 300
+
+
+class QuotaUsedUp(PeerError):
+    """The account has no quota or money left for the model, so that no later request is answered, either."""
+
+
+class Refused(PeerError):
+    """The server rejected the request, but may accept it without one of the options that it names."""
+
+    def __init__(
+        self, peer: Peer, message: str, named: Collection[str], *, status: int, received: str
+    ) -> None:
+        super().__init__(peer, message, status=status, received=received, disagrees=True)
+        self._named = named
+
+    def options(self, sent: Mapping[str, Any]) -> set[str]:
+        """Return what to leave out of a request with this body: one thing that the server names."""
+        for option in ("temperature", "stream_options", "max_tokens"):
+            if option in sent and option in self._named:
+                return {option}
+        if "stream" in self._named and sent.get("stream"):
+            return {"stream"}
+        messages = sent.get("messages") or ()
+        if "system" in self._named and any(message["role"] == "system" for message in messages):
+            return {"system"}
+        shape = (sent.get("response_format") or {}).get("type")
+        return {str(shape)} if shape and "response_format" in self._named else set()
+
+
+def refusal(
+    peer: Peer,
+    host: str,
+    error: openai.APIStatusError,
+    key: str | None,
+    job_keys: Mapping[str, str] = MappingProxyType({}),
+) -> PeerError:
+    """Convert an error status: `Refused` if the server names an option that can be left out, or `QuotaUsedUp`.
+
+    `job_keys` are the parameters that the job asks for, with the job's key of each, which is named where the server
+    names the parameter.
+    """
+    status, body = error.status_code, error.body
+    if 300 <= status < 400:
+        return PeerError(peer, f"{host} answered {status}, a redirect, which is not followed", status=status)
+    said = body if isinstance(body, str) else None
+    if isinstance(body, dict):
+        said = body.get("message")
+    shown = hide_keys(str(said or error.response.text), key)
+    codes = {str(error.code or ""), str(error.type or "")}
+    if status == 402 or "insufficient_quota" in codes:
+        message = f"the quota of the {peer}'s model at {host} is used up ({status}): {shown}"
+        return QuotaUsedUp(peer, message.removesuffix(": "), status=status, received=shown)
+    meaning = _MEANINGS.get(status, "failed" if status >= 500 else "rejected the request")
+    message = f"{host} {meaning} ({status})" + (f": {shown}" if shown else "")
+    words = f"{error.param} {shown}".lower()
+    named_keys = {job_keys[name] for name in job_keys if re.search(rf"\b{re.escape(name.lower())}\b", words)}
+    if named_keys:
+        message += f" (the job sets {', '.join(sorted(named_keys))})"
+    if status in (400, 413, 422, 500) and is_context_full(codes, shown):
+        return context_full(peer, host, shown, status)
+    if peer != "agent" and status in (400, 403, 422, 451) and is_over_content(codes, shown):
+        return _over_content(peer, host, shown, status)
+    if status in _REFUSING_STATUS and "model_not_found" not in codes:
+        own = _ECHOED.sub("…", shown.lower())
+        parameter = f"'{error.param}'".lower()
+        named = {
+            option for option, naming in _NAMING.items() if naming.search(own) or naming.search(parameter)
+        }
+        if named:
+            return Refused(peer, message, named, status=status, received=shown)
+    if status in _DISAGREEING_STATUS:
+        return PeerError(peer, message, status=status, received=shown, disagrees=True)
+    retryable = may_retry(status)
+    after = retry_after(error.response.headers.get("Retry-After"), time.time()) if retryable else None
+    return PeerError(peer, message, retryable=retryable, status=status, retry_after_s=after, received=shown)
+
+
+def is_context_full(codes: Collection[str], message: str) -> bool:
+    """Return whether an error with these codes and words says that a request is too long for its model."""
+    return bool(_CONTEXT_CODES & set(codes) or _CONTEXT_FULL.search(message))
+
+
+def context_full(peer: Peer, host: str, reason: str, status: int | None = None) -> PeerError:
+    """Return the error for a request that is too long for its model, which is the model's limit and no disagreement."""
+    message = f"the conversation no longer fits the context of the model at {host}: {reason}"
+    return PeerError(peer, message, status=status, received=reason, unusable=True, too_long=True)
+
+
+def is_over_content(codes: Collection[str], message: str) -> bool:
+    """Return whether an error with these codes and words says that a provider objects to what is said in a request."""
+    return bool(_CONTENT_CODES & {code.lower() for code in codes} or _CONTENT_WORDS.search(message))
+
+
+def _over_content(peer: Peer, host: str, reason: str, status: int | None = None) -> PeerError:
+    message = f"the content filter at {host} stopped the request: {reason}"
+    return PeerError(peer, message, status=status, received=reason, unusable=True, over_content=True)
+
+
+def hide_keys(text: str, key: str | None) -> str:
+    """Return `text` on one line, without the key and anything that looks like a key."""
+    return clean_line(_KEY_LIKE.sub("[key]", without_secret(text, key or "")), _LONGEST_RECEIVED)
+
+
+REASONING_TAGS = "think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad|seed:think|antml:thinking|mm:think"
+"""The names of the tags around reasoning, as alternatives of a pattern."""
+REASONING_BEGINS = re.compile(
+    rf"\s*(?:<(?:{REASONING_TAGS})>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|think_start\|>|<\|START_THINKING\|>"
+    r"|(?:<unused94>|<\|channel>)thought\b)",
+    re.IGNORECASE,
+)
+REASONING_ENDS = re.compile(
+    rf"</(?:{REASONING_TAGS})>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|/?think_end\|>|<\|END_THINKING\|>"
+    r"|<unused95>|<channel\|>|\[BEGIN FINAL RESPONSE\]",
+    re.IGNORECASE,
+)
+LONGEST_END = 30
+"""No mark of the end of reasoning has more characters."""
+_CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)[^<]{0,100}(?:<\|constrain\|>[^<]{0,50})?<\|message\|>")
+_IN_WORDS = re.compile(
+    r"\s*(?:analysis(?=\S).*?assistantfinal|Here(?:'s| is) my thought process:.*?Here(?:'s| is) my response:)",
+    re.DOTALL,
+)
+"""Reasoning between words instead of marks: harmony whose marks the server left out, and Granite's."""
+_QUOTES = re.compile(r"\s*[{\[`]")
+"""JSON and code may speak of a tag."""
+
+
+def without_reasoning(text: str) -> str:
+    """Return an answer without the reasoning before it: a block, also without its opening tag, or a channel of harmony.
+
+    Empty if the reasoning never ends. Takes time linear in the length of the text.
+    """
+    at = 0
+    while True:
+        begins = REASONING_BEGINS.match(text, at)
+        if begins is None and _QUOTES.match(text, at):
+            return text[at:]
+        ends = REASONING_ENDS.search(text, at)
+        if ends is None:
+            break
+        at = ends.end()
+    return "" if begins is not None else _without_channels(text[at:])
+
+
+def _without_channels(text: str) -> str:
+    if channels := list(_CHANNEL.finditer(text)):
+        final = [channel for channel in channels if channel.group(1).lower() == "final"]
+        return text[final[-1].end() :] if final else ""
+    if "<|message|>" in text:
+        return text.rpartition("<|message|>")[2]
+    in_words = _IN_WORDS.match(text)
+    return text[in_words.end() :] if in_words else text
+
+
+_JSON_STRING = r'("(?:[^"\\]|\\.)*+(?:"|\Z))'
+_SLIPS = (
+    re.compile(rf"{_JSON_STRING}|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)", re.DOTALL),
+    re.compile(rf"{_JSON_STRING}|,(?=\s*+[\]}}])", re.DOTALL),
+)
+
+
+def without_slips(text: str) -> str:
+    """Return JSON as a model wrote it without comments, and without a comma before a closing bracket."""
+    for slip in _SLIPS:
+        text = slip.sub(lambda match: match[1] or "", text)
+    return text

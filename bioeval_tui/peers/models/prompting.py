@@ -1,0 +1,396 @@
+"""Prompts: found in the job's folder or the package, with the variables that they use and what happened in the
+conversation."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+from jinja2 import TemplateSyntaxError, nodes
+
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.text import clean_line, compact_json, plural
+from bioeval_tui.jobs.models import EvaluationJob
+from bioeval_tui.jobs.templates import Sandbox, Templates, render
+from bioeval_tui.peers.seams import EvaluatorView, JudgeView, TranscriptMessage, for_evaluator
+from bioeval_tui.record.attachments import attachment_of, data_of, file_words, without_data
+from bioeval_tui.record.names import Condition, Role
+from bioeval_tui.record.tool_calls import paired, request_of, result_of
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How much of a conversation a model is shown, in characters: of each message, all tool calls (and all events), a state.
+
+    What is longer is shortened in the middle, and says so.
+    """
+
+    message: int
+    calls: int
+    state: int
+
+
+FOR_JUDGES = (
+    Room(200_000, 40_000, 20_000),
+    Room(40_000, 20_000, 10_000),
+    Room(8_000, 8_000, 4_000),
+    Room(2_000, 2_000, 1_000),
+    Room(500, 500, 250),
+)
+"""What a judge is shown and, if that does not fit its context, the less that it is shown then."""
+FOR_USERS = (8_000, 2_000, 500)
+"""The same for the simulated user, of each message: a person would not read more of one."""
+
+
+def shown_text(message: TranscriptMessage, most: int) -> str:
+    """Return a message as a model is shown it: files by their names, data left out, a long text shortened in the middle.
+
+    JSON that is a part of the answer is shown if it says nothing else.
+    """
+    files = file_words(message.generation)
+    text = cut_middle(without_data(message.content), most)
+    if not files and not text.strip():
+        files = [f"[data: {cut_middle(data, most)}]" for data in data_of(message.generation)]
+    return "\n".join(filter(None, (text, *files)))
+
+
+def is_shortened(transcript: Sequence[TranscriptMessage], room: Room) -> bool:
+    """Return whether some message is too long for this room."""
+    return any(len(without_data(message.content)) > room.message for message in transcript)
+
+
+MAX_VALUE = 2_000
+"""Longest arguments, result or event of one call, in characters."""
+
+
+def tool_calls(transcript: Sequence[TranscriptMessage]) -> list[dict[str, Any]]:
+    """Return each tool call: `message`, `function`, `arguments` and, if reported, `result`.
+
+    A result without a previous call is listed by itself.
+    """
+    calls: list[dict[str, Any]] = []
+    for message in transcript:
+        for request, result in paired(message.generation):
+            call: dict[str, Any] = {"message": message.message}
+            if request is not None:
+                call["function"] = str(request["function"].get("name", ""))
+                if request.get("argumentsTold") is not False:
+                    call["arguments"] = _short(request.get("arguments") or {})
+            if result is not None:
+                call["result"] = _short(result[0])
+                if result[1]:
+                    call["failed"] = True
+            calls.append(call)
+    return calls
+
+
+def other_events(transcript: Sequence[TranscriptMessage]) -> list[dict[str, Any]]:
+    """Return the agent's other events: `message` and `event`. Files are told with their message."""
+    return [
+        {"message": message.message, "event": _short(dict(event))}
+        for message in transcript
+        for event in message.generation
+        if request_of(event) is None and result_of(event) is None and attachment_of(event) is None
+    ]
+
+
+def state_text(state: Mapping[str, Any] | None, most: int = FOR_JUDGES[0].state) -> str:
+    """Return an object context as JSON, shortened in the middle; empty without one."""
+    return "" if state is None else cut_middle(compact_json(state), most)
+
+
+def shorten_list(items: Sequence[dict[str, Any]], limit: int = FOR_JUDGES[0].calls) -> list[dict[str, Any]]:
+    """Return the items within `limit` characters; items in the middle are replaced by their number."""
+    sizes = [len(compact_json(item)) for item in items]
+    if sum(sizes) <= limit:
+        return list(items)
+    first, last, left = 0, len(items), limit
+    while first < last:
+        at_the_front = first <= len(items) - last
+        index = first if at_the_front else last - 1
+        if sizes[index] > left:
+            break
+        left -= sizes[index]
+        first, last = (first + 1, last) if at_the_front else (first, last - 1)
+    cut = {"left_out": f"{plural(last - first, 'entry', 'entries')} in the middle"}
+    return [*items[:first], cut, *items[last:]]
+
+
+def cut_middle(text: str, limit: int) -> str:
+    """Return a text of at most about `limit` characters, shortened and marked in the middle."""
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    return f"{text[:half]} … {len(text) - 2 * half:,} characters left out … {text[-half:]}"
+
+
+def as_shown(transcript: Sequence[TranscriptMessage]) -> dict[int, str]:
+    """Return the tool calls by message, in the form that a judge sees, to locate quotations."""
+    shown: dict[int, list[str]] = {}
+    for call in tool_calls(transcript):
+        shown.setdefault(call["message"], []).append(json.dumps(call, ensure_ascii=False))
+    return {message: "\n".join(lines) for message, lines in shown.items()}
+
+
+def states_shown(view: JudgeView) -> tuple[str, ...]:
+    """Return the states of a view in the forms that a judge sees, plain and as JSON."""
+    texts = [text for state in (view.state_before, view.state_after) if (text := state_text(state))]
+    return tuple(form for text in texts for form in (text, json.dumps(text, ensure_ascii=False)))
+
+
+def _short(value: Any) -> Any:
+    text = value if isinstance(value, str) else compact_json(value)
+    return value if len(text) <= MAX_VALUE else cut_middle(text, MAX_VALUE)
+
+
+SUFFIXES = (".jinja", ".jinja2", ".j2", "")
+MAX_TEMPLATE = 200_000
+EXAMPLE_REASON = "What the chatbot did or failed to do."
+EXAMPLE_QUOTE = "words quoted from the conversation"
+
+DIALOGUE: tuple[tuple[Role, str], ...] = (
+    ("assistant", "Hello, this is the swimming pool. What can I do for you?"),
+    ("user", "Hi, I'd like to know when the early lessons for adults are."),
+    ("assistant", "Twice a week before breakfast. Which level were you in last time?"),
+    ("user", "I don't know, sorry. That was years ago."),
+    ("assistant", "No problem, you can start with the beginners and change later."),
+    ("user", "Sounds good. Do I have to bring a cap?"),
+    ("assistant", "Yes, please."),
+)
+"""An example of how a user writes, about something that no job is about. It shows no goodbye, because models copy it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A template's text, and where it was found: `job` or `package`."""
+
+    name: str
+    text: str
+    origin: str
+
+
+def find_prompt(name: str, job_dir: Path | None) -> Prompt:
+    """Return the template called `name`. Raises `UsageError` with the places that were searched."""
+    relative = PurePosixPath(name)
+    if relative.is_absolute() or ".." in relative.parts or "\\" in name or "\0" in name or len(name) > 200:
+        raise UsageError(
+            f"prompt `{clean_line(name, 100)}`: must be a name below the job's folder, without `..`"
+        )
+    if job_dir is not None:
+        root = job_dir.resolve()
+        for suffix in SUFFIXES:
+            path = (root / (name + suffix)).resolve()
+            if path.is_relative_to(root) and path.is_file():
+                return Prompt(name, _read(path, name), "job")
+    packaged = resources.files("bioeval_tui.peers.models") / "prompts"
+    for suffix in SUFFIXES:
+        file = packaged.joinpath(*relative.parts[:-1], relative.name + suffix)
+        if file.is_file():
+            return Prompt(name, file.read_text(encoding="utf-8"), "package")
+    raise UsageError(
+        f"prompt `{clean_line(name, 100)}`: not found, with or without .jinja, in the job's folder or the package"
+    )
+
+
+def with_example(prompt: Prompt) -> Prompt:
+    """Return an evaluator's prompt with everything that its model is told in every conversation: the example, too."""
+    if not has_turns(prompt):
+        return prompt
+    return replace(prompt, text="\n".join([prompt.text, *(content for _, content in DIALOGUE)]))
+
+
+def prompt_sha(name: str, text: str) -> str:
+    """Return the SHA-256 that identifies a prompt, over its name and its text."""
+    return hashlib.sha256(f"{name}\0{text}".encode()).hexdigest()
+
+
+def prompt_hashes(job: EvaluationJob, job_dir: Path | None) -> dict[str, str]:
+    """Return the hashes of the prompts for a job's models, by name."""
+    used = []
+    if job.evaluator.kind == "llm":
+        used.append(with_example(find_prompt(job.evaluator.prompt, job_dir)))
+    if job.scorer.kind == "llm":
+        used.append(find_prompt(job.scorer.prompt, job_dir))
+    return {prompt.name: prompt_sha(prompt.name, prompt.text) for prompt in used}
+
+
+def has_turns(prompt: Prompt) -> bool:
+    """Return whether the conversation follows an evaluator's prompt as chat messages: it does not use `transcript`."""
+    return "transcript" not in _names(prompt.text)
+
+
+def turns(view: EvaluatorView, most: int = FOR_USERS[0]) -> list[dict[str, str]]:
+    """Return the example and the conversation as chat messages: the chatbot is `user`, the simulated user `assistant`.
+
+    They alternate, and begin and end with `user`, as many models' chat templates require.
+    """
+    chatbot = clean_line(view.job.target.chatbot, 100)
+    between: tuple[Role, str] = ("assistant", f"(This is a new chat, with {chatbot}.)")
+    transcript = [(message.role, shown_text(message, most)) for message in view.transcript]
+    messages: list[dict[str, str]] = []
+    for role, content in (*DIALOGUE, between, *transcript):
+        swapped = "user" if role == "assistant" else "assistant"
+        if messages and messages[-1]["role"] == swapped:
+            messages[-1]["content"] += f"\n\n{content}"
+        else:
+            messages.append({"role": swapped, "content": content})
+    if messages[-1]["role"] == "assistant":
+        messages.append({"role": "user", "content": "(No answer yet.)"})
+    for message in messages:
+        if message["role"] == "assistant":
+            message["content"] = json.dumps({"message": message["content"]}, ensure_ascii=False)
+        else:
+            message["content"] = message["content"] or "(An empty message.)"
+    return messages
+
+
+async def render_prompt(prompt: Prompt, context: Mapping[str, Any], templates: Templates) -> str:
+    """Return the prompt filled with `context`; a prompt from the job's folder is rendered in a process that can be killed.
+
+    Raises:
+        UsageError: the template is wrong, or takes too much time or memory.
+    """
+    if prompt.origin == "package":
+        return render(prompt.name, prompt.text, context)
+    return await templates.render(prompt.name, prompt.text, context)
+
+
+def evaluator_context(view: EvaluatorView, most: int = FOR_USERS[0]) -> dict[str, Any]:
+    """Return the variables of an evaluator's template; of each message, at most so many characters."""
+    config = for_evaluator(view.job, view.facts, view.condition).model_dump(mode="json", by_alias=True)
+    more = {"facts": list(view.facts), "note": view.note, "condition": view.condition}
+    return _context(config, _messages(view.transcript, most), **more)
+
+
+def judge_context(prompt: Prompt, view: JudgeView, room: Room = FOR_JUDGES[0]) -> dict[str, Any]:
+    """Return the variables of a judge's template.
+
+    They are `config`, `transcript`, `example` (as published), `facts`, `condition`, `judged` (what is scored in this
+    condition: `number`, `text`, `criteria`), `boundary`, and the agent's `tools`,
+    `events` and `state` (`before`, `after`), which are empty if `scorer.context` excludes them.
+    """
+    config = view.job.model_dump(mode="json", by_alias=True)
+    example = json.dumps(_example(view.job, view.condition), ensure_ascii=False, indent=2)
+    shown = shown_to_judge(prompt, view.job)
+    calls = tool_calls(view.transcript) if shown != "none" else []
+    events = other_events(view.transcript) if shown == "all" else []
+    state = {
+        "before": state_text(view.state_before if shown == "all" else None, room.state),
+        "after": state_text(view.state_after if shown == "all" else None, room.state),
+    }
+    return _context(
+        config,
+        _messages(view.transcript, room.message),
+        facts=config["facts"],
+        condition=view.condition,
+        judged=[
+            {
+                "number": number,
+                "text": task.task,
+                "criteria": task.criteria(view.job.condition(view.condition)),
+            }
+            for number, task in view.job.judged_in(view.condition).items()
+        ],
+        example=example,
+        tools=shorten_list(calls, room.calls),
+        events=shorten_list(events, room.calls),
+        state=state,
+    )
+
+
+def shown_to_judge(prompt: Prompt, job: EvaluationJob) -> Literal["none", "tools", "all"]:
+    """Return what the judge sees besides messages: `scorer.context`, as far as the template uses it."""
+    names, wanted = _names(prompt.text), job.scorer.context
+    if wanted == "none" or not names & {"tools", "events", "state"}:
+        return "none"
+    return "all" if wanted == "all" and names & {"events", "state"} else "tools"
+
+
+@lru_cache(maxsize=8)
+def _names(template: str) -> frozenset[str]:
+    """Return the names in a template; none for an invalid one, which rendering reports.
+
+    It is parsed but not compiled, because compiling computes constants of any size in this process.
+    """
+    try:
+        return frozenset(node.name for node in Sandbox().parse(template).find_all(nodes.Name))
+    except (TemplateSyntaxError, RecursionError, ValueError):
+        return frozenset()
+
+
+def shows_example(prompt: Prompt) -> bool:
+    """Return whether a judge's template shows `example`, whose tasks have quotations as evidence."""
+    return "example" in _names(prompt.text)
+
+
+def example_words(prompt: Prompt) -> str:
+    """Return the words of `example` that a judge may copy, one on a line; empty if the template does not show it."""
+    return f"{EXAMPLE_REASON}\n{EXAMPLE_QUOTE}" if shows_example(prompt) else ""
+
+
+def _example(job: EvaluationJob, condition: Condition) -> dict[str, Any]:
+    high, low = (1, 0) if job.rubric else (0.9, 0.4)
+    tasks = [
+        {
+            "task": number,
+            "scored": task.task,
+            "score": high if number % 2 else low,
+            "reason": EXAMPLE_REASON,
+            "evidence": [EXAMPLE_QUOTE],
+        }
+        for number, task in job.judged_in(condition).items()
+    ]
+    return {"tone": 0.5, "tasks": tasks}
+
+
+def _messages(transcript: Sequence[TranscriptMessage], most: int) -> list[dict[str, Any]]:
+    return [{"message": m.message, "role": m.role, "content": shown_text(m, most)} for m in transcript]
+
+
+def _context(config: Mapping[str, Any], transcript: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    # A hash of the enclosed text, which therefore cannot contain it.
+    digest = hashlib.sha256()
+    for message in transcript:
+        digest.update(f"{message['role']}\0{message['content']}\0".encode("utf-8", "replace"))
+    for name in ("tools", "events", "state"):
+        digest.update(json.dumps(more.get(name), default=str).encode())
+    return {
+        "config": config,
+        "transcript": transcript,
+        "boundary": f"RECORD-{digest.hexdigest()[:16]}",
+        **more,
+    }
+
+
+def _read(path: Path, name: str) -> str:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_TEMPLATE + 1)
+    except OSError as problem:
+        raise UsageError(
+            f"prompt `{clean_line(name, 100)}` cannot be read: {clean_line(problem.strerror or '')}"
+        ) from None
+    if len(data) > MAX_TEMPLATE:
+        raise UsageError(f"prompt `{clean_line(name, 100)}` is longer than {MAX_TEMPLATE:,} bytes")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise UsageError(
+            f"prompt `{clean_line(name, 100)}` is not UTF-8 at byte {problem.start + 1}"
+        ) from None
+
+
+def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON Schema of an object with these properties, in the strict subset that providers support."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }

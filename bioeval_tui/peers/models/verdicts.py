@@ -1,0 +1,678 @@
+"""Reads a judge model's answer: finds the scores in whatever it wrote (JSON in prose, fences and wrappers, cut off, or
+with small slips), and which tasks it scores, with which reason and evidence.
+
+Every form is read in time linear in its length. What may mean two things is not read.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from bioeval_tui.base.text import clean, clean_line, shorten, without_invisible
+from bioeval_tui.jobs.models import JobTask
+from bioeval_tui.peers.models.answer import without_slips
+from bioeval_tui.peers.models.prompting import FOR_JUDGES, as_shown, object_schema, shown_text
+from bioeval_tui.peers.seams import Evidence, TaskVerdict, TranscriptMessage
+
+MOST_FALSE_STARTS = 50
+"""How many brackets that begin no JSON are passed over; each may cost one reading of the text."""
+MOST_GROUPS = 100
+MAX_DEPTH = 5
+_OPENS = re.compile(r"[\[{]")
+_BETWEEN = re.compile(r"[\s,\[\]]*+")
+_CURLY = str.maketrans("“”", '""')
+_IN_TEXT = frozenset({"arguments", "parameters", "text"})
+"""Keys under which a tool call or a part of a message has its JSON as text."""
+_OF_ENTRY = frozenset({"score", "reason", "evidence", "message", "messages"})
+_LONGEST_LITERAL = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredEntry:
+    """One object with a `score`. `key` is the key under which it stood, if any."""
+
+    key: str
+    given: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Entries:
+    """The entries of one JSON value or of several in a row, and the tone beside them."""
+
+    entries: list[ScoredEntry] = field(default_factory=list)
+    tone: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreGroups:
+    """What a text contains: its groups of entries, and whether it contains any JSON at all."""
+
+    groups: tuple[Entries, ...]
+    is_json: bool
+
+
+def readings(text: str, is_quotation: Callable[[str], bool]) -> Iterator[ScoreGroups]:
+    """Yield what is found in a text as it stands and, each only if another is asked for, with its slips mended.
+
+    Slips are comments, a comma before a closing bracket, curly quotes around keys, and Python's way of writing a dict.
+    JSON for which `is_quotation` is true (words of the conversation) is skipped.
+    """
+    yield _find_scores(text, is_quotation)
+    for form in _mend(text):
+        yield _find_scores(form, is_quotation)
+    if (literal := _literal(text)) is not None and not is_quotation(text):
+        yield _scores_in_value(literal)
+
+
+def _mend(text: str) -> Iterator[str]:
+    start = _OPENS.search(text)
+    if start is None:
+        return
+    body = text[start.start() :]  # quotes in the prose before it belong to no string of it
+    if '"' not in body:
+        body = body.translate(_CURLY)
+    yield without_slips(body)
+
+
+def _find_scores(text: str, is_quotation: Callable[[str], bool]) -> ScoreGroups:
+    decoder = json.JSONDecoder(
+        strict=False, parse_constant=_no_constant, object_hook=_in_small_letters
+    )  # raw line breaks in strings are read
+    try:
+        whole = decoder.decode(text)
+    except (ValueError, RecursionError):
+        pass
+    else:
+        if isinstance(whole, str):  # JSON in a JSON string
+            if _OPENS.match(whole.lstrip()):
+                return _find_scores(whole, is_quotation)
+            return ScoreGroups((), True)
+        return _scores_in_value(whole)
+    groups: list[Entries] = []
+    at = end = misses = 0
+    follows = is_json = False
+    while misses < MOST_FALSE_STARTS and len(groups) < MOST_GROUPS:
+        if (start := _OPENS.search(text, at)) is None:
+            break
+        try:
+            value, after = decoder.raw_decode(text, start.start())
+        except (ValueError, RecursionError):
+            misses, at = misses + 1, start.end()
+            continue
+        is_json, at = True, after
+        entries = _entries(value)
+        if not entries.entries or is_quotation(text[start.start() : after]):
+            misses, follows = misses + 1, False
+            continue
+        is_loose = entries.entries[0].given is value
+        if is_loose and follows and _BETWEEN.fullmatch(text, end, start.start()):
+            groups[
+                -1
+            ].entries += entries.entries  # one object a task, each on a line or cut out of a broken list
+        else:
+            groups.append(entries)
+        follows, end = is_loose, after
+    return ScoreGroups(tuple(groups), is_json)
+
+
+def _entries(value: Any) -> Entries:
+    entries = Entries()
+    _collect(value, "", entries, 0)
+    return entries
+
+
+def _scores_in_value(value: Any) -> ScoreGroups:
+    entries = _entries(value)
+    return ScoreGroups((entries,) if entries.entries else (), True)
+
+
+def _collect(value: Any, key: str, entries: Entries, depth: int) -> None:
+    """Add the entries in a value; an object that contains some under its own keys is a wrapper."""
+    if depth > MAX_DEPTH:
+        return
+    if isinstance(value, list):
+        for item in value:
+            _collect(item, "", entries, depth + 1)
+    elif isinstance(value, dict):
+        before = len(entries.entries)
+        for name, item in value.items():
+            wraps = len(value) == 1 or (name in _IN_TEXT and "score" not in value)
+            if wraps and isinstance(item, str) and _OPENS.match(item.lstrip()):
+                item = _decode(item)
+            if name not in _OF_ENTRY:
+                _collect(item, name, entries, depth + 1)
+        if len(entries.entries) == before and "score" in value:
+            entries.entries.append(ScoredEntry(key, value))
+        elif entries.tone is None:
+            entries.tone = value.get("tone")
+
+
+def _decode(text: str) -> Any:
+    try:
+        return json.loads(text, strict=False, parse_constant=_no_constant, object_hook=_in_small_letters)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _in_small_letters(given: dict[str, Any]) -> dict[str, Any]:
+    """Return an object with its keys in small letters, unless two would be one."""
+    small = {key.lower(): item for key, item in given.items()}
+    return small if len(small) == len(given) else given
+
+
+def _literal(text: str) -> Any:
+    """Return the Python dict or list that makes up the whole text, without its code fence; None if the text is not one."""
+    body = text.strip().removeprefix("```json").removeprefix("```python").strip("`\n ")
+    if len(body) > _LONGEST_LITERAL or "\\" in body or not _OPENS.match(body):
+        return None
+    try:
+        return ast.literal_eval(body)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(name)
+
+
+MAX_EVIDENCE = 10
+MAX_REASON = 2000
+MAX_QUOTE = 300
+"""Characters of a message that stand as evidence where the judge names the message."""
+WHOLE_WORDS = 12
+"""Characters. Quotations shorter than this must be whole words."""
+LARGEST = 10**9
+"""Larger numbers, and `nan`, are not read as any."""
+MOST_GROWTH, MOST_GROWN = 2, 1000
+"""A text that grows further when ligatures are written out (one sign becomes up to 18) keeps them."""
+SCORES = tuple(step / 10 for step in range(11))
+SHORTEST_COPY = 12
+"""Characters. Shorter sentences of a prompt may well be a judge's own words."""
+MOST_NUMBERS = 400
+"""Most numbers of messages in a schema; providers limit all values of its `enum`s together."""
+_REASON = {"type": "string", "pattern": r'^[^"\\\n 0-9.,:;!?-][^"\\\n]{4,299}$'}
+_LINE = {"type": "string", "pattern": r'^[^"\\\n]{1,300}$'}
+"""A text that ends. Grammars made of a pattern put it between quotes as it is, so that it must exclude them."""
+_ELLIPSIS = re.compile(r"\s*(?:\.{3}|…|\[\s*(?:\.{3}|…)\s*\])\s*")
+_QUOTES = str.maketrans(
+    dict.fromkeys('“”„«»‘’‚`´"', "'")
+    | dict.fromkeys("–—‑−", "-")
+    | dict.fromkeys("*_\u200c\u200d", None)  # emphasis and joiners
+)
+_LETTER = "[0-9A-Za-z]"
+_SPEAKER = re.compile(r"^(?:user|assistant|agent|chatbot): ")
+_SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+|\n")
+_WORD = re.compile(r"\w+")
+_IS_LETTER = re.compile(r"[^\W\d_]")
+_NUMBERED = re.compile(
+    r"\W{0,3}(?:task|criterion|item|message)?[\s_#.:-]{0,3}([0-9]{1,4})(?:\s{0,3}[.:)-](.*))?",
+    re.DOTALL | re.I,
+)
+_DECIMAL = re.compile(r"-?[0-9]{0,6}(?:\.[0-9]{1,20})?")
+_ESCAPES = re.compile(r'\\(["/\\nrt])')
+_STRING = re.compile(r'"([^"\\\n]{1,2000})"')
+
+
+class MalformedAnswerError(Exception):
+    """Something in the answer is not usable; the message says what is wrong, for the judge and for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a judge is asked: the job's tasks, the conversation, and what else it is shown.
+
+    `wanted` are the numbers of the tasks to score, all if it is empty.
+    `prompt` is the text of its instructions and the job's facts, which an answer may not repeat. With `published`, an
+    answer may have the published shape: `scored` and `score` alone, in the tasks' order unless `scored` repeats their
+    words; `examples` are then the instructions without the conversation, whose scores may not be copied either.
+    """
+
+    tasks: Sequence[JobTask]
+    transcript: Sequence[TranscriptMessage]
+    states: Sequence[str] = ()
+    wanted: Sequence[int] = ()
+    prompt: str = ""
+    published: bool = False
+    examples: str = ""
+
+
+@dataclass(slots=True)
+class Reading:
+    """What an answer says: the verdict of each task, by number, and why others are missing."""
+
+    verdicts: dict[int, TaskVerdict] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    tone: float | None = None
+    note: str = ""
+    """What was left out without harm."""
+
+
+def answer_schema(
+    tasks: Sequence[int],
+    messages: Sequence[int] = (),
+    *,
+    users: Sequence[int] = (),
+    quotes: bool = False,
+    binary: bool = False,
+) -> dict[str, Any]:
+    """Return the JSON Schema of an answer on the tasks with these numbers, in the strict subset that providers support.
+
+    The judge names `messages` by their numbers, 0 for none of them; with `quotes`, it quotes them instead, as the
+    published prompts ask for. It says which of the `users` messages asks for each task, unless there are none. `binary`
+    scores are 0 or 1.
+    """
+    steps = {"type": "number", "enum": [0, 1] if binary else list(SCORES)}
+    number: dict[str, Any] = {"type": "integer"}
+    if len(messages) < MOST_NUMBERS:
+        number["enum"] = [*messages, 0]
+    task: dict[str, Any] = {"task": {"type": "integer", "enum": list(tasks)}}
+    if quotes:
+        task |= {"scored": _LINE, "score": {"type": "number"}, "reason": _REASON}
+        task |= {"evidence": {"type": "array", "items": _LINE, "maxItems": 3}}
+    else:
+        if users:
+            task["asked"] = {"type": "integer"}
+            if len(users) + len(messages) < MOST_NUMBERS:
+                task["asked"]["enum"] = [*users, 0]
+        task |= {"messages": {"type": "array", "items": number, "minItems": 1, "maxItems": 3}}
+        task |= {"reason": _REASON, "score": steps}
+    count = len(tasks)
+    return object_schema(
+        {
+            "tasks": {"type": "array", "items": object_schema(task), "minItems": count, "maxItems": count},
+            "tone": {"type": "number", "enum": list(SCORES)},
+        }
+    )
+
+
+def read_answer(text: str, asked: Question, wanted: Sequence[int] = ()) -> Reading:
+    """Return what an answer says about the `wanted` tasks (all); one with two different scores, or an unusable one, has none."""
+    wanted = wanted or asked.wanted or range(1, len(asked.tasks) + 1)
+    record = _plain("\n".join(message.content for message in asked.transcript))
+    best = Reading()
+    for scores in readings(text, lambda raw: _plain(raw) in record):
+        reading = _read(text, scores, asked, wanted)
+        if not best.problems or len(reading.verdicts) > len(best.verdicts):
+            best = reading
+        if not best.problems:
+            break
+    return best
+
+
+def _read(text: str, scores: ScoreGroups, asked: Question, wanted: Sequence[int]) -> Reading:
+    reading = Reading()
+    if not scores.is_json:
+        reading.problems.append(f"it is not JSON: {shorten(clean_line(text), 80)}")
+        return reading
+    reading.tone, reading.note = _tone(next((g.tone for g in scores.groups if g.tone is not None), None))
+    refused: dict[int, str] = {}
+    for group in scores.groups:
+        if _without_reasons(group) in _example_scores(asked.examples):
+            reading.problems.append("it is the example of the instructions, word for word")
+            continue
+        seen: set[int] = set()
+        for number, entry in _number_entries(group, asked, wanted, reading.problems):
+            if number in seen:
+                refused[number] = f"task {number} is scored twice"
+            seen.add(number)
+            try:
+                verdict = _verdict(number, entry.given, asked)
+            except MalformedAnswerError as problem:
+                refused.setdefault(number, str(problem))
+                continue
+            if reading.verdicts.setdefault(number, verdict).score != verdict.score:
+                refused[number] = f"task {number} is scored twice"
+    for number in refused:
+        reading.verdicts.pop(number, None)
+    reading.problems += refused.values()
+    missing = [str(n) for n in wanted if n not in reading.verdicts and n not in refused]
+    if missing:
+        reading.problems.append(f"no score for task {', '.join(missing)} (of {len(asked.tasks)})")
+    return reading
+
+
+def _number_entries(
+    group: Entries, asked: Question, wanted: Sequence[int], problems: list[str]
+) -> Iterator[tuple[int, ScoredEntry]]:
+    """Yield each entry with its task: by number, by its words, or in order if no entry says which it is."""
+    count = len(asked.tasks)
+    numbers = [_number_of(entry, asked) for entry in group.entries]
+    unnamed = all(number is None for number in numbers)
+    if (
+        unnamed
+        and len(numbers) == len(wanted)
+        and (asked.published or not any(map(_says_which, group.entries)))
+    ):
+        numbers = list(wanted)
+    wrong = next((number for number in numbers if number is not None and not 1 <= number <= count), None)
+    if wrong is not None:  # the others may be counted in another way, too
+        problems.append(f"there is no task {wrong}; tasks are numbered from 1 to {count}")
+        return
+    for number, entry in zip(numbers, group.entries, strict=True):
+        if number is None:
+            problems.append(
+                "an entry of `tasks` does not say which task it scores: `task` must be its number"
+            )
+        else:
+            yield number, entry
+
+
+@lru_cache(maxsize=8)
+def _example_scores(instructions: str) -> frozenset[str]:
+    """Return the scores of each example in the instructions, as `_without_reasons` writes them."""
+    if not instructions:
+        return frozenset()
+    scores = next(readings(instructions, lambda raw: False))
+    return frozenset(_without_reasons(group) for group in scores.groups) - {""}
+
+
+def _without_reasons(group: Entries) -> str:
+    """Return what entries in the published shape say, tone included; empty if one of them has a reason of its own."""
+    if any(entry.given.get("reason") for entry in group.entries):
+        return ""
+    scores = [[entry.given.get("scored"), entry.given["score"]] for entry in group.entries]
+    return json.dumps([group.tone, scores], default=str)
+
+
+def _says_which(entry: ScoredEntry) -> bool:
+    return any(entry.given.get(key) not in (None, "") for key in ("task", "scored"))
+
+
+def _number_of(entry: ScoredEntry, asked: Question) -> int | None:
+    for given in (entry.given.get("task"), entry.given.get("scored"), entry.key):
+        if (number := _whole(given)) is not None:
+            return number
+        if isinstance(given, str) and (words := _plain(given)):
+            named = [n for n, task in enumerate(asked.tasks, start=1) if _plain(task.task) == words]
+            if len(named) == 1:
+                return named[0]
+            numbered = _NUMBERED.fullmatch(given)
+            if numbered and (not numbered[2] or _is_task(int(numbered[1]), numbered[2], asked)):
+                return int(numbered[1])
+    return None
+
+
+def _is_task(number: int, words: str, asked: Question) -> bool:
+    return number in range(1, len(asked.tasks) + 1) and _plain(asked.tasks[number - 1].task) == _plain(words)
+
+
+def _whole(given: Any) -> int | None:
+    if isinstance(given, bool) or not isinstance(given, int | float) or not abs(given) <= LARGEST:
+        return None
+    if given != int(given):
+        return None
+    return int(given)
+
+
+def _verdict(number: int, given: Mapping[str, Any], asked: Question) -> TaskVerdict:
+    score = _unit(f"the score of task {number}", given["score"])
+    reason = given.get("reason", "" if asked.published else None)
+    if not isinstance(reason, str) or not (asked.published or _IS_LETTER.search(reason)):
+        raise MalformedAnswerError(f"task {number} has no reason")
+    reason = clean(reason.strip(), MAX_REASON)
+    if _is_copied(reason, asked.prompt):
+        raise MalformedAnswerError(f"the reason of task {number} is copied from the instructions")
+    if _is_repeated(reason, _shown(asked)):
+        raise MalformedAnswerError(
+            f"the reason of task {number} only repeats words of the conversation or of a task"
+        )
+    about = f"{asked.tasks[number - 1].task} {reason}"
+    evidence = tuple(dict.fromkeys(_evidence(number, given, asked, about)))[:MAX_EVIDENCE]
+    if score > 0 and not evidence and not asked.published:
+        raise MalformedAnswerError(f"task {number} has a score above 0 and no evidence")
+    return TaskVerdict(number, score, reason, evidence, _asking_message(given.get("asked"), asked))
+
+
+def _asking_message(given: Any, asked: Question) -> int | None:
+    """Return the user's message that a judge names as asking for a task, 0 for none; None if it names another or none."""
+    number = _message_number(given, is_quote=False)
+    users = {0, *(message.message for message in asked.transcript if message.role == "user")}
+    return number if number in users else None
+
+
+def _evidence(number: int, given: Mapping[str, Any], asked: Question, about: str) -> Iterator[Evidence]:
+    """Yield the messages that are named, in their own words, and the quotations that are given."""
+    for key in ("messages", "message", "evidence"):
+        named = given.get(key)
+        if named is None:
+            continue
+        for item in named if isinstance(named, list) else [named]:
+            text: Any = item
+            if isinstance(item, Mapping):
+                text = next(
+                    (item[key] for key in ("quote", "text", "content", "message") if key in item), None
+                )
+            message = _message_number(text, is_quote=key == "evidence" and not isinstance(item, Mapping))
+            if message is not None:
+                if message:
+                    yield _in_its_words(number, message, asked, about)
+            elif not isinstance(text, str):
+                raise MalformedAnswerError(
+                    f"the evidence of task {number} is neither messages nor quotations"
+                )
+            elif text.strip():
+                yield _read_quotation(number, text.strip(), asked)
+
+
+def _message_number(text: Any, *, is_quote: bool) -> int | None:
+    """Return the number of a message; in a list of quotations, "3" is a quotation."""
+    if isinstance(text, str) and not is_quote and (match := _NUMBERED.fullmatch(text)) and not match[2]:
+        return int(match[1])
+    return _whole(text)
+
+
+def _in_its_words(number: int, named: int, asked: Question, about: str) -> Evidence:
+    message = next((each for each in asked.transcript if each.message == named), None)
+    if message is None or not (quote := words_of(message, about)):
+        raise MalformedAnswerError(f"the evidence of task {number} is message {named}, which has no words")
+    return Evidence(quote, named)
+
+
+def words_of(message: TranscriptMessage, about: str = "") -> str:
+    """Return the words of a message that stand for it: all, or its sentence nearest to `about`; else its tool calls."""
+    text = _as_told(message).strip()
+    if not _plain(text):
+        return as_shown([message]).get(message.message, "")[:MAX_QUOTE]
+    if len(text) <= MAX_QUOTE:
+        return text
+    wanted = frozenset(_WORD.findall(_plain(about)))
+    sentences = [sentence.strip() for sentence in _SENTENCE_END.split(text) if _plain(sentence)]
+    return max(sentences, key=lambda words: len(wanted.intersection(_WORD.findall(_plain(words)))))[
+        :MAX_QUOTE
+    ]
+
+
+def nameable(transcript: Sequence[TranscriptMessage]) -> list[int]:
+    """Return the numbers of the messages that a judge can name as evidence: those that say or do something."""
+    return [each.message for each in transcript if locate(words_of(each), [each]) is not None]
+
+
+def _read_quotation(number: int, quote: str, asked: Question) -> Evidence:
+    copied = (_content_of(quote), _ESCAPES.sub(_unescape, quote))  # from the record, which is JSON
+    for words in dict.fromkeys(clean(form, MAX_REASON) for form in (quote, *copied) if form):
+        if (message := locate(words, asked.transcript, asked.states)) is not None:
+            return Evidence(words, message)
+    if _is_copied(quote, asked.prompt) or _is_repeated(quote, [*_task_words(asked), asked.prompt]):
+        raise MalformedAnswerError(f"the evidence of task {number} is copied from the instructions")
+    return Evidence(clean(quote, MAX_REASON))
+
+
+def _content_of(line: str) -> str:
+    """Return the content of a message if `line` is one of the record's, else an empty text."""
+    try:
+        content = json.loads(line).get("content") if line.startswith("{") else ""
+    except (ValueError, RecursionError):
+        return ""
+    return content if isinstance(content, str) else ""
+
+
+def _unescape(match: re.Match[str]) -> str:
+    return " " if match[1] in "nrt" else match[1]
+
+
+def _is_copied(words: str, prompt: str) -> bool:
+    """Return whether every sentence of `words` is one of the prompt's, or of a string in its example."""
+    sentences = _sentences(words)
+    return (
+        bool(sentences) and min(map(len, sentences)) >= SHORTEST_COPY and sentences <= _instructions(prompt)
+    )
+
+
+def _is_repeated(words: str, texts: Sequence[str]) -> bool:
+    """Return whether every sentence of `words` stands in one of these texts: small models repeat what they read."""
+    sentences = _sentences(words)
+    return max(map(len, sentences), default=0) >= SHORTEST_COPY and all(
+        any(_stands_in([sentence], _plain_message(text)) for text in texts) for sentence in sentences
+    )
+
+
+def _task_words(asked: Question) -> list[str]:
+    """Return the words of the tasks, in which no evidence can be found."""
+    return [
+        f"Done when: {text}"
+        for task in asked.tasks
+        for text in (task.task, task.acceptance_criteria, task.withheld_criteria)
+        if text
+    ]
+
+
+def _shown(asked: Question) -> list[str]:
+    """Return the tasks and messages, whose words say nothing about how well a task was done."""
+    return [*_task_words(asked), *(message.content for message in asked.transcript)]
+
+
+@lru_cache(maxsize=8)
+def _instructions(prompt: str) -> frozenset[str]:
+    return _sentences("\n".join([prompt, *_STRING.findall(prompt)]))
+
+
+@lru_cache(maxsize=8)
+def _sentences(text: str) -> frozenset[str]:
+    plain = (_plain(each).rstrip(".!?:;,").removeprefix("- ") for each in _SENTENCE_END.split(text))
+    return frozenset(each for each in plain if each)
+
+
+def _tone(given: Any) -> tuple[float | None, str]:
+    try:
+        return (None if given is None else _unit("tone", given)), ""
+    except MalformedAnswerError as problem:
+        return None, f"the judge's tone was left out: {problem}"
+
+
+def quoted_from_nowhere(verdicts: Sequence[TaskVerdict]) -> list[str]:
+    """Return a sentence for the judge for each quotation that is not in the transcript."""
+    return [
+        f"the evidence of task {verdict.task} is not in the conversation: {shorten(clean_line(item.quote), 200)!r}"
+        for verdict in verdicts
+        for item in verdict.evidence
+        if item.message is None
+    ]
+
+
+def only_of_the_user(
+    verdict: TaskVerdict, transcript: Sequence[TranscriptMessage], states: Sequence[str] = ()
+) -> str:
+    """Return a sentence for the judge if a verdict gives something for what only the user said; else an empty text.
+
+    What the agent did is shown by its own messages, tool calls and state.
+    """
+    users = {message.message for message in transcript if message.role == "user"}
+    done = [shown for number, shown in as_shown(transcript).items() if number not in users]
+    done += states
+    of_agent = any(item.message not in users or _stands_in_any(item.quote, done) for item in verdict.evidence)
+    if of_agent or not verdict.evidence or not verdict.score:
+        return ""
+    return (
+        f"the evidence of task {verdict.task} is only what the user said: name a message of the chatbot, "
+        "which shows what it did"
+    )
+
+
+def _stands_in_any(quote: str, texts: Sequence[str]) -> bool:
+    parts = _quoted_parts(quote)
+    return bool(parts) and any(_stands_in(parts, _plain_message(text)) for text in texts)
+
+
+def locate(quote: str, transcript: Sequence[TranscriptMessage], states: Sequence[str] = ()) -> int | None:
+    """Return the message that contains a quotation, ignoring case, spaces and kinds of dashes.
+
+    The agent's messages are searched first, then the user's, then everything else that the judge saw: tool calls, and in
+    `states` the object contexts, which count as the last message.
+    """
+    parts = _quoted_parts(quote)
+    if not parts:
+        return None
+    for role in ("assistant", "user"):
+        for message in transcript:
+            texts = {message.content, _as_told(message)}
+            if message.role == role and any(_stands_in(parts, _plain_message(text)) for text in texts):
+                return message.message
+    for number, calls in as_shown(transcript).items():
+        if _stands_in(parts, _plain_message(calls)):
+            return number
+    if transcript and any(_stands_in(parts, _plain_message(state)) for state in states):
+        return transcript[-1].message
+    return None
+
+
+def _as_told(message: TranscriptMessage) -> str:
+    """Return a message as the judge is shown it, with words for a file and for data."""
+    return shown_text(message, FOR_JUDGES[0].message)
+
+
+def _quoted_parts(quote: str) -> list[str]:
+    """Return the parts of a quotation between its omissions, in the form in which they are looked for."""
+    whole = _SPEAKER.sub("", _plain(quote))
+    stripped = (part.lstrip("\"' ").rstrip(".,;:!? \"'") for part in _ELLIPSIS.split(whole))
+    return [part for part in stripped if part]
+
+
+def _stands_in(parts: Sequence[str], text: str) -> bool:
+    """Return whether `text` contains the parts in order, short ones as whole words, because any text contains an `a`."""
+    at = 0
+    for part in parts:
+        match = _pattern(part).search(text, at) if part in text else None
+        if match is None:
+            return False
+        at = match.end()
+    return True
+
+
+@lru_cache(maxsize=64)
+def _pattern(part: str) -> re.Pattern[str]:
+    """Return a pattern for a part; a short one may not begin or end inside a word of ASCII letters (not every script
+    separates words)."""
+    short = len(part) < WHOLE_WORDS
+    before = rf"(?<!{_LETTER})" if short and re.match(_LETTER, part) else ""
+    after = rf"(?!{_LETTER})" if short and re.match(_LETTER, part[-1]) else ""
+    return re.compile(before + re.escape(part) + after)
+
+
+def _plain(text: str) -> str:
+    """Return a text without the differences allowed in a quotation: case, spaces, kinds of quotes and dashes, emphasis,
+    and characters that nobody sees."""
+    composed = unicodedata.normalize("NFKC", text)
+    if len(composed) > MOST_GROWTH * len(text) + MOST_GROWN:
+        composed = unicodedata.normalize("NFC", text)
+    return " ".join(without_invisible(composed).translate(_QUOTES).casefold().split()).strip("\"' ")
+
+
+_plain_message = lru_cache(maxsize=64)(_plain)
+"""The same for a conversation's long texts, in which each quotation is looked for."""
+
+
+def _unit(what: str, value: Any) -> float:
+    if isinstance(value, str) and (written := value.strip().strip("-")) and _DECIMAL.fullmatch(value.strip()):
+        value = float(written) * (-1 if "-" in value else 1)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
+        raise MalformedAnswerError(f"{what} is not a number")
+    if not 0 <= value <= 1:
+        raise MalformedAnswerError(f"{what} is {value:g}; it must be from 0 to 1")
+    return float(value)
