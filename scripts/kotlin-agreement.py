@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from bioeval_tui.expressions.scope import CONSTANTS  # noqa: E402
+from bioeval_tui.expressions.scopes import CONSTANTS  # noqa: E402
 from bioeval_tui.expressions.signatures import FUNCTIONS, METHODS, PROPERTIES  # noqa: E402
 from tests.contract.kotlin import verdicts  # noqa: E402
 

@@ -1,6 +1,6 @@
 """Prompts as a model gets them, rendered in this process. Raises `UsageError` if a template is wrong."""
 
-from bioeval_tui.jobs.templates import render
+from bioeval_tui.jobs.rendering import render
 from bioeval_tui.peers.models.prompting import Prompt, evaluator_context, judge_context
 from bioeval_tui.protocols import EvaluatorView, JudgeView
 

@@ -308,7 +308,7 @@ def check_expression(text: str, view: AssertionView) -> CheckResult:
     try:
         context = dict(view.object_context) if view.object_context is not None else None
         names = scope(context, dict(view.evaluation))
-        value = evaluate(parse_once(text), names)
+        value = evaluate(parse(text), names)
     except ExpressionError as error:
         return CheckResult(False, error=_error_text(error))
     if not isinstance(value, bool):
@@ -316,7 +316,7 @@ def check_expression(text: str, view: AssertionView) -> CheckResult:
             False, value, error="the expression is not true or false; compare it with something"
         )
     return CheckResult(
-        value, value, True, why=None if value else _compared_values(explain(parse_once(text), names))
+        value, value, True, why=None if value else _compared_values(explain(parse(text), names))
     )
 
 
@@ -385,12 +385,6 @@ _NOTHING = AssertionView(
         "job": {"target": {"tellsToolCalls": True}},
     },
 )
-
-
-@lru_cache(maxsize=512)
-def parse_once(text: str) -> Expression:
-    """Parse once; a job's expressions are evaluated after every turn."""
-    return parse(text)
 
 
 def _error_text(error: BioevalError) -> str:

@@ -12,6 +12,7 @@ depth (`limits`). What can be called is declared in `stdlib`, by Kotlin signatur
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from bioeval_tui.base.errors import ExpressionError
@@ -20,7 +21,7 @@ from bioeval_tui.expressions.checks import check
 from bioeval_tui.expressions.evaluator import ExpressionEvaluation
 from bioeval_tui.expressions.parser import parse_tree
 from bioeval_tui.expressions.results import Part, caret, explain, to_json
-from bioeval_tui.expressions.scope import Scope, scope, shaped
+from bioeval_tui.expressions.scopes import Scope, scope, shaped
 from bioeval_tui.expressions.tree import Expression
 from bioeval_tui.expressions.values import LimitError, Limits
 
@@ -45,7 +46,15 @@ def parse(text: str, limits: Limits | None = None, *, published: bool = False) -
     Raises:
         ExpressionError: the text is not an expression, or uses an unknown name; `column` counts from 1.
     """
-    limits = limits or Limits()
+    if limits is not None:
+        return check(parse_tree(text, limits), limits, published=published)
+    return _parsed(text, published)
+
+
+@lru_cache(maxsize=1024)
+def _parsed(text: str, published: bool) -> Expression:
+    """Parse and check a text once: it is read to load a job, to check it, and after each turn."""
+    limits = Limits()
     return check(parse_tree(text, limits), limits, published=published)
 
 

@@ -14,7 +14,7 @@ from typing import NoReturn
 from bioeval_tui.base.errors import ExpressionError
 from bioeval_tui.base.text import shorten
 from bioeval_tui.expressions import tree
-from bioeval_tui.expressions.scope import CONSTANTS, RECORDS, ROOTS, TEXT_ENUMS, property_of
+from bioeval_tui.expressions.scopes import CONSTANTS, RECORDS, ROOTS, TEXT_ENUMS, property_of
 from bioeval_tui.expressions.signatures import (
     FUNCTIONS,
     METHODS,

@@ -8,7 +8,7 @@ from typing import Any
 from bioeval_tui.base.errors import ExpressionError
 from bioeval_tui.expressions import operators, tree
 from bioeval_tui.expressions.operators import key_of, to_text
-from bioeval_tui.expressions.scope import CONSTANTS
+from bioeval_tui.expressions.scopes import CONSTANTS
 from bioeval_tui.expressions.signatures import (
     FUNCTIONS,
     METHODS,

@@ -13,7 +13,7 @@ from bioeval_tui.base.text import clean
 from bioeval_tui.expressions import tree
 from bioeval_tui.expressions.evaluator import Environment, ExpressionEvaluation, Returned
 from bioeval_tui.expressions.operators import to_text
-from bioeval_tui.expressions.scope import shaped
+from bioeval_tui.expressions.scopes import shaped
 from bioeval_tui.expressions.values import (
     CELL,
     Budget,

@@ -351,7 +351,7 @@ def _transcript(run: RecordedRun, talk: ConversationResult) -> UserTranscript:
     out: Collection[int] | None
     if not greeting:
         # Imported only for a foreign file, on which no guard ran: it takes a tenth of a second.
-        from bioeval_tui.guards.checks import messages_out_of_role
+        from bioeval_tui.guards import messages_out_of_role
 
         out = messages_out_of_role(messages)
     elif isinstance(evaluator, dict) and evaluator.get("guards") == "off":

@@ -9,7 +9,7 @@ import pytest
 
 from bioeval_tui.base.errors import ExpressionError
 from bioeval_tui.expressions import evaluate, parse
-from bioeval_tui.expressions.scope import CONSTANTS
+from bioeval_tui.expressions.scopes import CONSTANTS
 from bioeval_tui.expressions.signatures import FUNCTIONS, METHODS, PROPERTIES
 from tests.contract.kotlin import NAMES, Verdict, verdicts
 

@@ -32,11 +32,11 @@ from bioeval_tui.evaluation.wiring.cases import CaseChoice, CaseJob, Cases
 from bioeval_tui.expressions import parse
 from bioeval_tui.graphs.cypher import asks_nothing, check_read_only, check_setup
 from bioeval_tui.graphs.graphqlite import check_embedded
-from bioeval_tui.guards.checks import NOT_LOOKED_FOR
+from bioeval_tui.guards import NOT_LOOKED_FOR
 from bioeval_tui.jobs.filling import has_placeholders
 from bioeval_tui.jobs.loading import MAX_BYTES, NEEDS, LoadedJob, job_snapshot, load_job
 from bioeval_tui.jobs.models import KINDS, ModelOptions
-from bioeval_tui.jobs.templates import Sandbox
+from bioeval_tui.jobs.rendering import Sandbox
 from bioeval_tui.languages import LANGUAGES, language_of
 from bioeval_tui.languages.english import ENGLISH
 from bioeval_tui.peers import python_code

@@ -20,8 +20,7 @@ import yaml
 from bioeval_tui import plugins
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.text import clean, clean_line, shorten
-from bioeval_tui.guards.content import asks_for, disclosed_facts
-from bioeval_tui.guards.specifics import Known
+from bioeval_tui.guards import Known, asks_for, disclosed_facts
 from bioeval_tui.jobs.loading import LEFT_OUT, job_snapshot, recorded_job
 from bioeval_tui.jobs.models import RUBRIC_PROMPT, EvaluationJob, Persona
 from bioeval_tui.jobs.template import Answers

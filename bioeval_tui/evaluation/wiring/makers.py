@@ -18,7 +18,14 @@ from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.wiring import endpoints
-from bioeval_tui.guards import checks, content
+from bioeval_tui.guards import (
+    asks_for,
+    brings_up_nothing,
+    check as check_message,
+    keeps_saying_goodbye,
+    newly_disclosed_facts,
+    unread,
+)
 from bioeval_tui.jobs.models import (
     EvaluationJob,
     EvaluatorConfig,
@@ -113,9 +120,9 @@ class Makers:
             no_graph=why_not,
             does_without_graph=self.spec.graph == "none",
             **self._guards(),
-            find_facts=content.newly_disclosed_facts,
-            unread=partial(checks.unread, guarded=self.job.evaluator.kind == "llm"),
-            asked_for=content.asks_for,
+            find_facts=newly_disclosed_facts,
+            unread=partial(unread, guarded=self.job.evaluator.kind == "llm"),
+            asked_for=asks_for,
             files_before=partial(grader.files, submissions) if grader else None,
             holds_on_nothing=holds_on_nothing,
         )
@@ -127,12 +134,12 @@ class Makers:
             return {}
         guards: dict[str, Any] = {}
         if self.job.compat != "embabel":  # as published, only the sign-off ends a conversation
-            guards["keeps_saying_goodbye"] = checks.keeps_saying_goodbye
+            guards["keeps_saying_goodbye"] = keeps_saying_goodbye
         if evaluator.guards == "off":
             return guards
         prompt = with_example(find_prompt(evaluator.prompt, self.job_dir))
-        guard = partial(checks.check, prompt=prompt)
-        return {**guards, "guard": guard, "brings_up_nothing": content.brings_up_nothing}
+        guard = partial(check_message, prompt=prompt)
+        return {**guards, "guard": guard, "brings_up_nothing": brings_up_nothing}
 
     def agent(self, condition: Condition, trial: int) -> Agent:
         """Return a new agent of the job's protocol."""

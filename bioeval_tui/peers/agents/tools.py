@@ -13,7 +13,7 @@ from typing import Any
 from bioeval_tui.base.errors import NotMeasuredError, UsageError
 from bioeval_tui.base.text import clean_line, compact_json
 from bioeval_tui.jobs.models import ToolConfig
-from bioeval_tui.jobs.templates import Templates
+from bioeval_tui.jobs.rendering import Templates
 from bioeval_tui.peers import python_code
 from bioeval_tui.peers.function_calls import in_thread
 from bioeval_tui.record.tool_calls import call_event, result_event

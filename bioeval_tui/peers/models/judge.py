@@ -13,7 +13,7 @@ from typing import Any
 from bioeval_tui.base.errors import NotMeasuredError, UsageError
 from bioeval_tui.base.text import clean_line, shorten
 from bioeval_tui.jobs.models import ModelOptions
-from bioeval_tui.jobs.templates import Templates
+from bioeval_tui.jobs.rendering import Templates
 from bioeval_tui.peers.models.answer import ChatAnswer, text_of, without_reasoning
 from bioeval_tui.peers.models.model import ChatModel, ChatRequest
 from bioeval_tui.peers.models.prompting import (

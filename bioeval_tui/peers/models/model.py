@@ -27,7 +27,7 @@ from bioeval_tui.base.proxies import proxy_for
 from bioeval_tui.base.settings import Provider
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.jobs.models import NO_OPTIONS, Api, ModelOptions
-from bioeval_tui.jobs.templates import Templates
+from bioeval_tui.jobs.rendering import Templates
 from bioeval_tui.peers import spending
 from bioeval_tui.peers.http import Arrivals, Timeouts, make_client
 from bioeval_tui.peers.models.answer import (

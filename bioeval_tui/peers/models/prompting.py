@@ -17,7 +17,7 @@ from jinja2 import TemplateSyntaxError, nodes
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.text import clean_line, compact_json, plural
 from bioeval_tui.jobs.models import EvaluationJob
-from bioeval_tui.jobs.templates import Sandbox, Templates, render
+from bioeval_tui.jobs.rendering import Sandbox, Templates, render
 from bioeval_tui.peers.seams import EvaluatorView, JudgeView, TranscriptMessage, for_evaluator
 from bioeval_tui.record.attachments import attachment_of, data_of, file_words, without_data
 from bioeval_tui.record.names import Condition, Role

@@ -8,7 +8,7 @@ import pytest
 
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.jobs import templates
-from bioeval_tui.jobs.templates import Templates
+from bioeval_tui.jobs.rendering import Templates
 from bioeval_tui.peers.models.prompting import (
     Prompt,
     evaluator_context,

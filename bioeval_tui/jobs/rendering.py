@@ -77,7 +77,7 @@ class Templates:
     async def _ask(self, asked: bytes) -> dict[str, Any]:
         if self._process is None:
             self._process = await asyncio.create_subprocess_exec(
-                *module_command("bioeval_tui.jobs.templates", str(CPU_S)),
+                *module_command("bioeval_tui.jobs.rendering", str(CPU_S)),
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
                 env=plain_environment(), start_new_session=True,
             )  # fmt: skip
