@@ -63,7 +63,7 @@ ONLY_WITH_ALL = (
     "tests/tui/test_every_key.py",
     "tests/tui/test_hostile.py",
     "tests/tui/test_in_terminal.py",
-    "tests/unit/evaluation/guards/test_guard_rates.py",
+    "tests/unit/guards/test_guard_rates.py",
     "tests/unit/grade/tasks/test_leaderboards.py",
     "tests/unit/test_peer_texts.py",
 )
@@ -79,7 +79,7 @@ FIRST = (
     "tests/test_deleting.py",
     "tests/tui/test_every_width.py",
     "tests/tui/test_in_terminal.py",
-    "tests/unit/evaluation/guards/test_guard_rates.py",
+    "tests/unit/guards/test_guard_rates.py",
 )
 """The longest tests begin before the others: no process ends with one of them alone."""
 

@@ -65,14 +65,14 @@ def test_few_imports_are_inside_functions() -> None:
 IMPORTED_BY_NAME = {
     "__init__.py": "the library, when its first name is looked up",
     "cli/common_options.py": "the table of commands",
-    "evaluation/function_calls.py": "a job's Python functions",
+    "peers/function_calls.py": "a job's Python functions",
     "grade/__init__.py": "the names that the published package has",
     "grade/batch/item_grader.py": "what graders with code import",
     "grade/batch/run.py": "distributed, if it is installed",
     "grade/biomlbench.py": "what a published task names",
     "grade/tasks/downloads.py": "kaggle, if it is installed",
     "grade/tasks/task_code.py": "a task's own code",
-    "portable.py": "what a system may not have",
+    "base/portable.py": "what a system may not have",
     "tui/keys.py": "the table of screens",
 }
 """No rule about imports sees these: what else the package imports of itself is written as an import."""
@@ -125,15 +125,15 @@ def test_only_one_module_knows_which_python_runs() -> None:
         if (isinstance(node, ast.Attribute) and node.attr in ("executable", "_base_executable"))
         or (isinstance(node, ast.ImportFrom) and node.module == "sys")
     }
-    users.discard("installation.py")  # names it in a command that a user types
-    assert users == {"isolation.py"}
+    users.discard("base/installation.py")  # names it in a command that a user types
+    assert users == {"base/isolation.py"}
 
 
 PADDED_BY_CHARACTERS = {
-    "consoles.py": "only a column that is ASCII: ten times as fast",
-    "evaluation/expressions/stdlib/strings.py": "Kotlin's functions, which count characters",
-    "evaluation/job/template.py": "words of its own, in a file",
-    "streams.py": "the sign that is written for one letter of two cells",
+    "base/consoles.py": "only a column that is ASCII: ten times as fast",
+    "expressions/stdlib/strings.py": "Kotlin's functions, which count characters",
+    "jobs/template.py": "words of its own, in a file",
+    "base/streams.py": "the sign that is written for one letter of two cells",
 }
 """Where a text is padded by what is no terminal's cell."""
 
@@ -188,7 +188,7 @@ def test_no_other_module_starts_a_python_process() -> None:
 def test_only_one_module_opens_zips_to_read_them() -> None:
     """What is damaged or too large in one is a sentence there (`tests/unit/record/importing/test_archives.py`)."""
     may = {
-        "archives.py",
+        "base/archives.py",
         "bundled/inspect/writing.py",  # writes one
         "grade/biomlbench.py",  # a published function, which raises what it does there
     }
@@ -250,7 +250,7 @@ def test_what_no_other_test_runs_imports_names_that_exist(folder: str) -> None:
     assert wrong == []
 
 
-EXPRESSION_LIBRARY = "evaluation/expressions/"
+EXPRESSION_LIBRARY = "expressions/"
 """Its functions without a docstring are those of Kotlin, listed in docs/assertions.md; they raise ExpressionError."""
 
 

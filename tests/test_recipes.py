@@ -32,7 +32,7 @@ def test_each_recipe_names_an_existing_file_and_table() -> None:
         "report/formats/registry.py",
         "plugins.py",
         "entry points",
-        "evaluation/guards/checks.py",
+        "guards/checks.py",
         "cli/main.py",
     ):
         assert place in page

@@ -13,20 +13,20 @@ import pytest
 
 from tests import sources
 
-PRINTERS = {"terminal.py", "consoles.py"}
-WRITERS = {"files.py"}
+PRINTERS = {"base/terminal.py", "base/consoles.py"}
+WRITERS = {"base/files.py"}
 
 MAY_PRINT = {
-    "evaluation/models/templates.py": "the child that renders templates answers its parent through a pipe",
+    "jobs/rendering.py": "the child that renders templates answers its parent through a pipe",
     "sample/local_model.py": "a process with two packages and nothing of this program says where it listens",
 }
 MAY_WRITE = {
-    "archives.py": "unpacks an archive into an empty folder of this program",
+    "base/archives.py": "unpacks an archive into an empty folder of this program",
     "evaluation/wiring/doctor.py": "tries whether a file can be made, and removes it",
     "cli/main.py": "appends to a log that `files` has opened; /dev/null takes the place of a pipe whose reader is gone",
-    "consoles.py": "/dev/null takes the place of a pipe whose reader is gone",
+    "base/consoles.py": "/dev/null takes the place of a pipe whose reader is gone",
     "evaluation/engine/processes.py": "an engine appends to its log, which `files` has opened",
-    "evaluation/function_calls.py": "as a script, it answers this program through a pipe",
+    "peers/function_calls.py": "as a script, it answers this program through a pipe",
     "grade/batch/containment.py": "/dev/null in place of what a grader could read",
     "grade/batch/output.py": "appends to the journal of a batch, which `files` has opened, and is truncated to whole lines",
     "grade/batch/worker.py": "/dev/null in place of what a grader could write to",

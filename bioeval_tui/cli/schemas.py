@@ -40,7 +40,7 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "doctor": ("list", "evaluation.wiring.doctor:ComponentState"),
     "grade": ("cli.grade:PrintedBatch",),
     "grade-sample": ("grade.task_report:TaskReport", "cli.grade:PrintedFailure"),
-    "guards": ("evaluation.guards.checks:PrintedHit", "evaluation.guards.checks:GuardTotals"),
+    "guards": ("guards.checks:PrintedHit", "guards.checks:GuardTotals"),
     "judge-test": ("cli.runs_again:PrintedJudgeTest",),
     "ledger-verify": ("grade.ledger:Verified",),
     "medals": ("list", "grade.task_report:TaskReport", "report.formats.medal_pages:PrintedNotGraded"),

@@ -15,7 +15,7 @@ from bioeval_tui.report.result import load_run
 from bioeval_tui.tui.runs.runs_view import preview
 from tests.integration.program import run_job
 from tests.servers.agents import rest_agent
-from tests.unit.evaluation.agents.raw_server import http, raw_server
+from tests.unit.peers.agents.raw_server import http, raw_server
 
 ADDRESS = "give the agent's address with --agent-url, BIOEVAL_AGENT_URL or target.url"
 KEY = "set BIOEVAL_AGENT_API_KEY to the key that the agent expects"

@@ -82,7 +82,7 @@ class Cypher(Kind):
     def __init__(self, folder: Path, watch: Watch) -> None:
         super().__init__(folder, watch)
         from bioeval_tui.graphs.embedded import EmbeddedGraph
-        from tests.unit.evaluation.graphs import test_cypher as known
+        from tests.unit.graphs import test_cypher as known
 
         self.loop = asyncio.new_event_loop()
         self.graph = EmbeddedGraph(folder / "graph.db")

@@ -13,7 +13,7 @@ from openai import providers
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.peers.models.model import ChatModel, ChatRequest, provider_url
 from tests.servers import openai_server as srv
-from tests.unit.evaluation.agents.raw_server import http, raw_server
+from tests.unit.peers.agents.raw_server import http, raw_server
 
 ANSWER = json.dumps(srv.completion({"role": "assistant", "content": "Hello."})).encode()
 REQUEST = ChatRequest("my-deployment", [{"role": "user", "content": "Hi"}])

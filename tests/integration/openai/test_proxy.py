@@ -16,7 +16,7 @@ from tests.forked import completed
 from tests.integration.program import environment, run_job
 from tests.servers import openai_server as srv
 from tests.servers.rest_agent import RestAgentServer
-from tests.unit.evaluation.agents.raw_server import http, raw_server
+from tests.unit.peers.agents.raw_server import http, raw_server
 
 REQUEST = ChatRequest("m", [{"role": "user", "content": "Hi"}])
 

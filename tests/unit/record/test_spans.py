@@ -19,7 +19,7 @@ from bioeval_tui.record.spans import (
     was_cut_off,
     without_content,
 )
-from tests.unit.evaluation.traces.spans import TRACE, span, tool
+from tests.unit.peers.traces.spans import TRACE, span, tool
 
 ROOT = "aa" * 8
 CIRCLE = ((1, 2), (2, 1), (3, 3))

@@ -12,8 +12,8 @@ import pytest
 from bioeval_tui.peers.transcript import SpokenTranscript
 from bioeval_tui.protocols import TranscriptMessage
 from tests.unit.evaluation.conversation.fakes import job
-from tests.unit.evaluation.traces.spans import span, tool
-from tests.unit.evaluation.traces.test_joined import LONG_S, Recorded
+from tests.unit.peers.traces.spans import span, tool
+from tests.unit.peers.traces.test_joined import LONG_S, Recorded
 
 
 def seen(**changes: Any) -> list[tuple[str, int]]:

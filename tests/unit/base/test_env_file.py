@@ -13,7 +13,7 @@ from bioeval_tui.base.settings import read_env_file
 from tests.forked import completed
 from tests.integration.program import environment, sample_agent
 
-JOB = Path(__file__).resolve().parents[2] / "sample_jobs" / "medication_reminder.yml"
+JOB = Path(__file__).resolve().parents[3] / "sample_jobs" / "medication_reminder.yml"
 NEEDS_A_KEY = ("demo", "--llm", "--headless")
 
 

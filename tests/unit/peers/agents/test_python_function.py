@@ -21,7 +21,7 @@ from bioeval_tui.protocols import Agent, AgentTerms, Delta, Generation, PeerErro
 from bioeval_tui.record.tool_calls import calls_of
 from tests.servers.agents import agent_of
 
-SCRIPT = Path(__file__).parents[4] / "bioeval_tui" / "evaluation" / "function_calls.py"
+SCRIPT = Path(__file__).parents[4] / "bioeval_tui" / "peers" / "function_calls.py"
 """What another interpreter runs."""
 CODE = """
 import asyncio, time

@@ -10,7 +10,7 @@ import pytest
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from tests.command import schema_of
 
-JOBS = Path(__file__).resolve().parents[4] / "sample_jobs"
+JOBS = Path(__file__).resolve().parents[3] / "sample_jobs"
 
 
 @pytest.mark.parametrize("path", sorted(JOBS.glob("*.yml")), ids=lambda path: path.stem)

@@ -14,7 +14,7 @@ from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.cli.main import main
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 OURS = re.compile(r"\b(?:BIOEVAL|NEO|OPENAI)_[A-Z_]+\b")
 INTERNAL = {"BIOEVAL_WORKER"}
 OF_THE_OPENAI_PACKAGE = {"OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_CUSTOM_HEADERS", "OPENAI_API_VERSION"}
@@ -40,7 +40,7 @@ def test_the_documentation_lists_exactly_the_environment_variables() -> None:
     asked = Asked()
     Settings.from_environment(asked)
     read = asked.names | OF_THE_OPENAI_PACKAGE
-    package = Path(settings.__file__).parent
+    package = Path(settings.__file__).parents[1]
     for file in package.rglob("*.py"):
         read |= set(re.findall(r'= "(BIOEVAL_[A-Z_]+)"$', file.read_text(encoding="utf-8"), re.MULTILINE))
     page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")

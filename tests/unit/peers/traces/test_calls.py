@@ -10,7 +10,7 @@ import pytest
 from bioeval_tui.formats import AgentSpan
 from bioeval_tui.peers.traces import traced_calls
 from bioeval_tui.record.tool_calls import OWN_ID, call_event, call_text, calls_of, result_event
-from tests.unit.evaluation.traces.spans import span, tool
+from tests.unit.peers.traces.spans import span, tool
 
 LOOK = call_event("lookUp", {"drug": "warfarin"}, "c1")
 BARE_LOOK = call_event("lookUp", {"drug": "warfarin"})

@@ -15,7 +15,7 @@ from bioeval_tui.record.names import PUBLISHED_NAMES
 from bioeval_tui.record.score import assertion_part, compose, judged_part, task_part, timing_part
 from tests.unit.evaluation.conversation.fakes import where
 
-DOCS = Path(__file__).parents[2] / "docs" / "scoring.md"
+DOCS = Path(__file__).parents[3] / "docs" / "scoring.md"
 unit = st.floats(0, 1)
 
 

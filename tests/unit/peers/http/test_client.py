@@ -76,7 +76,7 @@ async def test_server_sent_events_are_the_same_however_the_bytes_are_split(size:
 
 async def test_cookies_are_never_sent_back() -> None:
     from bioeval_tui.peers.http import make_client
-    from tests.unit.evaluation.agents.raw_server import http, raw_server
+    from tests.unit.peers.agents.raw_server import http, raw_server
 
     async def handler(writer, number):
         writer.write(http(b"{}", extra="Set-Cookie: session=1; Path=/\r\n"))

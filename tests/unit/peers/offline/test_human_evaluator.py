@@ -4,7 +4,7 @@ import asyncio
 
 from bioeval_tui.peers.offline import HumanEvaluator
 from bioeval_tui.protocols import EvaluatorView, Utterance
-from tests.unit.evaluation.offline.test_scripted_evaluator import job
+from tests.unit.peers.offline.test_scripted_evaluator import job
 
 
 async def said(evaluator):

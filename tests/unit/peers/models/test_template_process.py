@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from bioeval_tui.base.errors import UsageError
-from bioeval_tui.jobs import templates
+from bioeval_tui.jobs import rendering
 from bioeval_tui.jobs.rendering import Templates
 from bioeval_tui.peers.models.prompting import (
     Prompt,
@@ -16,7 +16,7 @@ from bioeval_tui.peers.models.prompting import (
     render_prompt,
 )
 from tests.rendered import evaluator_prompt
-from tests.unit.evaluation.models.test_prompting import evaluator_view
+from tests.unit.peers.models.test_prompting import evaluator_view
 
 ENDLESS = {
     "loops in loops": "{% set many = range(300) | list %}" + "{% for x in many %}" * 6 + "{% endfor %}" * 6,
@@ -35,8 +35,8 @@ ENDLESS = {
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(templates, "CPU_S", 1)
-    monkeypatch.setattr(templates, "WALL_S", 60.0)
+    monkeypatch.setattr(rendering, "CPU_S", 1)
+    monkeypatch.setattr(rendering, "WALL_S", 60.0)
 
 
 @pytest.mark.parametrize("text", ENDLESS.values(), ids=ENDLESS)

@@ -9,7 +9,7 @@ from bioeval_tui.formats import AgentSpan
 from bioeval_tui.peers import traces
 from bioeval_tui.peers.traces import RunTraces, Traceparent, Traces
 from bioeval_tui.record import events
-from tests.unit.evaluation.traces.spans import span, tool
+from tests.unit.peers.traces.spans import span, tool
 
 LONG_S = 60.0
 
