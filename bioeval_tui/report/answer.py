@@ -160,7 +160,7 @@ def answer_batch(runs: Sequence[RecordedRun]) -> Answer:
     steps = [of.Step("passage", (lowest.run_id,))] if why else []
     if len(runs) == 2:
         steps.append(of.Step("compare", tuple(run.run_id for run in runs)))
-    if isinstance(finding, of.TooFewForBest) and finding.few.unit == "trial":
+    if isinstance(finding, of.TooFewForBest) and finding.few.unit == "trial" and not rehearsal:
         more = finding.needed - finding.few.count
         steps.append(of.Step("trials", trials=more, total=finding.needed, each=True))
     return Answer(
@@ -192,7 +192,14 @@ def answer_grading(report: TaskReport) -> Answer:
         report.doubt_words,
     )
     sure = sentences.sure(graded) if graded.doubts else sure_words(report) or sentences.sure(graded)
-    return Answer(graded, sentences.sentence(graded), sure, "", (board, *mend))
+    limits = of.MedalLimits(
+        report.bronze_threshold,
+        report.silver_threshold,
+        report.gold_threshold,
+        report.median_threshold,
+        report.leaderboard_size,
+    )
+    return Answer(graded, sentences.sentence(graded), sure, sentences.sentence(limits), (board, *mend))
 
 
 def answer_not_graded(task_id: str, reason: str) -> Answer:
@@ -387,6 +394,8 @@ def _scores_of(run: RecordedRun, summary: Summary) -> of.RunScores:
     scored = [talk for talk in run.conversations if talk.score is not None]
     everywhere = () if run.started.cases else _fail_everywhere(run, scored, summary.conditions)
     lower, there = _fail_in_lower(run)
+    if _ended_by(run.conversations, "agent_failed"):
+        everywhere, there = (), ()  # what was not reached any more is no finding of its own
     times = max((len(run.conversations_in(name)) for name in run.conditions), default=0)
     on_shared = tuple(run.shared_means.values()) if summary.shared is not None else ()
     broken = len(_ended_by(run.conversations, "agent_failed"))
@@ -523,7 +532,8 @@ def _steps(run: RecordedRun, finding: ConclusionFinding, has_passage: bool) -> t
         steps.append(of.Step("judge", this))
     if has_passage:
         steps.append(of.Step("passage", this))
-    if isinstance(finding, of.TooFewForEffect) and finding.cases is None:
+    # Another trial of a rehearsal says the same again.
+    if isinstance(finding, of.TooFewForEffect) and finding.cases is None and not run.started.rehearsal:
         more = finding.needed - finding.trials.used
         steps.append(of.Step("trials", job=job, trials=more, total=finding.needed))
     elif isinstance(finding, of.AgentBroke) or not sentences.has_scores(finding):

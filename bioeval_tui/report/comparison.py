@@ -565,11 +565,11 @@ class Comparison:
         apart = [side.most_apart for side in self.conditions]
         most = max((one for one in apart if one is not None), key=lambda one: abs(one.by), default=None)
         steps = [of.Step("passages")] if most is not None else []
-        if few:
+        rehearsal = self.a.started.rehearsal and self.b.started.rehearsal
+        if few and not rehearsal:
             more = needed - min(score.units for score in few)
             steps.append(of.Step("trials", trials=more, total=needed, each=True))
         why = sentence(most) if most is not None else ""
-        rehearsal = self.a.started.rehearsal and self.b.started.rehearsal
         return Answer(finding, what, sure_of(finding, rehearsal=rehearsal), why, tuple(steps))
 
     @property

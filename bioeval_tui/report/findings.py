@@ -657,6 +657,16 @@ class GradedSubmission(ConclusionFinding):
         return "medal" if self.medal else "no_medal"
 
 
+class MedalLimits(Finding):
+    """The scores where each medal begins, the leaderboard's median, and how many entries it has, if known."""
+
+    bronze: float
+    silver: float
+    gold: float
+    median: float
+    entries: int | None
+
+
 class NotGradedSubmission(ConclusionFinding):
     """A submission that was not graded, through no fault of its file."""
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bioeval_tui.base.text import both_or_all, clean_line, join_names, listed, plural, shorten, upper_first
 from bioeval_tui.base.units import latency, number, number1, number3, number_up, share, signed, signless
+from bioeval_tui.grade.doubts import score_text
 from bioeval_tui.record.conditions import SUPPLIED, WITHHELD
 from bioeval_tui.record.names import PUBLISHED_TITLES, title_of
 from bioeval_tui.report import findings as of
@@ -245,9 +246,10 @@ def _(finding: of.Decided) -> str:
     agent = f"{finding.agent}, " if finding.agent else ""
     trial = f"{finding.place.trial}, " if finding.place.trial else ""
     turn = f", turn {finding.place.turn}" if finding.place.turn else ""
-    quoted = f" “{finding.quoted}”" if finding.quoted else ""
+    quoted = f" — “{finding.quoted}”" if finding.quoted else ""
     by = {"clock": "", "failures": ""}.get(finding.said_by, f"{finding.said_by}: ")
-    return f"{agent}{trial}{in_side(finding.place.side)}{turn}{quoted} — {by}{_short(finding.says, LONGEST_SAYS)}"
+    place = f"{agent}{trial}{in_side(finding.place.side)}{turn}"
+    return f"{place}, {by}{_short(finding.says, LONGEST_SAYS)}{quoted}"
 
 
 class NextStep(NamedTuple):
@@ -304,11 +306,15 @@ _STEPS: dict[of.StepAction, tuple[str, str]] = {
 
 def sure(finding: of.ConclusionFinding, *, rehearsal: bool = False) -> str:
     """Return how sure an answer is: yes or no, why, and what would do."""
+    if rehearsal and isinstance(finding, _REPEATABLE):
+        return (
+            f"no: only {_REHEARSAL}, so repeating it tells nothing new; it takes models, and {FEWEST} trials"
+        )
     text = SURE.get(type(finding))
     words = write_sure(finding) if text is None else _WRITER.format(text, finding)
     if not rehearsal:
         return words
-    return f"no: only a rehearsal, without any model; {words.removeprefix('no: ').removeprefix('yes: ')}"
+    return f"no: only {_REHEARSAL}; {words.removeprefix('no: ').removeprefix('yes: ')}"
 
 
 def cause(finding: of.ConclusionFinding) -> str:
@@ -333,6 +339,12 @@ _WITH_SCORES = (
     of.NothingToGain, of.NoEffectOfFacts, of.EffectOfFacts, of.EffectWithinChance, of.TooFewForEffect,
     of.NoSharedCriteria, of.SharedNotRecorded,
 )  # fmt: skip
+_REHEARSAL = "a rehearsal: a script speaks and rules judge"
+_REPEATABLE = (
+    of.OneCondition, of.NothingToGain, of.NoEffectOfFacts, of.EffectOfFacts, of.EffectWithinChance, of.TooFewForEffect,
+    of.BestModel, of.ModelsTied, of.TooFewForBest, of.ModelsWithinChance, of.RunsCompared,
+)  # fmt: skip
+"""Of these, more trials would make one surer, if anything but a script and rules took part."""
 _NOTHING = "no: nothing was measured"
 SURE: dict[type, str] = {
     of.NeverStarted: _NOTHING,
@@ -588,6 +600,17 @@ def _(finding: of.GradedSubmission) -> str:
     return f"{medal} on {finding.task}: {', '.join(filter(None, parts))}."
 
 
+@write.register
+def _(finding: of.MedalLimits) -> str:
+    bronze, silver, gold, median = map(
+        score_text, (finding.bronze, finding.silver, finding.gold, finding.median)
+    )
+    of_entries = f" of {plural(finding.entries, 'entry', 'entries')}" if finding.entries else ""
+    return (
+        f"bronze begins at {bronze}, silver at {silver}, gold at {gold}; the median{of_entries} is {median}"
+    )
+
+
 # Where a conversation lost points
 
 
@@ -701,10 +724,15 @@ def _(finding: of.RunsCompared) -> str:
 @write.register
 def _(finding: of.WhyApart) -> str:
     part = PARTS.get(finding.part, finding.part)
-    title = f" “{_short(finding.title)}”" if finding.title else ""
-    words = f": {finding.words}" if finding.words else ""
+    better, worse = "BA" if finding.by > 0 else "AB"
+    gained = f"{better}'s {part} {signed(abs(finding.by))}"
+    lost = f"{worse}'s {part} {signed(-abs(finding.by))}"
+    points = f"{in_side(finding.side)}, {lost if finding.part == 'penalty' else gained}"
+    passes = {"fixed": "only B passes", "broken": "only A passes", "changed": f"{better} passes more often"}
+    words = passes.get(finding.words, finding.words)
+    title = f": “{_short(finding.title)}”" if finding.title else ""
     equal = "; tasks and assertions are equal" if finding.else_equal else ""
-    return f"{in_side(finding.side)}, B's {part} {signed(finding.by)}{title}{words}{equal}"
+    return f"{points}{title}{f': {words}' if words else ''}{equal}"
 
 
 @write.register

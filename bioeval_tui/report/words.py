@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from bioeval_tui.base import units
 from bioeval_tui.base.text import compact_json, plural, shorten
 from bioeval_tui.base.units import DASH, count, dollars, number, number3
-from bioeval_tui.grade.task_report import NO_MEDAL, TaskReport
+from bioeval_tui.grade.task_report import NO_MEDAL, TaskReport, percent
 from bioeval_tui.record.events import AssertionChecked, TaskScored
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import MessageState
@@ -186,7 +186,7 @@ def standing(report: TaskReport) -> str:
 def sure_words(report: TaskReport) -> str:
     """Return whether other rows would give the same medal, with its chances, the interval and the places; empty if unknown.
 
-    Such as `no: gold 70 %, silver 27 %, bronze 2 % on other rows; 95 % interval 0.9906 to 1.0000; place 1 to 4`.
+    Such as `no: on other rows gold 70 %, silver 27 %, bronze 2 %, no medal 1 %; 95 % interval 0.9906 to 1.0000; place 1 to 4`.
     """
     uncertainty = report.uncertainty
     if uncertainty is None:
@@ -196,8 +196,9 @@ def sure_words(report: TaskReport) -> str:
     same = dict(uncertainty.medals).get(report.medal or NO_MEDAL, 0.0)
     decided = "yes" if same >= LEVEL and not report.doubts else "no"
     doubts = f"; in doubt: {report.doubt_words}" if report.doubts else ""
+    chances = ", ".join(f"{name} {percent(share)}" for name, share in uncertainty.medals)
     return (
-        f"{decided}: {uncertainty.medal_words} on other rows; "
+        f"{decided}: on other rows {chances}; "
         f"95 % interval {uncertainty.interval_words}; place {uncertainty.place_words}{doubts}"
     )
 

@@ -190,7 +190,7 @@ def test_a_result_that_was_not_measured_says_why(folder: Path) -> None:
 
     found = evaluate("job.yml", agent=agent, progress=False)
     assert found.scores == {"withheld": None, "supplied": None}
-    assert "out of order" in found.answer.what
+    assert "out of order" in found.answer.why
     assert {gap.what for gap in found.not_measured} == {
         "score", "task 1", *(f"assertion {number}" for number in (1, 2, 3)),
     }  # fmt: skip

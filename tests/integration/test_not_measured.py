@@ -77,7 +77,7 @@ async def test_a_server_that_is_not_an_agent_is_not_measured(
     reason = result["conditions"]["withheld"]["reason"]
     assert said in reason
     assert "start the agent" not in done.stderr
-    assert "could not be reached" not in result["answer"]["what"]
+    assert "could not be reached" not in result["answer"]["why"]
     assert "<html" not in reason
     (recording,) = (tmp_path / "data" / "runs").glob("*.jsonl")
     ways = preview(load_run(recording)).ways
@@ -108,5 +108,5 @@ async def test_an_agent_that_failed_is_not_told_to_report_its_tool_calls(tmp_pat
     done = await run_job(tmp_path, job, "--code", ".")
     assert done.returncode == 3, done.stdout + done.stderr
     result = json.loads(done.stdout)
-    assert "the agent failed before it reported a tool call" in result["answer"]["what"]
+    assert "the agent failed before it reported a tool call" in result["answer"]["why"]
     assert "tellsToolCalls" not in done.stdout + done.stderr

@@ -190,10 +190,10 @@ async def test_enter_on_an_assertion_goes_to_the_turn_that_decided_it() -> None:
 
 async def test_rows_without_evidence_offer_none() -> None:
     async with card() as (app, pilot):
-        assert "evidence" in screen_text(app)
+        assert "enter passage" in screen_text(app)
         await pilot.press("home")
         await loaded(app, pilot)
-        assert "enter evidence" not in screen_text(app)
+        assert "enter passage" not in screen_text(app)
         await pilot.press("enter")
         await pilot.pause()
         assert is_a(app.screen, "ScoreCard")

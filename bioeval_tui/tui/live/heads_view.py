@@ -229,7 +229,8 @@ def score_cell(conversation: ConversationState) -> Cell:
         return Cell("–", "quiet")
     checks = conversation.latest_checks()
     hold = sum(check.status == "passed" for check in checks)
-    return Cell(f"assertions {hold} of {len(checks)}" if checks else "–", "quiet")
+    so_far = " so far" if conversation.ended is None else ""
+    return Cell(f"assertions {hold} of {len(checks)}{so_far}" if checks else "–", "quiet")
 
 
 SLOW_S = 5.0

@@ -443,21 +443,29 @@ NAMES = ("tasks", "latency", "assertions")
 
 
 def status_line(state: RunState, condition: Condition, trial: int) -> Content:
-    """Return one conversation's tasks, assertions and average response time: `tasks ✓· │ assertions ✗✓ │ 3.6 s slow`."""
+    """Return one conversation's tasks, assertions and average response time: `tasks ✓✗ │ assertions ✗✓ │ 3.6 s slow`."""
     talk = state.conversation(condition, trial)
     judged = [task_cell(row, condition, talk) for row in rows.task_rows(state, trial)]
     checked = [latest_mark(row, condition) for row in rows.assertion_rows(state, trial)]
+    goes_on = talk is None or talk.ended is None
     parts = []
-    for name, marks in (("tasks", judged), ("assertions", checked)):
-        if marks:
-            signs = (mark._replace(text=mark.text[:1]) for mark in marks)
-            parts.append(paint(Cell(f"{name} ", "quiet"), *signs))
+    if judged and goes_on:
+        parts.append(paint(Cell("tasks not judged yet", "quiet")))
+    elif judged:
+        parts.append(paint(Cell("tasks ", "quiet"), *map(_first_sign, judged)))
+    if checked:
+        name = "assertions so far " if goes_on else "assertions "
+        parts.append(paint(Cell(name, "quiet"), *map(_first_sign, checked)))
     average, target = rows.latency(state, condition, trial).average_ms, rows.target_ms(state)
     if average is not None:
         late = 0 < target < average
         said = f"{latency_short(average)} slow" if late else latency_short(average)
         parts.append(paint(Cell(said, "warn" if late else "quiet")))
     return Content.styled(" │ ", "$quiet").join(parts)
+
+
+def _first_sign(mark: Cell) -> Cell:
+    return mark._replace(text=mark.text[:1])
 
 
 class PanelDeck(Vertical):

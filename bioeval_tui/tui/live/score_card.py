@@ -179,8 +179,14 @@ class ScoreCard(Dialog[CardEvidence]):
         self._list.cursor = looked_at.row if looked_at else self._first_row()
 
     def _first_row(self) -> int:
-        """Return the first row that has evidence or a reason to show, below the scores."""
-        return next((at for at, row in enumerate(self._rows) if row.mark.strip()), 0)
+        """Return the first row below the scores that lost something; without one, the first that has a reason to show."""
+        marked = [at for at, row in enumerate(self._rows) if row.mark.strip()]
+        lost = [at for at in marked if self._has_lost(self._rows[at])]
+        return next(iter([*lost, *marked]), 0)
+
+    def _has_lost(self, row: score_card_view.Row) -> bool:
+        cell = row.cells.get(self._condition)
+        return cell is not None and cell.text.startswith(("✗", "◐"))
 
     def _build_rows(self) -> list[score_card_view.Row]:
         """Return the rows, and those that are seldom needed if they are wanted."""
@@ -457,7 +463,9 @@ class RunCard(ScoreCard):
 
     @property
     def _chosen_trial(self) -> int | None:
-        return self._rows[self._list.cursor].trial
+        """The trial that the row is, or the one in which its task or assertion does worst."""
+        row = self._rows[self._list.cursor]
+        return row.trial if row.trial is not None else row.worst.get(self._condition)
 
     @property
     def opens(self) -> bool:

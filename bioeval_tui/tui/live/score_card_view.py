@@ -132,6 +132,8 @@ class Row:
     evidence: dict[Condition, CardEvidence] = field(default_factory=dict)
     trial: int | None = None
     """The trial that the row is, on a card of several."""
+    worst: dict[Condition, int] = field(default_factory=dict)
+    """On a card of several trials, one in which a task scores lowest, or an assertion fails; no trial if none does."""
     drawn: Callable[[int], Content] | None = None
     """What draws the row for a width, in place of its label; a bar is as long as there is room."""
     folds: bool = False
@@ -567,8 +569,10 @@ def _task_shares(result: RunResult) -> list[Row]:
                     Row(f"{task.number} ", Cell(task.title), {}, uplift(gains.get(task.title))),
                 )
                 row.cells[held.condition] = _share(task.passed)
-                lowest = _where_lowest(result, held.condition, task.title)
+                trial, lowest = _where_lowest(result, held.condition, task.title)
                 row.details[held.condition] = [Cell(f"mean score {number(task.score.mean)}{lowest}")]
+                if trial is not None:
+                    row.worst[held.condition] = trial
     return [_or_both_fail(rows[key]) for key in sorted(rows)]
 
 
@@ -578,8 +582,8 @@ def _or_both_fail(row: Row) -> Row:
     return replace(row, uplift=BOTH_FAIL) if fail else row
 
 
-def _where_lowest(result: RunResult, condition: Condition, title: str) -> str:
-    """Return what the judge says of a task in the trial in which it scores lowest; empty if it always scores 1."""
+def _where_lowest(result: RunResult, condition: Condition, title: str) -> tuple[int | None, str]:
+    """Return the trial in which a task scores lowest, and what the judge says of it there; nothing if it always scores 1."""
     judged = (
         (task, talk)
         for talk in result.conversations_in(condition)
@@ -588,10 +592,20 @@ def _where_lowest(result: RunResult, condition: Condition, title: str) -> str:
     )
     task, talk = min(judged, key=lambda one: one[0].score, default=(None, None))
     if task is None or talk is None:
-        return ""
+        return None, ""
     quoted = report_rows.task_evidence(task)
     quotation = f"  turn {talk.turns.get(quoted[0])}: “{plain(quoted[1])}”" if quoted else ""
-    return f"; {talk.trial_words}: {reason_of(task)}{quotation}"
+    return talk.trial, f"; {talk.trial_words}: {reason_of(task)}{quotation}"
+
+
+def _first_failed(result: RunResult, condition: Condition, index: int) -> int | None:
+    """Return the first trial at whose end an assertion fails; None if it fails in none."""
+    failed = (
+        talk.trial
+        for talk in result.conversations_in(condition)
+        if (check := talk.final_checks.get(index)) is not None and check.status == "failed"
+    )
+    return next(failed, None)
 
 
 def _assertion_shares(result: RunResult) -> list[Row]:
@@ -602,6 +616,9 @@ def _assertion_shares(result: RunResult) -> list[Row]:
                 key = (check.index, check.title)
                 row = rows.setdefault(key, Row(f"{check.weight:g}× ", Cell(check.title), {}))
                 row.cells[held.condition] = _share(check.held)
+                failed = _first_failed(result, held.condition, check.index)
+                if failed is not None:
+                    row.worst[held.condition] = failed
                 if check.not_measured:
                     lost = f"could not be measured in {plural(check.not_measured, 'trial')}"
                     row.details[held.condition] = [Cell(lost, "warn")]

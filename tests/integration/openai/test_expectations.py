@@ -23,6 +23,10 @@ from tests.servers import openai_server as srv
 from tests.servers.whole_runs import WholeRun, hold, with_models
 from tests.unit.evaluation.conversation.fakes import FakeJudge
 
+REHEARSED = (
+    "no: only a rehearsal: a script speaks and rules judge, so repeating it tells nothing new; "
+    "it takes models, and 5 trials"
+)
 JOB = """
 target: {user: ada, chatbot: bot, protocol: openai, model: agent-1, url: "URL"}
 aspirationalAverage: 60000
@@ -182,17 +186,11 @@ async def test_an_answer_says_that_each_condition_has_its_own_criteria(tmp_path)
     shared = "1.00 → 1.00 on what both share (2 tasks, 1 assertion)"
     careful, guessing = (load_run(path).answer for path in sample_recordings("batch"))
     assert careful.what == "1.00 → 1.00 with the facts."
-    assert (
-        careful.sure
-        == "no: only a rehearsal, without any model; nothing was left to gain in each of 5 trials"
-    )
+    assert careful.sure == REHEARSED
     assert guessing.what.startswith(
         f"0.50 → 1.00 with the facts; {shared}. Fails without the facts only: 1 “Get"
     )
-    assert (
-        guessing.sure
-        == "no: only a rehearsal, without any model; the facts change nothing in each of 5 trials"
-    )
+    assert guessing.sure == REHEARSED
     alike = JOB.replace(", only: withheld", "").replace(", only: supplied", "")
     async with srv.OpenAIServer() as server:
         job = alike.replace(", withheldCriteria: ASKS AND SETS NOTHING", "").replace("URL", server.url)

@@ -48,7 +48,8 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
         "“a reminder exists” and 2 more."
     )
     assert found.sure == (
-        "no: only a rehearsal, without any model; one trial is too few to tell what the facts change; 5 would do"
+        "no: only a rehearsal: a script speaks and rules judge, so repeating it tells nothing new; "
+        "it takes models, and 5 trials"
     )
 
 
@@ -56,7 +57,7 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
     ("withheld", "supplied", "outcome", "says"),
     [
         ([FAILS], [KNOWS], "too_few", "WHAT 0.43 → 1.00 with the facts. Fails without the facts only: “check 1”. SURE no: one trial is "
-         "too few to tell what the facts change; 5 would do WHY without the facts — assertion: “check 1” fails NEXT "),
+         "too few to tell what the facts change; 5 would do WHY without the facts, assertion: “check 1” fails NEXT "),
         ([FAILS] * 5, [KNOWS] * 5, "facts_help", "SURE yes: the facts help, +0.57 in each of 5 trials"),
         ([Talk()], [Talk(holds=(False,), fact=True)], "too_few", "1.00 → 0.43 with the facts. Fails with the facts only: “check 1”."),
         ([Talk()] * 5, [Talk(holds=(False,), fact=True)] * 5, "facts_hurt", "SURE yes: the facts hurt, −0.57 in each of 5 trials"),
@@ -333,6 +334,9 @@ def test_models_with_different_jobs_are_not_compared() -> None:
 # Submissions
 
 
+LIMITS = "bronze begins at 0.97, silver at 0.98, gold at 0.995; the median of 119 entries is 0.95"
+
+
 def graded(**fields: object) -> TaskReport:
     whole: dict[str, object] = {
         "task_id": "breast-cancer", "score": 0.99, "gold_threshold": 0.995, "silver_threshold": 0.98, "bronze_threshold": 0.97,
@@ -347,9 +351,9 @@ def graded(**fields: object) -> TaskReport:
 @pytest.mark.parametrize(
     ("report", "outcome", "what", "why"),
     [
-        (graded(), "medal", "Silver on breast-cancer: score 0.99, place 11 of 120, 0.005 short of gold.", ""),
-        (graded(gold_medal=True, silver_medal=False, score=0.9961, extra=ReportExtra(metric="roc_auc", leaderboard_position=1)), "medal", "Gold on breast-cancer: roc_auc 0.9961, place 1 of 120, 0.0011 better than gold needs.", ""),
-        (graded(silver_medal=False, any_medal=False), "no_medal", "No medal on breast-cancer: score 0.99, place 11 of 120, above the median, 0.005 short of gold.", ""),
+        (graded(), "medal", "Silver on breast-cancer: score 0.99, place 11 of 120, 0.005 short of gold.", LIMITS),
+        (graded(gold_medal=True, silver_medal=False, score=0.9961, extra=ReportExtra(metric="roc_auc", leaderboard_position=1)), "medal", "Gold on breast-cancer: roc_auc 0.9961, place 1 of 120, 0.0011 better than gold needs.", LIMITS),
+        (graded(silver_medal=False, any_medal=False), "no_medal", "No medal on breast-cancer: score 0.99, place 11 of 120, above the median, 0.005 short of gold.", LIMITS),
         (graded(valid_submission=False, score=None, extra=ReportExtra(error="17 ids are missing")), "invalid", "The submission for breast-cancer is invalid: it has no score.", "17 ids are missing"),
         (graded(submission_exists=False), "invalid", "Nothing was submitted for breast-cancer.", ""),
     ],

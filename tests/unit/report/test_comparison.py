@@ -48,7 +48,7 @@ def test_the_answer_names_the_better_run_and_gives_the_paired_difference_with_it
     assert answer.what == "B scored higher: in 10 of 10 pairs without the facts (+0.11)."
     assert answer.sure.startswith("yes: B − A +0.11, 95 % interval ")
     assert answer.sure.endswith(": better")
-    assert answer.why.startswith("without the facts, B's tasks +0.11 “task 4”: 0.50 in A, 0.90 in B")
+    assert answer.why.startswith("without the facts, B's tasks +0.11: “task 4”: 0.50 in A, 0.90 in B")
 
 
 def test_the_parts_that_moved_add_up_to_the_difference_of_the_scores() -> None:

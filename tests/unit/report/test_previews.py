@@ -30,7 +30,7 @@ def test_a_preview_says_why() -> None:
     assert found.lowest == "without the facts"
     assert found.last == ()
     assert found.answer.why.startswith("without the facts, turn ")
-    assert found.answer.why.endswith("— assertion: “a reminder exists” fails")
+    assert found.answer.why.startswith("without the facts, turn 3, assertion: “a reminder exists” fails — ")
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_a_preview_says_why() -> None:
 )
 def test_a_preview_says_what_cost_the_lowest_conversation_most(talk: Talk, lost: str, tmp_path: Path) -> None:
     found = preview(load_run(Recorded(withheld=[Talk(), talk], supplied=[Talk(), Talk()]).write(tmp_path)))
-    assert found.answer.why == f"trial 2, without the facts — {lost}"
+    assert found.answer.why == f"trial 2, without the facts, {lost}"
 
 
 def test_an_assertion_that_broke_names_the_turn_and_what_was_observed() -> None:

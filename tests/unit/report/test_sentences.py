@@ -108,9 +108,9 @@ EXAMPLES: list[tuple[Finding, str]] = [
     ),
     (of.Failing("a reminder exists"), "“a reminder exists” fails"),
     (of.Decided(of.TalkPlace(WITHOUT, "", 5), "Take two.", "judge", "says never two at once"),
-     "without the facts, turn 5 “Take two.” — judge: says never two at once"),
+     "without the facts, turn 5, judge: says never two at once — “Take two.”"),
     (of.Decided(of.TalkPlace(WITHOUT, "trial 2", None), "", "clock", "slow answers", agent="small"),
-     "small, trial 2, without the facts — slow answers"),
+     "small, trial 2, without the facts, slow answers"),
     (of.EffectBasis(of.Shared(2, 3, 0, 0)), "the difference is of what both conditions share: 2 of 3 tasks"),
     (of.EffectBasis(of.Shared(0, 1, 0, 2)), "each condition has its own criteria, so no difference is claimed"),
     (of.SameStart(("graph", "object context")), "both conditions started from the same graph and object context"),
@@ -162,13 +162,15 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.RunsCompared((compared(WITHOUT, UP, 0, 3), compared(WITH, FELL, 12, 0)), False, 5, ("careful", "guessing"), True),
      "Neither scored higher throughout: A (careful) in 12 of 12 pairs with the facts (+0.76); B (guessing) in 3 of 3 pairs "
      "without the facts (+0.20), on what both jobs share."),
+    (of.MedalLimits(0.9, 0.95, 0.99, 0.8, 14), "bronze begins at 0.9, silver at 0.95, gold at 0.99; the median of 14 entries is 0.8"),
+    (of.MedalLimits(3, 2, 1, 4.5, None), "bronze begins at 3, silver at 2, gold at 1; the median is 4.5"),
     (of.NothingShared("dose", "reminder"), "A and B are not compared: their jobs share no task (A dose, B reminder)."),
     (of.NothingShared("dose", "dose"), "A and B are not compared: both are runs of dose, but of other tasks, facts or cases."),
     (of.RunsCompared((compared(WITH, FELL, 12, 0),), True, 0), "A scored higher: in 12 of 12 pairs with the facts (+0.76)."),
     (of.RunsCompared((compared(WITHOUT, SAME, 0, 0),), False, 5), "A and B score the same in the only pair without the facts."),
     (of.RunsCompared((compared(WITHOUT, LEVEL, 0, 0),), False, 5), "A and B score the same over 2 pairs without the facts."),
     (of.RunsCompared((compared(WITHOUT, paired(), 0, 0),), False, 0), "The runs cannot be compared: no pair of conversations has both scores."),
-    (of.WhyApart(WITH, "assertion", -0.4, "a reminder exists", "broken"), "with the facts, B's assertions −0.40 “a reminder exists”: broken"),
+    (of.WhyApart(WITH, "assertion", -0.4, "a reminder exists", "broken"), "with the facts, A's assertions +0.40: “a reminder exists”: only A passes"),
     (of.WhyApart(WITH, "penalty", -0.4, "", ""), "with the facts, B's penalty −0.40"),
     (of.WhyApart(WITH, "penalty", -0.4, "", "6 of 11 requests failed in B", else_equal=True),
      "with the facts, B's penalty −0.40: 6 of 11 requests failed in B; tasks and assertions are equal"),
@@ -447,8 +449,10 @@ def test_a_finding_has_its_sentence(found: Finding, words: str) -> None:
 @pytest.mark.parametrize(("found", "words"), SURE)
 def test_an_answer_says_how_sure_it_is(found: ConclusionFinding, words: str) -> None:
     assert sure(found) == words
+    said = sure(found, rehearsal=True)
+    assert said.startswith("no: only a rehearsal: a script speaks and rules judge")
     why = words.removeprefix("no: ").removeprefix("yes: ")
-    assert sure(found, rehearsal=True) == f"no: only a rehearsal, without any model; {why}"
+    assert said.endswith((f"; {why}", "so repeating it tells nothing new; it takes models, and 5 trials"))
 
 
 @pytest.mark.parametrize(("found", "words", "command"), DO)

@@ -119,7 +119,7 @@ def test_an_unmeasured_score_is_a_dash_with_its_reason() -> None:
     assert score_card_view.rows(*shown(state))[0].cells["withheld"].text == "–"
     assert score_card_view.mean(*shown(state)) == "–"
     result = shown(state)[0]
-    said = [result.answer.what, *(cell.text for cell in score_card_view.notes(result))]
+    said = [result.answer.what_and_why, *(cell.text for cell in score_card_view.notes(result))]
     assert sum("judge timed out after 60 s" in text for text in said) == 1, "once"
     assert result.conversation("withheld", 1).gains == ()
 
