@@ -307,14 +307,20 @@ _STEPS: dict[of.StepAction, tuple[str, str]] = {
 def sure(finding: of.ConclusionFinding, *, rehearsal: bool = False) -> str:
     """Return how sure an answer is: yes or no, why, and what would do."""
     if rehearsal and isinstance(finding, _REPEATABLE):
-        return (
-            f"no: only {_REHEARSAL}, so repeating it tells nothing new; it takes models, and {FEWEST} trials"
-        )
+        takes = f"it takes models, and {_enough(finding)}"
+        return f"no: only {_REHEARSAL}, so repeating it tells nothing new; {takes}"
     text = SURE.get(type(finding))
     words = write_sure(finding) if text is None else _WRITER.format(text, finding)
     if not rehearsal:
         return words
     return f"no: only {_REHEARSAL}; {words.removeprefix('no: ').removeprefix('yes: ')}"
+
+
+def _enough(finding: of.ConclusionFinding) -> str:
+    """Return how many cases or trials of a job would do."""
+    if isinstance(finding, of.TooFewForEffect) and finding.cases is not None:
+        return plural(finding.needed, "case")
+    return f"{FEWEST} trials"
 
 
 def cause(finding: of.ConclusionFinding) -> str:

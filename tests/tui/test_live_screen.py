@@ -47,7 +47,13 @@ async def test_the_live_screen_says_which_run_it_shows_and_what_happens(size: tu
 async def test_a_wide_terminal_shows_both_conversations_and_i_opens_the_panels() -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID)) as (app, pilot):
         text = screen_text(app)
-        for words in ("without the facts", "with the facts", "Sydney.", "rather not say", "tasks ··"):
+        for words in (
+            "without the facts",
+            "with the facts",
+            "Sydney.",
+            "rather not say",
+            "tasks not judged yet",
+        ):
             assert words in text
         assert "Latency" not in text
         await pilot.press("i")
