@@ -140,13 +140,13 @@ def pytest_runtest_setup() -> None:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Run two more processes than there are cores with `--all`, whose tests wait for servers and terminals; each collects all.
+    """Run more tests at once than there are cores: some wait for servers and terminals; each process collects all.
 
     Tests of a few files run in this process: others would take longer to start than the tests.
     """
     if len(config.args) <= FEW_FILES and all(Path(arg.partition("::")[0]).is_file() for arg in config.args):
         return 0
-    return (2 if config.getoption("everything") else 0) + (os.cpu_count() or 1)
+    return (2 if config.getoption("everything") else 1) + (os.cpu_count() or 1)
 
 
 @pytest.fixture(autouse=True)

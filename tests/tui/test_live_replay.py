@@ -44,6 +44,7 @@ def messages(app: BioevalApp) -> int:
 
 async def test_a_replay_steps_forward_and_back_by_one_message(view: ReplayedRun) -> None:
     async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
+        await until(pilot, lambda: bool(view.marks))
         await until(pilot, lambda: "‖ REPLAY" in screen_text(app))
         await pilot.press("n")
         await until(pilot, lambda: messages(app) == 1)
@@ -58,6 +59,7 @@ async def test_a_replay_steps_forward_and_back_by_one_message(view: ReplayedRun)
 @pytest.mark.long
 async def test_exclamation_mark_goes_to_the_next_failed_assertion(view: ReplayedRun) -> None:
     async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
+        await until(pilot, lambda: bool(view.marks))
         await pilot.press("!")
         await until(pilot, lambda: bool(app.live.state.conversation("withheld").final_checks))
         checks = app.live.state.conversation("withheld").final_checks
@@ -72,6 +74,7 @@ async def test_exclamation_mark_goes_to_the_next_failed_assertion(view: Replayed
 @pytest.mark.long
 async def test_the_replay_speed_changes_in_steps_between_limits_and_is_shown(view: ReplayedRun) -> None:
     async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
+        await until(pilot, lambda: bool(view.marks))
         await pilot.press(">", ">")
         assert view.speed == 4
         await until(pilot, lambda: "REPLAY 4×" in screen_text(app))
@@ -85,6 +88,7 @@ async def test_the_replay_speed_changes_in_steps_between_limits_and_is_shown(vie
 
 async def test_space_plays_and_pauses_a_replay(view: ReplayedRun) -> None:
     async with opened(None, services=FakeServices(), **replayed(view)) as (_, pilot):
+        await until(pilot, lambda: bool(view.marks))
         await pilot.press("space")
         assert not view.paused
         await pilot.press("space")
@@ -103,6 +107,7 @@ async def test_a_live_run_has_no_replay_keys() -> None:
 
 async def test_brackets_go_to_the_next_and_previous_turn(view: ReplayedRun) -> None:
     async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
+        await until(pilot, lambda: bool(view.marks))
         await until(pilot, lambda: "start   playback 00:0" in screen_text(app))
         for turn in (1, 2, 3):
             await pilot.press("]")
@@ -168,6 +173,7 @@ async def test_a_run_that_was_opened_at_its_end_steps_back_and_plays_on_at_its_o
     path.write_bytes(b"".join(map(write_event, scripted_run())))
     view = ReplayedRun(path, None, clock=lambda: 0.0)
     async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
+        await until(pilot, lambda: bool(view.marks))
         await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
         assert app.screen.active_bindings["left_square_bracket"].enabled
         assert "right_square_bracket" not in app.screen.active_bindings, "no turn follows the end"
@@ -184,6 +190,7 @@ async def test_a_run_that_was_opened_at_its_end_steps_back_and_plays_on_at_its_o
 @pytest.mark.long
 async def test_the_progress_bar_takes_clicks_and_arrow_keys(view: ReplayedRun) -> None:
     async with opened(None, NARROW, services=FakeServices(), **replayed(view)) as (app, pilot):
+        await until(pilot, lambda: bool(view.marks))
         bar = app.live.query_one("ReplayControls")
         await until(pilot, lambda: bar.display and bar.region.height == 1)
         await pilot.click("ReplayControls", offset=(20, 0))
@@ -214,6 +221,7 @@ async def test_presentation_mode_shows_only_the_conversation_and_what_came_out(
     size: tuple[int, int], view: ReplayedRun
 ) -> None:
     async with opened(None, size, services=FakeServices(), **replayed(view)) as (app, pilot):
+        await until(pilot, lambda: bool(view.marks))
         for _ in range(3):
             await pilot.press("]")
         await until(pilot, lambda: messages(app) == 6)
@@ -247,6 +255,7 @@ async def test_a_presentation_ends_with_what_came_out_and_why(
     size: tuple[int, int], view: ReplayedRun
 ) -> None:
     async with opened(None, size, services=FakeServices(), **replayed(view)) as (app, pilot):
+        await until(pilot, lambda: bool(view.marks))
         await pilot.press("E")
         await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
         await pilot.press("escape", "p")
@@ -262,6 +271,7 @@ async def test_a_presentation_ends_with_what_came_out_and_why(
 @pytest.mark.long
 async def test_space_at_the_end_plays_the_replay_again(view: ReplayedRun) -> None:
     async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
+        await until(pilot, lambda: bool(view.marks))
         await pilot.press("E")
         await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
         await pilot.press("space")
