@@ -37,7 +37,7 @@ from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.runs import recording_path
 from bioeval_tui.report import result
 from bioeval_tui.tui.runs.batch_view import glances_of
-from bioeval_tui.tui.runs.grid import board
+from bioeval_tui.tui.runs.board_view import board
 from tests.command import call
 
 CONDITIONS = ("withheld", "supplied")

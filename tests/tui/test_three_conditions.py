@@ -13,7 +13,7 @@ from fakes import FakeServices, FakeView
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.tui.runs.batch_view import glances_of
-from bioeval_tui.tui.runs.grid import board
+from bioeval_tui.tui.runs.board_view import board
 from tests.command import call
 from tests.integration.test_three_conditions import AGENT, ARGUMENTS, JOB, NAMES, TITLES
 

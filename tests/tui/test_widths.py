@@ -29,8 +29,8 @@ from bioeval_tui.tui.live.spans import waterfall
 from bioeval_tui.tui.medals.medals_view import Entry
 from bioeval_tui.tui.medals.tables import Group, submission_lines
 from bioeval_tui.tui.runs import batch_view
+from bioeval_tui.tui.runs.board_view import board
 from bioeval_tui.tui.runs.comparison import NUMBER, table
-from bioeval_tui.tui.runs.grid import board
 from bioeval_tui.tui.shared.cells import Cell, cut, wrapped
 from bioeval_tui.tui.shared.list_table import Column, ListTable, line_of
 from tests.tui.test_live_spans import ROOT, received, span, traced_run

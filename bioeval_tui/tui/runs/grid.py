@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import ClassVar
 
-from rich.cells import cell_len
 from textual import on, work
 from textual.binding import BindingType
 from textual.content import Content
@@ -18,248 +17,25 @@ from textual.widgets import Static
 
 from bioeval_tui.base.errors import BioevalError
 from bioeval_tui.base.text import plural
-from bioeval_tui.base.units import clock, latency_short, number, signed
-from bioeval_tui.base.widths import fitted
+from bioeval_tui.base.units import number
 from bioeval_tui.report.answer import Answer, answer_batch
 from bioeval_tui.report.result import RunResult
-from bioeval_tui.statistics.estimates import Estimate, Sample, estimate
-from bioeval_tui.statistics.intervals import CHANGE
-from bioeval_tui.statistics.means import percentile
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs import batch_view
-from bioeval_tui.tui.runs.batch_view import Glance, Rank, condition_of, conditions_of
+from bioeval_tui.tui.runs.batch_view import Glance
+from bioeval_tui.tui.runs.board_view import NO_MODEL, board
+from bioeval_tui.tui.runs.standings import OVER
 from bioeval_tui.tui.runs.tile_grid_widget import Lines, TileGrid
 from bioeval_tui.tui.shared.answer_block import AnswerBlock
 from bioeval_tui.tui.shared.base import BaseScreen, unreadable
 from bioeval_tui.tui.shared.cells import (
     Cell,
     Line,
-    Tone,
-    condition_in,
-    joined,
-    packed,
     paint_lines,
-    score_tone,
-    wrapped,
 )
 from bioeval_tui.tui.shared.line_widgets import FilterLine
 from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import Labelled, hanging
-
-NARROWEST, ROOMY = 60, 110
-"""Minimum widths for the table, and for its long words."""
-FIELD, SURE, WIDEST = 8, 11, 13
-"""Width of a field of the heat map, with an interval, and half the width of its widest column."""
-NO_MODEL = "model of the job"
-OVER = (Rank.NOT_MEASURED, Rank.AGENT_FAILED, Rank.DONE)
-HEAT: tuple[Tone, ...] = ("heat0", "heat1", "heat2", "heat3", "heat4")
-
-
-def board(glances: Sequence[Glance], width: int, height: int, left_s: float | None) -> list[Line]:
-    """Return at most `height` lines above the grid; `left_s` is the estimated time left, if known."""
-    if not glances:
-        return []
-    lines = [_progress(glances, width, left_s)] if any(glance.rank not in OVER for glance in glances) else []
-    models = {glance.model for glance in glances}
-    several_jobs = len({glance.job for glance in glances}) > 1
-    rows: dict[str, list[Glance]] = {}
-    for glance in glances:
-        rows.setdefault(glance.model if len(models) > 1 or not several_jobs else glance.job, []).append(
-            glance
-        )
-    if width < NARROWEST:
-        return lines
-    conditions = conditions_of(glances)
-    ranked = sorted(rows.items(), key=lambda row: (-(_mean(row[1], conditions[-1]) or 0.0), row[0]))
-    if len(ranked) > 1:
-        lines += _bars(ranked, width, height - len(lines))
-    heat = _heat(ranked, width) if len(models) > 1 or not several_jobs else []
-    if heat and len(lines) + len(heat) + 1 <= height:
-        lines += [*([[]] if lines else []), *heat]
-    return lines
-
-
-def _name_width(rows: Sequence[tuple[str, list[Glance]]], width: int) -> int:
-    """Return the width of the models' names: all of them where there is room."""
-    longest = max(10, *(cell_len(name or NO_MODEL) for name, _ in rows)) + 2
-    return min(longest, max(26 if width >= ROOMY else 18, width // 4))
-
-
-def _name_lines(name: str, width: int) -> tuple[Cell, *tuple[Line, ...]]:
-    """Return a row's first cell, and the lines below it on which a name that is longer goes on."""
-    first, *more = wrapped(name or NO_MODEL, width - 2)
-    return Cell(fitted(first, width), "strong"), *([Cell(part, "strong")] for part in more)
-
-
-def _progress(glances: Sequence[Glance], width: int, left_s: float | None) -> Line:
-    done, total = sum(glance.rank in OVER for glance in glances), len(glances)
-    words = f"{done} of {plural(total, 'conversation')} ended"
-    time = f"   about {clock(left_s)} left" if left_s is not None else ""
-    room = max(4, width - len(words) - len(time) - 9)
-    full = round(room * done / total)
-    bar = joined([("█" * full, "busy"), ("░" * (room - full), "quiet")])
-    return [Cell(f"{words}  "), *bar, Cell(f" {done * 100 // total:3d} %"), Cell(time, "quiet")]
-
-
-# Scores with intervals
-
-
-def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int, height: int) -> list[Line]:
-    """Return a row's mean by condition on a scale from 0 to 1, its uplift, and the time of its slowest tenth of answers.
-
-    Long names go on below. Rows that would make it higher than `height` are left out, and counted.
-    """
-    name_width = _name_width(rows, width)
-    everything = [glance for _, group in rows for glance in group]
-    conditions = conditions_of(everything)
-    room = (width - name_width - 11 - 9) // len(conditions) - 7
-    titles = "".join(
-        fitted(condition_in(name, room + 6), room + 7)
-        for condition in conditions
-        for name in (condition_of(everything, condition),)
-    )
-    ends = fitted("on shared", 11, "right") + fitted("p90", 9, "right")
-    lines: list[Line] = [[Cell(" " * name_width + titles + ends, "quiet")]]
-    drawn: set[str] = set()
-    left_out = 0
-    for at, (name, group) in enumerate(rows):
-        first, *below = _name_lines(name, name_width)
-        if at and len(lines) + 1 + len(below) >= height:
-            left_out = len(rows) - at
-            break
-        cells: Line = [first]
-        for condition in conditions:
-            bar, around = _bar(group, condition, room)
-            drawn.add(around)
-            cells += bar
-        gain = _difference(group)
-        tone: Tone = "quiet" if gain is None else "plain"
-        cells += [
-            Cell(fitted(signed(gain), 11, "right"), tone),
-            Cell(fitted(_p90(group), 9, "right"), "quiet"),
-        ]
-        lines += [cells, *below]
-    roomy = width >= ROOMY
-    said = ["● mean"]
-    if "interval" in drawn:
-        said.append("├─┤ its 95 % interval")
-    if "range" in drawn:
-        why = ", where there are too few values for an interval" if roomy else ""
-        said.append(f"╶─╴ range{why}")
-    if any(glance.has_own_criteria for glance in everything):
-        said.append("on shared: the difference on what both conditions share")
-    if left_out:
-        said.append(f"+{left_out} with lower scores")
-    return [*lines, [Cell(" " * (name_width if roomy else 0) + "; ".join(said), "quiet")]]
-
-
-def _values(group: Sequence[Glance], condition: str) -> list[Sample]:
-    return [
-        glance.sample(glance.value)
-        for glance in group
-        if glance.key.condition == condition and glance.value is not None
-    ]
-
-
-def _mean(group: Sequence[Glance], condition: str) -> float | None:
-    return estimate(_values(group, condition)).mean
-
-
-def _difference(group: Sequence[Glance]) -> float | None:
-    """Return the mean of the trials' differences once all conversations have ended; None without any."""
-    if any(glance.rank not in OVER for glance in group):
-        return None
-    trials = {(glance.key.run_id, glance.key.trial): glance.sample(glance.difference) for glance in group}
-    return estimate(list(trials.values()), CHANGE, paired=True).mean
-
-
-def _bar(group: Sequence[Glance], condition: str, room: int) -> tuple[Line, str]:
-    """Return a mean in figures and on the scale, and what is around it: `interval`, `range` or nothing."""
-    estimated = estimate(_values(group, condition))
-    if estimated.mean is None:
-        return [Cell(fitted("–", 4, "right") + " ", "quiet"), Cell("·" * room + "  ", "quiet")], ""
-    low, high = min(estimated.points), max(estimated.points)
-    around = "range" if low < high else ""
-    if estimated.interval is not None:
-        low, high, around = estimated.interval.low, estimated.interval.high, "interval"
-    places = [round(value * (room - 1)) for value in (low, estimated.mean, high)]
-    cells = ["·"] * room
-    for x in range(places[0], places[2] + 1):
-        cells[x] = "─"
-    cells[places[0]], cells[places[2]] = ("├", "┤") if estimated.interval else ("╶", "╴")
-    cells[places[1]] = "●"
-    tone = score_tone(estimated.mean)
-    drawn = [Cell(f"{number(estimated.mean)} ", tone), Cell("".join(cells), tone), Cell("  ")]
-    return drawn, around
-
-
-def _p90(group: Sequence[Glance]) -> str:
-    return latency_short(percentile([ms for glance in group for ms in glance.latencies_ms], 0.9))
-
-
-# The heat map
-
-
-def _heat(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
-    """Return a field for each model, job and condition; for a single job, one for each task."""
-    name_width = _name_width(rows, width)
-    everything = [glance for _, group in rows for glance in group]
-    jobs = list(dict.fromkeys(glance.job for glance in everything))
-    by_job = len(jobs) > 1
-    columns = jobs if by_job else list(dict.fromkeys(title for g in everything for title, _ in g.tasks))
-    conditions = conditions_of(everything)
-    count = len(conditions)
-    fits = (width - name_width) // (count * FIELD + 1)
-    shown = columns[:fits]
-    if not shown:
-        return []
-    field = max(FIELD, min(WIDEST, ((width - name_width) // len(shown) - 1) // count))
-    what = "job" if by_job else "task"
-    heads: Sequence[str] = shown
-    legend: list[Line] = []
-    if max(map(cell_len, shown)) > count * field:  # a number each; the names are below
-        heads = [f"{what} {number}" for number, _ in enumerate(shown, 1)]
-        entries = ([Cell(f"{head} ", "quiet"), Cell(name)] for head, name in zip(heads, shown, strict=True))
-        legend = packed(entries, width)
-    names = "".join(fitted(head, count * field + 1) for head in heads)
-    left_out = f" +{len(columns) - len(shown)}" if len(columns) > len(shown) else ""
-    called = (condition_in(condition_of(everything, name), field - 1) for name in conditions)
-    titles = "".join(fitted(title, field, "middle") for title in called)
-    lines: list[Line] = [
-        [Cell(fitted(f"by {what}{left_out}", name_width), "quiet"), Cell(names)],
-        [Cell(" " * name_width + f"{titles} " * len(shown), "quiet")],
-    ]
-    for name, group in rows:
-        first, *below = _name_lines(name, name_width)
-        cells: Line = [first]
-        for column in shown:
-            cells += [_field(_score_at(group, column, condition, by_job), field) for condition in conditions]
-            cells.append(Cell(" "))
-        lines += [cells, *below]
-    return [*lines, *legend]
-
-
-def _score_at(group: Sequence[Glance], column: str, condition: str, by_job: bool) -> Estimate:
-    """Return the score of a job, or of a task, in a condition."""
-    there = [glance for glance in group if glance.key.condition == condition]
-    if by_job:
-        return estimate([glance.sample(glance.value) for glance in there if glance.job == column])
-    return estimate(
-        [glance.sample(value) for glance in there for title, value in glance.tasks if title == column]
-    )
-
-
-def _field(estimated: Estimate, width: int) -> Cell:
-    """Return a mean, with field of its 95 % interval where there is one and room for it."""
-    value, interval = estimated.mean, estimated.interval
-    if value is None:
-        return Cell(fitted("·", width, "middle"), "quiet")
-    around = ""
-    if interval is not None and width >= SURE:
-        around = f" ±{number(interval.width / 2)}"
-    shown = fitted(number(value) + around, width, "middle")
-    return Cell(shown, HEAT[min(len(HEAT) - 1, int(value * len(HEAT)))])
-
 
 MOST_ABOUT = 6
 """Number of lines for what all jobs are about; if they need more, only the selected one's facts, or only it, are shown."""

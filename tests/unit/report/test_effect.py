@@ -16,7 +16,7 @@ from bioeval_tui.record.events import write_event
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.tui.live import panels, score_card_view
 from bioeval_tui.tui.runs.batch_view import glances_of
-from bioeval_tui.tui.runs.grid import board
+from bioeval_tui.tui.runs.board_view import board
 from tests.command import call
 from tests.documents import document_of
 from tests.unit.report.recorded import START, Recorded, Talk, reviewed, shown

@@ -4,7 +4,7 @@ import pytest
 from batches import glances
 
 from bioeval_tui.tui.runs.batch_view import Glance, GlanceKey, Rank, distinct
-from bioeval_tui.tui.runs.grid import board
+from bioeval_tui.tui.runs.board_view import board
 from bioeval_tui.tui.shared.cells import Cell
 from tests.unit.tui.lines import texts
 
