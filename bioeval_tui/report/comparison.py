@@ -564,13 +564,20 @@ class Comparison:
         what = sentence(finding) if self.conditions else NOTHING_IN_COMMON
         apart = [side.most_apart for side in self.conditions]
         most = max((one for one in apart if one is not None), key=lambda one: abs(one.by), default=None)
-        steps = [of.Step("passages")] if most is not None else []
+        steps = [of.Step("passages")] if self.conditions else []
         rehearsal = self.a.started.rehearsal and self.b.started.rehearsal
         if few and not rehearsal:
             more = needed - min(score.units for score in few)
             steps.append(of.Step("trials", trials=more, total=needed, each=True))
-        why = sentence(most) if most is not None else ""
+        why = sentence(most if most is not None else of.NothingApart(self._failing_in_both))
         return Answer(finding, what, sure_of(finding, rehearsal=rehearsal), why, tuple(steps))
+
+    @property
+    def _failing_in_both(self) -> tuple[str, ...]:
+        """The assertions that fail in every trial of both runs."""
+        every = [check for side in self.conditions for check in side.assertions]
+        failing = [one.title for one in every if one.a and one.b and one.a.share == one.b.share == 0]
+        return tuple(dict.fromkeys(failing))
 
     @property
     def compared(self) -> tuple[ConditionComparison, ...]:

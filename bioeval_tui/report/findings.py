@@ -813,6 +813,12 @@ class WhyApart(Finding):
     """Whether every task and assertion came out the same in both."""
 
 
+class NothingApart(Finding):
+    """Two runs of which no part of the score differs, and the assertions that always fail in both."""
+
+    failing: tuple[str, ...]
+
+
 class ChecksCorrected(Finding):
     """Tasks and assertions looked at together: those that differ significantly, with their p-values."""
 

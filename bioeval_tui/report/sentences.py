@@ -365,7 +365,7 @@ SURE: dict[type, str] = {
     of.JudgeFailures: "no: there is no verdict; the conversations are kept and can be judged again",
     of.NoScoreAnywhere: _NOTHING,
     of.NoScoreThere: "no: one condition says nothing of the other",
-    of.AgentBroke: "yes: the agent failed; what it would have scored otherwise is not known",
+    of.AgentBroke: "yes: the agent failed; what it would have scored otherwise, a run without failures would tell",
     of.UncleanStart: "no: {0.why:short}, so the difference cannot be attributed to the facts",
     of.NoPairOfScores: "no: no trial has both scores, so there is no difference",
     of.SharedNotRecorded: "no: the recording lacks verdicts on what both share, so no effect of the facts is claimed",
@@ -739,6 +739,19 @@ def _(finding: of.WhyApart) -> str:
     title = f": “{_short(finding.title)}”" if finding.title else ""
     equal = "; tasks and assertions are equal" if finding.else_equal else ""
     return f"{points}{title}{f': {words}' if words else ''}{equal}"
+
+
+@write.register
+def _(finding: of.NothingApart) -> str:
+    fail = f"; in both fails {_named(finding.failing)}" if finding.failing else ""
+    return f"no part of the score differs{fail}"
+
+
+def _named(titles: Sequence[str]) -> str:
+    """Return the first titles, and how many more there are."""
+    named = [f"“{_short(title, LONGEST_FAIL)}”" for title in titles[:MOST_FAILS]]
+    more = [f"{len(titles) - MOST_FAILS} more"] if len(titles) > MOST_FAILS else []
+    return listed([*named, *more])
 
 
 @write.register

@@ -196,10 +196,11 @@ def sure_words(report: TaskReport) -> str:
     same = dict(uncertainty.medals).get(report.medal or NO_MEDAL, 0.0)
     decided = "yes" if same >= LEVEL and not report.doubts else "no"
     doubts = f"; in doubt: {report.doubt_words}" if report.doubts else ""
+    more = "; more test rows would tell" if decided == "no" else ""
     chances = ", ".join(f"{name} {percent(share)}" for name, share in uncertainty.medals)
     return (
         f"{decided}: on other rows {chances}; "
-        f"95 % interval {uncertainty.interval_words}; place {uncertainty.place_words}{doubts}"
+        f"95 % interval {uncertainty.interval_words}; place {uncertainty.place_words}{more}{doubts}"
     )
 
 

@@ -77,7 +77,7 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
         ([Talk(holds=(None,))], [Talk(holds=(None,))], "not_measured", "No conversation has a score. SURE no: nothing was measured WHY assertion not measured"),
         ([Talk(reason="timed_out")], [Talk(reason="agent_failed", failures=1)], "agent_failed", "and the conversation ran out of time at"),
         ([Talk(reason="agent_failed", failures=2)], [Talk(reason="agent_failed", failures=1)], "agent_failed",
-         "WHAT The agent failed in 2 of 2 conversations: 0.50 → 0.70 with the facts. SURE yes: the agent failed; what it would have scored otherwise is not known WHY the "
+         "WHAT The agent failed in 2 of 2 conversations: 0.50 → 0.70 with the facts. SURE yes: the agent failed; what it would have scored otherwise, a run without failures would tell WHY the "
          "agent failed at turn 1 in both conversations; failed requests lowered this by 0.50 without the facts and by 0.30 with the facts"),
         ([*[FAILS] * 5, *[KNOWS] * 5], [], "one_condition", "WHAT 0.71 without the facts. SURE 95 % interval 0.44 to 0.91 (this job only, 10 trials)"),
         ([FAILS, KNOWS], [], "one_condition", "SURE no: 2 trials, too few for an interval"),

@@ -162,6 +162,8 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.RunsCompared((compared(WITHOUT, UP, 0, 3), compared(WITH, FELL, 12, 0)), False, 5, ("careful", "guessing"), True),
      "Neither scored higher throughout: A (careful) in 12 of 12 pairs with the facts (+0.76); B (guessing) in 3 of 3 pairs "
      "without the facts (+0.20), on what both jobs share."),
+    (of.NothingApart(()), "no part of the score differs"),
+    (of.NothingApart(("a", "b", "c")), "no part of the score differs; in both fails “a”, “b” and 1 more"),
     (of.MedalLimits(0.9, 0.95, 0.99, 0.8, 14), "bronze begins at 0.9, silver at 0.95, gold at 0.99; the median of 14 entries is 0.8"),
     (of.MedalLimits(3, 2, 1, 4.5, None), "bronze begins at 3, silver at 2, gold at 1; the median is 4.5"),
     (of.NothingShared("dose", "reminder"), "A and B are not compared: their jobs share no task (A dose, B reminder)."),
@@ -356,7 +358,7 @@ SURE: list[tuple[ConclusionFinding, str]] = [
     (of.JudgeFailures(of.Breakdown(BOTH, "away")), "no: there is no verdict; the conversations are kept and can be judged again"),
     (of.NoScoreAnywhere("x"), "no: nothing was measured"),
     (of.NoScoreThere(FIRST, "x"), "no: one condition says nothing of the other"),
-    (of.AgentBroke(of.Breakdown(BOTH, "500"), None, ()), "yes: the agent failed; what it would have scored otherwise is not known"),
+    (of.AgentBroke(of.Breakdown(BOTH, "500"), None, ()), "yes: the agent failed; what it would have scored otherwise, a run without failures would tell"),
     (of.OneCondition(SINGLE, False, None), "no: one trial"),
     (of.OneCondition(FIVE, True, SPAN), "the same in each of 5 trials"),
     (of.OneCondition(of.Trials(2, 2), False, None), "no: 2 trials, too few for an interval"),
