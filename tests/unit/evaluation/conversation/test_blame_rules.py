@@ -211,7 +211,7 @@ async def test_a_person_who_took_over_says_what_no_script_does() -> None:
 
 
 async def test_an_earlier_conversation_may_have_asked() -> None:
-    seeds = [{"messages": [{"role": "user", "content": "Remind me"}]}]
+    seeds = [{"conversation": [{"role": "user", "content": "Remind me"}]}]
     assert (await asked(view(*TALK, seeds=seeds), [0])).asked is None
     assert (await asked(view(*TALK, seeds=seeds), [3])).asked == 3
     assert (await asked(view(*TALK, seeds=[{"text": "x"}]), [0])).asked == 0
@@ -289,8 +289,9 @@ def test_members_of_a_panel_without_a_verdict_do_not_count() -> None:
         (2, "Hi", 2),
         (None, "Hi", 2),
         (4, "Nowhere", None),
-        (6, "o", 6),
-        (None, "Hello", 1),
+        (6, "too", 6),
+        (None, "Hello", 6),
+        (1, "Hello", 1),
     ],
 )
 def test_a_quotation_is_found_where_the_judge_says_or_else_first(
