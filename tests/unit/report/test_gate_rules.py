@@ -102,7 +102,9 @@ def test_each_rule_passes_at_its_limit_and_fails_beyond_it(
 def test_why_a_part_of_a_conversation_does_not_count_is_whose_fault_it_was() -> None:
     result = evaluate([Recorded([Talk()] * 9 + [HALF]).loaded()], GateRules.parse(["timing:1", "task1:1"]))
     why = "assertion not measured: 1 of 1 assertions could not be measured"
-    assert [check.words for check in result.checks] == [f"9 of 10 used (the measurement failed in 1: {why})"] * 2
+    assert [check.words for check in result.checks] == [
+        f"9 of 10 used (the measurement failed in 1: {why})"
+    ] * 2
     missing = evaluate([Recorded([Talk()] * 9, trials=10).loaded()], GateRules.parse(["timing:1"]))
     assert missing.checks[0].words == "9 of 10 used (1 not run)"
     unended = evaluate([Recorded([*[Talk()] * 9, Talk(ends=False)]).loaded()], GateRules.parse(["task1:1"]))
@@ -115,6 +117,11 @@ def test_a_part_that_only_one_condition_has_is_checked_only_there() -> None:
     assert [(each.condition, each.status) for each in evaluate([either.loaded()], rules).checks] == [
         ("supplied", "passed")
     ]
+    later = Recorded([Talk(), Talk(holds=())], [Talk(holds=()), Talk()])
+    assert [each.condition for each in evaluate([later.loaded()], rules).checks] == [
+        "withheld",
+        "supplied",
+    ], "one is enough"
     neither = Recorded([Talk(holds=())], [Talk(holds=())])
     found = evaluate([neither.loaded()], rules)
     assert [(each.condition, each.status) for each in found.checks] == [
