@@ -386,6 +386,7 @@ PILED = [0.9, 0.8, 0.75]
         [[1.0]] * 9 + [[value] for value in PILED],
         [[0.0]] * 9 + [[1 - value] for value in PILED],
         [[0.5 + 0.5 * side] for side in (-1, 1)] * 6 + [[0.5]],
+        [[1.0]] * 5 + [[0.125]] * 6 + [[0.25]],  # their mean is a half, and they are piled up at 1 only
         [[1.0, 0.9]] * 6 + [[0.2, 0.4]] * 6,
         [[1.0, 1.0]] * 12 + [[0.2, 0.4]] * 4,
         [[0.0, 0.0]] * 130 + [[0.2, 0.4]] * 20,
