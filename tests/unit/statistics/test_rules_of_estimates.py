@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf, sqrt
+from math import comb, inf, sqrt
 from typing import Any
 
 import numpy as np
@@ -144,7 +144,7 @@ def test_an_estimate_says_its_unit_and_what_it_is_with_the_excluded_as_zero() ->
 
 @pytest.mark.parametrize(
     ("values", "equal"),
-    [((), False), ((0.5,), False), ((0.5, 0.5), True), ((0.5, 0.5 + 5e-13), True), ((0.5, 0.5 + 2e-12), False), ((0.5, 0.5, 0.6), False)],
+    [((), False), ((0.5,), False), ((0.5, 0.5), True), ((0.5, 0.5 + 5e-13), True), ((0.5, 0.5 + 1.2e-12), False), ((0.5, 0.5 + 0.9e-12), True), ((0.5, 0.5, 0.6), False)],
 )  # fmt: skip
 def test_several_values_are_all_equal_but_for_rounding(values: tuple[float, ...], equal: bool) -> None:
     assert estimate([Sample("a", value) for value in values]).all_equal == equal
@@ -158,9 +158,15 @@ def test_the_interval_of_a_batch_that_could_stop_is_valid_at_every_look() -> Non
     free = estimate(samples, (-inf, inf)).interval
     assert free is not None
     assert free.method == "Student's t"
+    planned = estimate([Sample("a", 0.5 + 0.1 * (n % 3)) for n in range(20)]).interval
+    assert planned is not None
+    assert planned.method == "Clopper-Pearson, effective number"
     shares = proportion([("a", n % 2 == 0) for n in range(20)], stopped=True)
     assert shares.interval is not None
     assert shares.interval.method == "betting"
+    all_held = proportion([(n, n % 2 == 0) for n in range(20)]).interval
+    assert all_held is not None
+    assert all_held.method == "Clopper-Pearson"
 
 
 def test_a_proportion_counts_values_and_clusters_them() -> None:
@@ -243,6 +249,18 @@ def test_leaving_out_a_conversation_leaves_out_its_trial_in_each_task() -> None:
     assert pass_k(tasks, 1).interval is not None
     wanted = left_out(float(whole), [float(each) for each in left], UNIT, 12)
     found = pass_k(tasks, 1).interval
+    assert found is not None
+    assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high))
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_k_trials_are_one_draw_of_all_succeed(k: int) -> None:
+    passed = "++-" * 10
+    found = pass_k([tries("a", passed, "case")], k).interval
+    yes, size = passed.count("+"), len(passed)
+    whole = comb(yes, k) / comb(size, k)
+    left = [comb(yes - (one == "+"), k) / comb(size - 1, k) for one in passed]
+    wanted = left_out(whole, left, UNIT, size / k)
     assert found is not None
     assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high))
 
@@ -352,6 +370,9 @@ def test_what_does_not_vary_has_the_exact_interval_of_so_many_units() -> None:
     assert unbounded is not None
     assert unbounded.interval is None
     assert unvaried(1.0, UNIT, 10).high == 1.0
+    large = mean_of({n: [1e6 + 1e-7 * (n % 2)] for n in range(10)}, (-inf, inf))
+    assert large is not None
+    assert large.interval is None, "a rest of rounding is in proportion to the mean"
 
 
 def clopper(share: float, n: float) -> tuple[float, float]:
@@ -523,6 +544,10 @@ def test_a_statistic_that_is_undefined_has_no_interval() -> None:
         many, lambda counts: None if sum(counts.values()) == 30 else 0.5, {"no": 1.0}, "x"
     )
     assert only_whole is None
+    assert (
+        statistic_of(many, lambda counts: None if sum(counts.values()) == 31 else 0.5, {"no": 1.0}, "x")
+        is None
+    )
 
 
 @given(st.lists(st.lists(st.floats(0, 1), min_size=1, max_size=3), min_size=10, max_size=14))
