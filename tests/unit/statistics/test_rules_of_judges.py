@@ -291,6 +291,44 @@ def test_a_part_without_two_reviews_joins_the_largest(there: int, sizes: list[in
     assert [len(part) for part in _by_judge([*low, *high])] == sizes
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        [0.0, 1.0, 1.0], [1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0], [0.25, 0.5, 1.0, 0.75], [1.0], [0.5],
+        [*[1.0] * 24, *[0.0] * 24], [1.0 if n % 12 < 4 else 0.25 for n in range(12)],
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("clusters", [None, 12])
+def test_clustered_reviews_count_as_many_as_have_the_same_error(
+    said: list[float], clusters: int | None
+) -> None:
+    """Reviews alone, by hand: the clusters' sums of deviations beside the items' own."""
+    people = [said[n % len(said)] for n in range(48)]
+    names = [f"c{n % clusters}" if clusters else "" for n in range(96)]
+    given_ = [JudgedItem(0.5, people[n] if n < 48 else None, names[n]) for n in range(96)]
+    found = corrected_mean(given_, "random").reviews_only
+    mean = sum(people) / 48
+    away = [value - mean for value in people]
+    n = 48.0
+    if clusters:
+        alone = sum(each * each for each in away)
+        sums = Counter[str]()
+        for name, each in zip(names, away, strict=False):
+            sums[name] += each  # type: ignore[assignment]
+        ratio = max(1.0, sum(each * each for each in sums.values()) / alone) if alone else 48 / clusters
+        n /= (
+            ratio
+            * clusters
+            / (clusters - 1)
+            * (stats.t.ppf(0.975, clusters - 1) / stats.norm.ppf(0.975)) ** 2
+        )
+    if 0 < mean < 1 and any(0 < value < 1 for value in people):
+        most = mean * (1 - mean)
+        n *= most / ((sum(each * each for each in away) / 47 * 48 + most) / 49)
+    wanted = share_interval(mean, n)
+    assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high), rel=1e-6, abs=1e-9)
+
+
 # Which verdicts are reviewed
 
 
