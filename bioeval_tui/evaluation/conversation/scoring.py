@@ -183,7 +183,7 @@ def combine_verdicts(
     states: Sequence[str] = (),
     condition: Condition = SUPPLIED.name,
 ) -> tuple[TaskScored, ...]:
-    """Return the median per task over the verdicts, with the reason and evidence nearest to it.
+    """Return the median per task over the verdicts, with the reason and evidence nearest to it, of two as near the first.
 
     Quotations are located in the transcript and the shown states, whatever the judge claimed.
     """
@@ -196,7 +196,8 @@ def combine_verdicts(
         given = [verdict for answer in verdicts for verdict in answer.tasks if verdict.task == number]
         scores = [verdict.score for verdict in given]
         middle = median(scores)
-        nearest = min(given, key=lambda verdict: abs(verdict.score - middle))
+        # As written: of 0.1 and 0.3, binary fractions would make the second the nearer one to 0.2.
+        nearest = min(given, key=lambda verdict: abs(exact_difference(verdict.score, middle)))
         evidence = _evidence(nearest, transcript, states)
         located = replace(nearest, evidence=tuple(Evidence(one.quote, one.message) for one in evidence))
         # A rule may ask for what the user said.
