@@ -157,7 +157,7 @@ def rescore(run_ids: tuple[str, ...], as_json: bool, **judge: Any) -> int:
     With --job, the criteria, rubric, assertions and judge are those of a changed job; tasks and facts stay those of the
     conversations. Its assertions are checked again on the recorded state, transcript and tool calls, and each changed
     verdict is listed, old and new. One on the graph or a file keeps its verdict if it asks the same, and is not measured
-    otherwise. The new verdicts count only once every conversation has one. After an interruption, run the same command
+    otherwise. A judge that would be asked the same as before is not asked then. The new verdicts count only once every conversation has one. After an interruption, run the same command
     again to continue. If people reviewed the scores, also prints whether the new verdicts agree better with them. Exit
     code 3: something could not be judged or checked.
     """

@@ -167,8 +167,9 @@ class JudgingRow:
 
     @property
     def asked_words(self) -> str:
-        """The beginning of the hash of what the judge was asked; a dash where it is unknown."""
-        return clean_line(self.verdict.question)[:8] or DASH
+        """The beginning of the hash of what the judge was asked, and whether it was asked before; a dash where it is unknown."""
+        kept = " before, kept" if self.verdict.kept else ""
+        return (clean_line(self.verdict.question)[:8] or DASH) + kept
 
     @property
     def prompt_words(self) -> str:
@@ -351,6 +352,8 @@ class PrintedJudging(TypedDict):
     tone: float | None
     score: float | None
     counts: bool
+    kept: bool
+    """Whether it is an earlier verdict, because the judge would have been asked the same."""
 
 
 def _printed_task(task: TaskScored, criteria: str) -> dict[str, Any]:
@@ -375,6 +378,7 @@ def judged_again_dicts(judged: Mapping[ConversationKey, JudgedAgain]) -> list[Pr
             "tone": row.verdict.tone,
             "score": row.score,
             "counts": row.counts,
+            "kept": row.verdict.kept,
         }
         for again in judged.values()
         for row in again.rows

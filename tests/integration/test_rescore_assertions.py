@@ -187,3 +187,64 @@ def test_a_job_without_tasks_is_checked_again_without_a_judge(recording: Path, t
     shown = rescore(recording, file, "--json")
     assert shown.return_value == ExitCode.OK, shown.output
     assert len(json.loads(shown.stdout)[0]["changed_assertions"]) == 2
+
+
+def rewrite(recording: Path, change: Any) -> None:
+    rows = [json.loads(line) for line in recording.read_bytes().splitlines()]
+    rows = [row for row in rows if change(row) is not False]
+    recording.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def test_a_conversation_in_which_the_agent_said_nothing_is_checked_again_too(
+    recording: Path, tmp_path: Path
+) -> None:
+    def silent(row: dict[str, Any]) -> bool:
+        of_agent = row["kind"].startswith("message_") and row.get("role") == "assistant"
+        if row["kind"] == "conversation_ended" and row["condition"] == "withheld":
+            row |= {"reason": "agent_failed", "fault": "agent"}
+        return not (of_agent and row["condition"] == "withheld") and row["kind"] != "message_delta"
+
+    rewrite(recording, silent)
+    shown = rescore(recording, mended(recording, tmp_path, invert_dose), "--json")
+    assert shown.return_value == ExitCode.OK, shown.output
+    (printed,) = json.loads(shown.stdout)
+    assert [one["condition"] for one in printed["changed_assertions"]] == ["withheld", "supplied"]
+    assert printed["scores"]["withheld"] is not None
+
+
+def test_assertions_are_filled_in_from_the_cases_of_the_given_job(recording: Path, tmp_path: Path) -> None:
+    """A run of two cases, in both of which the agent set the dose of 5 mg; one case asks for another."""
+
+    def with_cases(row: dict[str, Any]) -> None:
+        if row["kind"] == "run_started":
+            parts = {key: row["job"][key] for key in ("tasks", "facts", "setups", "assertions")}
+            row["cases"] = [{"name": name, "parts": parts} for name in ("five", "ten")]
+            row["trials"] = 2
+
+    def twice(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        held = [row for row in rows if row.get("condition")]
+        return [rows[0], *held, *({**row, "trial": 2} for row in held), rows[-1]]
+
+    rewrite(recording, with_cases)
+    rows = twice([json.loads(line) for line in recording.read_bytes().splitlines()])
+    numbered = (json.dumps({**row, "seq": seq}) for seq, row in enumerate(rows, start=1))
+    recording.write_text("\n".join(numbered) + "\n", encoding="utf-8")
+    (tmp_path / "cases.jsonl").write_text(
+        '{"name": "five", "dose": "5 mg"}\n{"name": "ten", "dose": "10 mg"}\n', encoding="utf-8"
+    )
+
+    def by_case(assertions: list[dict[str, Any]]) -> None:
+        assertions[DOSE]["expression"] = (
+            'objectContext.resources.any { it.properties["dose"] == {{ case.dose }} }'
+        )
+
+    file = mended(recording, tmp_path, by_case)
+    job = json.loads(file.read_text(encoding="utf-8")) | {"cases": {"file": "cases.jsonl", "id": "name"}}
+    file.write_text(json.dumps(job), encoding="utf-8")
+    shown = rescore(recording, file, "--json")
+    assert shown.return_value == ExitCode.OK, shown.output
+    (printed,) = json.loads(shown.stdout)
+    found = [
+        (one["condition"], one["trial"], one["old"], one["new"]) for one in printed["changed_assertions"]
+    ]
+    assert found == [("supplied", 2, "passed", "failed")]

@@ -119,8 +119,15 @@ class GivenJob:
         return filled or self.loaded.job
 
 
+_Verdicts = dict[tuple[ConversationKey, str], events.TranscriptScored]
+"""Verdicts by their conversation and the hash of their question."""
+
+
 class Rescorer:
     """Judges one recording again."""
+
+    _may_keep = True
+    """Whether a verdict is kept where only assertions are others."""
 
     def __init__(
         self,
@@ -171,8 +178,9 @@ class Rescorer:
             _require_own_prompt(path, self.job.scorer.prompt)
         spec = EngineSpec(runs=(), judge_model=judge_model, allow_hosts=allow_hosts)
         self._makers = Makers(self.job, folder, spec, started.asked_model, settings)
-        self.hosts = self._makers.judge_hosts()
-        self.judge_sees = self._makers.judge_sees()
+        asks = self._asks_judge(self._judgeable(state), self._verdicts_before(state))
+        self.hosts = self._makers.judge_hosts() if asks else ()
+        self.judge_sees = self._makers.judge_sees() if asks else ""
         if self.job.sensitive and not all(map(is_loopback, self.hosts)):
             raise UsageError(
                 f"the job is sensitive, but its transcripts would be sent to {', '.join(self.hosts)}; "
@@ -260,10 +268,12 @@ class Rescorer:
 
     async def _judge_all(self, author: str) -> list[Rescored]:
         state = started_run(self.path, as_written=True)[0]
-        every = self._judgeable(state)
-        judge = self.make_judge() if self._asks_judge(every) else RulesJudge()
+        every, before = self._judgeable(state), self._verdicts_before(state)
+        asks = self._asks_judge(every, before)
+        judge = self.make_judge() if asks else RulesJudge()
+        identity = judge.identity if asks else self._makers.judge_identity() or self.job.scorer.kind
         given = self._criteria_given(author)
-        judging, owed = self._interrupted(state, every, judge.identity, given)
+        judging, owed = self._interrupted(state, every, identity, given)
         self.already_judged = len(every) - len(owed)
         is_new = judging == ""
         judging = judging or secrets.token_hex(8)
@@ -273,7 +283,10 @@ class Rescorer:
 
         async def one(talk: ConversationState) -> Rescored:
             async with slots:
-                rescored = await self._judge(judge, talk, author, judging, by_others=given is not None)
+                earlier = before.get((talk.key, self.question(talk, identity)))
+                rescored = await self._judge(
+                    judge, identity, talk, author, judging, by_others=given is not None, earlier=earlier
+                )
                 kept.take(rescored)
                 return rescored
 
@@ -342,11 +355,19 @@ class Rescorer:
         )
 
     async def _judge(
-        self, judge: Judge, talk: ConversationState, author: str, judging: str, *, by_others: bool
+        self,
+        judge: Judge,
+        identity: str,
+        talk: ConversationState,
+        author: str,
+        judging: str,
+        *,
+        by_others: bool,
+        earlier: events.TranscriptScored | None,
     ) -> Rescored:
-        """Judge one conversation; `by_others` says that the criteria are not the recorded ones."""
+        """Judge one conversation, or keep the `earlier` verdict; `by_others` says that the criteria are not the recorded ones."""
         where = self._where(talk, author)
-        question = self.question(talk, judge.identity)
+        question = self.question(talk, identity)
         asked: dict[str, Any] = {
             "prompts": self._prompt(),
             "question": question,
@@ -355,7 +376,12 @@ class Rescorer:
         }
         checks = await self._check(talk, where)
         if not self.job_of(talk).judged_in(talk.key.condition):
-            verdict = events.TranscriptScored(**where, **asked, judge=judge.identity)
+            verdict = events.TranscriptScored(**where, **asked, judge=identity)
+            return Rescored(talk.key, verdict, self._score(talk, verdict, author, checks), checks=checks)
+        if earlier is not None:
+            # What it cost was counted when it was given.
+            kept = {"kept": True, "tokens_in": None, "tokens_out": None}
+            verdict = earlier.model_copy(update={**where, **asked, **kept})
             return Rescored(talk.key, verdict, self._score(talk, verdict, author, checks), checks=checks)
         with counting(UNLIMITED) as used:
             judged = await judge_transcript(judge, self.view_of(talk), self._makers.judge_s, self._held(talk))
@@ -432,9 +458,27 @@ class Rescorer:
             )
         ]
 
-    def _asks_judge(self, talks: Sequence[ConversationState]) -> bool:
-        """Return whether there is anything to judge: a job may have assertions alone, for which no judge is needed."""
-        return not talks or any(self.job_of(talk).judged_in(talk.key.condition) for talk in talks)
+    def _verdicts_before(self, state: RunState) -> _Verdicts:
+        """Return the latest verdict on each question, if assertions alone may be others; empty if the judge is asked again."""
+        if not (self._checks_again and self._may_keep):
+            return {}
+        later = judgings(state, read_overlay(self.path, as_written=True))
+        found: _Verdicts = {}
+        for key, talk in state.conversations.items():
+            again = (judging.verdict for judging in later.get(key, ()))
+            for verdict in (*filter(None, (talk.verdict,)), *again):
+                if verdict.question and not verdict.error:
+                    found[key, verdict.question] = verdict
+        return found
+
+    def _asks_judge(self, talks: Sequence[ConversationState], before: _Verdicts) -> bool:
+        """Return whether a judge is needed: not for assertions alone, nor where it would be asked what it was asked before."""
+        identity = self._makers.judge_identity()
+        return not talks or any(
+            self.job_of(talk).judged_in(talk.key.condition)
+            and not (identity and (talk.key, self.question(talk, identity)) in before)
+            for talk in talks
+        )
 
     def _prompt(self) -> dict[str, str]:
         """Return the hash of the judge's prompt, by name; none where rules judge."""
@@ -753,6 +797,8 @@ CONTROLS = (
 
 class JudgeTester(Rescorer):
     """Asks one run's judge about some of its conversations, unchanged and after each change, about controls and sentinels."""
+
+    _may_keep = False
 
     async def ask_sentinels(self, *, after: bool) -> dict[str, Any]:
         """Return the fields of `SentinelsJudged`; a rules judge has no rules for sentinels.
