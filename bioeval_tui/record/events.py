@@ -711,8 +711,8 @@ class TranscriptScored(EventBase):
     """The SHA-256 of what the judge was asked (`cases.question_hash`); empty in older recordings and imported files."""
     judging: str = ""
     """The id of the judging of a later verdict; empty for a recorded one."""
-    kept: bool = False
-    """Whether it is an earlier verdict, because the judge would have been asked the same: only assertions were checked again."""
+    kept: Literal[True] | None = None
+    """Set if it is an earlier verdict, because the judge would have been asked the same: only assertions were checked again."""
     by_given: bool = False
     """Whether that judging has a `CriteriaGiven`; else it is by the recorded criteria."""
 

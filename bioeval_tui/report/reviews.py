@@ -378,7 +378,7 @@ def judged_again_dicts(judged: Mapping[ConversationKey, JudgedAgain]) -> list[Pr
             "tone": row.verdict.tone,
             "score": row.score,
             "counts": row.counts,
-            "kept": row.verdict.kept,
+            "kept": row.verdict.kept is not None,
         }
         for again in judged.values()
         for row in again.rows
