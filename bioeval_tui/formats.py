@@ -7,7 +7,8 @@ A reader recognises a file by its `FileLook`, reads it in pieces with `members` 
 yields a `Header` and `ImportedConversation`s, whose messages `messages_of` and `chat` make; it raises `InputError` for
 what it cannot read, and calls `note` with what it takes over without understanding it, as `text_of` does. `entries` lists what
 JSON Lines, a list or a document has. `messages_in` finds what was said in whatever a framework passes on, and
-`conversations_of` makes conversations of traces, whose spans a reader gives as `Step`s.
+`conversations_of` makes conversations of traces, whose spans a reader gives as `Step`s. `scores_beside` gives the scores beside
+a conversation, and who gave them.
 """
 
 from bioeval_tui.base.archives import (
@@ -47,6 +48,7 @@ from bioeval_tui.record.importing.conversations import (
     unscored as unscored,
     whole_number as whole_number,
 )
+from bioeval_tui.record.importing.given import scores_beside as scores_beside
 from bioeval_tui.record.importing.looking import (
     LARGEST as LARGEST,
     FileLook as FileLook,

@@ -155,6 +155,7 @@ COMMANDS_THAT_SHOW = frozenset(
         "review",
         "run",
         "runs",
+        "scores",
         "serve",
         "serve-tab",
         "tui",

@@ -49,7 +49,7 @@ from bioeval_tui.jobs.template import (
     job_text,
     script_for,
 )
-from bioeval_tui.peers.transcript import SpokenTranscript, recorded_signoff, sent_messages
+from bioeval_tui.peers.transcript import recorded_transcript
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.events import RunStarted
 from bioeval_tui.record.names import PUBLISHED_NAMES, Condition
@@ -447,15 +447,6 @@ def _from_conversation(
     seen = next((seen for seen in reversed(talk.observations) if seen.after_turn == turn), None)
     if seen is None:
         raise UsageError(f"there is no state after turn {turn}; the last turn is {last}")
-    transcript = SpokenTranscript(
-        recorded_job(started, started.run_id, talk.case), talk.key.condition, talk.key.trial, started.model
-    )
-    transcript.session_id = talk.session_id or ""
-    transcript.failures = talk.failures
-    transcript.done = after_turn is None and talk.ended is not None and talk.ended.reason == "signed_off"
-    turns = {m.message: m.turn for m in talk.messages}
-    sent = sent_messages(talk, transcript.job.evaluator.signoff)
-    transcript.messages = [message for message in sent if turns[message.message] <= turn]
-    if transcript.done:
-        transcript.signoff = recorded_signoff(talk)
+    job = recorded_job(started, started.run_id, talk.case)
+    transcript = recorded_transcript(job, talk, started.model, after_turn)
     return seen.object_context, transcript.as_evaluation()

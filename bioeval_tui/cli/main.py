@@ -53,6 +53,7 @@ COMMANDS: Table = {
     "validate": ("grade", "List everything that is wrong with a submission."),
     "tasks": ("tasks", "List, show, prepare and check machine-learning tasks."),
     "medals": ("medals", "Show graded reports as a medal table."),
+    "scores": ("scores", "Rank agents, and compare raters, from a table of scores."),
     "ledger": ("grade", "Check the ledger of graded submissions."),
     "baseline": ("baseline", "Create baseline submissions for a task."),
     "docs": ("installed", "Read the documentation, offline."),

@@ -1,11 +1,11 @@
-"""`runs resume` and `rescore`, and `judge-test`: run what is missing, judge transcripts again, and ask a judge again after
+"""`runs resume` and `rescore`, and `judge-test`: run what is missing, judge and check transcripts again, and ask a judge again after
 changes that should not matter, and about what is known."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -38,14 +38,15 @@ from bioeval_tui.evaluation.wiring.rescore import (
     CONTROLS,
     JudgeAsked,
     JudgeTester,
+    Rescored,
     Rescorer,
     draw,
 )
 from bioeval_tui.evaluation.wiring.start import rerun_offer, resume_spec
 from bioeval_tui.record.catalogue import find_recording
-from bioeval_tui.record.events import SentinelsJudged
+from bioeval_tui.record.events import CheckStatus, SentinelsJudged
 from bioeval_tui.record.masking import current, masked
-from bioeval_tui.record.names import title_of
+from bioeval_tui.record.names import Condition, title_of
 from bioeval_tui.report.agreement import change, rated_tasks
 from bioeval_tui.report.findings import JudgeFault
 from bioeval_tui.report.formats.agreement import (
@@ -66,7 +67,7 @@ from bioeval_tui.report.judge_checks import (
     sentinel_checks,
     stability_of,
 )
-from bioeval_tui.report.result import load_run
+from bioeval_tui.report.result import RunResult, load_run
 from bioeval_tui.report.reviews import PrintedJudging, judged_again_dicts
 
 
@@ -107,8 +108,21 @@ def resume(run_id: str, headless: bool, as_json: bool, **options: Any) -> int:
     return show_run(spec, settings, leave_running=True)
 
 
+class PrintedAssertionChanged(TypedDict):
+    """An assertion with another outcome than the recorded one; null where one of the jobs does not have it."""
+
+    condition: Condition
+    trial: int
+    title: str
+    old: CheckStatus | None
+    new: CheckStatus | None
+    why: str
+    job: str
+
+
 class PrintedRescored(TypedDict):
-    """A run that was judged again: its scores now, every verdict, and the change of the agreement with people."""
+    """A run that was judged again: its scores now, every verdict, the assertions whose outcome changed, and the change of the
+    agreement with people."""
 
     # A `CataloguedRun` only knows whether a run was judged again; `judged_again` here are the verdicts.
 
@@ -116,6 +130,7 @@ class PrintedRescored(TypedDict):
     scores: dict[str, float | None]
     score: float | None
     judged_again: list[PrintedJudging]
+    changed_assertions: list[PrintedAssertionChanged]
     agreement: PrintedChange | None
 
 
@@ -139,9 +154,12 @@ class PrintedRescored(TypedDict):
 def rescore(run_ids: tuple[str, ...], as_json: bool, **judge: Any) -> int:
     """Judge recorded transcripts again, without calling the agent. The recording does not change.
 
-    With --job, the criteria, rubric and judge are those of a changed job; tasks and facts stay those of the conversations.
-    The new verdicts count only once every conversation has one. After an interruption, run the same command again to
-    continue. If people reviewed the scores, also prints whether the new verdicts agree better with them.
+    With --job, the criteria, rubric, assertions and judge are those of a changed job; tasks and facts stay those of the
+    conversations. Its assertions are checked again on the recorded state, transcript and tool calls, and each changed
+    verdict is listed, old and new. One on the graph or a file keeps its verdict if it asks the same, and is not measured
+    otherwise. A judge that would be asked the same as before is not asked then. The new verdicts count only once every conversation has one. After an interruption, run the same command
+    again to continue. If people reviewed the scores, also prints whether the new verdicts agree better with them. Exit
+    code 3: something could not be judged or checked.
     """
     runs = [find_run(run_id) for run_id in run_ids]
     rescorers = [Rescorer(path, settings, **judge) for settings, path in runs]
@@ -166,7 +184,9 @@ def rescore(run_ids: tuple[str, ...], as_json: bool, **judge: Any) -> int:
                 )
         if not judged:
             say(f"{rescorer.run_id}: has no conversation that can be judged", err=True)
-        if not judged or any(item.error for item in judged):
+        for words in dict.fromkeys(_unchecked(judged)):
+            say(f"{rescorer.run_id}: {current().text(words)}", err=True)
+        if not judged or any(item.error or item.is_unmeasured for item in judged):
             code = ExitCode.NOT_MEASURED
         run = load_run(rescorer.path)
         if as_json:
@@ -178,6 +198,7 @@ def rescore(run_ids: tuple[str, ...], as_json: bool, **judge: Any) -> int:
                     "scores": run.scores,
                     "score": run.mean,
                     "judged_again": shown,
+                    "changed_assertions": _changed_assertions(run),
                     "agreement": closer,
                 }
             )
@@ -189,6 +210,30 @@ def rescore(run_ids: tuple[str, ...], as_json: bool, **judge: Any) -> int:
         for line in ("", *change_words(found_closer)):
             say(line)
     return code
+
+
+def _unchecked(judged: Sequence[Rescored]) -> Iterator[str]:
+    """Yield which assertion could not be checked again, and why."""
+    for item in judged:
+        for one in item.checks:
+            if one.unchecked:
+                yield f"“{one.check.title}” cannot be checked again: {one.unchecked}"
+
+
+def _changed_assertions(run: RunResult) -> list[PrintedAssertionChanged]:
+    return [
+        {
+            "condition": again.key.condition,
+            "trial": again.key.trial,
+            "title": one.title,
+            "old": one.recorded or None,
+            "new": one.given or None,
+            "why": one.why,
+            "job": one.job,
+        }
+        for again in run.judged_again.values()
+        for one in again.changed_assertions
+    ]
 
 
 def _say_hosts(judges: Sequence[Rescorer]) -> None:

@@ -60,6 +60,7 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "runs-resume": (_RESULT,),
     "runs-show": (_RESULT,),
     "samples": ("cli.installed:PrintedSamples", "cli.installed:PrintedCopies"),
+    "scores": ("report.scores:PrintedBoard",),
     "tasks-check": ("list", "grade.batch.pool:CheckedTask"),
     "tasks-list": ("list", "grade.console:PrintedTaskRow", "grade.console:PrintedBroken"),
     "tasks-prepare": ("list", "cli.tasks:PrintedPrepared"),

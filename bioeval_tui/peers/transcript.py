@@ -216,6 +216,25 @@ def recorded_signoff(talk: ConversationState) -> TranscriptMessage | None:
     )
 
 
+def recorded_transcript(
+    job: EvaluationJob, talk: ConversationState, model: str | None, until_turn: int | None = None
+) -> SpokenTranscript:
+    """Return a recorded conversation as the assertions of `job` see it: whole, or until the end of a turn."""
+    transcript = SpokenTranscript(job, talk.key.condition, talk.key.trial, model)
+    transcript.session_id = talk.session_id or ""
+    transcript.failures = talk.failures
+    transcript.done = until_turn is None and talk.ended is not None and talk.ended.reason == "signed_off"
+    turns = {m.message: m.turn for m in talk.messages}
+    transcript.messages = [
+        message
+        for message in sent_messages(talk, job.evaluator.signoff)
+        if until_turn is None or turns[message.message] <= until_turn
+    ]
+    if transcript.done:
+        transcript.signoff = recorded_signoff(talk)
+    return transcript
+
+
 def _transcript_message(m: MessageState, words: str) -> TranscriptMessage:
     took = m.latency_ms if m.role == "assistant" else m.thought_ms
     return TranscriptMessage(m.message, m.role, words, took, m.operator, tuple(m.generation))

@@ -711,6 +711,8 @@ class TranscriptScored(EventBase):
     """The SHA-256 of what the judge was asked (`cases.question_hash`); empty in older recordings and imported files."""
     judging: str = ""
     """The id of the judging of a later verdict; empty for a recorded one."""
+    kept: Literal[True] | None = None
+    """Set if it is an earlier verdict, because the judge would have been asked the same: only assertions were checked again."""
     by_given: bool = False
     """Whether that judging has a `CriteriaGiven`; else it is by the recorded criteria."""
 
@@ -783,7 +785,8 @@ class CriteriaGiven(EventBase):
     """Transcripts are judged again by other criteria than the recorded ones; in overlays only.
 
     `judging` is the id that the verdicts have. Unlike in `RunStarted`, `job` has only the `tasks` and `rubric` of the
-    job file `job_name`, and `cases` those of each case where they differ.
+    job file `job_name`, and `cases` those of each case where they differ. If the assertions differ, `job` has them, too,
+    and each verdict is followed by an `AssertionChecked` for each of them.
     """
 
     kind: Literal["criteria_given"] = "criteria_given"
@@ -791,6 +794,11 @@ class CriteriaGiven(EventBase):
     job_name: str
     job: dict[str, Any]
     cases: Annotated[tuple[JobCase, ...], Field(max_length=MOST_TRIALS)] = ()
+
+    @property
+    def has_assertions(self) -> bool:
+        """Whether the assertions are other than the recorded ones, too."""
+        return "assertions" in self.job
 
     @property
     def criteria(self) -> str:

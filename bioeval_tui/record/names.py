@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple
+
+from bioeval_tui.base.text import clean_line
 
 Condition = str
 """The name of a condition; `record.conditions` says which there are."""
@@ -23,6 +25,11 @@ def is_name(text: str) -> bool:
     It is a key in files and a word in options such as `--fail-under supplied.task2:0.8`, whose other words it is not.
     """
     return _IS_NAME.fullmatch(text) is not None
+
+
+def judge_name(models: Sequence[str], repeats: int) -> str:
+    """Return what a judge of these models is called: each one's name, and how often each is asked."""
+    return ", ".join(clean_line(model, 100) for model in models) + (f" × {repeats}" if repeats > 1 else "")
 
 
 def title_of(condition: Condition) -> str:

@@ -50,6 +50,13 @@ class Judging:
     begun: events.CriteriaGiven | None = None
     criteria: str = ""
     score: events.ConversationScored | None = None
+    checks: tuple[events.AssertionChecked, ...] = ()
+    """The outcomes of the assertions, if those are other than the recorded ones."""
+
+    @property
+    def has_checks(self) -> bool:
+        """Whether its assertions are other than the recorded ones, which may be none."""
+        return self.begun is not None and self.begun.has_assertions
 
 
 def append_numbered(recording: Path, new: Sequence[RunEvent], *, after: int = 0) -> None:
@@ -172,6 +179,8 @@ def _in_force(read: Iterable[RunEvent]) -> list[RunEvent]:
                 by = criteria.get(event.judging, "")
                 kept.pop((events.ConversationScored, by, talk), None)  # the score of the judging before
                 key = (events.TranscriptScored, by, talk)
+            case events.AssertionChecked():
+                key = (events.AssertionChecked, by, talk, event.index)
             case events.ConversationScored():
                 key = (events.ConversationScored, by, talk)
             case _:
@@ -215,7 +224,12 @@ def judgings(state: RunState, overlay: Overlay) -> dict[ConversationKey, list[Ju
                 continue
             found = Judging(key, author, event.at.isoformat(), event, started, criteria)
             judgings.setdefault(key, []).append(found)
-        elif isinstance(event, events.ConversationScored) and key in judgings and key not in left_out:
+        elif key not in judgings or key in left_out:
+            continue
+        elif isinstance(event, events.AssertionChecked):
+            last = judgings[key][-1]
+            judgings[key][-1] = replace(last, checks=(*last.checks, event))
+        elif isinstance(event, events.ConversationScored):
             judgings[key][-1] = replace(judgings[key][-1], score=event)
     return judgings
 
@@ -248,8 +262,11 @@ def _to_judge(state: RunState, begun: events.CriteriaGiven) -> set[ConversationK
     return {
         key
         for key, talk in state.conversations.items()
-        if talk.can_be_judged
-        and (talk.verdict is not None or judged_in(anew.job_of(key.trial), key.condition))
+        if (talk.is_result and begun.has_assertions)
+        or (
+            talk.can_be_judged
+            and (talk.verdict is not None or judged_in(anew.job_of(key.trial), key.condition))
+        )
     }
 
 
@@ -259,10 +276,14 @@ def in_force(state: RunState, overlay: Overlay) -> RunState:
     begun = next((each.begun for each in latest if each.begun is not None), None)
     judged = state.judged_by(begun) if begun is not None else state
     talks = {key: replace(talk) for key, talk in judged.conversations.items()}
+    if begun is not None and begun.has_assertions:
+        for talk in talks.values():  # recorded outcomes are of other assertions
+            talk.checks, talk.final_checks = {}, {}
     for judging in latest:
         talk = talks[judging.key]
         talk.verdict = judging.verdict
         talk.score = judging.score or talk.score
+        talk.final_checks |= {check.index: check for check in judging.checks}
     judged = replace(judged, conversations=talks)
     if latest and judged.ended is not None:
         update = {"scores": judged.scores(), "mean": judged.mean()}

@@ -273,12 +273,18 @@ class ConversationState:
         return [*checked, *(fault for fault in judged if (fault.kind, fault.message) not in known)]
 
     @property
-    def can_be_judged(self) -> bool:
-        """Whether it counts as a result and has answers to judge."""
+    def is_result(self) -> bool:
+        """Whether it counts as a result: its assertions were checked, and it was scored."""
         if self.ended is None or self.ended.reason not in events.RESULT_REASONS:
             return False
-        scored = self.score is not None and not self.score.cancelled and bool(self.score.parts)
-        return scored and any(message.role == "assistant" and message.done for message in self.messages)
+        return self.score is not None and not self.score.cancelled and bool(self.score.parts)
+
+    @property
+    def can_be_judged(self) -> bool:
+        """Whether it counts as a result and has answers to judge."""
+        return self.is_result and any(
+            message.role == "assistant" and message.done for message in self.messages
+        )
 
     def message(self, number: int) -> MessageState | None:
         """Return the message of that number, or None."""

@@ -32,6 +32,7 @@ from bioeval_tui.base.peer_limits import MAX_LINE, MAX_OVERLAY
 from bioeval_tui.base.portable import lock, read_at
 from bioeval_tui.base.text import clean_value, compact_json, join_names, plural
 from bioeval_tui.record.events import SCHEMA_VERSION, Reviewed, RunStarted, write_event
+from bioeval_tui.record.importing.given import is_score_table
 from bioeval_tui.record.importing.looking import FORMATS, OWN, FileLook, ImportFormat, known, names, nearest
 from bioeval_tui.record.importing.writing import ImportOptions, digest, recording_of, survey
 from bioeval_tui.record.overlay import append_reviews
@@ -120,7 +121,9 @@ def _no_recording(file: Path) -> RecordingError:
 
 
 def _nearest(look: FileLook) -> str:
-    """Return a sentence on the format that is nearest to a file that is of none."""
+    """Return a sentence on what else to do with a file, or on the format that is nearest to it."""
+    if is_score_table(look):
+        return "Its scores have no conversations: `bioeval-tui scores FILE` ranks the agents, and compares the raters"
     format_ = nearest(look)
     return f"The nearest is {format_.name}: {format_.shape}"
 

@@ -15,6 +15,7 @@ from bioeval_tui.base.errors import InputError
 from bioeval_tui.base.text import clean_line, plural
 from bioeval_tui.record import reviews
 from bioeval_tui.record.events import Reviewed, TranscriptScored
+from bioeval_tui.record.importing.given import LABEL_WORDS
 from bioeval_tui.record.names import Condition, is_name
 from bioeval_tui.record.state import ConversationKey
 from bioeval_tui.report.reviews import recorded_prompts
@@ -409,10 +410,6 @@ def _pair(a: str, b: str, prompt: str, scored: Sequence[tuple[RatedTask, float, 
 
 COLUMNS = ("people_score", "label", "score", "passed", "people")
 """Default names of the label column."""
-_WORDS = dict.fromkeys(("true", "yes", "pass", "passed", "correct"), 1.0) | dict.fromkeys(
-    ("false", "no", "fail", "failed", "incorrect"), 0.0
-)
-
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _RIGHT: tuple[tuple[str, str, Callable[[str], object]], ...] = (
     ("case_trial", "a whole number", _NUMBER.fullmatch),
@@ -490,7 +487,7 @@ def _fits(item: RatedTask, row: Mapping[str, str | None]) -> bool:
 def _value(text: str, file: Path, number: int, column: str) -> float:
     word = text.strip().lower()
     try:
-        value = _WORDS[word] if word in _WORDS else float(word)
+        value = LABEL_WORDS[word] if word in LABEL_WORDS else float(word)
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:

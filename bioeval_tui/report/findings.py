@@ -1014,6 +1014,20 @@ class CriteriaChanged(Finding):
     job: str
 
 
+class AssertionChanged(Finding):
+    """An assertion whose outcome changed when it was checked again by the job file `job`; `where` is its conversation.
+
+    An outcome is empty where the assertion is not among those of the recorded job, or of the other.
+    """
+
+    where: str
+    title: str
+    recorded: Literal["passed", "failed", "not_measured", ""]
+    given: Literal["passed", "failed", "not_measured", ""]
+    job: str
+    why: str = ""
+
+
 class RunOfOneCondition(Finding):
     """Run A or B, of which the other has both conditions."""
 

@@ -373,6 +373,12 @@ class RunResult(RecordedRun):
         return [*shown, f"and {plural(more, 'more change')} of the criteria"] if more else shown
 
     @property
+    def changed_assertions(self) -> list[str]:
+        """A line for each assertion that was checked again with another outcome, in each conversation."""
+        changed = (one for again in self.judged_again.values() for one in again.changed_assertions)
+        return list(map(sentence, changed))
+
+    @property
     def judged_again_words(self) -> str:
         """How many conversations were judged again, and which verdicts count; empty if none were."""
         replaced = verdicts_replaced(self.judged_again, len(self.state.conversations))

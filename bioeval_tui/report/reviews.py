@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,8 +14,10 @@ from bioeval_tui.base.text import clean_line
 from bioeval_tui.base.units import DASH
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record import reviews
+from bioeval_tui.record.assertions import same_assertions
 from bioeval_tui.record.cases import judged_in, question_of
 from bioeval_tui.record.events import (
+    AssertionChecked,
     ConversationScored,
     CriteriaGiven,
     Reviewed,
@@ -26,8 +28,8 @@ from bioeval_tui.record.events import (
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.overlay import Judging, Overlay, counting, judgings, read_overlay
 from bioeval_tui.record.runs import overlay_path
-from bioeval_tui.record.state import ConversationKey, RunState
-from bioeval_tui.report.findings import CriteriaChanged, VerdictsReplaced
+from bioeval_tui.record.state import ConversationKey, ConversationState, RunState
+from bioeval_tui.report.findings import AssertionChanged, CriteriaChanged, VerdictsReplaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class Review:
 
 def reviews_of(overlay: Overlay) -> tuple[Review, ...]:
     """Return the entries of an overlay in order, without later verdicts, which `judged_again` has."""
-    verdicts = (CriteriaGiven, TranscriptScored, ConversationScored)
+    verdicts = (CriteriaGiven, TranscriptScored, AssertionChecked, ConversationScored)
     return tuple(_review(event) for event in overlay.events if not isinstance(event, verdicts))
 
 
@@ -165,8 +167,9 @@ class JudgingRow:
 
     @property
     def asked_words(self) -> str:
-        """The beginning of the hash of what the judge was asked; a dash where it is unknown."""
-        return clean_line(self.verdict.question)[:8] or DASH
+        """The beginning of the hash of what the judge was asked, and whether it was asked before; a dash where it is unknown."""
+        kept = " before, kept" if self.verdict.kept else ""
+        return (clean_line(self.verdict.question)[:8] or DASH) + kept
 
     @property
     def prompt_words(self) -> str:
@@ -191,6 +194,8 @@ class JudgedAgain:
     recorded_verdict: TranscriptScored | None
     rows: tuple[JudgingRow, ...]
     recorded_criteria: Mapping[int, str] = field(default_factory=dict)
+    changed_assertions: tuple[AssertionChanged, ...] = ()
+    """The assertions, in the order of the latest job by which they were checked again, whose outcome is not the recorded one."""
 
     @property
     def new_criteria(self) -> list[CriteriaChanged]:
@@ -218,8 +223,10 @@ def judged_again(state: RunState, overlay: Overlay, *, counts: bool) -> dict[Con
     begun = {one.begun.judging: one.begun for same in found.values() for one in same if one.begun is not None}
     states = {"": state} | {judging: state.judged_by(event) for judging, event in begun.items()}
     now = next((states[one.verdict.judging] for one in counted if one.begun is not None), state)
-    for key, same in found.items():
-        talk = state.conversations[key]
+    for key, talk in state.conversations.items():  # verdicts may come in another order
+        same = found.get(key)
+        if same is None:
+            continue
         recorded_questions, current = questions(state, key), questions(now, key)
         rows = [
             _judging_row(
@@ -246,8 +253,32 @@ def judged_again(state: RunState, overlay: Overlay, *, counts: bool) -> dict[Con
             rows.insert(0, recorded)
         where = f"{state.condition_title(key.condition)}, {talk.trial_words}"
         own = {number: _criteria_words(one) for number, one in recorded_questions.items()}
-        by_talk[key] = JudgedAgain(key, where, talk.verdict, tuple(rows), own)
+        last = same[-1]
+        changed: tuple[AssertionChanged, ...] = ()
+        if last.has_checks and last.begun is not None:
+            anew = states[last.begun.judging].job_of(key.trial)
+            recorded_job = state.job_of(key.trial)
+            changed = tuple(_changed_assertions(where, talk, recorded_job, anew, last))
+        by_talk[key] = JudgedAgain(key, where, talk.verdict, tuple(rows), own, changed)
     return by_talk
+
+
+def _changed_assertions(
+    where: str, talk: ConversationState, recorded: Mapping[str, Any], given: Mapping[str, Any], last: Judging
+) -> Iterator[AssertionChanged]:
+    """Yield each assertion with another outcome than the recorded one, and those that only one of the jobs has."""
+    pairs = same_assertions(recorded.get("assertions") or (), given.get("assertions") or ())
+    job = last.begun.job_name if last.begun is not None else ""
+    old_of = {new: talk.final_checks[old] for new, old in pairs.items() if old in talk.final_checks}
+    for check in last.checks:
+        old = old_of.pop(check.index, None)
+        was = old.status if old is not None else ""
+        if was != check.status:
+            yield AssertionChanged(where, check.title, was, check.status, job, check.reason)
+    asked = {pairs.get(check.index) for check in last.checks}
+    for index, old in talk.final_checks.items():
+        if index not in asked:
+            yield AssertionChanged(where, old.title, old.status, "", job)
 
 
 def _judging_row(
@@ -321,6 +352,8 @@ class PrintedJudging(TypedDict):
     tone: float | None
     score: float | None
     counts: bool
+    kept: bool
+    """Whether it is an earlier verdict, because the judge would have been asked the same."""
 
 
 def _printed_task(task: TaskScored, criteria: str) -> dict[str, Any]:
@@ -345,6 +378,7 @@ def judged_again_dicts(judged: Mapping[ConversationKey, JudgedAgain]) -> list[Pr
             "tone": row.verdict.tone,
             "score": row.score,
             "counts": row.counts,
+            "kept": row.verdict.kept is not None,
         }
         for again in judged.values()
         for row in again.rows

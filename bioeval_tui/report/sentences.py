@@ -932,6 +932,14 @@ def _(finding: of.CriteriaChanged) -> str:
     return f"task {finding.task}: recorded {recorded}, in {clean_line(finding.job, 80)} {given}"
 
 
+@write.register
+def _(finding: of.AssertionChanged) -> str:
+    recorded, given = (words.replace("_", " ") or "not asked" for words in (finding.recorded, finding.given))
+    why = f" ({shorten(clean_line(finding.why), LONGEST_CRITERIA)})" if finding.why else ""
+    title = shorten(clean_line(finding.title), LONGEST_CRITERIA)
+    return f"{finding.where}, “{title}”: recorded {recorded}, in {clean_line(finding.job, 80)} {given}{why}"
+
+
 # The gate, the stop rule, ranks and plans
 
 

@@ -24,6 +24,7 @@ from bioeval_tui.bundled.rows.columns import (
 )
 from bioeval_tui.formats import (
     FileLook,
+    GivenScore,
     Header,
     ImportedConversation,
     ImportedPart,
@@ -36,6 +37,7 @@ from bioeval_tui.formats import (
     messages_of,
     moment,
     note,
+    scores_beside,
     speaker,
     text_of,
 )
@@ -115,9 +117,12 @@ def _lists(file: Path, key: str | None) -> Iterator[Header | ImportedConversatio
         messages: list[Message] = []
         for number, each in enumerate(listed, start=1):
             messages += _message(each, f"{place}, message {number}")
+        scores, author = scores_beside(entry) if isinstance(entry, dict) else ([], "")
         yield ImportedConversation(
             name=str(entry[named] or "") if named else "",
             messages=messages_of(chat_pieces(messages)),
+            scores=scores,
+            scored_by=author,
             record={"raw": entry},
         )
     yield Header()
@@ -166,15 +171,28 @@ def _messages(file: Path, look: FileLook) -> Iterator[Header | ImportedConversat
     note(f"so it was read: {by_whom}; who speaks from `{by}`, what is said from `{says}`{when}")
     for name, said in talks.items():
         times = [piece.at for _, piece in said if piece.at is not None]
+        scores, author = _scores_of([row for row, _ in said])
         yield ImportedConversation(
             name="",
             messages=messages_of(piece for _, piece in said),
             session=name,
+            scores=scores,
+            scored_by=author,
             started_at=min(times, default=None),
             ended_at=max(times, default=None),
             record={"raw": [row for row, _ in said]},
         )
     yield Header(model=", ".join([*models][:3]))
+
+
+def _scores_of(rows: list[Any]) -> tuple[list[GivenScore], str]:
+    """Return the scores of a conversation whose messages are rows: those that its rows have alike, or only one of them has."""
+    found = [scores_beside(row) for row in rows if isinstance(row, dict)]
+    scored = [each for each in found if each[0]]
+    if any(each != scored[0] for each in scored):
+        note("not read: scores that differ between the messages of a conversation")
+        return [], ""
+    return scored[0] if scored else ([], "")
 
 
 def _named(row: Any, key: str | None, place: str) -> str:
@@ -229,10 +247,15 @@ def read_questions(file: Path) -> Iterator[Header | ImportedConversation]:
         if model and row.get(model):
             models[str(row[model])] = None
         question = text_of(said[0].get("content")) if len(said) == 2 else ""
+        tasks = _tasks(question, row, expects)
+        scores, author = scores_beside(row)
         yield ImportedConversation(
             name=str(row.get(named) or "") if named else "",
             messages=messages_of(chat_pieces(said)),
-            tasks=_tasks(question, row, expects),
+            tasks=() if scores else tasks,
+            request=tasks[0] if scores and tasks else None,
+            scores=scores,
+            scored_by=author,
             record={"raw": row},
         )
     if unanswered:

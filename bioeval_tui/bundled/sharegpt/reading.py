@@ -17,6 +17,7 @@ from bioeval_tui.formats import (
     entries,
     messages_of,
     note,
+    scores_beside,
     speaker,
 )
 
@@ -50,8 +51,13 @@ def read(file: Path) -> Iterator[Header | ImportedConversation]:
         ]
         if isinstance(data.get("system"), str) and data["system"]:
             messages.insert(0, {"role": "system", "content": data["system"]})
+        scores, author = scores_beside(data)
         yield ImportedConversation(
-            name=str(data.get("id") or ""), messages=messages_of(chat_pieces(messages)), record={"raw": data}
+            name=str(data.get("id") or ""),
+            messages=messages_of(chat_pieces(messages)),
+            scores=scores,
+            scored_by=author,
+            record={"raw": data},
         )
     yield Header()
 

@@ -284,26 +284,34 @@ class Observer:
     def _emit_check(
         self, index: int, assertion: Assertion, result: CheckResult, turn: int, *, final: bool
     ) -> None:
-        outcome = "passed" if result.passed else "failed"
-        self._emitter.emit(
-            events.AssertionChecked,
-            index=index,
-            title=clean_line(assertion.title),
-            weight=assertion.weight,
-            after_turn=turn,
-            final=final,
-            from_start=final and bool(result.passed) and index in self._held,
-            status="not_measured" if result.passed is None else outcome,
-            observed=_bounded_value(result.observed),
-            expected=_bounded_value(result.expected),
-            error=result.error,
-            warning=result.warning,
-            why=result.why,
-            **({"fault": result.fault} if result.passed is None else {}),
-        )
+        held = final and index in self._held
+        fields = check_fields(index, assertion, result, turn, final=final, held_from_start=held)
+        self._emitter.emit(events.AssertionChecked, **fields)
         if final and isinstance(assertion, MedalAssertion):
             report = dict(result.report) if result.report is not None else None
             self._emitter.emit(events.SubmissionGraded, assertion=index, report=report, error=result.error)
+
+
+def check_fields(
+    index: int, assertion: Assertion, result: CheckResult, turn: int, *, final: bool, held_from_start: bool
+) -> dict[str, Any]:
+    """Return the fields of `AssertionChecked` for one outcome."""
+    outcome = "passed" if result.passed else "failed"
+    return {
+        "index": index,
+        "title": clean_line(assertion.title),
+        "weight": assertion.weight,
+        "after_turn": turn,
+        "final": final,
+        "from_start": held_from_start and bool(result.passed),
+        "status": "not_measured" if result.passed is None else outcome,
+        "observed": _bounded_value(result.observed),
+        "expected": _bounded_value(result.expected),
+        "error": result.error,
+        "warning": result.warning,
+        "why": result.why,
+        **({"fault": result.fault} if result.passed is None else {}),
+    }
 
 
 def _is_ours(error: PeerError) -> bool:

@@ -47,7 +47,7 @@ from bioeval_tui.peers.seams import (
     from_plugin,
 )
 from bioeval_tui.peers.spending import FILE_NAME, Price, Prices, Rates, load_prices
-from bioeval_tui.record.names import Condition
+from bioeval_tui.record.names import Condition, judge_name
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.medal_assertions import MedalGrader
@@ -265,6 +265,13 @@ class Makers:
             return ()
         models = self.spec.judge_model or self.job.scorer.model or self.settings.judge_model
         return (models,) if isinstance(models, str) else models
+
+    def judge_identity(self) -> str:
+        """Return what the judge calls itself, without making it; empty for a plug-in's, which may call itself anything."""
+        kind = self.job.scorer.kind
+        if kind == "llm":
+            return judge_name(self.judge_models(), self.job.scorer.repeats)
+        return RulesJudge.identity if kind == "rules" else ""
 
     def judge(self) -> Judge:
         """Return the judge, which all conversations of a run share.

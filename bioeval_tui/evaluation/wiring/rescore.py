@@ -1,4 +1,5 @@
-"""Judges recorded transcripts again, without calling the agent; the verdicts go to the run's overlay.
+"""Judges recorded transcripts again, and checks the assertions of a changed job, without calling the agent; the verdicts go
+to the run's overlay.
 
 A `JudgeTester` asks a judge again after changes that should not matter, about controls that should, and about
 sentinels: conversations with known verdicts, before and after all others. Nothing of that is recorded.
@@ -28,11 +29,13 @@ from bioeval_tui.evaluation.conversation.scoring import (
     judge_transcript,
 )
 from bioeval_tui.evaluation.engine.interface import EngineSpec
+from bioeval_tui.evaluation.recheck import CheckedAgain, check_again
 from bioeval_tui.evaluation.wiring.cases import CaseChoice, Cases
 from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.jobs.loading import job_snapshot, load_job, recorded_job
 from bioeval_tui.jobs.models import EvaluationJob, JobTask, RubricItem
 from bioeval_tui.peers.models.prompting import find_prompt
+from bioeval_tui.peers.offline import RulesJudge
 from bioeval_tui.peers.seams import Judge, JudgeView, TranscriptMessage
 from bioeval_tui.peers.spending import UNLIMITED, counting
 from bioeval_tui.peers.transcript import for_judge, sent_messages
@@ -42,7 +45,7 @@ from bioeval_tui.record.names import Role, title_of, with_served
 from bioeval_tui.record.overlay import append_numbered, judgings, read_overlay
 from bioeval_tui.record.reading import started_run
 from bioeval_tui.record.runs import is_own, only_here
-from bioeval_tui.record.state import ConversationKey, ConversationState, RunState
+from bioeval_tui.record.state import PASSED, ConversationKey, ConversationState, RunState
 
 AT_ONCE = 4
 KEPT_FROM = 10
@@ -62,10 +65,19 @@ class Rescored:
     score: events.ConversationScored | None = None
     error: str = ""
     warnings: tuple[str, ...] = ()
+    checks: tuple[CheckedAgain, ...] = ()
+    """The assertions' outcomes; empty if they are the recorded ones."""
+
+    @property
+    def is_unmeasured(self) -> bool:
+        """Whether an assertion that counts could not be checked again."""
+        return any(
+            one.unchecked and one.check.status == "not_measured" and one.check.weight for one in self.checks
+        )
 
 
 class GivenJob:
-    """A job file whose criteria, rubric and judge take the place of the recorded job's."""
+    """A job file whose criteria, rubric, assertions and judge take the place of the recorded job's."""
 
     def __init__(self, file: Path, cases_file: Path | None, recorded: Sequence[events.JobCase]) -> None:
         """Read the job, and fill it in for each of the `recorded` cases.
@@ -107,8 +119,15 @@ class GivenJob:
         return filled or self.loaded.job
 
 
+_Verdicts = dict[tuple[ConversationKey, str], events.TranscriptScored]
+"""Verdicts by their conversation and the hash of their question."""
+
+
 class Rescorer:
     """Judges one recording again."""
+
+    _may_keep = True
+    """Whether a verdict is kept where only assertions are others."""
 
     def __init__(
         self,
@@ -123,7 +142,7 @@ class Rescorer:
     ) -> None:
         """Without `job_file`, the criteria are the recorded ones; without `judge_model` or `rules`, the job's own judge is used.
 
-        With it, that job's criteria, rubric and judge are used, and its prompt is beside it. What the conversation was held
+        With it, that job's criteria, rubric, assertions and judge are used, and its prompt is beside it. What the conversation was held
         with stays as recorded: tasks, facts, user, limits. Without it, the prompt is looked for where the run's own job was,
         but not for an imported run, or a file that is not among the runs.
 
@@ -145,6 +164,8 @@ class Rescorer:
         self._given = GivenJob(job_file, cases_file, started.cases) if job_file is not None else None
         self._jobs: dict[object, EvaluationJob] = {}
         self.job = self._judged_as(None)
+        self._checks_again = self._has_other_assertions()
+        self._kept_keys = ("tasks", "rubric", "assertions") if self._checks_again else ("tasks", "rubric")
         self._require_same_tasks()
         if started.source is not None and not self.job.judged:
             raise UsageError(
@@ -157,8 +178,9 @@ class Rescorer:
             _require_own_prompt(path, self.job.scorer.prompt)
         spec = EngineSpec(runs=(), judge_model=judge_model, allow_hosts=allow_hosts)
         self._makers = Makers(self.job, folder, spec, started.asked_model, settings)
-        self.hosts = self._makers.judge_hosts()
-        self.judge_sees = self._makers.judge_sees()
+        asks = self._asks_judge(self._judgeable(state), self._verdicts_before(state))
+        self.hosts = self._makers.judge_hosts() if asks else ()
+        self.judge_sees = self._makers.judge_sees() if asks else ""
         if self.job.sensitive and not all(map(is_loopback, self.hosts)):
             raise UsageError(
                 f"the job is sensitive, but its transcripts would be sent to {', '.join(self.hosts)}; "
@@ -170,7 +192,7 @@ class Rescorer:
         return recorded_job(self._started, self.path.name, case)
 
     def _judged_as(self, case: events.Case | None) -> EvaluationJob:
-        """Return the job that a conversation is judged by: as it was held, with the given criteria, rubric and judge."""
+        """Return the job that a conversation is judged by: as it was held, with what of it the given job replaces."""
         held = self._recorded(case)
         if self._given is None:
             return _with_judge(held, self._models, self._rules)
@@ -178,11 +200,22 @@ class Rescorer:
         update = {
             "tasks": given.tasks,
             "rubric": given.rubric,
+            "assertions": given.assertions,
             "scorer": given.scorer,
             "compat": given.compat,
         }
         update["sensitive"] = held.sensitive or given.sensitive
         return _with_judge(held.model_copy(update=update), self._models, self._rules)
+
+    def _has_other_assertions(self) -> bool:
+        """Return whether the given job's assertions are not those that were checked; nobody checked an imported run's."""
+        if self._given is None:
+            return False
+        never_checked = self._started.source is not None and bool(self.job.assertions)
+        return never_checked or any(
+            _assertions_of(self._judged_as(case)) != _assertions_of(self._recorded(case))
+            for case in self._cases
+        )
 
     def _require_same_tasks(self) -> None:
         """Refuse a job that asks for other tasks than the conversations were held with, task by task."""
@@ -235,10 +268,12 @@ class Rescorer:
 
     async def _judge_all(self, author: str) -> list[Rescored]:
         state = started_run(self.path, as_written=True)[0]
-        judge = self.make_judge()
+        every, before = self._judgeable(state), self._verdicts_before(state)
+        asks = self._asks_judge(every, before)
+        judge = self.make_judge() if asks else RulesJudge()
+        identity = judge.identity if asks else self._makers.judge_identity() or self.job.scorer.kind
         given = self._criteria_given(author)
-        every = self._judgeable(state)
-        judging, owed = self._interrupted(state, every, judge.identity, given)
+        judging, owed = self._interrupted(state, every, identity, given)
         self.already_judged = len(every) - len(owed)
         is_new = judging == ""
         judging = judging or secrets.token_hex(8)
@@ -248,7 +283,10 @@ class Rescorer:
 
         async def one(talk: ConversationState) -> Rescored:
             async with slots:
-                rescored = await self._judge(judge, talk, author, judging, by_others=given is not None)
+                earlier = before.get((talk.key, self.question(talk, identity)))
+                rescored = await self._judge(
+                    judge, identity, talk, author, judging, by_others=given is not None, earlier=earlier
+                )
                 kept.take(rescored)
                 return rescored
 
@@ -290,15 +328,20 @@ class Rescorer:
 
     def _criteria_given(self, author: str) -> events.CriteriaGiven | None:
         """Return by which criteria is judged; None if they are the recorded ones."""
-        if self._given is None or all(
-            _criteria_of(self._judged_as(case)) == _criteria_of(self._recorded(case)) for case in self._cases
+        keys = self._kept_keys
+        if self._given is None or (
+            not self._checks_again
+            and all(
+                _criteria_of(self._judged_as(case), keys) == _criteria_of(self._recorded(case), keys)
+                for case in self._cases
+            )
         ):
             return None
-        job = _criteria_of(self.job)
+        job = _criteria_of(self.job, keys)
         cases = [
             events.JobCase(name=case.name, persona=case.persona, parts=parts)
             for case in self._cases
-            if case is not None and (parts := _criteria_of(self._judged_as(case))) != job
+            if case is not None and (parts := _criteria_of(self._judged_as(case), keys)) != job
         ]
         return events.CriteriaGiven(
             run_id=self.run_id,
@@ -312,33 +355,56 @@ class Rescorer:
         )
 
     async def _judge(
-        self, judge: Judge, talk: ConversationState, author: str, judging: str, *, by_others: bool
+        self,
+        judge: Judge,
+        identity: str,
+        talk: ConversationState,
+        author: str,
+        judging: str,
+        *,
+        by_others: bool,
+        earlier: events.TranscriptScored | None,
     ) -> Rescored:
-        """Judge one conversation; `by_others` says that the criteria are not the recorded ones."""
+        """Judge one conversation, or keep the `earlier` verdict; `by_others` says that the criteria are not the recorded ones."""
         where = self._where(talk, author)
-        question = self.question(talk, judge.identity)
+        question = self.question(talk, identity)
         asked: dict[str, Any] = {
             "prompts": self._prompt(),
             "question": question,
             "judging": judging,
             "by_given": by_others,
         }
+        checks = await self._check(talk, where)
         if not self.job_of(talk).judged_in(talk.key.condition):
-            verdict = events.TranscriptScored(**where, **asked, judge=judge.identity)
-            return Rescored(talk.key, verdict, self._score(talk, verdict, author))
+            verdict = events.TranscriptScored(**where, **asked, judge=identity)
+            return Rescored(talk.key, verdict, self._score(talk, verdict, author, checks), checks=checks)
+        if earlier is not None:
+            # What it cost was counted when it was given.
+            kept = {"kept": True, "tokens_in": None, "tokens_out": None}
+            verdict = earlier.model_copy(update={**where, **asked, **kept})
+            return Rescored(talk.key, verdict, self._score(talk, verdict, author, checks), checks=checks)
         with counting(UNLIMITED) as used:
             judged = await judge_transcript(judge, self.view_of(talk), self._makers.judge_s, self._held(talk))
         fields = {**judged.fields, "judge": with_served(judged.fields["judge"], used.served)}
         warnings = tuple(message for _, message in judged.warnings)
         verdict = events.TranscriptScored(**where, **fields, **asked)
         if judged.tasks is not None:
-            return Rescored(talk.key, verdict, self._score(talk, verdict, author), warnings=warnings)
+            score = self._score(talk, verdict, author, checks)
+            return Rescored(talk.key, verdict, score, warnings=warnings, checks=checks)
         # With the recorded criteria, the earlier verdict stands. With changed criteria there is no verdict yet, and a judge
         # that gives none is at fault. One that could not be reached says nothing about the conversation.
         if by_others and judged.fault != "infrastructure":
-            score = self._score(talk, verdict, author, judged.fault)
-            return Rescored(talk.key, verdict, score, error=judged.error, warnings=warnings)
+            score = self._score(talk, verdict, author, checks, judged.fault)
+            return Rescored(talk.key, verdict, score, judged.error, warnings, checks)
         return Rescored(talk.key, error=judged.error, warnings=warnings)
+
+    async def _check(self, talk: ConversationState, where: Mapping[str, Any]) -> tuple[CheckedAgain, ...]:
+        """Return the outcomes of the given job's assertions; empty if those are the recorded ones."""
+        if not self._checks_again:
+            return ()
+        held, job = self._recorded(talk.case), self.job_of(talk)
+        # An expression may take a while on a large state; the event loop must not.
+        return tuple(await asyncio.to_thread(check_again, job, held, talk, self._started.model, where))
 
     def question(self, talk: ConversationState, judge: str) -> str:
         """Return the hash of what this judge is asked about a conversation."""
@@ -381,13 +447,38 @@ class Rescorer:
         return self._judgeable(started_run(self.path, as_written=True)[0])
 
     def _judgeable(self, state: RunState) -> list[ConversationState]:
-        """Return the conversations that can be judged, and in which something is, or was, judged."""
+        """Return the conversations that can be judged, and in which something is, or was, judged or checked."""
         return [
             talk
             for talk in state.conversations.values()
-            if talk.can_be_judged
-            and (talk.verdict is not None or self.job_of(talk).judged_in(talk.key.condition))
+            if (talk.is_result and self._checks_again)
+            or (
+                talk.can_be_judged
+                and (talk.verdict is not None or self.job_of(talk).judged_in(talk.key.condition))
+            )
         ]
+
+    def _verdicts_before(self, state: RunState) -> _Verdicts:
+        """Return the latest verdict on each question, if assertions alone may be others; empty if the judge is asked again."""
+        if not (self._checks_again and self._may_keep):
+            return {}
+        later = judgings(state, read_overlay(self.path, as_written=True))
+        found: _Verdicts = {}
+        for key, talk in state.conversations.items():
+            again = (judging.verdict for judging in later.get(key, ()))
+            for verdict in (*filter(None, (talk.verdict,)), *again):
+                if verdict.question and not verdict.error:
+                    found[key, verdict.question] = verdict
+        return found
+
+    def _asks_judge(self, talks: Sequence[ConversationState], before: _Verdicts) -> bool:
+        """Return whether a judge is needed: not for assertions alone, nor where it would be asked what it was asked before."""
+        identity = self._makers.judge_identity()
+        return not talks or any(
+            self.job_of(talk).judged_in(talk.key.condition)
+            and not (identity and (talk.key, self.question(talk, identity)) in before)
+            for talk in talks
+        )
 
     def _prompt(self) -> dict[str, str]:
         """Return the hash of the judge's prompt, by name; none where rules judge."""
@@ -401,20 +492,25 @@ class Rescorer:
         talk: ConversationState,
         verdict: events.TranscriptScored,
         author: str,
+        checked: Sequence[CheckedAgain],
         judges_fault: events.Fault = "judge",
     ) -> events.ConversationScored:
-        """Return the composite with the new task part; timing, assertions and failures are as recorded."""
+        """Return the composite with the new task part, and the new part of assertions that were checked again.
+
+        Timing and failures are as recorded.
+        """
         assert talk.score is not None
         count = len(self.job_of(talk).judged_in(talk.key.condition))
         new = composite.judged_part(verdict.tasks if not verdict.error else None, count, verdict.error or "")
         new = counts_elsewhere(new, self.job_of(talk))
         parts = [new if part.name == "task" else part for part in talk.score.parts]
+        checks = list(talk.final_checks.values())
+        if self._checks_again:
+            checks = [one.check for one in checked]
+            part = counts_elsewhere(_assertion_part(checks), self.job_of(talk))
+            parts = [*(each for each in parts if each.name != "assertion"), part]
         whole = composite.compose(parts, talk.score.failures)
-        unchecked = [
-            check.fault
-            for check in talk.final_checks.values()
-            if check.status == "not_measured" and check.weight
-        ]
+        unchecked = [check.fault for check in checks if check.status == "not_measured" and check.weight]
         fault: events.Fault = "none"
         if whole.score is None:
             of_judge = [judges_fault] if verdict.error else []
@@ -467,11 +563,26 @@ class _Kept:
         if self._waiting or self._written:
             ready = [*self._waiting, *self._held_back]
             self._held_back = []
-        judged = [event for one in ready for event in (one.verdict, one.score) if event is not None]
+        judged = [event for one in ready for event in _events_of(one)]
         if judged:
             append_numbered(self._path, [*self._first, *judged], after=self._after)
             self._first, self._waiting = (), []
             self._written += len(ready)
+
+
+def _events_of(one: Rescored) -> Iterator[events.RunEvent]:
+    """Yield what the overlay gets of a conversation: verdict, assertions, score, in this order."""
+    if one.verdict is not None:
+        yield one.verdict
+        yield from (each.check for each in one.checks)
+    if one.score is not None:
+        yield one.score
+
+
+def _assertion_part(checks: Sequence[events.AssertionChecked]) -> events.ScorePart:
+    unmeasured = [check for check in checks if check.status == "not_measured" and check.weight]
+    reason = unmeasured[0].error or "" if unmeasured else ""
+    return composite.assertion_part([(check.weight, PASSED[check.status]) for check in checks], reason)
 
 
 def _cases_of(state: RunState, started: events.RunStarted) -> list[events.Case | None]:
@@ -481,10 +592,18 @@ def _cases_of(state: RunState, started: events.RunStarted) -> list[events.Case |
     return [*(cases or [case for case in imported if case.tasks])] or [None]
 
 
-def _criteria_of(job: EvaluationJob) -> dict[str, Any]:
-    """Return what a job says about how its conversations are judged, under its published keys."""
+def _criteria_of(job: EvaluationJob, keys: Sequence[str]) -> dict[str, Any]:
+    """Return what a job says about how its conversations are judged and checked, under these published keys."""
     snapshot = job_snapshot(job)
-    return {"tasks": snapshot["tasks"], "rubric": snapshot["rubric"]}
+    return {key: snapshot[key] for key in keys}
+
+
+def _assertions_of(job: EvaluationJob) -> list[dict[str, Any]]:
+    """Return a job's assertions, without whether they are checked after each turn, too: only the end is checked again."""
+    return [
+        {key: value for key, value in each.items() if key != "timeline"}
+        for each in job_snapshot(job)["assertions"]
+    ]
 
 
 def _other_tasks(held: Sequence[JobTask], given: Sequence[JobTask]) -> Iterator[str]:
@@ -678,6 +797,8 @@ CONTROLS = (
 
 class JudgeTester(Rescorer):
     """Asks one run's judge about some of its conversations, unchanged and after each change, about controls and sentinels."""
+
+    _may_keep = False
 
     async def ask_sentinels(self, *, after: bool) -> dict[str, Any]:
         """Return the fields of `SentinelsJudged`; a rules judge has no rules for sentinels.

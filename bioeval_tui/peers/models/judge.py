@@ -50,6 +50,7 @@ from bioeval_tui.peers.seams import (
 )
 from bioeval_tui.peers.spending import LimitReachedError
 from bioeval_tui.record.events import UserFault
+from bioeval_tui.record.names import judge_name
 from bioeval_tui.record.spans import known_sum
 
 SCORE_ALL = "Score the conversation. Answer with the JSON object alone."
@@ -73,8 +74,7 @@ class LLMJudge:
 
         Without `job_dir`, jobs are a stranger's: what they add to the body of requests may name a server, and is left out.
         """
-        names = ", ".join(clean_line(model, 100) for model in models)
-        self.identity = names + (f" × {repeats}" if repeats > 1 else "")
+        self.identity = judge_name(models, repeats)
         self._models = tuple(models)
         self._repeats = repeats
         self._job_dir = job_dir

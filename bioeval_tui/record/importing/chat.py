@@ -27,6 +27,7 @@ from bioeval_tui.record.importing.conversations import (
     objects,
     text_of,
 )
+from bioeval_tui.record.importing.given import scores_beside
 from bioeval_tui.record.importing.looking import FileLook, entries
 from bioeval_tui.record.importing.said import messages_in
 from bioeval_tui.record.names import is_name
@@ -276,14 +277,22 @@ def _conversation(data: dict[str, Any], header: Header) -> ImportedConversation:
     vignette = data.get("vignette")
     facts = _texts(data, "facts") or (sentences(vignette) if isinstance(vignette, str) else ())
     otherwise = SUPPLIED.name if facts else None
+    scores, author = [], ""
+    if score is not None:
+        scores = [GivenScore("score", in_unit(score), score)]
+    else:
+        scores, author = scores_beside(data)
+    tasks = _texts(data, "tasks")
     return ImportedConversation(
         name=str(named) if named is not None else "",
         messages=chat(messages),
         condition=condition if is_name(str(condition)) else otherwise,
-        tasks=tuple((task, "") for task in _texts(data, "tasks")),
+        tasks=() if scores else tuple((task, "") for task in tasks),
+        request=("; ".join(tasks), "") if scores and tasks else None,
         facts=facts,
         reason=reason if reason in _ENDS else "unknown",  # type: ignore[arg-type]
-        scores=[GivenScore("score", in_unit(score), score)] if score is not None else [],
+        scores=scores,
+        scored_by=author,
         record={key: value for key, value in data.items() if key not in _MODELLED} or None,
     )
 

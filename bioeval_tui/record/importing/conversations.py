@@ -183,6 +183,8 @@ class ImportedConversation:
     session: str = ""
     condition: Condition | None = None
     scores: list[GivenScore] = field(default_factory=list)
+    scored_by: str = ""
+    """Who gave the scores, if the source says so for each conversation; otherwise the header's judge."""
     tasks: tuple[tuple[str, str], ...] = ()
     """The tasks of this case with their acceptance criteria, in the order of the scores."""
     request: tuple[str, str] | None = None

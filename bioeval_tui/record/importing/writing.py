@@ -14,7 +14,7 @@ from typing import Any
 from bioeval_tui import __version__
 from bioeval_tui.base.errors import InputError, RecordingError
 from bioeval_tui.base.peer_limits import MAX_LINE
-from bioeval_tui.base.text import clean, clean_line, clean_value, compact_json, plural
+from bioeval_tui.base.text import clean, clean_line, clean_value, compact_json, join_names, plural
 from bioeval_tui.record import events, score as composite
 from bioeval_tui.record.conditions import PUBLISHED, SUPPLIED, ConditionConfig, conditions_in, in_order
 from bioeval_tui.record.events import RunEvent, ScorePart
@@ -29,6 +29,8 @@ from bioeval_tui.record.names import Condition
 from bioeval_tui.record.reading import CHUNK
 
 UNKNOWN = "unknown"
+MOST_AUTHORS = 5
+"""So many authors of scores are named as the judge of a run."""
 MAX_RECORD = MAX_LINE // 4
 """Maximum number of characters of extra data kept for a message or conversation."""
 _HEAVY = ("events", "attachments", "store", "raw_data", "ticks", "output")
@@ -69,6 +71,8 @@ class Survey:
     conversations: int = 0
     notes: tuple[str, ...] = ()
     """What was taken over without being understood."""
+    authors: dict[str, None] = field(default_factory=dict)
+    """Who gave scores, of the conversations that say so."""
 
     @property
     def conditions(self) -> tuple[ConditionConfig, ...]:
@@ -90,6 +94,8 @@ class Survey:
         self.held[found.condition or UNTOLD] += 1
         self.unknown_condition += found.condition is None
         self.most_tasks = max(self.most_tasks, len(found.tasks))
+        if found.scored_by:
+            self.authors[found.scored_by] = None
         for score in found.scores:
             fits = score.value is not None or score.told is None or score.is_nan
             self.nan[score.name] += score.is_nan
@@ -99,6 +105,11 @@ class Survey:
         if found.started_at is not None:
             self.timed += 1
             self.began = min(self.began or found.started_at, found.started_at)
+
+    @property
+    def judge(self) -> str:
+        """Who gave the scores: the file's judge, or those that its conversations name."""
+        return self.header.judge or join_names([*self.authors], most=MOST_AUTHORS)
 
     @property
     def scores(self) -> list[str]:
@@ -237,7 +248,7 @@ class _Writer:
             program_version=__version__,
             agent=clean_line(header.agent or UNKNOWN),
             evaluator=clean_line(header.evaluator or UNKNOWN),
-            judge=clean_line(header.judge or UNKNOWN),
+            judge=clean_line(surveyed.judge or UNKNOWN),
             model=clean_line(header.model) or None,
             seed=0,
             trials=max(surveyed.held.values()),
@@ -388,9 +399,8 @@ class _Writer:
             if score.value is not None and name in numbers
         )
         if scored:
-            yield self._make(
-                events.TranscriptScored, judge=clean_line(self._found.header.judge or UNKNOWN), tasks=scored
-            )
+            judge = clean_line(talk.scored_by or self._found.header.judge or UNKNOWN)
+            yield self._make(events.TranscriptScored, judge=judge, tasks=scored)
         yield self._scored(talk, [task.score for task in scored])
 
     def _scored(self, talk: ImportedConversation, scores: list[float]) -> RunEvent:

@@ -366,7 +366,7 @@ def print_judged_again(result: RunResult, console: Console) -> None:
         scores = (Text(number(row.score), style="bold") for row in again.rows)
         table.add_row(Text("score", style="bold"), *scores)
         console.print(table)
-    print_lines(result.changed_criteria, console)
+    print_lines([*result.changed_criteria, *result.changed_assertions], console)
     if result.judged_again:
         console.print(Text(result.judged_again_words), soft_wrap=True)
 

@@ -438,7 +438,7 @@ def _judged_again(page: RunResult) -> list[str]:
         for row in again.rows
     ]  # fmt: skip
     head = ["conversation", "judge", "prompt", "by whom", "when", "criteria", "asked", "tasks", "score", ""]
-    changed = [f"- {escape(line)}" for line in page.changed_criteria]
+    changed = [f"- {escape(line)}" for line in (*page.changed_criteria, *page.changed_assertions)]
     return ["## Judged again", "", *table(head, rows), "", *(changed and [*changed, ""])]
 
 

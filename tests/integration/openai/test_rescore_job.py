@@ -740,3 +740,33 @@ async def test_criteria_are_masked_wherever_they_are_shown(
             assert shown.exception is None, shown.exception
             assert "Katharina" not in shown.output
             assert "OLDTWO" not in shown.output
+
+
+async def test_a_judge_is_not_asked_what_it_was_asked_before_where_only_an_assertion_is_mended(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asks = (
+        "assertions: [{name: greets, expression: 'evaluation.transcript.any { \"WORD\" in it.content }'}]\n"
+    )
+    async with held(world, monkeypatch, JOB + asks.replace("WORD", "Good day")):
+        monkeypatch.delenv("OPENAI_API_KEY")  # nobody needs it
+        mended = JOB + asks.replace("WORD", "Hello")
+        shown = await world.rescore("--job", world.file(mended), "--json")
+        assert shown.return_value == ExitCode.OK, shown.output
+        assert world.prompts == []
+        assert "transcripts are sent" not in shown.stderr
+        (printed,) = json.loads(shown.stdout)
+        assert [(one["old"], one["new"]) for one in printed["changed_assertions"]] == [
+            ("failed", "passed")
+        ] * 2
+        assert [one["kept"] for one in printed["judged_again"]] == [False, True] * 2
+        assert scores_of(world.run) == {"withheld": [1.0, 1.0], "supplied": [1.0, 1.0]}
+        assert "before, kept" in (await world.command("runs", "show", world.path.stem)).stdout
+        usage = [talk.verdict.tokens_in for talk in world.run.conversations if talk.verdict]
+        assert usage == [None, None], "what it cost was counted when it was asked"
+        monkeypatch.setenv("OPENAI_API_KEY", "k")
+        both = NEW + asks.replace("WORD", "Hello")
+        shown = await world.rescore("--job", world.file(both))
+        assert shown.return_value == ExitCode.OK, shown.output
+        assert len(world.prompts) == 2
+        assert "transcripts are sent" in shown.stderr

@@ -1,0 +1,42 @@
+"""A board of agents from a table of scores, in a terminal without a screen."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.text import Text
+
+from bioeval_tui.base.text import shorten
+from bioeval_tui.base.units import DASH, number, number3, signed
+from bioeval_tui.record.masking import masked
+from bioeval_tui.report.formats.console import text_table
+from bioeval_tui.report.scores import Board
+from bioeval_tui.report.sentences import rank_words
+
+
+def print_board(found: Board, console: Console) -> None:
+    """Print a row for each agent, the best mean first, the basis of the ranks, and how far the raters agree."""
+    several = list(found.by_rater)
+    table = text_table(
+        ["agent"], ["mean", "95 % interval", "rank", *(shorten(masked(name), 24) for name in several)]
+    )
+    for one in found.ranking.ranks:
+        measured = found.means.get(one.name)
+        interval = measured.interval if measured is not None else None
+        around = f"{number3(interval.low)} to {number3(interval.high)}" if interval else DASH
+        alone = [
+            next(number3(each.mean) for each in found.by_rater[rater].ranks if each.name == one.name)
+            for rater in several
+        ]
+        cells = (number3(one.mean), around, rank_words(one) if found.enough else DASH, *alone)
+        table.add_row(Text(masked(one.name)), *map(Text, cells))
+    console.print(table)
+    console.print(Text(found.basis), soft_wrap=True)
+    if found.pairs:
+        console.print()
+        pairs = text_table(["raters"], ["scored by both", "alpha", "mean |difference|", "bias"])
+        for pair in found.pairs:
+            figures = (number(pair.alpha), number3(pair.mean_absolute_difference), signed(pair.bias, 3))
+            pairs.add_row(Text(masked(f"{pair.a} and {pair.b}")), f"{pair.n:,}", *map(Text, figures))
+        if len(found.raters) > 2:
+            pairs.add_row(Text("all raters"), "", Text(number(found.alpha)), "", "")
+        console.print(pairs)
