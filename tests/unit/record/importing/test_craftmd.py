@@ -181,6 +181,11 @@ def test_a_verdict_says_what_was_read_and_what_was_expected_and_the_case_where_i
     )
 
 
+def test_only_conditions_in_which_somebody_answers_have_a_manner_of_the_user(tmp_path: Path) -> None:
+    run = imported(copy_of_the_study(tmp_path), tmp_path)
+    assert [each.condition for each in run.manners] == ["multiturn", "singleturn"]
+
+
 def unjudged(cases: dict[str, dict[str, Any]]) -> None:
     """The grader's code for what it did not judge: an answer with its price, one that never came, and an unfinished trial."""
     for number, answer in ((0, ["Overuse.", 0.002]), (1, None)):
