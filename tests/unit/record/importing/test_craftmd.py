@@ -110,7 +110,7 @@ def test_a_models_folder_is_one_run_of_all_cases_and_trials_in_four_conditions(
     ]
     assert cases == [(name, trial) for name in ("case_1", "case_2", "case_10") for trial in range(1, 6)]
     found = run_document(run)["conditions"]
-    assert [round(found[each]["score"]["value"], 3) for each in CONDITIONS] == [0.6, 0.2, 0.067, 0.467]
+    assert [round(found[each]["score"], 3) for each in CONDITIONS] == [0.6, 0.2, 0.067, 0.467]
     assert [round(found["vignette"]["pass_k"][k]["value"], 3) for k in "15"] == [0.6, 0.333]
     assert found["multiturn"]["pass_k"]["5"]["value"] == 0
     shown = call("runs", "show", run.run_id)
@@ -125,8 +125,10 @@ def test_the_first_two_conditions_are_the_facts_supplied_and_withheld(tmp_path: 
     run = imported(copy_of_the_study(tmp_path), tmp_path)
     assert run.state.contrast is not None
     assert tuple(run.state.contrast) == ("multiturn", "vignette")
-    effect = run_document(run)["effect"]
-    assert effect["score"]["value"] == pytest.approx(0.4)
+    shown = call("runs", "show", run.run_id, env={"BIOEVAL_DATA_DIR": str(tmp_path)}).stdout
+    assert "difference: +0.40" in shown
+    assert "the job has no facts" not in shown  # which the files do not say
+    assert "the user gave no fact" not in shown
 
 
 @pytest.mark.parametrize("instructed_by", ["system", "user"])
@@ -163,12 +165,13 @@ def test_a_verdict_says_what_was_read_and_what_was_expected_and_the_case_where_i
 ) -> None:
     run = imported(copy_of_the_study(tmp_path), tmp_path)
     talk = next(each for each in run.talks if each.key.condition == "multiturn")
-    assert talk.started.case is not None
-    assert talk.started.case.tasks == (
+    assert talk.case is not None
+    assert talk.case.tasks == (
         {"task": "What is the final diagnosis?", "acceptanceCriteria": "thorn scratches"},
     )
-    assert talk.started.record is not None
-    assert {key: talk.started.record[key] for key in ("category", "dataset", "trial", "answer")} == {
+    assert talk.begun is not None
+    assert talk.begun.record is not None
+    assert {key: talk.begun.record[key] for key in ("category", "dataset", "trial", "answer")} == {
         "category": "Dermatology",
         "dataset": "garden",
         "trial": "trial_0",
@@ -207,10 +210,10 @@ def test_codes_below_0_are_not_judged_counted_and_left_out(
     done = call("runs", "import", copy_of_the_study(tmp_path, unjudged))
     said = "not judged, because the grader's code is below 0: 3 (multi-turn 1, summary 2)"
     assert f"note: {said}" in done.stderr
-    assert said in call("runs", "show", done.stdout.strip()).stdout
     run = load_run(tmp_path / "runs" / f"{done.stdout.strip()}.jsonl")
+    assert any(said in warning.message for warning in run.state.warnings)
     found = run_document(run)["conditions"]
-    assert found["summary"]["score"]["value"] == pytest.approx(5 / 13)
+    assert found["summary"]["mean_of_used"] == pytest.approx(5 / 13)
     assert list(found["summary"]["pass_k"]) == ["1", "2", "3"]
     talk = next(
         each
