@@ -35,10 +35,11 @@ if TYPE_CHECKING:
     "import",
     epilog="\b\nExamples:\n  bioeval-tui runs import 20261120-195407-7f3a.jsonl\n  bioeval-tui runs import gpt-4o-airline.json --licence MIT"
     "\n  bioeval-tui runs import run1.json run2.json run3.json"
+    "\n  bioeval-tui runs import craft-md/results/gpt4_1106"
     "\n  bioeval-tui runs import transcripts.jsonl --job triage.yml",
 )
 @click.argument(
-    "files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path, dir_okay=False)
+    "files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
 @click.option(
     "--format", "kind", type=click.Choice(looking.names()),
@@ -60,7 +61,7 @@ def import_run(
 ) -> int:
     """Import a recording, or another tool's conversations, as one run.
 
-    Several FILEs of another tool become one run, too: each holds a trial of the same cases. Texts are cleaned, and missing information stays unknown. Files may have any size.
+    Several FILEs of another tool become one run, too: each holds a trial of the same cases. CRAFT-MD's results are a folder. Texts are cleaned, and missing information stays unknown. Files may have any size.
     """
     settings = Settings.from_environment()
     job = job_snapshot(load_job(job_file).job) if job_file is not None else None

@@ -83,7 +83,8 @@ def show(run_id: str, as_json: bool, as_recorded: bool, trial: int | None) -> in
         raise UsageError(f"there is no trial {trial}: the run has {plural(run.planned_trials, 'trial')}")
     for problem in run.problems:
         say(f"note: {problem}", err=True)
-    if excluded_trials(run.state) and (offer := rerun_offer(path)):
+    # An import has no trials to hold again, and the offer would read the file twice to say so.
+    if run.started.source is None and excluded_trials(run.state) and (offer := rerun_offer(path)):
         say(f"note: {offer}", err=True)
     if as_json:
         print_json(run_document(run), indent=2)

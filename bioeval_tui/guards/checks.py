@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Annotated, Any, BinaryIO
 
 from bioeval_tui.base.errors import InputError
@@ -41,7 +42,7 @@ from bioeval_tui.peers.models.prompting import Prompt
 from bioeval_tui.peers.seams import EvaluatorView, TranscriptMessage, Violation
 from bioeval_tui.peers.transcript import only_goodbye, says_goodbye
 from bioeval_tui.record.conditions import SUPPLIED
-from bioeval_tui.record.events import FACTS_UNREAD, ROLE_RULES
+from bioeval_tui.record.events import FACTS_UNREAD
 from bioeval_tui.record.importing.looking import json_value
 from bioeval_tui.record.names import PUBLISHED_NAMES, Condition
 
@@ -322,14 +323,35 @@ def check_transcripts(lines: BinaryIO, name: str) -> Iterator[Hit | InputError |
     yield totals
 
 
+_OF_ROLE = (leak, out_of_role, role_swap)
+"""The guards of the rules that `record.events.ROLE_RULES` names."""
+
+
 def messages_out_of_role(messages: Sequence[tuple[str, str]]) -> frozenset[int]:
-    """Return the places (from 0) of the user's messages, of (role, text) in order, that leave the role."""
+    """Return the places (from 0) of the user's messages, of (role, text) in order, that leave the role.
+
+    Only these guards run: of a file with thousands of conversations, the others would take most of the time.
+    """
     lines = [
         {"role": role if role in ("user", "assistant") else "system", "content": text}
         for role, text in messages
     ]
-    hits = _hits({"messages": lines}, 1, GuardTotals())
-    return frozenset(hit.message - 1 for hit in hits if hit.violation.rule in ROLE_RULES)
+    heard: list[TranscriptMessage] = []
+    view = EvaluatorView(_without_job(), SUPPLIED.name, 1, (), heard)
+    out = set()
+    for place, (role, content) in enumerate(_messages({"messages": lines})):
+        if role in _UNHEARD:
+            continue
+        said = without_invisible(content[:MAX_CHECKED])
+        if role == "user" and any(guard(view, said) for guard in _OF_ROLE):
+            out.add(place)
+        heard.append(TranscriptMessage(place + 1, "user" if role == "user" else "assistant", content))
+    return frozenset(out)
+
+
+@cache
+def _without_job() -> EvaluationJob:
+    return _job({})
 
 
 def _whole(line: bytes, lines: BinaryIO) -> bytes:

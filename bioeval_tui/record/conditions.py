@@ -6,8 +6,10 @@ Nothing else in this program knows how many there are, or what they are called.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
@@ -149,7 +151,23 @@ def conditions_in(job: Mapping[str, Any]) -> tuple[ConditionConfig, ...]:
     Raises pydantic's `ValidationError`, a `ValueError`: a recording with others cannot be read.
     """
     listed = job.get("conditions")
-    return PUBLISHED if listed is None else _READER.validate_python([_cut(each) for each in listed])
+    if listed is None:
+        return PUBLISHED
+    try:
+        written = json.dumps(listed)
+    except (TypeError, ValueError):  # not as a file has them
+        return _read(listed)
+    return _read_once(written)
+
+
+@lru_cache(maxsize=64)
+def _read_once(written: str) -> tuple[ConditionConfig, ...]:
+    """Return the conditions that were written so: a run asks for them several times for each conversation."""
+    return _read(json.loads(written))
+
+
+def _read(listed: Iterable[Any]) -> tuple[ConditionConfig, ...]:
+    return _READER.validate_python([_cut(each) for each in listed])
 
 
 def _cut(condition: Any) -> Any:

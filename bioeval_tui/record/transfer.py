@@ -445,7 +445,7 @@ def format_of(file: Path, name: str | None = None) -> ImportFormat | None:
         if name not in names():
             raise UsageError(f"unknown format {name}; use one of {join_names(names())}")
         return None if name == OWN else plugins.find(ImportFormat, "importers", FORMATS, name)
-    if file.exists() and not file.is_file():
+    if file.exists() and not (file.is_file() or file.is_dir()):
         raise RecordingError(f"{file}: cannot be read twice, as an import has to: save it as a file first")
     own = [each for each in known() if not each.is_general]
     try:
@@ -461,6 +461,11 @@ def format_of(file: Path, name: str | None = None) -> ImportFormat | None:
     general = (each for each in known() if each.is_general)
     formats = chain(own, plugins.usable(ImportFormat, "importers"), general)
     fitting = next((each for each in formats if each.holds(look)), None)
+    if fitting is None and look.shape == "folder":
+        raise RecordingError(
+            f"{file}: a folder, of none of the formats that are one (craft-md: a model's results, with case_0.json, …); "
+            "name the files in it"
+        )
     if fitting is None and look.shape in ("zip", "list"):
         raise RecordingError(
             f"{file}: unknown format; known are {join_names(names())}; set it with --format. {_nearest(look)}"

@@ -315,12 +315,21 @@ def manners(runs: Sequence[RecordedRun]) -> list[RunManner]:
     made = []
     runs = [run for run in runs if run.kind_of("evaluator") != "scripted"]
     for condition in conditions_of(runs):
-        transcripts = [_transcript(run, talk) for run in runs for talk in run.conversations_in(condition)]
+        talks = [(run, talk) for run in runs for talk in run.conversations_in(condition)]
+        if not any(run.started.source is None or _answers(talk) for run, talk in talks):
+            continue  # questions on paper, imported with their answers: nobody played a user
+        transcripts = [_transcript(run, talk) for run, talk in talks]
         figures = realism(filter(_is_english, transcripts))
         if figures.words_per_turn.value is not None:
             title, count = condition_title(runs, condition), figures.words_per_turn.conversations
             made.append(RunManner(condition, title, count, tuple(_rows(figures)), REFERENCES[0]))
     return made
+
+
+def _answers(talk: ConversationResult) -> bool:
+    """Return whether the user says anything after the agent did."""
+    roles = [message.role for message in talk.messages]
+    return "assistant" in roles and "user" in roles[roles.index("assistant") :]
 
 
 def _is_english(transcript: UserTranscript) -> bool:

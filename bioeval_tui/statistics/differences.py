@@ -188,7 +188,8 @@ def _least_p(pairs: int, *, of_trials: bool) -> float:
     Of 2n independent trials, the first n are all equal and the others all equal to something else with a probability of
     2 / 4ⁿ at most. Signs of n paired differences are all the same with 2 / 2ⁿ.
     """
-    return 2.0 / float(4 if of_trials else 2) ** pairs
+    # A negative power: from 1,024 pairs on, the chance is below the smallest float, and its inverse above the largest.
+    return 2.0 * float(4 if of_trials else 2) ** -pairs
 
 
 def holm(p_values: Mapping[Name, float]) -> dict[Name, float]:

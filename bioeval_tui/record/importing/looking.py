@@ -214,7 +214,7 @@ class _Reader:
         self._ended = not data
 
 
-Shape = Literal["zip", "lines", "list", "object", "table", "other"]
+Shape = Literal["folder", "zip", "lines", "list", "object", "table", "other"]
 STREAMED = (
     "samples", "simulations", "tasks", "steps", "traj", "messages", "resourceSpans", "observations", "runs", "traces",
 )  # fmt: skip
@@ -228,7 +228,7 @@ class FileLook:
     """The start of a file.
 
     `first` is the first line, list item or row of a table (CSV with a header), or as much of an object as was read; `names`
-    are a zip's members. A first line or item that is a list is `listed`, and `head` has the first bytes of what is neither
+    are a zip's members, or what a folder has. A first line or item that is a list is `listed`, and `head` has the first bytes of what is neither
     JSON nor a zip.
     """
 
@@ -240,13 +240,15 @@ class FileLook:
 
     @classmethod
     def at(cls, file: Path, enough: Callable[[FileLook], bool] = lambda look: False) -> FileLook:
-        """Read the start of a file. A large object is read only until `enough`.
+        """Read the start of a file, or the names in a folder. A large object is read only until `enough`.
 
         Raises:
             ArchiveError: it is a zip that is damaged.
             InputError: it is empty or no JSON.
             OSError: it cannot be read.
         """
+        if file.is_dir():
+            return cls("folder", names=frozenset(each.name for each in file.iterdir()))
         if is_archive(file):
             with open_archive(file) as archive:
                 return cls("zip", names=frozenset(archive.names))

@@ -138,13 +138,13 @@ def survey(files: Sequence[Path], kind: ImportFormat) -> Survey:
 
 
 def digest(files: Sequence[Path]) -> str:
-    """Return the SHA-256 of a file, or of several one after another.
+    """Return the SHA-256 of a file, or of several one after another; of a folder, of the files in it by name.
 
     Raises:
         RecordingError: a file cannot be read.
     """
     hashed = hashlib.sha256()
-    for file in files:
+    for file in (each for one in files for each in _files_of(one)):
         try:
             with file.open("rb") as opened:
                 while data := opened.read(CHUNK):
@@ -152,6 +152,11 @@ def digest(files: Sequence[Path]) -> str:
         except OSError as error:
             raise RecordingError(f"{file}: cannot be read: {error.strerror}") from None
     return hashed.hexdigest()
+
+
+def _files_of(path: Path) -> list[Path]:
+    """Return a file, or the files that a folder has, in the order of their names."""
+    return sorted(each for each in path.iterdir() if each.is_file()) if path.is_dir() else [path]
 
 
 def recording_of(

@@ -189,3 +189,10 @@ def test_weights_change_the_score_and_zero_leaves_a_part_out() -> None:
     assert reweighted(parts, 1, {"timing": 0}).score == 0.7
     assert reweighted(parts, 0, {"timing": 0, "task": 0}).score is None
     assert parts[0].weight == 1  # what was recorded stays as it was
+
+
+@pytest.mark.parametrize("pairs", [1_023, 1_024, 3_000])
+def test_a_difference_of_thousands_of_cases_has_a_p_value(pairs: int) -> None:
+    found = difference([Sample("job", 0.5 if at % 2 else 1.0, case=f"case {at}") for at in range(pairs)])
+    assert found.p is not None
+    assert found.p < 1e-9
