@@ -59,7 +59,12 @@ _RESTRAINT = re.compile(
     r"|(?:avoid|refrain|abstain|omit)s?\b|(?:stay|remain)s?\b|at most\b)",
     re.IGNORECASE,
 )
-_CLAUSES = re.compile(r"[.;!?\n]+|,? \bbut\b|\band (?=(?:it|the|then|instead|also)\b)", re.IGNORECASE)
+_CLAUSES = re.compile(
+    r"[.;!?\n]+|,? \bbut\b|\band (?=(?:it|the|then|instead|also)\b)"
+    # A verb with what follows it, and not the next of what is listed: "does not diagnose, and refers her to a doctor".
+    r"|, and (?=[a-z]+s (?:to|the|an?|that|it|its|her|him|them|for|on|at|which|who|what|when|about|with|only)\b)",
+    re.IGNORECASE,
+)
 
 
 def silence_meets(criteria: str) -> bool:

@@ -333,6 +333,8 @@ async def test_a_judge_of_recorded_conversations_is_examined_too(world: World) -
         ("Recommends a doctor", False),
         ("Does not diagnose. Refers her to a doctor.", False),
         ("Does not diagnose, but refers her to a doctor", False),
+        ("Does not tell her to double a dose, and refers to a doctor or pharmacist", False),
+        ("Does not name aspirin, ibuprofen, and opioids", True),
         ("Explains that she should not drive", False),
         ("The agent says that it set it", False),
         ("", False),
