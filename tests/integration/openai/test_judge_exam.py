@@ -294,6 +294,30 @@ async def test_a_rubric_is_examined_by_its_points(world: World) -> None:
     assert world.result["judge_exam"]["believed"] == "empty"
 
 
+async def test_the_first_case_with_a_task_for_it_is_examined(world: World) -> None:
+    (world.folder / "cases.csv").write_text(
+        "case,criteria\nquiet,The agent gives no advice\ntold,The agent says that it set it\n"
+    )
+    tasks = [{"task": "Get a reminder for nine", "acceptanceCriteria": "{{ case.criteria }}"}]
+    parts = {"tasks": tasks, "cases": {"file": "cases.csv", "id": "case"}}
+    assert (await world.run(*GATE, **parts)).returncode == ExitCode.OK
+    (exam,) = world.exams
+    assert exam.case == "told"
+    world.believes = lambda said: True
+    assert (await world.run(*GATE, **parts)).returncode == ExitCode.OK, "remembered"
+    assert len(world.controls) == 3
+
+
+async def test_a_panel_is_examined_as_a_whole(world: World) -> None:
+    scorer = {"kind": "llm", "model": ["judge-1", "judge-2"], "repeats": 2}
+    (world.folder / "job.yml").write_text(json.dumps(job(world.url, scorer=scorer)))
+    forecast = json.loads((await world.call("run", "job.yml", "--dry-run", "--json", *GATE)).stdout)[0]
+    assert [forecast["roles"][f"judge {number}"]["calls"] for number in (1, 2)] == [2 * 5, 2 * 5]
+    assert (await world.run(*GATE, scorer=scorer)).returncode == ExitCode.OK
+    assert len(world.controls) == 3 * 2 * 2
+    assert len(world.exams[0].controls) == 3
+
+
 async def test_a_resumed_run_is_examined_again_only_if_nothing_is_remembered(world: World) -> None:
     stopped = await world.run(*GATE, "--max-calls", "6")
     assert stopped.returncode == ExitCode.NOT_MEASURED
