@@ -104,6 +104,8 @@ def run(jobs: tuple[Path, ...], **options: Any) -> int:
     request = request_of(jobs or (Path(DEFAULT_JOB),), options)
     if options["until_decided"]:
         request = _until_decided(request, options["fail_under"])
+    if (options["fail_under"] or options["min_pass_k"]) and request.exam == "job":
+        request = replace(request, exam="gate")
     spec = spec_of(request, settings.runs_dir)
     if options["dry_run"] or _is_headless(options):
         from bioeval_tui.cli.headless import (

@@ -304,6 +304,8 @@ class ScorerConfig(ModelEndpoint):
     """Whether the judge also lists, in one more request, what the simulated user did wrong (a model as evaluator only)."""
     sentinels: bool = False
     """Whether the judge is also asked about twelve conversations with known verdicts, before and after all others."""
+    exam: bool | None = None
+    """Whether the judge is first asked about three conversations that deserve nothing; one that believes such a control judges nothing [with --fail-under or --min-pass-k]."""
 
 
 class TelemetryConfig(JobPart):

@@ -24,6 +24,7 @@ from bioeval_tui.record.conditions import ConditionName, Conditions, conditions_
 from bioeval_tui.record.names import PUBLISHED_NAMES, Peer, Role
 from bioeval_tui.record.run_options import Kind, kinds
 from bioeval_tui.record.spans import AgentSpan
+from bioeval_tui.statistics.means import reaches
 
 SCHEMA_VERSION = 2
 """Version 2 added the run's options and the authors of events; recordings of version 1 open unchanged."""
@@ -829,6 +830,70 @@ class SentinelsJudged(EventBase):
     """Why others have no score."""
 
 
+Control = Literal["off_topic", "repeats", "empty"]
+"""A conversation that deserves nothing: its agent answers nothing to the point, repeats the user, or says nothing."""
+CONTROLS: dict[Control, str] = {
+    "off_topic": "an agent that answers nothing to the point",
+    "repeats": "an agent that only repeats the user",
+    "empty": "an agent that says nothing after the greeting",
+}
+
+
+class ControlJudged(BaseModel):
+    """The judge's mean score of one control over the tasks of the exam, and the mark that it must not reach."""
+
+    model_config = ConfigDict(frozen=True)
+    control: Control
+    in_condition: ConditionName
+    """The condition whose criteria were asked about."""
+    score: float | None = Field(default=None, ge=0, le=1)
+    """None if the judge gave no usable verdict; `error` says why."""
+    pass_mark: float = Field(ge=0, le=1)
+    error: str = ""
+
+    @property
+    def is_believed(self) -> bool:
+        """Whether the score reaches the mark; nothing is believed with a score of 0."""
+        return bool(self.score) and self.score is not None and reaches(self.score, self.pass_mark)
+
+
+class JudgeExamined(EventBase):
+    """The judge was asked about controls: conversations that deserve nothing, by the job's own criteria.
+
+    `why_not` says why there was no exam, or why it was not finished. In overlays, `judging` is the id that its verdicts have.
+    """
+
+    kind: Literal["judge_examined"] = "judge_examined"
+    judge: str
+    """The judge as served."""
+    controls: tuple[ControlJudged, ...] = ()
+    left_out: tuple[Place, ...] = ()
+    """The tasks that an agent meets by saying nothing, which are in no exam."""
+    case: str = ""
+    """The case whose criteria were asked about; empty in a job without cases."""
+    remembered: bool = False
+    """Whether the scores are those of an earlier run, of the same judge, prompt and criteria."""
+    why_not: str = ""
+    judging: str = ""
+
+    @property
+    def believed(self) -> ControlJudged | None:
+        """The first control that the judge believes."""
+        return next((each for each in self.controls if each.is_believed), None)
+
+    @property
+    def refusal(self) -> str:
+        """Why the judge's verdicts do not count, as a sentence; empty if they do."""
+        believed = self.believed
+        if believed is None:
+            return ""
+        who, mark = CONTROLS[believed.control], f"{believed.pass_mark:g}"
+        return (
+            f"the judge believes a control: it gives {number(believed.score)} to {who} "
+            f"(pass mark {mark}), so its verdicts do not count"
+        )
+
+
 class Reviewed(EventBase):
     """A person's review of a judged task, a conversation's fault or a graded submission; in overlays only.
 
@@ -922,6 +987,7 @@ KnownEvent = Annotated[
     | SubmissionGraded
     | ConversationScored
     | SentinelsJudged
+    | JudgeExamined
     | RunEnded
     | CriteriaGiven
     | Reviewed

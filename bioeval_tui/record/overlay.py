@@ -284,7 +284,8 @@ def in_force(state: RunState, overlay: Overlay) -> RunState:
         talk.verdict = judging.verdict
         talk.score = judging.score or talk.score
         talk.final_checks |= {check.index: check for check in judging.checks}
-    judged = replace(judged, conversations=talks)
+    later = [event for event in overlay.events if isinstance(event, events.JudgeExamined)]
+    judged = replace(judged, conversations=talks, exams=[*state.exams, *later])
     if latest and judged.ended is not None:
         update = {"scores": judged.scores(), "mean": judged.mean()}
         judged.ended = judged.ended.model_copy(update=update)

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 from bioeval_tui.record.names import IS_ORDER, Condition
 
 Mode = Literal["job", "rehearsal", "llm"]
+Exam = Literal["job", "gate", "off"]
 MOST_TRIALS = 10_000
 MOST_AT_ONCE = 1_000
 OTLP_PORT = 4318
@@ -132,6 +133,15 @@ class RunOptions:
             flag="--judge-model", group=_MODELS, recorded=True, on_screen=True,
         ),
     ] = ()  # fmt: skip
+    exam: Annotated[
+        Exam,
+        Option(
+            help="Do not examine the judge. With --fail-under or --min-pass-k, a model as judge is first asked about three "
+            "conversations that deserve nothing, unless the job says `scorer.exam`.",
+            flag="--no-exam", group=_MODELS, flag_value="off", recorded=True,
+        ),
+    ] = "job"  # fmt: skip
+    """Whether the judge is examined: as the job says, also if it does not say (`gate`), or not at all (`off`)."""
     trials: Annotated[
         int,
         Option(

@@ -324,6 +324,8 @@ class RunState:
     warnings: list[events.Warned] = field(default_factory=list)
     operator: list[events.OperatorActed] = field(default_factory=list)
     sentinels: list[events.SentinelsJudged] = field(default_factory=list)
+    exams: list[events.JudgeExamined] = field(default_factory=list)
+    """With those of later judgings, once these are in force."""
     unknown: list[events.UnknownEvent] = field(default_factory=list)
     paused: set[str] = field(default_factory=set)
     clean: bool = True
@@ -643,6 +645,8 @@ def _apply_to_run(state: RunState, event: RunEvent) -> None:
                 names.append(event.served)
         case events.SentinelsJudged():
             state.sentinels.append(event)
+        case events.JudgeExamined():
+            state.exams.append(event)
         case events.Warned():
             _warn(state, state.warnings, event)
         case events.OperatorActed():

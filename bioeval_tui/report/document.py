@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from bioeval_tui.base.printed import Fields
 from bioeval_tui.record import events, score
-from bioeval_tui.record.events import EndReason, Fault, RunStatus
+from bioeval_tui.record.events import Control, EndReason, Fault, RunStatus
 from bioeval_tui.record.names import Condition, Peer
 from bioeval_tui.record.reviews import REVIEWED
 from bioeval_tui.record.state import MessageState
@@ -251,6 +251,36 @@ class DifferenceResult(_Published):
     """What the difference rests on; null if the conditions share everything that is scored."""
 
 
+class ControlResult(_Published):
+    """One conversation of the judge's exam, which deserves nothing."""
+
+    control: Control
+    in_condition: Condition
+    """The condition whose criteria were asked about."""
+    score: Score
+    pass_mark: float
+    """The score that it must not reach."""
+    is_believed: bool
+    error: str
+
+
+class ExamResult(_Published):
+    """The exam of the judge whose verdicts count."""
+
+    judge: str
+    believed: Control | None
+    """The control that the judge believed, so that its verdicts do not count."""
+    words: str
+    controls: list[ControlResult]
+    left_out: list[int]
+    """The tasks that an agent meets by saying nothing."""
+    case: str
+    remembered: bool
+    """Whether the scores are those of an earlier run."""
+    why_not: str
+    """Why there was no exam, or why it was not finished."""
+
+
 class RunDocument(_Published):
     """One run: one job with one agent and model."""
 
@@ -298,6 +328,8 @@ class RunDocument(_Published):
     """Every verdict on conversations that were judged again, the recorded one first; `counts` marks the one in use."""
     people_say: list[str]
     """What people would say about the judge's verdicts, by a sample of reviews, or that there is none."""
+    judge_exam: ExamResult | None
+    """What the judge gave conversations that deserve nothing; null if it was not examined."""
     reviewed: Annotated[dict[str, Any], REVIEWED] | None
     """The scores with people's reviews."""
     reviews: list[dict[str, Any]]
@@ -359,6 +391,7 @@ def run_document(run: RunResult | None, *, trials: bool = True) -> dict[str, Any
         cost=cost_dict(run.summary.spent),
         judged_again=judged_again_dicts(run.judged_again),
         people_say=run.people_say,
+        judge_exam=_exam(run),
         reviewed=run.reviewed.to_dict() if run.reviewed else None,
         reviews=[asdict(review) for review in run.reviews],
         realism=manner_dicts(run.manners),
@@ -374,6 +407,20 @@ def _difference(summary: Summary) -> dict[str, Any] | None:
         "verdict": summary.uplift.verdict,
         "words": summary.uplift_words,
         "rests_on": summary.shared,
+    }
+
+
+def _exam(run: RunResult) -> dict[str, Any] | None:
+    exam = run.exam
+    if exam is None:
+        return None
+    return {
+        **{
+            name: getattr(exam, name)
+            for name in ("judge", "controls", "left_out", "case", "remembered", "why_not")
+        },
+        "believed": exam.believed.control if exam.believed else None,
+        "words": sentence(run.examined) if run.examined else "",
     }
 
 

@@ -981,6 +981,23 @@ class JudgeOnSentinels(Finding):
     sentinels: int
 
 
+class JudgeNotExamined(Finding):
+    """A judge that gave the verdicts, and was not asked about controls, or not about all; `why` says why, if it is known."""
+
+    why: str = ""
+
+
+class JudgeExam(Finding):
+    """What a judge gave so many controls: at most `best`. `refusal` says which it believed, so that its verdicts do not count."""
+
+    controls: int
+    best: float
+    refusal: str = ""
+    remembered: bool = False
+    left_out: int = 0
+    """How many tasks an agent meets by saying nothing."""
+
+
 class SimulatedUsers(Finding):
     """How far the scores with simulated users lie from those of the same cases with a person as user."""
 

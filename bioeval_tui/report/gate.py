@@ -282,6 +282,8 @@ def evaluate(runs: Sequence[RunResult], rules: GateRules) -> GateResult:
     notes: list[Finding] = [*unmeasured]
     if checks or len(runs) > 1:  # the card of a single run says it
         notes += _unclean(runs)
+    if rules.under or rules.parts or rules.pass_k:  # the others do not rest on verdicts
+        notes += [run.examined for run in runs if isinstance(run.examined, of.JudgeNotExamined)]
     people = [estimate for run in runs if run.sampled for estimate in run.people_say]
     code = _exit_code({check.status for check in checks}, unmeasured=bool(unmeasured))
     return GateResult(code, tuple(checks), counted, tuple(dict.fromkeys([*map(sentence, notes), *people])))

@@ -311,6 +311,8 @@ def print_estimates(estimates: Sequence[PrintedEstimate]) -> None:
     console.print(Text(f"transcripts would go to: {', '.join(hosts)}"), soft_wrap=True)
     for sentence in dict.fromkeys(run["judge_sees"] for run in estimates if run["judge_sees"]):
         console.print(Text(sentence), soft_wrap=True)
+    for sentence in dict.fromkeys(run["exam"] for run in estimates if run["exam"]):
+        console.print(Text(sentence), soft_wrap=True)
     for warning in dict.fromkeys(warning for run in estimates for warning in run["warnings"]):
         console.print(Text(f"note: {warning}"), soft_wrap=True)
 

@@ -23,6 +23,7 @@ from bioeval_tui.record.attachments import file_words
 from bioeval_tui.record.conditions import names_in
 from bioeval_tui.record.effect import trial_difference
 from bioeval_tui.record.events import (
+    JudgeExamined,
     ReviewsDrawn,
     RunStarted,
     SubmissionGraded,
@@ -399,7 +400,35 @@ class RunResult(RecordedRun):
             lines = [sentence(of.JudgeNotCalibrated())]
         if checks := sentinel_checks(self.state.sentinels):
             lines.append(sentence(on_sentinels(checks)))
+        if self.examined is not None:
+            lines.append(sentence(self.examined))
         return tuple(lines)
+
+    @cached_property
+    def exam(self) -> JudgeExamined | None:
+        """The exam of the judge whose verdicts count, the last one by its criteria; None if there was none."""
+        judged = [talk.verdict for talk in self.state.conversations.values() if talk.verdict]
+        by = {verdict.judging for verdict in judged}
+        # A verdict that could not be had may name the model that was asked for, and not the one that is served.
+        judges = {verdict.judge for verdict in judged if not verdict.error}
+        found = [one for one in self.state.exams if one.judging in by or (not by and not one.judging)]
+        if not found or len(by) > 1:
+            return None
+        was_held = not found[-1].why_not
+        return None if was_held and judges - {one.judge for one in found} else found[-1]
+
+    @cached_property
+    def examined(self) -> of.JudgeExam | of.JudgeNotExamined | None:
+        """What the judge gave controls, or that it was not asked about them; None where no model judged."""
+        exam = self.exam
+        if exam is None:
+            by_model = self.started.source is None and self.kind_of("scorer") == "llm"
+            judged = any(talk.verdict and not talk.verdict.error for talk in self.talks)
+            return of.JudgeNotExamined() if by_model and judged else None
+        if exam.why_not and not exam.refusal:
+            return of.JudgeNotExamined(exam.why_not)
+        best = max(each.score or 0.0 for each in exam.controls)
+        return of.JudgeExam(len(exam.controls), best, exam.refusal, exam.remembered, len(exam.left_out))
 
     @property
     def reviewed_words(self) -> str:

@@ -897,6 +897,22 @@ def _(finding: of.JudgeOnSentinels) -> str:
 
 
 @write.register
+def _(finding: of.JudgeNotExamined) -> str:
+    return f"judge not examined: {finding.why or 'it was asked about no control'}"
+
+
+@write.register
+def _(finding: of.JudgeExam) -> str:
+    if finding.refusal:
+        return finding.refusal
+    left = plural(finding.left_out, "task")
+    out = f"; {left} that silence meets left out" if finding.left_out else ""
+    when = " in an earlier run" if finding.remembered else ""
+    controls = plural(finding.controls, "control")
+    return f"judge examined{when}: it believes none of {controls} (at most {number(finding.best)}{out})"
+
+
+@write.register
 def _(finding: of.SimulatedUsers) -> str:
     apart, interval = finding.difference.mean, finding.difference.estimate.interval
     if apart is None:

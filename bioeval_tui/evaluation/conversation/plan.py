@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from bioeval_tui.evaluation.conversation.sessions import Sessions
@@ -89,6 +90,8 @@ class RunPlan:
     """A sentence on what the judge sees besides the transcript, and which hosts receive it; empty if nothing."""
     batch_id: str | None = None
     git_revision: str | None = None
+    exam: bool = False
+    """Whether the judge is examined before its verdicts count."""
     options: dict[str, Any] = field(default_factory=dict)
     """The run's options, recorded in `RunStarted` so that it can be resumed."""
     limits: RunLimits = RunLimits()
@@ -107,6 +110,11 @@ class RunPlan:
             return self
         at = self.case_order[trial - 1] if trial <= len(self.case_order) else trial - 1
         return replace(self, job=self.case_jobs[at % len(self.case_jobs)])
+
+    @property
+    def judge_prompt(self) -> dict[str, str]:
+        """The hash of the judge's prompt, by its name; empty where no model judges."""
+        return {name: text for name, text in self.prompts.items() if name == self.job.scorer.prompt}
 
     def greeting(self, trial: int) -> str:
         """Return the trial's greeting: drawn with the seed, the same for both conditions."""
@@ -153,6 +161,8 @@ class Parts:
     """Returns the state of the files that medal assertions name, by path; None if there are no such assertions."""
     holds_on_nothing: Callable[[Assertion], bool] = lambda assertion: False
     """Returns whether an assertion is an invariant: one that also passes on an empty state."""
+    exams: Path | None = None
+    """The folder with what judges gave in their exams; None remembers nothing."""
     slot: Callable[[], AbstractAsyncContextManager[object]] = nullcontext
     """Entered for the duration of each conversation: the batch limits how many run concurrently."""
     watchdog: Watchdog = field(default_factory=Watchdog)

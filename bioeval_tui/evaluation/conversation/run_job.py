@@ -16,7 +16,7 @@ from bioeval_tui.base.errors import BioevalError, NotMeasuredError, QueryError, 
 from bioeval_tui.base.peer_limits import MAX_SESSION
 from bioeval_tui.base.text import clean_line, plural, shorten
 from bioeval_tui.base.units import duration
-from bioeval_tui.evaluation.conversation import scoring
+from bioeval_tui.evaluation.conversation import exam, scoring
 from bioeval_tui.evaluation.conversation.attempts import (
     count_attempt,
     record_unused,
@@ -291,6 +291,8 @@ class JobRun:
         """The ends of the conversations that could not be measured since the judge's last verdict."""
         self.decided_early = False
         self._told: set[str] = set()
+        self._exam: events.JudgeExamined | None = None
+        self._examining = asyncio.Lock()
         parts.sessions.recall(plan.run_id, plan.agent, earlier.sessions)
 
     async def run(self) -> events.RunEnded:
@@ -302,6 +304,7 @@ class JobRun:
         trials = range(1, self.plan.trials + 1)
         with contextlib.suppress(RunCancelledError), self.control.beginning():
             await preflight(self.plan, self.parts)
+            await self._examine_judge()
             await self._judge_sentinels(after=False)
         at_once = self.plan.parallel or self.plan.shared_agent > 1
         if at_once and self.parts.graph is not None and len(self.plan.conditions) * self.plan.trials > 1:
@@ -331,6 +334,36 @@ class JobRun:
                 await self._trial(trial)
 
         await asyncio.gather(*(some() for _ in range(min(self.plan.shared_agent, self.plan.trials))))
+
+    async def _examine_judge(self) -> None:
+        """Examine the judge before anything is judged, if that is asked for."""
+        if not self.plan.exam:
+            return
+        try:
+            await self._hold_exam()
+        except LimitReachedError as error:
+            self.stopped = self.stopped or str(error)
+
+    async def _hold_exam(self, *, anew: bool = False) -> None:
+        """Ask the judge about the controls and record the exam; `anew` also if it is remembered. Raises `LimitReachedError`."""
+        asked, judge, folder = exam.exam_of_run(self.plan), self.parts.judge, self.parts.exams
+        if asked.why_not:
+            fields = exam.no_exam(asked, judge)
+        else:
+            fields = (None if anew else exam.remembered(asked, folder)) or await exam.hold_exam(
+                asked, judge, self.plan.limits.judge_s, self.parts.budget, folder
+            )
+        self._exam = self.emitter.emit(events.JudgeExamined, **fields)
+
+    async def refusal_of(self, judge: str) -> str:
+        """Return why the verdicts of a judge, as served, do not count; empty if they do.
+
+        What is remembered of one model says nothing about another that is served by now under its name.
+        """
+        async with self._examining:
+            if self._exam is not None and self._exam.remembered and self._exam.judge != judge:
+                await self._hold_exam(anew=True)
+        return self._exam.refusal if self._exam is not None else ""
 
     async def _judge_sentinels(self, *, after: bool) -> None:
         """Ask the judge about conversations with known verdicts, if the job wants it; before any other only once."""
@@ -689,8 +722,11 @@ class _Conversation:
                 record_unused(self.emitter, "judge", rest)
         for code, message in judged.warnings:
             self.emitter.emit(events.Warned, code=code, message=message)
+        if judged.tasks is not None and (refusal := await self.job_run.refusal_of(fields["judge"])):
+            judged = scoring.not_counted(replace(judged, fields=fields), refusal)
+            fields = dict(judged.fields)
         # Those of now, which a resumed run may have besides the recorded ones.
-        prompts = {name: text for name, text in self.plan.prompts.items() if name == job.scorer.prompt}
+        prompts = self.plan.judge_prompt
         fields["question"] = question_hash(
             job_snapshot(job), self.transcript.condition, prompts, judge.identity
         )

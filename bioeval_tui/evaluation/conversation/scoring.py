@@ -113,10 +113,15 @@ async def judge_transcript(
     ]
     if unproved and job.scorer.evidence == "require":
         why = f"{'; '.join(unproved)} (scorer.evidence: require)"
-        refused = {**fields, "tone": None, "tasks": (), "error": why}
-        return JudgedTranscript(refused, None, why, "judge", tuple(warnings))
+        return not_counted(JudgedTranscript(fields, tasks, warnings=tuple(warnings)), why)
     warnings += [("unproved", message) for message in unproved]
     return JudgedTranscript(fields, tasks, warnings=tuple(warnings))
+
+
+def not_counted(judged: JudgedTranscript, why: str) -> JudgedTranscript:
+    """Return the result of a judge whose verdicts are kept and do not count, with the reason."""
+    refused = {**judged.fields, "tone": None, "tasks": (), "error": why}
+    return JudgedTranscript(refused, None, why, "judge", judged.warnings)
 
 
 def _why_unproved(task: TaskScored) -> str:

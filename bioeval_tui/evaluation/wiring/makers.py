@@ -14,6 +14,7 @@ from bioeval_tui.base.proxies import is_loopback, proxies_of
 from bioeval_tui.base.settings import DEFAULT_MODEL, Settings
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.evaluation.assertions import Checker, holds_on_nothing
+from bioeval_tui.evaluation.conversation import exam
 from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.engine.interface import EngineSpec
@@ -125,6 +126,7 @@ class Makers:
             asked_for=asks_for,
             files_before=partial(grader.files, submissions) if grader else None,
             holds_on_nothing=holds_on_nothing,
+            exams=self.settings.data_dir / exam.FOLDER,
         )
 
     def _guards(self) -> dict[str, Any]:

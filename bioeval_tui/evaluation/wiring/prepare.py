@@ -19,7 +19,8 @@ from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.hosts import without_credentials
 from bioeval_tui.base.proxies import is_loopback
 from bioeval_tui.base.settings import Settings, plain_environment
-from bioeval_tui.base.text import clean_line, listed
+from bioeval_tui.base.text import clean_line, listed, plural
+from bioeval_tui.evaluation.conversation import exam
 from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.conversation.scoring import sentinels
@@ -153,6 +154,7 @@ def assemble(
         parallel=spec.parallel,
         shared_agent=spec.at_once(len(plan.conditions)),
         rehearsal=_is_rehearsal(job),
+        exam=is_examined(spec, job),
         hosts=hosts,
         prompts=makers.prompt_hashes(),
         judge_sees=makers.judge_sees(),
@@ -194,6 +196,15 @@ def _is_rehearsal(job: EvaluationJob) -> bool:
     """Return whether nobody real plays the user. Rules may be a benchmark's own verdict, whoever does."""
     player = job.evaluator.kind
     return player == "scripted" or (job.scorer.kind == "rules" and player not in ("llm", HUMAN))
+
+
+def is_examined(spec: RunOptions, job: EvaluationJob) -> bool:
+    """Return whether the judge is examined: rules need none, and a plug-in only where the job says so."""
+    if job.scorer.kind == "rules" or spec.exam == "off":
+        return False
+    if job.scorer.exam is not None:
+        return job.scorer.exam
+    return spec.exam == "gate" and job.scorer.kind == "llm"
 
 
 def without_effect(spec: RunOptions, job: EvaluationJob) -> Iterator[str]:
@@ -401,6 +412,8 @@ class PrintedEstimate(TypedDict):
     hosts: list[str]
     judge_sees: str | None
     warnings: list[str]
+    exam: str | None
+    """What the judge is asked before its verdicts count; null if nothing is."""
     calls: int
     most_calls: int
     roles: dict[str, PrintedRole]
@@ -457,6 +470,7 @@ def _estimate(prepared: PreparedRun, run: RunSpec, spec: EngineSpec, settings: S
         "hosts": list(plan.hosts),
         "judge_sees": plan.judge_sees or None,
         "warnings": list(prepared.warnings),
+        "exam": _exam_words(plan, settings),
         "calls": sum(role["calls"] for role in roles.values()),
         "most_calls": sum(role["most_calls"] for role in roles.values()),
         "roles": roles,
@@ -525,9 +539,40 @@ def _judges(
             judge_calls(job, tasks, rule, lists_faults=faults).times(times)
             for tasks, times in transcripts.items()
         )
+        calls = sum_of([calls, *_exam_calls(plan, settings)])
         name = "judge" if len(models) == 1 else f"judge {number}"
         roles[name] = _role(model, host, calls, prices.of(model, host), per_call, out, job.scorer)
     return roles
+
+
+def _exam_words(plan: RunPlan, settings: Settings) -> str | None:
+    """Return what a run asks its judge before anything counts, as a sentence; None if it asks nothing."""
+    if not plan.exam:
+        return None
+    asked = exam.exam_of_run(plan)
+    if asked.why_not:
+        return f"the judge has no exam: {asked.why_not}"
+    what = f"the judge is examined with {plural(len(asked.views), 'control conversation')}"
+    known = exam.remembered(asked, settings.data_dir / exam.FOLDER)
+    return f"{what}, remembered from an earlier run" if known else what
+
+
+def _exam_calls(plan: RunPlan, settings: Settings) -> list[Calls]:
+    """Return the calls of one of the judge's models for the exam; if it is remembered, none, unless another model is served."""
+    if not plan.exam:
+        return []
+    asked = exam.exam_of_run(plan)
+    known = exam.remembered(asked, settings.data_dir / exam.FOLDER) is not None
+    each = [
+        judge_calls(
+            view.job,
+            len(view.job.judged_in(view.condition)),
+            plan.limits.model_retries,
+            lists_faults=False,
+        )
+        for _, view in asked.views
+    ]
+    return [Calls(0, calls.most) for calls in each] if known else each
 
 
 def _unpriced(

@@ -22,6 +22,7 @@ from bioeval_tui.base.errors import JobError, UsageError
 from bioeval_tui.base.proxies import is_loopback
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.text import clean_line, plural, shorten
+from bioeval_tui.evaluation.conversation import exam
 from bioeval_tui.evaluation.conversation.scoring import (
     Held,
     counts_elsewhere,
@@ -32,6 +33,7 @@ from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.recheck import CheckedAgain, check_again
 from bioeval_tui.evaluation.wiring.cases import CaseChoice, Cases
 from bioeval_tui.evaluation.wiring.makers import Makers
+from bioeval_tui.evaluation.wiring.prepare import is_examined
 from bioeval_tui.jobs.loading import job_snapshot, load_job, recorded_job
 from bioeval_tui.jobs.models import EvaluationJob, JobTask, RubricItem
 from bioeval_tui.peers.models.prompting import find_prompt
@@ -44,6 +46,7 @@ from bioeval_tui.record.cases import question_hash
 from bioeval_tui.record.names import Role, title_of, with_served
 from bioeval_tui.record.overlay import append_numbered, judgings, read_overlay
 from bioeval_tui.record.reading import started_run
+from bioeval_tui.record.run_options import options_of
 from bioeval_tui.record.runs import is_own, only_here
 from bioeval_tui.record.state import PASSED, ConversationKey, ConversationState, RunState
 
@@ -156,6 +159,7 @@ class Rescorer:
         state, started, _ = started_run(path, as_written=True)
         self.run_id, self._started = started.run_id, started
         self._cases = _cases_of(state, started)
+        self._settings = settings
         self.already_judged = 0
         """How many conversations an interrupted judging had judged before `judge_again` continued it."""
         self._models, self._rules = judge_model, rules
@@ -277,7 +281,15 @@ class Rescorer:
         self.already_judged = len(every) - len(owed)
         is_new = judging == ""
         judging = judging or secrets.token_hex(8)
-        first = [given.model_copy(update={"judging": judging})] if given is not None and is_new else []
+        first: list[events.RunEvent] = []
+        if given is not None and is_new:
+            first = [given.model_copy(update={"judging": judging})]
+        if owed and is_examined(options_of(self._started.options), self.job):
+            examined = await self._examine(judge, author, judging)
+            if examined.refusal:  # the earlier verdicts stand
+                await judge.aclose()
+                return [Rescored(talk.key, error=examined.refusal) for talk in owed]
+            first.append(examined)
         kept = _Kept(self.path, state.last_seq, first, is_new=is_new)
         slots = asyncio.Semaphore(AT_ONCE)
 
@@ -296,6 +308,21 @@ class Rescorer:
             kept.write()
             await judge.aclose()
         return rescored
+
+    async def _examine(self, judge: Judge, author: str, judging: str) -> events.JudgeExamined:
+        """Return the judge's exam, by the criteria of this judging."""
+        jobs = [(case.name if case else "", self._judged_as(case)) for case in self._cases]
+        hosts, folder = ",".join(self.hosts), self._settings.data_dir / exam.FOLDER
+        asked = exam.exam_of(jobs, self._started.conditions, judge.identity, hosts, self._prompt())
+        if asked.why_not:
+            fields = exam.no_exam(asked, judge)
+        else:
+            fields = exam.remembered(asked, folder) or await exam.hold_exam(
+                asked, judge, self._makers.judge_s, UNLIMITED, folder
+            )
+        return events.JudgeExamined(
+            run_id=self.run_id, seq=0, at=datetime.now(UTC), author=author, judging=judging, **fields
+        )
 
     def _interrupted(
         self,

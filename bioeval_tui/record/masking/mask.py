@@ -116,7 +116,7 @@ JOB_KEYS = frozenset(
     {
         "about", "absent", "acceptanceCriteria", "answer", "api", "apiKeyEnv", "arguments", "aspirationalAverage",
         "assertions", "calls", "cases", "chatbot", "compare", "compat", "conditions", "content", "context",
-        "conversation", "criteria", "criterion", "cypher", "description", "error", "evaluator", "evidence", "expected", "expression",
+        "conversation", "criteria", "criterion", "cypher", "description", "error", "evaluator", "evidence", "exam", "expected", "expression",
         "extraBody", "fact", "facts", "file", "function", "greetings", "guards", "headers", "headersEnv", "id",
         "invariant", "kind", "knowledgeUrl", "language", "lines", "literacy", "match", "maxCalls", "maxMessageLength",
         "maxRequestsPerMinute", "maxTokens", "maxTurns", "medal", "model", "mustCall", "mustNotCall", "name", "noErrors",

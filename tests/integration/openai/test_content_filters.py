@@ -13,7 +13,7 @@ from tests.servers import openai_server as srv
 
 TRIALS = 12
 """One lost conversation in so many is within a gate's allowance, if the fault is a model's own."""
-GATE = ("--repeat", str(TRIALS), "--fail-under", "withheld:0.9")
+GATE = ("--repeat", str(TRIALS), "--fail-under", "withheld:0.9", "--no-exam")
 AZURE = {
     "code": "content_filter",
     "type": None,

@@ -483,6 +483,7 @@ LEFT_OUT = {
                     "stop", "reasoningEffort", "timeoutMs", "streaming")
     ),
     ("evaluator", "guards"), ("scorer", "repeats"), ("scorer", "userFaults"), ("scorer", "sentinels"),
+    ("scorer", "exam"),
 }  # fmt: skip
 
 

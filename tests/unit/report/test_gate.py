@@ -137,6 +137,7 @@ def test_up_to_ten_per_cent_may_be_excluded() -> None:
     assert result.exit_code == 3
     assert result.notes == (
         "more than 10 % of the conversations could not be used: 8 of 9 used (the measurement failed in 1)",
+        "judge not examined: it was asked about no control",
     )
 
 

@@ -214,6 +214,12 @@ EXAMPLES: list[tuple[Finding, str]] = [
      "on 12 conversations with known verdicts, this judge is too lenient (scores what is not met 0.35, right is 0), "
      "is too strict (what is met lacks 0.40, right is 0), drifts (−0.50 from its first to its last calls), "
      "has changed (+0.10 since the earlier test), invents quotations (in 25 % of the conversations)"),
+    (of.JudgeNotExamined(), "judge not examined: it was asked about no control"),
+    (of.JudgeNotExamined("a control has no verdict: refused"), "judge not examined: a control has no verdict: refused"),
+    (of.JudgeExam(3, 0.25), "judge examined: it believes none of 3 controls (at most 0.25)"),
+    (of.JudgeExam(6, 0.0, remembered=True, left_out=1),
+     "judge examined in an earlier run: it believes none of 6 controls (at most 0.00; 1 task that silence meets left out)"),
+    (of.JudgeExam(3, 1.0, "the judge believes a control: so"), "the judge believes a control: so"),
     (of.SimulatedUsers("without the facts", FELL),
      f"without the facts: simulated users score the agent 0.76 lower than a person (12 trials, 95 % interval {interval_words(FELL.estimate.interval)})"),
     (of.SimulatedUsers("without the facts", SAME),
