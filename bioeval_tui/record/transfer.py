@@ -115,7 +115,7 @@ def _no_recording(file: Path) -> RecordingError:
         look = FileLook.at(file)
     return RecordingError(
         f"{file}: not a recording (the .jsonl file of a run, whose first line says how the run began), nor recognised as "
-        f"{join_names([name for name in names() if name != OWN])}; if it is one of them, name it with --format. "
+        f"{join_names([name for name in names() if name != OWN], most=30)}; if it is one of them, name it with --format. "
         f"{_nearest(look)}"
     )
 
